@@ -18,6 +18,9 @@ pub const RFC: &str = "rfc";
 /// The profile that behaves as ns-2.35 does.
 pub const NS2: &str = "ns2";
 
+/// The profile that behaves as Linux 6.1 does.
+pub const LINUX: &str = "linux";
+
 /// The parameters of a model.
 pub trait Params: Serialize + DeserializeOwned + JsonSchema + Clone + std::fmt::Debug + PartialEq + 'static {
     /// The profiles for which the defaults differ. The first one is used when a scenario names a profile that is not in

@@ -12,7 +12,9 @@ mod two_links;
 
 use hopyard_engine::{Span, Streams, Time};
 use hopyard_model::params::Params as _;
-use hopyard_model::transport::{acking, congestion, tcp};
+use hopyard_model::transport::congestion::Config;
+use hopyard_model::transport::congestion::control::Arithmetic;
+use hopyard_model::transport::{acking, tcp};
 use two_links::{Kind, NS2_LINKS, Path};
 
 /// The threshold just after the loss, and the window just after the end of the recovery.
@@ -26,7 +28,14 @@ fn one_loss(variant: &str, window: u32, lost: u64) -> (f64, f64) {
         timestamps: true,
         ..tcp::Params::of_profile("ns2")
     };
-    let congestion = congestion::Config::of_profile(variant, "linux").expect("a variant of this name");
+    let mut congestion = Config::of_profile(variant, "linux").expect("a variant of this name");
+    // The modules are older than the profile's own arithmetic.
+    match &mut congestion {
+        Config::Veno(params) => params.arithmetic = Arithmetic::Published,
+        Config::Illinois(params) => params.arithmetic = Arithmetic::Published,
+        Config::WestwoodPlus(params) => params.arithmetic = Arithmetic::Published,
+        other => panic!("{other:?} has no module"),
+    }
     let acking = acking::Config::of_profile("every", "ns2").expect("a policy of this name");
     let config = tcp::Config { tcp: params, congestion };
     let mut path = Path::new(&config, &acking, NS2_LINKS, &[lost], Streams::new(1, 0).stream("tcp"));

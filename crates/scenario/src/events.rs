@@ -107,7 +107,7 @@ impl Subject {
 
     fn ack(&mut self, round_trip: Span, phase: Phase, notes: &mut Vec<String>) {
         let rate = self.rate(round_trip);
-        let sent = Sent { seq: self.view.max, len: SEGMENT as u32, retransmission: false };
+        let sent = Sent { seq: self.view.max, len: SEGMENT as u32, retransmission: false, departs: Time::ZERO };
         self.view.una += SEGMENT;
         let ack = Ack {
             bytes: SEGMENT,

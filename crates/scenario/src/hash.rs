@@ -210,14 +210,45 @@ fn chosen(chosen: &Chosen, files: &BTreeMap<String, Arc<MovementFile>>) -> Value
     json!([model.name, values])
 }
 
+/// Parameters of TCP that came with the profile `linux`, and the value of each without effect.
+const LATER_IN_TCP: [(&str, fn() -> Value); 6] = [
+    ("syn_options", || json!(false)),
+    ("lone_ack", || json!(false)),
+    ("pair_segments", || json!(false)),
+    ("unpaced_segments", || json!(0)),
+    ("pacing_credit", || json!(false)),
+    ("timers", || json!("exact")),
+];
+
+/// Takes parameters out that have these values: scenarios keep the hash that they had before there were any.
+fn remove(values: &mut Value, without_effect: &[(&str, Value)]) {
+    let Some(values) = values.as_object_mut() else { return };
+    for (name, value) in without_effect {
+        if values.get(*name) == Some(value) {
+            values.remove(*name);
+        }
+    }
+}
+
 fn flow_kind(kind: &FlowKind, files: &BTreeMap<String, Arc<MovementFile>>) -> Value {
     let FlowKind { tcp, traffic } = kind;
     let tcp = tcp.as_ref().map(|tcp| {
         let TcpKind { machine, congestion, acking } = tcp;
         let congestion = match congestion {
-            Congestion::Model(model) => chosen(model, files),
+            Congestion::Model(model) => {
+                let mut values = chosen(model, files);
+                let later: &[_] = match model.model.name {
+                    "tahoe" | "reno" | "newreno" => &[("whole_segments", json!(false))],
+                    "bbr" => &[("arithmetic", json!("published")), ("first_phase", json!(8))],
+                    _ => &[("arithmetic", json!("published"))],
+                };
+                remove(&mut values[1], later);
+                values
+            }
             Congestion::External(external) => json!([external.name(), external.identity()]),
         };
+        let mut machine = json!(machine);
+        remove(&mut machine, &LATER_IN_TCP.map(|(name, value)| (name, value())));
         json!([machine, congestion, chosen(acking, files)])
     });
     json!([tcp, chosen(traffic, files)])

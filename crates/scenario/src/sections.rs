@@ -46,8 +46,8 @@ pub use network::Network;
 pub struct Head {
     /// The name of the results. It has no other effect.
     pub name: String,
-    /// The source of every model's defaults: the standards ("rfc") or ns-2.35 ("ns2"). The key `profile` in a model's
-    /// own table selects another profile for that model.
+    /// The source of every model's defaults: the standards ("rfc"), ns-2.35 ("ns2") or, for TCP, Linux 6.1 ("linux").
+    /// The key `profile` in a model's own table selects another profile for that model.
     pub profile: String,
     /// The duration of each run.
     pub duration: Span,

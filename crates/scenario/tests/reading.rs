@@ -125,7 +125,7 @@ fn a_model_may_take_another_profile_than_the_scenario() {
     assert_ne!(changed(&[("tcp.profile", "rfc")]).hash(), chain().hash());
     assert_eq!(changed(&[("tcp.profile", "ns2")]).hash(), chain().hash());
     let wrong = "[nodes]\ncount = 2\n[tcp]\nprofile = \"rcf\"\n[[flow]]\nfrom = 0\nto = 1\n";
-    assert_problem(wrong, 4, &["`profile` is", "expected `rfc` or `ns2`", "did you mean \"rfc\"?"]);
+    assert_problem(wrong, 4, &["`profile` is", "expected `rfc`, `ns2` or `linux`", "did you mean \"rfc\"?"]);
     // A model that has but one set of defaults has no such key.
     let none = "[nodes]\ncount = 2\n[mobility.stationary]\nprofile = \"rfc\"\n[[flow]]\nfrom = 0\nto = 1\n";
     assert_problem(none, 4, &["has no key `profile`"]);

@@ -12,6 +12,9 @@ mod comparison;
 mod drand_network;
 mod experiment;
 mod figures;
+#[allow(dead_code, reason = "the tests of the model use more of it")]
+#[path = "../../../crates/model/tests/linux/mod.rs"]
+mod linux;
 #[path = "../../../crates/model/tests/two_links/ns3.rs"]
 mod ns3;
 #[path = "../../../crates/model/tests/common/loops.rs"]

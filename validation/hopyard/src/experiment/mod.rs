@@ -7,6 +7,7 @@ mod drops;
 mod drops_ns3;
 mod gateway;
 mod groups;
+mod linux;
 mod loop_freedom;
 mod loops;
 mod mobile_ip;
@@ -59,6 +60,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     drops::DROPS,
     drops_ns3::DROPS_NS3,
     packetdrill::PACKETDRILL,
+    linux::LINUX,
     tcp::HOPS,
     tcp::HOPS_NS3,
     tcp::CHAIN,

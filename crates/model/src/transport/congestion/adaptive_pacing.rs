@@ -145,7 +145,14 @@ pub struct Params {
 impl Params {
     fn reno(&self) -> reno::Params {
         let &Self { halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited, .. } = self;
-        reno::Params { halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited }
+        reno::Params {
+            halve,
+            hold_ssthresh,
+            slow_start_limit,
+            count_bytes,
+            grow_only_when_limited,
+            whole_segments: false,
+        }
     }
 }
 
@@ -156,7 +163,7 @@ impl params::Params for Params {
     fn of_profile(profile: &str) -> Self {
         let agent = profile == AGENT;
         let base = if agent || profile == NS2 { NS2 } else { RFC };
-        let reno::Params { halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited } =
+        let reno::Params { halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited, .. } =
             params::Params::of_profile(base);
         Self {
             bandwidth: if agent { Bandwidth::Fixed(USUAL_RATE) } else { Bandwidth::Radio },

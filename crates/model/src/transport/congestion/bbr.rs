@@ -17,13 +17,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::model::{Aggregation, LongTerm, MaxFilter};
-use super::{Ack, Answer, CongestionControl, Duplicate, Loss, RateSample, RecoveryChoice, Sent, Timeout, View};
-use crate::params::{self, Fault, RFC};
+use super::control::Arithmetic;
+use super::{Ack, Answer, Before, CongestionControl, Duplicate, Loss, RateSample, RecoveryChoice, Sent, Timeout, View};
+use crate::params::{self, Fault, LINUX, RFC};
 
 const NS3: &str = "ns3";
 
 /// The gains of one cycle of PROBE_BW (§4.3.4.1): probe for more bandwidth, drain the queue of this probe, then cruise.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// The first phase is drawn at random.
+const RANDOM: u32 = CYCLE.len() as u32;
 /// A round of STARTUP with less growth of the bandwidth than this may be the last; and the number of such rounds that
 /// end STARTUP (§4.3.2.2).
 const FULL_GROWTH: f64 = 1.25;
@@ -57,15 +60,25 @@ pub struct Params {
     pub long_term: bool,
     /// Whether the window is increased for acknowledgements that arrive in bursts. As in Linux.
     pub aggregation: bool,
+    /// Whether details are those of the published algorithm, or Linux's: the opening counts as a round trip and as a
+    /// delivered segment, and a recovery begins with what the acknowledgement delivers that shows the loss.
+    pub arithmetic: Arithmetic,
+    /// The phase in which the first cycle of PROBE_BW begins: 0 probes, 2 to 7 cruise; 8 draws one of these at random.
+    pub first_phase: u32,
 }
 
 impl params::Params for Params {
-    const PROFILES: &'static [&'static str] = &[RFC, NS3];
+    const PROFILES: &'static [&'static str] = &[RFC, NS3, LINUX];
 
     fn of_profile(profile: &str) -> Self {
         let ns3 = profile == NS3;
         Self {
-            high_gain: if ns3 { 2.89 } else { 2.885 },
+            high_gain: match profile {
+                NS3 => 2.89,
+                // 739/256, the next fraction.
+                LINUX => 2.886_718_75,
+                _ => 2.885,
+            },
             cwnd_gain: 2.0,
             bandwidth_rounds: 10,
             min_rtt_window: Span::from_secs(10),
@@ -76,6 +89,8 @@ impl params::Params for Params {
             whole_segments: !ns3,
             long_term: !ns3,
             aggregation: true,
+            arithmetic: if profile == LINUX { Arithmetic::Linux } else { Arithmetic::Published },
+            first_phase: RANDOM,
         }
     }
 
@@ -88,6 +103,9 @@ impl params::Params for Params {
         if !(0.0..0.5).contains(&self.pacing_margin) {
             let problem = format!("expected at least 0 and less than 0.5, found {}", self.pacing_margin);
             return Err(Fault::new("pacing_margin", problem));
+        }
+        if self.first_phase == 1 || self.first_phase > RANDOM {
+            return Err(Fault::new("first_phase", format!("expected 0 or 2 to 8, found {}", self.first_phase)));
         }
         if self.min_rtt_window.is_zero() {
             return Err(Fault::new("min_rtt_window", "expected more than 0 s"));
@@ -149,6 +167,8 @@ pub struct Bbr {
     full_bandwidth: f64,
     full_rounds: u32,
     full: bool,
+    /// The phase in which the next cycle begins.
+    first_phase: u32,
     /// The phase in the cycle of PROBE_BW, and its start.
     phase: usize,
     phase_at: Time,
@@ -161,9 +181,12 @@ pub struct Bbr {
     /// Segments that are sent together.
     quantum: f64,
     seen_rtt: bool,
-    /// When the last segment was sent.
+    /// When the last segment was sent, and when the next one may be.
     sent: Time,
+    departs: Time,
     repair: Repair,
+    /// A recovery begins with the sample of this acknowledgement.
+    entering: bool,
     /// Sends no more than is delivered: the first round of a recovery.
     conservation: bool,
     /// The window before losses or PROBE_RTT reduced it.
@@ -199,6 +222,7 @@ impl Bbr {
             full_bandwidth: 0.0,
             full_rounds: 0,
             full: false,
+            first_phase: params.first_phase,
             phase: 0,
             phase_at: Time::ZERO,
             probe_done: None,
@@ -208,7 +232,9 @@ impl Bbr {
             quantum: 1.0,
             seen_rtt: false,
             sent: Time::ZERO,
+            departs: Time::ZERO,
             repair: Repair::Not,
+            entering: false,
             conservation: false,
             prior_cwnd: 0.0,
             acked: 0.0,
@@ -224,6 +250,10 @@ impl Bbr {
     #[must_use]
     pub const fn mode(&self) -> Mode {
         self.mode
+    }
+
+    fn is_linux(&self) -> bool {
+        self.params.arithmetic == Arithmetic::Linux
     }
 
     /// The bandwidth in use: that of the policer, if there is one.
@@ -281,7 +311,7 @@ impl Bbr {
 
     /// How many of `in_flight` segments will be in the network when the next one may be sent.
     fn at_next_departure(&self, in_flight: f64, view: &View) -> f64 {
-        let departs = self.sent + self.gap;
+        let departs = if self.is_linux() { self.departs } else { self.sent + self.gap };
         let delivered = self.estimate() * departs.since(view.now.min(departs)).seconds() / f64::from(view.segment);
         let leaving = if self.pacing_gain > 1.0 { self.quantum } else { 0.0 };
         (in_flight + leaving - model::floor(delivered)).max(0.0)
@@ -327,7 +357,11 @@ impl Bbr {
         self.mode = Mode::ProbeBandwidth;
         // Any phase except the phase that drains (§4.3.4.3).
         let back = self.rng.as_mut().map_or(0, |rng| rng.below(CYCLE.len() as u64 - 1)) as usize;
-        self.phase = (CYCLE.len() - back) % CYCLE.len();
+        let drawn = (CYCLE.len() - back) % CYCLE.len();
+        self.phase = match std::mem::replace(&mut self.first_phase, RANDOM) {
+            RANDOM => drawn,
+            phase => phase as usize,
+        };
         self.phase_at = view.now;
     }
 
@@ -392,9 +426,7 @@ impl Bbr {
         if let Some(round_trip) = sample.round_trip
             && (expired || self.min_rtt.is_none_or(|least| round_trip <= least))
         {
-            self.min_rtt = Some(round_trip);
-            self.min_rtt_per_byte = round_trip.seconds() / f64::from(view.segment);
-            self.min_rtt_at = view.now;
+            self.set_min_rtt(round_trip, view);
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
             self.mode = Mode::ProbeRtt;
@@ -420,6 +452,12 @@ impl Bbr {
         }
     }
 
+    fn set_min_rtt(&mut self, round_trip: Span, view: &View) {
+        self.min_rtt = Some(round_trip);
+        self.min_rtt_per_byte = round_trip.seconds() / f64::from(view.segment);
+        self.min_rtt_at = view.now;
+    }
+
     fn end_probe_rtt(&mut self, cwnd: &mut f64, view: &View) {
         if self.probe_round_done && self.probe_done.is_some_and(|done| view.now > done) {
             self.min_rtt_at = view.now;
@@ -431,6 +469,8 @@ impl Bbr {
     fn update_gains(&mut self) {
         (self.pacing_gain, self.cwnd_gain) = match self.mode {
             Mode::Startup => (self.params.high_gain, self.params.high_gain),
+            // 88/256, the next fraction below the inverse.
+            Mode::Drain if self.is_linux() => (0.343_75, self.params.high_gain),
             Mode::Drain => (1.0 / self.params.high_gain, self.params.high_gain),
             Mode::ProbeBandwidth if self.long_term.rate().is_some() => (1.0, self.params.cwnd_gain),
             Mode::ProbeBandwidth => (CYCLE[self.phase], self.params.cwnd_gain),
@@ -445,10 +485,15 @@ impl Bbr {
     }
 
     /// §4.2.3: the window after an acknowledgement that delivers something.
-    fn next_window(&self, mut cwnd: f64, sample: &RateSample, view: &View) -> f64 {
+    fn next_window(&mut self, mut cwnd: f64, sample: &RateSample, view: &View) -> f64 {
         let segment = f64::from(view.segment);
         let least = f64::from(self.params.min_window);
         cwnd = (cwnd - sample.newly_lost as f64 / segment).max(1.0);
+        if std::mem::take(&mut self.entering) {
+            self.conservation = true;
+            self.round_end = sample.total_delivered;
+            cwnd = view.pipe + self.acked;
+        }
         if self.conservation {
             cwnd = cwnd.max(view.pipe + self.acked);
         } else {
@@ -460,12 +505,17 @@ impl Bbr {
             let target = self.with_quanta(self.product(self.estimate(), self.cwnd_gain) + extra);
             if self.full {
                 cwnd = (cwnd + self.acked).min(target);
-            } else if cwnd < target || (sample.total_delivered as f64) < model::INITIAL_WINDOW * segment {
+            } else if cwnd < target || self.all_delivered(sample.total_delivered, segment) < model::INITIAL_WINDOW {
                 cwnd += self.acked;
             }
             cwnd = cwnd.max(least);
         }
         if self.mode == Mode::ProbeRtt { cwnd.min(least) } else { cwnd }
+    }
+
+    /// Segments delivered so far.
+    fn all_delivered(&self, bytes: u64, segment: f64) -> f64 {
+        bytes as f64 / segment + f64::from(u8::from(self.is_linux()))
     }
 
     /// Everything on an acknowledgement (§3.3).
@@ -522,6 +572,10 @@ impl CongestionControl for Bbr {
     fn on_loss(&mut self, _loss: &Loss, view: &View) -> Answer {
         self.save_cwnd(view);
         self.repair = Repair::Recovery;
+        if self.is_linux() {
+            self.entering = true;
+            return Answer::Keep;
+        }
         // A round of packet conservation: the data in the network, and a segment for each one that arrived.
         self.conservation = true;
         self.round_end = self.delivered;
@@ -529,6 +583,16 @@ impl CongestionControl for Bbr {
     }
 
     fn on_recovered(&mut self, view: &View) -> Answer {
+        Answer::Set { cwnd: self.restored(view), ssthresh: view.ssthresh }
+    }
+
+    fn on_undo(&mut self, before: &Before, view: &View) -> Answer {
+        if !self.is_linux() {
+            return Answer::Set { cwnd: view.cwnd.max(before.cwnd), ssthresh: view.ssthresh.max(before.ssthresh) };
+        }
+        // The pipe may not be full after all.
+        self.full_bandwidth = 0.0;
+        self.full_rounds = 0;
         Answer::Set { cwnd: self.restored(view), ssthresh: view.ssthresh }
     }
 
@@ -557,6 +621,9 @@ impl CongestionControl for Bbr {
         if self.rate <= 0.0 {
             self.pace_at_first(view);
             self.min_rtt_at = view.now;
+            if let Some(round_trip) = view.srtt.filter(|_| self.is_linux()) {
+                self.set_min_rtt(round_trip, view);
+            }
         }
         let first = !sent.retransmission && sent.seq == view.una;
         if first && std::mem::take(&mut self.drained) {
@@ -571,6 +638,7 @@ impl CongestionControl for Bbr {
                 self.leave_probe_rtt(view);
             }
         }
+        self.departs = sent.departs;
         self.sent = view.now;
     }
 

@@ -9,13 +9,20 @@
 //! losses are not detected; ECN; of ns-3, its hybrid slow start. Validated against the closed forms of §4.2 and §4.3
 //! (tests below) and, in the profile `ns3`, against ns-3.37's windows (`tests/drops_ns3.rs`).
 
-use hopyard_engine::{Span, Time};
+mod linux;
+
+use enum_dispatch::enum_dispatch;
+use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::linux::{Constants, Linux};
 use super::control::hystart::{self, HyStart};
-use super::{Ack, Answer, CongestionControl, Loss, Phase, RecoveryChoice, Sent, Timeout, View};
-use crate::params::{self, Fault, RFC};
+use super::{
+    Ack, Answer, Arrived, Before, Condition, CongestionControl, Decision, Duplicate, Loss, NetworkEvent, Phase,
+    RecoveryChoice, Sent, Timeout, View,
+};
+use crate::params::{self, Fault, LINUX, RFC};
 
 const NS3: &str = "ns3";
 
@@ -39,6 +46,8 @@ pub enum Growth {
     /// computed one smallest smoothed round-trip time ahead; there is no Reno-friendly region; thresholds are whole
     /// segments; the window grows with the acknowledgement that ends a recovery.
     Ns3,
+    /// As in Linux 6.1: fixed-point numbers, growth by whole segments for the segments that were delivered.
+    Linux,
 }
 
 /// CUBIC's parameters. Windows count segments.
@@ -86,6 +95,12 @@ pub struct Params {
 }
 
 impl Params {
+    /// What counts in the computation of Linux.
+    fn linux(&self) -> Constants {
+        let &Self { c, beta, fast_convergence, reno_friendly, .. } = self;
+        Constants { c, beta, fast_convergence, reno_friendly, hystart: self.hystart != hystart::Choice::Off }
+    }
+
     fn hystart(&self) -> hystart::Params {
         hystart::Params {
             choice: self.hystart,
@@ -101,22 +116,30 @@ impl Params {
 }
 
 impl params::Params for Params {
-    const PROFILES: &'static [&'static str] = &[RFC, NS3];
+    const PROFILES: &'static [&'static str] = &[RFC, NS3, LINUX];
 
     fn of_profile(profile: &str) -> Self {
         let hystart = hystart::Params::default();
-        let ns3 = profile == NS3;
+        let (ns3, linux) = (profile == NS3, profile == LINUX);
         Self {
             c: 0.4,
             beta: 0.7,
             fast_convergence: true,
             reno_friendly: !ns3,
-            reduce: if ns3 { Reduce::Window } else { Reduce::Flight },
-            growth: if ns3 { Growth::Ns3 } else { Growth::Rfc9438 },
-            count_bytes: ns3,
-            slow_start_limit: if ns3 { 65_535 } else { 1 },
+            reduce: if ns3 || linux { Reduce::Window } else { Reduce::Flight },
+            growth: match profile {
+                NS3 => Growth::Ns3,
+                LINUX => Growth::Linux,
+                _ => Growth::Rfc9438,
+            },
+            count_bytes: ns3 || linux,
+            slow_start_limit: if ns3 || linux { 65_535 } else { 1 },
             grow_only_when_limited: !ns3,
-            hystart: if ns3 { hystart::Choice::Off } else { hystart.choice },
+            hystart: match profile {
+                NS3 => hystart::Choice::Off,
+                LINUX => hystart::Choice::Classic,
+                _ => hystart.choice,
+            },
             hystart_min_threshold: hystart.min_threshold,
             hystart_max_threshold: hystart.max_threshold,
             hystart_divisor: hystart.divisor,
@@ -133,6 +156,12 @@ impl params::Params for Params {
         }
         if !(self.beta > 0.0 && self.beta < 1.0) {
             return Err(Fault::new("beta", format!("expected a number between 0 and 1, found {}", self.beta)));
+        }
+        if (self.hystart == hystart::Choice::Classic) != (self.growth == Growth::Linux)
+            && self.hystart != hystart::Choice::Off
+        {
+            let expected = if self.growth == Growth::Linux { "classic" } else { "plus_plus" };
+            return Err(Fault::new("hystart", format!("expected \"{expected}\" or \"off\" with this growth")));
         }
         if self.slow_start_limit == 0 {
             return Err(Fault::new("slow_start_limit", "expected at least 1, found 0"));
@@ -165,8 +194,26 @@ struct Epoch {
 }
 
 /// CUBIC's congestion control.
+#[enum_dispatch(CongestionControl)]
 #[derive(Clone, Debug)]
-pub struct Cubic {
+pub enum Cubic {
+    /// As published.
+    Published,
+    /// As in Linux.
+    Linux,
+}
+
+impl Cubic {
+    /// The congestion control with these parameters.
+    #[must_use]
+    pub fn new(params: &Params) -> Self {
+        if params.growth == Growth::Linux { Linux::new(params.linux()).into() } else { Published::new(params).into() }
+    }
+}
+
+/// CUBIC's congestion control as published.
+#[derive(Clone, Debug)]
+pub struct Published {
     params: Params,
     /// `α_cubic` (§4.3).
     alpha: f64,
@@ -182,7 +229,7 @@ pub struct Cubic {
     credit: f64,
 }
 
-impl Cubic {
+impl Published {
     /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
@@ -282,13 +329,13 @@ impl Cubic {
         };
         match self.params.growth {
             Growth::Rfc9438 => base * self.params.beta,
-            Growth::Ns3 => libm::floor(libm::floor(base) * self.params.beta),
+            Growth::Ns3 | Growth::Linux => libm::floor(libm::floor(base) * self.params.beta),
         }
         .max(2.0)
     }
 }
 
-impl CongestionControl for Cubic {
+impl CongestionControl for Published {
     fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
         let ns3 = self.params.growth == Growth::Ns3;
         if ns3 && let Some(srtt) = view.srtt {
@@ -316,7 +363,7 @@ impl CongestionControl for Cubic {
         let kept = if converges { (1.0 + self.params.beta) / 2.0 } else { 1.0 };
         self.w_max = Some(match self.params.growth {
             Growth::Rfc9438 => view.cwnd * kept,
-            Growth::Ns3 => libm::floor(libm::floor(view.cwnd) * kept),
+            Growth::Ns3 | Growth::Linux => libm::floor(libm::floor(view.cwnd) * kept),
         });
         self.cwnd_prior = view.cwnd;
         self.epoch = None;

@@ -72,7 +72,14 @@ pub struct Params {
 impl Params {
     fn reno(&self) -> reno::Params {
         let &Self { halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited, .. } = self;
-        reno::Params { halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited }
+        reno::Params {
+            halve,
+            hold_ssthresh,
+            slow_start_limit,
+            count_bytes,
+            grow_only_when_limited,
+            whole_segments: false,
+        }
     }
 }
 
@@ -80,7 +87,7 @@ impl params::Params for Params {
     const PROFILES: &'static [&'static str] = &[RFC, NS2];
 
     fn of_profile(profile: &str) -> Self {
-        let reno::Params { halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited } =
+        let reno::Params { halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited, .. } =
             params::Params::of_profile(profile);
         Self {
             base: Base::NewReno,

@@ -13,15 +13,22 @@
 //! (`tests/kernel_modules.rs`). That module is older: it reduces the window to the share beta instead of by the share
 //! beta. Later kernels and this file do not have this error.
 
-use hopyard_engine::Span;
+mod linux;
+
+use enum_dispatch::enum_dispatch;
+use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::linux::{Constants, Linux};
+use super::control::Arithmetic;
 use super::reno::{self, Halve, Reno};
-use super::{Ack, Answer, CongestionControl, Loss, Phase, RecoveryChoice, Timeout, View};
-use crate::params::{self, Fault};
+use super::{
+    Ack, Answer, Arrived, Before, Condition, CongestionControl, Decision, Duplicate, Loss, NetworkEvent, Phase,
+    RecoveryChoice, Sent, Timeout, View,
+};
+use crate::params::{self, Fault, LINUX, RFC};
 
-const LINUX: &str = "linux";
 const PAPER: &str = "paper";
 
 /// Illinois's parameters.
@@ -30,13 +37,13 @@ const PAPER: &str = "paper";
 pub struct Params {
     /// The maximum growth of the window in a round trip, in segments.
     pub alpha_max: f64,
-    /// The minimum growth of the window in a round trip, in segments. linux: 0.3; paper: 0.1.
+    /// The minimum growth of the window in a round trip, in segments. rfc, linux: 0.3; paper: 0.1.
     pub alpha_min: f64,
     /// The minimum share by which a loss reduces the window.
     pub beta_min: f64,
     /// The maximum share by which a loss reduces the window.
     pub beta_max: f64,
-    /// Below this window, in segments, alpha is 1 and beta is a half. linux: 15; paper: 10.
+    /// Below this window, in segments, alpha is 1 and beta is a half. rfc, linux: 15; paper: 10.
     pub window_threshold: f64,
     /// The number of rounds with a delay below `low_delay` after which alpha is `alpha_max` again (theta).
     pub patience: u32,
@@ -46,23 +53,59 @@ pub struct Params {
     pub beta_min_delay: f64,
     /// The share of the largest queueing delay from which beta is `beta_max`.
     pub beta_max_delay: f64,
-    /// The quantity that a loss reduces. linux: window; paper: flight.
+    /// The quantity that a loss reduces. rfc, linux: window; paper: flight.
     pub halve: Halve,
-    /// Whether losses are repaired with selective acknowledgements (RFC 6675) instead of NewReno's recovery. linux: on;
-    /// paper: off.
+    /// Whether losses are repaired with selective acknowledgements (RFC 6675) instead of NewReno's recovery. rfc,
+    /// rfc, linux: on; paper: off.
     pub sack: bool,
     /// The largest increase of the window by one acknowledgement in slow start, in segments.
     pub slow_start_limit: u32,
-    /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). linux: on; paper: off.
+    /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). rfc, linux: on; paper: off.
     pub count_bytes: bool,
     /// Whether the window grows only while it limits the sender (RFC 7661 §4.3).
     pub grow_only_when_limited: bool,
+    /// Whether the computation is the published one, or Linux's in whole segments. rfc, paper: published; linux: linux.
+    pub arithmetic: Arithmetic,
 }
 
 impl Params {
+    /// What counts in the computation of Linux.
+    const fn linux(&self) -> Constants {
+        let &Self {
+            alpha_max,
+            alpha_min,
+            beta_min,
+            beta_max,
+            window_threshold,
+            patience,
+            low_delay,
+            beta_min_delay,
+            beta_max_delay,
+            ..
+        } = self;
+        Constants {
+            alpha_max,
+            alpha_min,
+            beta_min,
+            beta_max,
+            window_threshold,
+            patience,
+            low_delay,
+            beta_min_delay,
+            beta_max_delay,
+        }
+    }
+
     fn reno(&self) -> reno::Params {
         let &Self { halve, slow_start_limit, count_bytes, grow_only_when_limited, .. } = self;
-        reno::Params { halve, hold_ssthresh: true, slow_start_limit, count_bytes, grow_only_when_limited }
+        reno::Params {
+            halve,
+            hold_ssthresh: true,
+            slow_start_limit,
+            count_bytes,
+            grow_only_when_limited,
+            whole_segments: false,
+        }
     }
 
     /// Alpha for a queueing delay `da` of at most `dm`, both in seconds, above the low delay.
@@ -92,7 +135,7 @@ impl Params {
 }
 
 impl params::Params for Params {
-    const PROFILES: &'static [&'static str] = &[LINUX, PAPER];
+    const PROFILES: &'static [&'static str] = &[RFC, PAPER, LINUX];
 
     fn of_profile(profile: &str) -> Self {
         let paper = profile == PAPER;
@@ -111,6 +154,7 @@ impl params::Params for Params {
             slow_start_limit: 1,
             count_bytes: !paper,
             grow_only_when_limited: true,
+            arithmetic: if profile == LINUX { Arithmetic::Linux } else { Arithmetic::Published },
         }
     }
 
@@ -156,11 +200,33 @@ impl params::Params for Params {
     }
 }
 
-/// Illinois's congestion control. Round-trip times are summed in whole nanoseconds. With a rounded sum, equal
-/// round-trip times would have an average above their minimum, and a path without a queue would seem to have a full
-/// one.
+/// Illinois's congestion control.
+#[enum_dispatch(CongestionControl)]
 #[derive(Clone, Debug)]
-pub struct Illinois {
+pub enum Illinois {
+    /// As published.
+    Published,
+    /// As in Linux.
+    Linux,
+}
+
+impl Illinois {
+    /// The congestion control with these parameters.
+    #[must_use]
+    pub fn new(params: &Params) -> Self {
+        if params.arithmetic == Arithmetic::Linux {
+            Linux::new(params.linux()).into()
+        } else {
+            Published::new(params).into()
+        }
+    }
+}
+
+/// Illinois's congestion control as published. Round-trip times are summed in whole nanoseconds. With a rounded sum,
+/// equal round-trip times would have an average above their minimum, and a path without a queue would seem to have a
+/// full one.
+#[derive(Clone, Debug)]
+pub struct Published {
     params: Params,
     reno: Reno,
     alpha: f64,
@@ -177,7 +243,7 @@ pub struct Illinois {
     low_rounds: u32,
 }
 
-impl Illinois {
+impl Published {
     /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
@@ -233,7 +299,7 @@ impl Illinois {
     }
 }
 
-impl CongestionControl for Illinois {
+impl CongestionControl for Published {
     fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
         // The segment that opens the connection is shorter. It is not compared with the others (Linux begins after it).
         if let Some(round_trip) = ack.round_trip.filter(|_| ack.bytes > 0) {

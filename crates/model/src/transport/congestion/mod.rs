@@ -29,8 +29,8 @@ use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Rng, Span, Time};
 
 pub use self::control::{
-    Ack, Answer, Cause, CongestionControl, Decision, Duplicate, Loss, Phase, RateSample, Restore, Sent, Sign, Timeout,
-    View,
+    Ack, Answer, Arrived, Before, Cause, Condition, CongestionControl, Decision, Duplicate, Loss, Phase, RateSample,
+    Restore, Sent, Sign, Timeout, View,
 };
 pub use super::notice::NetworkEvent;
 pub use super::recovery_choice::RecoveryChoice;

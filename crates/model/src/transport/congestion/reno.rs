@@ -9,8 +9,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::control::Whole;
 use super::{Ack, Answer, CongestionControl, Loss, Phase, RecoveryChoice, Timeout, View};
-use crate::params::{self, NS2, RFC};
+use crate::params::{self, LINUX, NS2, RFC};
 
 /// The quantity that a loss halves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -40,19 +41,22 @@ pub struct Params {
     pub count_bytes: bool,
     /// Whether the window grows only while it limits the sender (RFC 7661 §4.3).
     pub grow_only_when_limited: bool,
+    /// Whether the window grows in whole segments, for the segments that were delivered (Linux).
+    pub whole_segments: bool,
 }
 
 impl params::Params for Params {
-    const PROFILES: &'static [&'static str] = &[RFC, NS2];
+    const PROFILES: &'static [&'static str] = &[RFC, NS2, LINUX];
 
     fn of_profile(profile: &str) -> Self {
-        let ns2 = profile == NS2;
+        let (ns2, linux) = (profile == NS2, profile == LINUX);
         Self {
-            halve: if ns2 { Halve::Window } else { Halve::Flight },
+            halve: if ns2 || linux { Halve::Window } else { Halve::Flight },
             hold_ssthresh: !ns2,
-            slow_start_limit: 1,
-            count_bytes: false,
+            slow_start_limit: if linux { 65_535 } else { 1 },
+            count_bytes: linux,
             grow_only_when_limited: !ns2,
+            whole_segments: linux,
         }
     }
 
@@ -68,13 +72,14 @@ impl params::Params for Params {
 #[derive(Clone, Debug)]
 pub struct Reno {
     params: Params,
+    whole: Whole,
 }
 
 impl Reno {
     /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
-        Self { params: params.clone() }
+        Self { params: params.clone(), whole: Whole::default() }
     }
 
     /// The slow start threshold after a loss (RFC 5681 eq. 4), and half of the quantity from which it is computed.
@@ -102,11 +107,18 @@ impl Reno {
         }
     }
 
+    /// The window is reduced: delivered segments that have not led to growth do not count any more.
+    pub const fn forget(&mut self) {
+        self.whole.forget();
+    }
+
     /// The window after an acknowledgement outside recovery (RFC 5681 eq. 2 and 3).
-    #[must_use]
-    pub fn grown(&self, ack: &Ack, view: &View) -> f64 {
+    pub fn grown(&mut self, ack: &Ack, view: &View) -> f64 {
         if self.params.grow_only_when_limited && !ack.window_limited {
             return view.cwnd;
+        }
+        if self.params.whole_segments {
+            return self.whole.grown(ack, view);
         }
         let acked = if self.params.count_bytes || self.params.slow_start_limit > 1 {
             (ack.bytes as f64 / f64::from(view.segment)).min(f64::from(self.params.slow_start_limit))
@@ -139,11 +151,13 @@ impl CongestionControl for Reno {
     }
 
     fn on_loss(&mut self, _loss: &Loss, view: &View) -> Answer {
+        self.forget();
         let (ssthresh, cwnd) = self.halved(view);
         Answer::Set { cwnd, ssthresh }
     }
 
     fn on_timeout(&mut self, timeout: &Timeout, view: &View) -> Answer {
+        self.forget();
         let hold = timeout.repeated > 0 && self.params.hold_ssthresh;
         let ssthresh = if hold { view.ssthresh } else { self.halved(view).0 };
         Answer::Set { cwnd: 1.0, ssthresh }
@@ -177,7 +191,7 @@ mod tests {
     #[test]
     fn slow_start_ends_at_the_threshold_however_much_is_acknowledged() {
         let grown = |slow_start_limit, count_bytes, segments, cwnd| {
-            let control = Reno::new(&Params { slow_start_limit, count_bytes, ..Params::of_profile(RFC) });
+            let mut control = Reno::new(&Params { slow_start_limit, count_bytes, ..Params::of_profile(RFC) });
             control.grown(&ack(segments, 100), &View { ssthresh: 12.0, ..view(0, cwnd) })
         };
         assert_eq!(grown(65_535, false, 8, 3.0), 11.0);

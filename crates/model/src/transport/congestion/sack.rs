@@ -43,7 +43,14 @@ pub struct Params {
 impl Params {
     fn reno(&self) -> reno::Params {
         let &Self { repair: _, halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited } = self;
-        reno::Params { halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited }
+        reno::Params {
+            halve,
+            hold_ssthresh,
+            slow_start_limit,
+            count_bytes,
+            grow_only_when_limited,
+            whole_segments: false,
+        }
     }
 }
 
@@ -52,7 +59,7 @@ impl params::Params for Params {
 
     fn of_profile(profile: &str) -> Self {
         let repair = if profile == NS2 { Repair::Pipe } else { Repair::Rfc6675 };
-        let reno::Params { halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited } =
+        let reno::Params { halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited, .. } =
             params::Params::of_profile(profile);
         Self { repair, halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited }
     }

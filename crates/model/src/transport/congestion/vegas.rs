@@ -9,12 +9,20 @@
 //! the first segment. Left out of ns-2: arrays that wrap at the window's size, so that some segments are mistaken for
 //! retransmitted ones. Validated segment by segment against ns-2.35 (`tests/forced_drops.rs`).
 
-use hopyard_engine::Time;
+mod linux;
+
+use enum_dispatch::enum_dispatch;
+use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, Answer, CongestionControl, Duplicate, Loss, RecoveryChoice, Sent, Timeout, View};
-use crate::params::{self, Fault, NS2, RFC};
+use self::linux::{Constants, Linux};
+use super::control::Arithmetic;
+use super::{
+    Ack, Answer, Arrived, Before, Condition, CongestionControl, Decision, Duplicate, Loss, NetworkEvent,
+    RecoveryChoice, Sent, Timeout, View,
+};
+use crate::params::{self, Fault, LINUX, NS2, RFC};
 
 /// Vegas's parameters. The thresholds are numbers of segments queued on the path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,22 +46,33 @@ pub struct Params {
     /// Whether the clock restarts each time that the first segment is sent, as in ns-2. The time of the last reduction
     /// is then not converted, and a first segment with data gives no sample, because its sending time is 0.
     pub clock_restarts: bool,
+    /// Whether the computation is the published one, or Linux's in whole segments. linux: linux.
+    pub arithmetic: Arithmetic,
+}
+
+impl Params {
+    /// What counts in the computation of Linux.
+    const fn linux(&self) -> Constants {
+        let &Self { alpha, beta, gamma, .. } = self;
+        Constants { alpha, beta, gamma }
+    }
 }
 
 impl params::Params for Params {
-    const PROFILES: &'static [&'static str] = &[RFC, NS2];
+    const PROFILES: &'static [&'static str] = &[RFC, NS2, LINUX];
 
     fn of_profile(profile: &str) -> Self {
-        let ns2 = profile == NS2;
+        let (ns2, linux) = (profile == NS2, profile == LINUX);
         Self {
-            alpha: 1.0,
-            beta: 3.0,
+            alpha: if linux { 2.0 } else { 1.0 },
+            beta: if linux { 4.0 } else { 3.0 },
             gamma: 1.0,
             whole_segments: ns2,
             charge_headers: !ns2,
             always_deflate: !ns2,
             sample_holes: ns2,
             clock_restarts: ns2,
+            arithmetic: if linux { Arithmetic::Linux } else { Arithmetic::Published },
         }
     }
 
@@ -71,9 +90,31 @@ impl params::Params for Params {
     }
 }
 
-/// Vegas's congestion control. Times are in seconds.
+/// Vegas's congestion control.
+#[enum_dispatch(CongestionControl)]
 #[derive(Clone, Debug)]
-pub struct Vegas {
+pub enum Vegas {
+    /// As published.
+    Published,
+    /// As in Linux.
+    Linux,
+}
+
+impl Vegas {
+    /// The congestion control with these parameters.
+    #[must_use]
+    pub fn new(params: &Params) -> Self {
+        if params.arithmetic == Arithmetic::Linux {
+            Linux::new(params.linux()).into()
+        } else {
+            Published::new(params).into()
+        }
+    }
+}
+
+/// Vegas's congestion control as published. Times are in seconds.
+#[derive(Clone, Debug)]
+pub struct Published {
     params: Params,
     /// When the first segment was sent.
     started: Option<Time>,
@@ -94,7 +135,7 @@ pub struct Vegas {
     inflated: bool,
 }
 
-impl Vegas {
+impl Published {
     /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
@@ -163,7 +204,7 @@ impl Vegas {
     }
 }
 
-impl CongestionControl for Vegas {
+impl CongestionControl for Published {
     fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
         let (mut cwnd, mut ssthresh) = (view.cwnd, view.ssthresh);
         if self.base.is_none()

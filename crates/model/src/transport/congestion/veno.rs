@@ -10,12 +10,20 @@
 //! measured and while losses of a timeout are repaired; the window grows in whole segments. Validated by backlogs
 //! computed by hand, and against the kernel module in ns-2.35 (`tests/kernel_modules.rs`).
 
-use hopyard_engine::Span;
+mod linux;
+
+use enum_dispatch::enum_dispatch;
+use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::linux::{Constants, Linux};
+use super::control::Arithmetic;
 use super::reno::{self, Halve, Reno};
-use super::{Ack, Answer, CongestionControl, Loss, Phase, RecoveryChoice, Sent, Timeout, View};
+use super::{
+    Ack, Answer, Arrived, Before, Condition, CongestionControl, Decision, Duplicate, Loss, NetworkEvent, Phase,
+    RecoveryChoice, Sent, Timeout, View,
+};
 use crate::params::{self, Fault};
 
 const PAPER: &str = "paper";
@@ -59,12 +67,27 @@ pub struct Params {
     pub count_bytes: bool,
     /// Whether the window grows only while it limits the sender (RFC 7661 §4.3).
     pub grow_only_when_limited: bool,
+    /// Whether the computation is the published one, or Linux's in whole segments. paper: published; linux: linux.
+    pub arithmetic: Arithmetic,
 }
 
 impl Params {
+    /// What counts in the computation of Linux.
+    const fn linux(&self) -> Constants {
+        let &Self { beta, random_loss_keeps, .. } = self;
+        Constants { beta, random_loss_keeps }
+    }
+
     fn reno(&self) -> reno::Params {
         let &Self { halve, slow_start_limit, count_bytes, grow_only_when_limited, .. } = self;
-        reno::Params { halve, hold_ssthresh: true, slow_start_limit, count_bytes, grow_only_when_limited }
+        reno::Params {
+            halve,
+            hold_ssthresh: true,
+            slow_start_limit,
+            count_bytes,
+            grow_only_when_limited,
+            whole_segments: false,
+        }
     }
 }
 
@@ -85,6 +108,7 @@ impl params::Params for Params {
             slow_start_limit: 1,
             count_bytes: false,
             grow_only_when_limited: true,
+            arithmetic: if linux { Arithmetic::Linux } else { Arithmetic::Published },
         }
     }
 
@@ -101,8 +125,30 @@ impl params::Params for Params {
 }
 
 /// Veno's congestion control.
+#[enum_dispatch(CongestionControl)]
 #[derive(Clone, Debug)]
-pub struct Veno {
+pub enum Veno {
+    /// As published.
+    Published,
+    /// As in Linux.
+    Linux,
+}
+
+impl Veno {
+    /// The congestion control with these parameters.
+    #[must_use]
+    pub fn new(params: &Params) -> Self {
+        if params.arithmetic == Arithmetic::Linux {
+            Linux::new(params.linux()).into()
+        } else {
+            Published::new(params).into()
+        }
+    }
+}
+
+/// Veno's congestion control as published.
+#[derive(Clone, Debug)]
+pub struct Published {
     params: Params,
     reno: Reno,
     min_rtt: Option<Span>,
@@ -112,7 +158,7 @@ pub struct Veno {
     opened: bool,
 }
 
-impl Veno {
+impl Published {
     /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
@@ -156,7 +202,7 @@ impl Veno {
     }
 }
 
-impl CongestionControl for Veno {
+impl CongestionControl for Published {
     fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
         // The opening segment is shorter: it is not compared with the others (Linux begins after it).
         if let Some(round_trip) = ack.round_trip.filter(|_| ack.bytes > 0) {

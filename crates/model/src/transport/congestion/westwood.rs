@@ -254,6 +254,7 @@ impl Westwood {
             slow_start_limit,
             count_bytes,
             grow_only_when_limited,
+            whole_segments: false,
         };
         Self {
             reno: Reno::new(&growth),

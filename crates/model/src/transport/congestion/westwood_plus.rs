@@ -17,13 +17,21 @@
 //! bottleneck's share (`tests/bandwidth_estimates.rs`), and against the kernel module in ns-2.35
 //! (`tests/kernel_modules.rs`).
 
-use hopyard_engine::{Span, Time};
+mod linux;
+
+use enum_dispatch::enum_dispatch;
+use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::linux::{Constants, Linux};
+use super::control::Arithmetic;
 use super::reno::{self, Halve, Reno};
 use super::westwood::{Counting, pipe_size};
-use super::{Ack, Answer, CongestionControl, Duplicate, Loss, RecoveryChoice, Sent, Timeout, View};
+use super::{
+    Ack, Answer, Arrived, Before, Condition, CongestionControl, Decision, Duplicate, Loss, NetworkEvent,
+    RecoveryChoice, Sent, Timeout, View,
+};
 use crate::params::{self, Fault};
 
 const PAPER: &str = "paper";
@@ -75,7 +83,8 @@ pub struct Params {
     /// Whether the first sample initialises the filter, which otherwise starts from zero. paper, ns3: off; linux: on.
     pub fill: bool,
     /// The tick of the clock that measures windows and round-trip times; the filter then computes in whole bytes per
-    /// tick. 0 s: no rounding. paper, ns3: 0 s; linux: 1 ms.
+    /// tick. 0 s: no rounding. paper, ns3: 0 s; linux: 1 ms (HZ
+    /// 1000). With the arithmetic of Linux the tick is 4 ms (HZ 250).
     pub tick: Span,
     /// When the estimate sets the window after a fast retransmission. paper, ns3: loss; linux: recovered.
     pub moment: Moment,
@@ -95,6 +104,16 @@ pub struct Params {
     pub count_bytes: bool,
     /// Whether the window grows only while it limits the sender (RFC 7661 §4.3). All: on.
     pub grow_only_when_limited: bool,
+    /// Whether the computation is the published one, or Linux's in whole segments. paper, ns3: published; linux: linux.
+    pub arithmetic: Arithmetic,
+}
+
+impl Params {
+    /// What counts in the computation of Linux.
+    const fn linux(&self) -> Constants {
+        let &Self { min_window, .. } = self;
+        Constants { min_window }
+    }
 }
 
 impl params::Params for Params {
@@ -117,6 +136,7 @@ impl params::Params for Params {
             slow_start_limit: 1,
             count_bytes: false,
             grow_only_when_limited: true,
+            arithmetic: if linux { Arithmetic::Linux } else { Arithmetic::Published },
         }
     }
 
@@ -132,8 +152,30 @@ impl params::Params for Params {
 }
 
 /// Westwood+'s congestion control.
+#[enum_dispatch(CongestionControl)]
 #[derive(Clone, Debug)]
-pub struct WestwoodPlus {
+pub enum WestwoodPlus {
+    /// As published.
+    Published,
+    /// As in Linux.
+    Linux,
+}
+
+impl WestwoodPlus {
+    /// The congestion control with these parameters.
+    #[must_use]
+    pub fn new(params: &Params) -> Self {
+        if params.arithmetic == Arithmetic::Linux {
+            Linux::new(params.linux()).into()
+        } else {
+            Published::new(params).into()
+        }
+    }
+}
+
+/// Westwood+'s congestion control as published.
+#[derive(Clone, Debug)]
+pub struct Published {
     params: Params,
     reno: Reno,
     counting: Counting,
@@ -156,7 +198,7 @@ pub struct WestwoodPlus {
     cut_to: f64,
 }
 
-impl WestwoodPlus {
+impl Published {
     /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
@@ -167,6 +209,7 @@ impl WestwoodPlus {
             slow_start_limit,
             count_bytes,
             grow_only_when_limited,
+            whole_segments: false,
         };
         Self {
             params: params.clone(),
@@ -263,7 +306,7 @@ impl WestwoodPlus {
     }
 }
 
-impl CongestionControl for WestwoodPlus {
+impl CongestionControl for Published {
     fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
         let bytes = self.counting.new_data(ack.bytes, view.segment);
         self.report(bytes, view);

@@ -6,11 +6,12 @@ use hopyard_engine::{Rng, Span, Time};
 use super::counters::SenderCounters;
 use super::frozen::{Frozen, Kept};
 use super::header::milliseconds;
-use super::params::{Connect, Params};
+use super::params::{Connect, Params, Timers};
 use super::phases::{Phase, Phases};
 use super::rate::RateSampler;
-use super::rtt::Estimator;
+use super::rtt::{Estimator, Sample};
 use super::scoreboard::Board;
+use super::wheel::Wheel;
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Decision, RateSample};
 
@@ -51,6 +52,10 @@ pub struct Core {
     /// Losses below this do not start another reduction (RFC 6582's `recover`, counted to the byte after).
     pub(crate) recover: u64,
     pub(crate) rtt: Estimator,
+    /// When timers expire that are set.
+    pub(crate) wheel: Wheel,
+    /// When pacing lets the next segment leave.
+    pub(crate) departs: Time,
     /// When the retransmission timer expires.
     pub(crate) rto: Time,
     /// Timeouts since the last new acknowledgement.
@@ -69,6 +74,8 @@ pub struct Core {
     /// Duplicate acknowledgements before the acknowledgement at hand, and whether the window had held the sender back.
     pub(crate) prior_duplicates: u32,
     pub(crate) window_limited: bool,
+    /// The congestion control knows of the acknowledgement at hand.
+    pub(super) announced: bool,
     /// The congestion control reduced the window in answer to the loss.
     pub(super) reduced: bool,
     /// The sender is in a loss recovery that did not start with a timeout.
@@ -127,6 +134,11 @@ impl Core {
             duplicates: 0,
             recover: 0,
             rtt: Estimator::new(params, rng),
+            wheel: match params.timers {
+                Timers::Exact => Wheel::EXACT,
+                Timers::Wheel => Wheel::new(params.tick),
+            },
+            departs: Time::ZERO,
             rto: Time::NEVER,
             timeouts_in_row: 0,
             before_timeout: None,
@@ -137,6 +149,7 @@ impl Core {
             min_rtt: None,
             prior_duplicates: 0,
             window_limited: false,
+            announced: false,
             reduced: false,
             recovering: false,
             scoreboard: false,
@@ -216,7 +229,12 @@ impl Core {
     /// Starts the retransmission timer anew.
     #[inline]
     pub(crate) fn arm_timer(&mut self) {
-        self.rto = self.now + self.rtt.timeout();
+        self.rto = self.wheel.expiry(self.now, self.rtt.timeout());
+    }
+
+    /// The whole ticks that a timer is set for.
+    pub(crate) const fn ticks(&self, wait: Span) -> Span {
+        self.wheel.ticks(wait)
     }
 
     /// Times a segment that is sent for the first time, if none is being timed.
@@ -247,8 +265,7 @@ impl Core {
             let sent = self.now - elapsed;
             if sent >= self.sampled_from {
                 // A time shorter than the clock's resolution counts as one tick.
-                self.counters.rtt_samples += 1;
-                self.rtt.sample(elapsed.max(Span::from_millis(1)), sent, true);
+                self.take_sample(elapsed.max(Span::from_millis(1)), sent, true);
             }
         }
         if let Some((end, sent)) = self.timed
@@ -257,10 +274,17 @@ impl Core {
             self.timed = None;
             self.rtt.end_back_off();
             if self.echo.is_none() {
-                self.counters.rtt_samples += 1;
-                self.rtt.sample(self.now.since(sent), sent, false);
+                self.take_sample(self.now.since(sent), sent, false);
             }
         }
+    }
+
+    /// Takes a round-trip sample of a segment sent at `sent`; `exact` when by timestamps.
+    #[inline]
+    pub(crate) fn take_sample(&mut self, round_trip: Span, sent: Time, exact: bool) {
+        self.counters.rtt_samples += 1;
+        let (una, next) = (self.board.una(), self.board.max());
+        self.rtt.sample(&Sample { round_trip, sent, exact, una, next });
     }
 
     /// Takes in the round trip of a segment that was sent once.

@@ -5,7 +5,7 @@ use hopyard_engine::units::{Bytes, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::params::{self, Fault, NS2, RFC};
+use crate::params::{self, Fault, LINUX, NS2, RFC};
 use crate::transport::recovery_choice::{Proportional, RecoveryChoice};
 
 /// How a connection opens.
@@ -62,6 +62,19 @@ pub enum Estimation {
     Rfc6298,
     /// As in ns-2: whole ticks of a clock with a random phase, integer averages, the minimum applied before back-off.
     Ns2,
+    /// As in Linux: microseconds; the minimum is the least part of the deviation, of which the largest of a round trip
+    /// counts.
+    Linux,
+}
+
+/// When timers expire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Timers {
+    /// When they are set to.
+    Exact,
+    /// As in Linux: with the tick after it, and the later a timer expires, with the next of 8, 64, ... ticks.
+    Wheel,
 }
 
 /// The window after a pause longer than the retransmission timeout.
@@ -93,10 +106,11 @@ pub enum RecoveryExit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The payload of a full segment. rfc: as in an Ethernet frame (RFC 9293 §3.7.1); ns2: `packetSize_`.
+    /// The payload of a full segment. rfc: as in an Ethernet frame (RFC 9293 §3.7.1); ns2: `packetSize_`; linux: as in
+    /// an Ethernet frame, without timestamps.
     pub segment_size: Bytes,
     /// The receiver's window in segments. rfc: the 65,535 bytes that a header can announce without scaling; ns2:
-    /// `window_`.
+    /// `window_`; linux: half of the largest `tcp_rmem`.
     pub window: u32,
     /// The initial congestion window, in segments. rfc: RFC 6928 §2; ns2: `windowInit_`.
     pub initial_window: u32,
@@ -107,6 +121,12 @@ pub struct Params {
     pub max_cwnd: u32,
     /// How the connection opens. ns2: `syn_`, `delay_growth_`.
     pub connect: Connect,
+    /// Whether the options of a SYN for segment size, SACK and window scale count in its size.
+    pub syn_options: bool,
+    /// Whether `rack_linux` sends new segments in pairs: a single one may wait for the next acknowledgement (Linux).
+    pub pair_segments: bool,
+    /// Whether the acknowledgement that answers the receiver's SYN is a segment of its own, sent before the first data.
+    pub lone_ack: bool,
     /// How the connection closes when the application has no more data.
     pub close: Close,
     /// Whether a segment that is not full waits while others are outstanding, unless it is the last (RFC 9293 §3.7.4,
@@ -143,6 +163,10 @@ pub struct Params {
     pub sample_partial_acks: bool,
     /// The maximum number of segments sent on one event; 0 means no limit. ns-2: `maxburst_`.
     pub max_burst: u32,
+    /// How many segments of data are sent without pacing when the connection begins. linux: 10.
+    pub unpaced_segments: u32,
+    /// Whether a segment that leaves later than pacing allows shortens the next gap, by a half at most. linux: on.
+    pub pacing_credit: bool,
     /// Whether segments carry timestamps (RFC 7323), so that every acknowledgement gives a round-trip sample. Without
     /// timestamps, one segment is timed at a time. ns2: `timestamps_`.
     pub timestamps: bool,
@@ -160,8 +184,10 @@ pub struct Params {
     pub max_rto: Span,
     /// The factor of the timeout that is computed from round-trip times, before the limits apply. TCP-DAA: 5.
     pub timeout_factor: f64,
-    /// The granularity of the clock that measures round trips. ns2: `tcpTick_`.
+    /// The granularity of the clock that measures round trips. ns2: `tcpTick_`; linux: that of timers (HZ 250).
     pub tick: Span,
+    /// When timers expire: "exact", or as a "wheel" of ticks comes to them (Linux).
+    pub timers: Timers,
     /// The window after a pause. rfc: RFC 5681 §4.1.
     pub idle_restart: IdleRestart,
     /// Whether header options are padded to whole 32-bit words, as on the wire. Otherwise a SACK block is
@@ -193,7 +219,7 @@ impl Params {
 }
 
 impl params::Params for Params {
-    const PROFILES: &'static [&'static str] = &[RFC, NS2];
+    const PROFILES: &'static [&'static str] = &[RFC, NS2, LINUX];
 
     fn of_profile(profile: &str) -> Self {
         let rfc = Self {
@@ -203,6 +229,9 @@ impl params::Params for Params {
             initial_ssthresh: 65_535,
             max_cwnd: 0,
             connect: Connect::ThreeWay,
+            syn_options: false,
+            pair_segments: false,
+            lone_ack: false,
             close: Close::Fin,
             nagle: true,
             reader: Reader::AtOnce,
@@ -219,6 +248,8 @@ impl params::Params for Params {
             fast_retransmit_restarts_timer: false,
             sample_partial_acks: true,
             max_burst: 0,
+            unpaced_segments: 0,
+            pacing_credit: false,
             timestamps: true,
             echo_copies: if profile == NS2 { EchoCopies::All } else { EchoCopies::Last },
             estimation: Estimation::Rfc6298,
@@ -227,9 +258,28 @@ impl params::Params for Params {
             max_rto: Span::from_secs(60),
             timeout_factor: 1.0,
             tick: Span::from_millis(1),
+            timers: Timers::Exact,
             idle_restart: IdleRestart::InitialWindow,
             padded_options: true,
         };
+        if profile == LINUX {
+            return Self {
+                segment_size: Bytes::new(1448),
+                window: 2172,
+                syn_options: true,
+                pair_segments: true,
+                unpaced_segments: 10,
+                pacing_credit: true,
+                lone_ack: true,
+                recovery: RecoveryChoice::RackLinux,
+                estimation: Estimation::Linux,
+                min_rto: Span::from_millis(200),
+                max_rto: Span::from_secs(120),
+                tick: Span::from_millis(4),
+                timers: Timers::Wheel,
+                ..rfc
+            };
+        }
         if profile != NS2 {
             return rfc;
         }

@@ -1,8 +1,10 @@
 //! What the congestion control is told.
 
+use hopyard_engine::Span;
+
 use super::core::{Core, Judged};
 use super::scoreboard::Acked;
-use crate::transport::congestion::{Ack, Answer, CongestionControl, Controller, Duplicate, Loss, Phase, View};
+use crate::transport::congestion::{Ack, Answer, Arrived, CongestionControl, Controller, Duplicate, Loss, Phase, View};
 
 impl Core {
     /// The state that the congestion control can read.
@@ -33,6 +35,15 @@ impl Core {
         }
     }
 
+    /// Tells the congestion control that an acknowledgement arrived, once.
+    #[inline]
+    pub(crate) fn announce(&mut self, control: &mut Controller, round_trip: Option<Span>) {
+        if !std::mem::replace(&mut self.announced, true) {
+            let answer = control.on_arrival(&Arrived { round_trip }, &self.view());
+            self.apply(answer);
+        }
+    }
+
     /// Tells the congestion control about newly acknowledged data.
     #[inline]
     pub(crate) fn grow(&mut self, control: &mut Controller, acked: &Acked, phase: Phase) {
@@ -47,6 +58,8 @@ impl Core {
             window_limited: self.window_limited,
             rate: self.rate(),
         };
+        self.announce(control, ack.round_trip);
+        self.announced = false;
         let answer = control.on_ack(&ack, &self.view());
         self.apply(answer);
         if ack.rate.is_some() && control.limits_itself() {
@@ -56,6 +69,8 @@ impl Core {
 
     /// Tells the congestion control about a duplicate acknowledgement.
     pub(crate) fn report_duplicate(&mut self, control: &mut Controller, sacked: u64) {
+        self.announce(control, None);
+        self.announced = false;
         let duplicate = Duplicate { count: self.duplicates, sacked, rate: self.rate() };
         let answer = control.on_duplicate(&duplicate, &self.view());
         self.apply(answer);

@@ -1,7 +1,8 @@
-//! The retransmission timeout: RFC 6298, and ns-2's integer arithmetic.
+//! The retransmission timeout: RFC 6298, ns-2's integer arithmetic, and Linux's (`linux_rtt.rs`).
 
 use hopyard_engine::{Rng, Span, Time};
 
+use super::linux_rtt::Smoother;
 use super::params::{Estimation, Params};
 
 /// Smooths round-trip samples into a retransmission timeout, and backs it off.
@@ -22,6 +23,10 @@ enum Kind {
         smoothed: Option<(Span, Span)>,
         rto: Span,
     },
+    Linux {
+        smoother: Smoother,
+        rto: Span,
+    },
     Ns2 {
         /// Eight times the smoothed round trip in ticks; 0 before the first sample and after a long back-off.
         srtt: i64,
@@ -35,6 +40,19 @@ enum Kind {
     },
 }
 
+/// A round trip that was measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    pub round_trip: Span,
+    /// When the segment was sent.
+    pub sent: Time,
+    /// Whether timestamps measured it; ns-2 rounds such a time to the nearest tick.
+    pub exact: bool,
+    /// The first sequence number not acknowledged, and the first never sent.
+    pub una: u64,
+    pub next: u64,
+}
+
 /// ns-2's `rttvar_init_` of 12 s.
 const NS2_FIRST_DEVIATION: u64 = 12;
 
@@ -44,6 +62,7 @@ impl Estimator {
     pub fn new(params: &Params, rng: &mut Rng) -> Self {
         let kind = match params.estimation {
             Estimation::Rfc6298 => Kind::Rfc { smoothed: None, rto: params.initial_rto },
+            Estimation::Linux => Kind::Linux { smoother: Smoother::new(params.min_rto), rto: params.initial_rto },
             Estimation::Ns2 => Kind::Ns2 {
                 srtt: 0,
                 rttvar: ((Span::from_secs(NS2_FIRST_DEVIATION).nanos() / params.tick.nanos()) as i64) << 2,
@@ -62,10 +81,10 @@ impl Estimator {
         }
     }
 
-    /// A round trip was measured on a segment sent at `sent`; `exact` when by timestamps, which ns-2 rounds to the
-    /// nearest tick.
-    pub fn sample(&mut self, round_trip: Span, sent: Time, exact: bool) {
+    /// A round trip was measured.
+    pub fn sample(&mut self, sample: &Sample) {
         let (min, max, tick, factor) = (self.min, self.max, self.tick, self.factor);
+        let &Sample { round_trip, sent, exact, una, next } = sample;
         match &mut self.kind {
             Kind::Rfc { smoothed, rto } => {
                 // RFC 6298 §2.2 and §2.3.
@@ -78,6 +97,12 @@ impl Estimator {
                 };
                 *smoothed = Some((srtt, rttvar));
                 *rto = (srtt + tick.max(rttvar * 4)).mul_f64(factor).max(min).min(max);
+            }
+            Kind::Linux { smoother, rto } => {
+                smoother.sample(round_trip, una, next);
+                // The minimum is a part of it.
+                let timeout = smoother.timeout().mul_f64(factor).min(max);
+                *rto = tick * timeout.nanos().div_ceil(tick.nanos());
             }
             Kind::Ns2 { srtt, rttvar, current, phase, .. } => {
                 let ticks = if exact {
@@ -104,7 +129,7 @@ impl Estimator {
     #[must_use]
     pub fn timeout(&self) -> Span {
         match &self.kind {
-            Kind::Rfc { rto, .. } => *rto,
+            Kind::Rfc { rto, .. } | Kind::Linux { rto, .. } => *rto,
             // The minimum comes before the back-off, the maximum after; two ticks at least.
             Kind::Ns2 { current, backoff, .. } => {
                 Span::from_secs_f64(current.max(self.min.seconds()) * *backoff as f64).min(self.max).max(self.tick * 2)
@@ -117,7 +142,7 @@ impl Estimator {
         let below_max = self.timeout() < self.max;
         let max = self.max;
         match &mut self.kind {
-            Kind::Rfc { rto, .. } => *rto = (*rto * 2).min(max),
+            Kind::Rfc { rto, .. } | Kind::Linux { rto, .. } => *rto = (*rto * 2).min(max),
             Kind::Ns2 { srtt, rttvar, backoff, .. } => {
                 if *backoff < 64 || below_max {
                     *backoff <<= 1;
@@ -144,7 +169,7 @@ impl Estimator {
     pub fn rescale(&mut self, factor: f64) {
         let (min, max) = (self.min, self.max);
         match &mut self.kind {
-            Kind::Rfc { rto, .. } => *rto = rto.mul_f64(factor).max(min).min(max),
+            Kind::Rfc { rto, .. } | Kind::Linux { rto, .. } => *rto = rto.mul_f64(factor).max(min).min(max),
             // The minimum counts first: the timeout in use is what is multiplied.
             Kind::Ns2 { current, .. } => *current = (current.max(min.seconds()) * factor).min(max.seconds()),
         }
@@ -162,6 +187,7 @@ impl Estimator {
     pub fn srtt(&self) -> Option<Span> {
         match &self.kind {
             Kind::Rfc { smoothed, .. } => smoothed.map(|(srtt, _)| srtt),
+            Kind::Linux { smoother, .. } => smoother.srtt(),
             Kind::Ns2 { srtt, .. } => (*srtt > 0).then(|| self.tick.mul_f64(*srtt as f64 / 8.0)),
         }
     }
@@ -181,7 +207,8 @@ mod tests {
     }
 
     fn sample(estimator: &mut Estimator, millis: u64) {
-        estimator.sample(Span::from_millis(millis), Time::ZERO, false);
+        let round_trip = Span::from_millis(millis);
+        estimator.sample(&Sample { round_trip, sent: Time::ZERO, exact: false, una: 0, next: 0 });
     }
 
     #[test]

@@ -246,6 +246,14 @@ impl Board {
         }
     }
 
+    /// Takes back the marks of all segments that are marked as lost.
+    pub fn unmark_losses(&mut self) {
+        if self.lost > 0 {
+            self.segments.iter_mut().for_each(|segment| segment.lost = false);
+            self.lost = 0;
+        }
+    }
+
     /// Segments that are marked as lost and were not retransmitted.
     #[must_use]
     pub const fn lost(&self) -> usize {

@@ -1,6 +1,6 @@
 //! The trait of every loss recovery.
 
-use hopyard_engine::Time;
+use hopyard_engine::{Span, Time};
 
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{CongestionControl, Controller};
@@ -15,8 +15,16 @@ pub(crate) struct Arrival<'a> {
 
 /// What a recovery does on each event.
 pub(crate) trait LossRecovery {
+    /// An event at the sender begins: an arrival, a timer, or data of the application.
+    fn on_event(&mut self) {}
+
     /// An acknowledgement arrived that the scoreboard has not processed yet.
     fn inspect(&mut self, _core: &mut Core, _control: &mut Controller, _header: &TcpHeader) {}
+
+    /// The opening segment was answered, after a round trip of `opened` if it was sent once.
+    fn on_opened(&mut self, core: &mut Core, _opened: Option<Span>) {
+        core.acknowledge();
+    }
 
     /// New data was acknowledged, and the scoreboard has processed it.
     fn on_ack(&mut self, core: &mut Core, control: &mut Controller, arrival: &Arrival<'_>);
@@ -27,6 +35,15 @@ pub(crate) trait LossRecovery {
     /// The retransmission timer has expired. The following steps are the same for all recoveries.
     fn on_timeout(&mut self, core: &mut Core);
 
+    /// Before it: how often the timer has expired for the same losses, so that the congestion control does not answer
+    /// them again.
+    fn repeats_timeout(&self, core: &Core) -> u32 {
+        core.timeouts_in_row
+    }
+
+    /// The congestion control has answered the timeout.
+    fn after_timeout(&mut self, _core: &mut Core, _control: &mut Controller) {}
+
     /// The next segment in normal order, counted from the first unacknowledged one, if the window has room.
     fn next(&mut self, core: &mut Core) -> Option<usize> {
         core.next_in_window()
@@ -34,6 +51,19 @@ pub(crate) trait LossRecovery {
 
     /// The segment that `next` returned was sent.
     fn on_sent(&mut self, _core: &mut Core, _index: usize) {}
+
+    /// The segment at `index` was sent although the window may have had no room for it.
+    fn on_forced(&mut self, _core: &mut Core, _index: usize) {}
+
+    /// How many segments may leave together, of the `quantum` that pacing allows.
+    fn together(&self, _core: &Core, quantum: u32) -> u32 {
+        quantum
+    }
+
+    /// Whether the recovery itself sets the retransmission timer when segments are sent.
+    fn sets_timer(&self) -> bool {
+        false
+    }
 
     /// When `on_timer` must be called.
     fn deadline(&self) -> Time {

@@ -13,10 +13,11 @@ mod newreno;
 mod pipe;
 mod prr;
 mod rack;
+mod rack_linux;
 mod reno;
 mod sack;
 
-use hopyard_engine::Time;
+use hopyard_engine::{Span, Time};
 
 use self::loss_recovery::Recovers;
 pub(crate) use self::loss_recovery::{Arrival, LossRecovery};
@@ -58,11 +59,32 @@ macro_rules! recovery {
         }
 
         impl LossRecovery for Recovery {
+            fn on_event(&mut self) {
+                match self { $(Self::$variant(it) => it.on_event(),)+ }
+            }
             fn inspect(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
                 match self { $(Self::$variant(it) => it.inspect(core, control, header),)+ }
             }
             fn on_ack(&mut self, core: &mut Core, control: &mut Controller, arrival: &Arrival<'_>) {
                 match self { $(Self::$variant(it) => it.on_ack(core, control, arrival),)+ }
+            }
+            fn on_opened(&mut self, core: &mut Core, opened: Option<Span>) {
+                match self { $(Self::$variant(it) => it.on_opened(core, opened),)+ }
+            }
+            fn repeats_timeout(&self, core: &Core) -> u32 {
+                match self { $(Self::$variant(it) => it.repeats_timeout(core),)+ }
+            }
+            fn after_timeout(&mut self, core: &mut Core, control: &mut Controller) {
+                match self { $(Self::$variant(it) => it.after_timeout(core, control),)+ }
+            }
+            fn on_forced(&mut self, core: &mut Core, index: usize) {
+                match self { $(Self::$variant(it) => it.on_forced(core, index),)+ }
+            }
+            fn together(&self, core: &Core, quantum: u32) -> u32 {
+                match self { $(Self::$variant(it) => it.together(core, quantum),)+ }
+            }
+            fn sets_timer(&self) -> bool {
+                match self { $(Self::$variant(it) => it.sets_timer(),)+ }
             }
             fn on_duplicate(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
                 match self { $(Self::$variant(it) => it.on_duplicate(core, control, header),)+ }

@@ -12,6 +12,7 @@
 
 mod buffer;
 mod config;
+mod pacing;
 mod receiver;
 mod sender;
 mod state;
@@ -27,5 +28,6 @@ pub use self::sender::{SenderState, TcpSender};
 pub use self::state::Connection;
 pub use super::connection::{
     Close, Connect, EchoCopies, Estimation, IdleRestart, Judged, Marks, Params, Reader, RecoveryExit, SenderCounters,
+    Timers,
 };
 pub use super::notice::NetworkEvent;

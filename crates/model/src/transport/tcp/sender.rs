@@ -4,6 +4,7 @@ use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
 
 use super::config::Config;
+use super::pacing::Pacing;
 use super::state::Connection;
 use crate::packet::{TcpFlags, TcpHeader};
 use crate::transport::congestion::{Answer, CongestionControl, Controller, Sent, Timeout};
@@ -67,12 +68,7 @@ pub struct TcpSender {
     initial_window: f64,
     /// When something was last sent or newly acknowledged.
     active: Time,
-    /// With pacing, nothing is sent before this time.
-    slot: Time,
-    /// Segments that may still be sent before that time, because the segments of a quantum are sent together.
-    together: u32,
-    /// When pacing sends the next segment, if one waits.
-    paced: Time,
+    pacing: Pacing,
     /// The receiver's latest timestamp.
     peer_timestamp: u32,
     /// The receiver's next sequence number.
@@ -111,14 +107,12 @@ impl TcpSender {
         Self {
             recovery,
             initial_window: f64::from(core.params.initial_window),
+            pacing: Pacing::new(core.params.pacing_credit),
             core,
             control,
             stage: Stage::Closed,
             await_initial_window: false,
             active: Time::ZERO,
-            slot: Time::ZERO,
-            together: 0,
-            paced: Time::NEVER,
             peer_timestamp: 0,
             peer_next: 0,
             peer_closed: false,
@@ -221,7 +215,9 @@ impl TcpSender {
             self.core.spend(now);
         }
         self.core.now = now;
+        self.recovery.on_event();
         self.core.limited = false;
+        self.pacing.begin();
         self.core.burst = match self.core.params.max_burst {
             0 => u32::MAX,
             burst => burst,
@@ -309,7 +305,8 @@ impl TcpSender {
             self.core.echo = None;
             self.core.cwnd = 1.0;
         }
-        self.core.acknowledge();
+        self.recovery.on_opened(&mut self.core, acked.round_trip);
+        self.answer |= self.core.params.lone_ack;
     }
 
     fn on_new_ack(&mut self, header: &TcpHeader) {
@@ -384,6 +381,7 @@ impl TcpSender {
         let mut rescaled = false;
         core.forced = None;
         core.tail_probe = false;
+        let repeated = self.recovery.repeats_timeout(core);
         if !opening {
             // The timeout ends a reduction in progress: the window becomes the target of that reduction.
             self.recovery.on_timeout(core);
@@ -402,10 +400,11 @@ impl TcpSender {
                 // start exceed the capacity of the path again.
                 view.flight = view.flight.min(view.cwnd);
             }
-            let answer = self.control.on_timeout(&Timeout { repeated: core.timeouts_in_row }, &view);
+            let answer = self.control.on_timeout(&Timeout { repeated }, &view);
             rescaled = matches!(answer, Answer::Rescale { .. });
             core.judge(&mut self.control);
             core.apply(answer);
+            self.recovery.after_timeout(core, &mut self.control);
         }
         core.timeouts_in_row += 1;
         core.stop_timing();
@@ -424,13 +423,13 @@ impl TcpSender {
     #[must_use]
     pub fn deadline(&self) -> Time {
         let waiting = self.core.frozen.as_ref().map_or_else(|| self.recovery.deadline(), |frozen| frozen.next);
-        self.core.rto.min(waiting).min(self.control.deadline()).min(self.paced).min(self.persist)
+        self.core.rto.min(waiting).min(self.control.deadline()).min(self.pacing.wake()).min(self.persist)
     }
 
     /// The next segment to send now, if any.
     pub fn poll_transmit(&mut self, now: Time) -> Option<TcpHeader> {
         self.core.now = now;
-        self.paced = Time::NEVER;
+        self.pacing.stop_waiting();
         if std::mem::take(&mut self.answer) {
             return Some(self.bare(self.core.board.max()));
         }
@@ -443,7 +442,12 @@ impl TcpSender {
         if let Some(seq) = self.core.forced.take() {
             let index = self.core.board.index_of(seq);
             if self.core.fits_advertised(index) {
-                return Some(self.emit(index));
+                let gap = self.control.pacing_gap().min(self.core.rtt.timeout());
+                self.pacing.on_forced(now, gap);
+                self.core.departs = self.pacing.slot();
+                let header = self.emit(index);
+                self.recovery.on_forced(&mut self.core, index);
+                return Some(header);
             }
         }
         if self.core.frozen.is_some() || self.stage == Stage::Closed {
@@ -466,21 +470,14 @@ impl TcpSender {
             self.core.note_silence();
             return None;
         };
-        let gap = self.control.pacing_gap();
-        if gap.is_zero() {
-            // When pacing begins again, the first segment is sent at once.
-            self.slot = now;
-        } else if now >= self.slot {
-            let quantum = self.control.pacing_quantum().max(1);
-            // A congestion control that has seen only timeouts would wait for minutes with nothing outstanding.
-            self.slot = now + gap.min(self.core.rtt.timeout()) * u64::from(quantum);
-            self.together = quantum - 1;
-        } else if self.together > 0 {
-            self.together -= 1;
-        } else {
-            self.paced = self.slot;
+        // A congestion control that has seen only timeouts would wait for minutes with nothing outstanding.
+        let unpaced = self.core.counters.segments < u64::from(self.core.params.unpaced_segments);
+        let gap = if unpaced { Span::ZERO } else { self.control.pacing_gap().min(self.core.rtt.timeout()) };
+        let quantum = || self.recovery.together(&self.core, self.control.pacing_quantum());
+        if !self.pacing.allows(now, gap, quantum) {
             return None;
         }
+        self.core.departs = self.pacing.slot();
         self.core.burst -= 1;
         let header = self.emit_in_order(index);
         self.recovery.on_sent(&mut self.core, index);
@@ -556,11 +553,13 @@ impl TcpSender {
             core.counters.retransmitted_segments += u64::from(retransmission);
             core.counters.retransmitted_bytes += if retransmission { bytes } else { 0 };
         }
-        if (was_empty || core.rto == Time::NEVER) && core.frozen.is_none() {
+        let armed_here = self.stage == Stage::Opening || !self.recovery.sets_timer();
+        if armed_here && (was_empty || core.rto == Time::NEVER) && core.frozen.is_none() {
             core.arm_timer();
         }
         self.active = now;
-        self.control.on_sent(&Sent { seq: segment.seq, len: segment.len, retransmission }, &core.view());
+        self.control
+            .on_sent(&Sent { seq: segment.seq, len: segment.len, retransmission, departs: core.departs }, &core.view());
         TcpHeader {
             seq: segment.seq,
             ack: self.peer_next,

@@ -13,6 +13,7 @@ use crate::transport::congestion::{
     Ack, Answer, Config, CongestionControl, Controller, Loss, NetworkEvent, RecoveryChoice, Restore, Timeout, View,
 };
 
+mod as_linux;
 mod closing;
 mod rate;
 mod recovery_by_time;

@@ -27,7 +27,7 @@ impl Fluid {
         control.seed(Streams::new(1, 0).stream("tcp"));
         let mut view = view(10.0);
         (view.srtt, view.ssthresh) = (None, 1e6);
-        control.on_sent(&Sent { seq: 1, len: 1000, retransmission: false }, &view);
+        control.on_sent(&Sent { seq: 1, len: 1000, retransmission: false, departs: Time::ZERO }, &view);
         Self { control, view, delivered: 0, drift: 0.0 }
     }
 
@@ -257,7 +257,7 @@ fn a_restart_after_the_time_of_probe_rtt_ends_it_and_restores_the_window() {
         path.control.drained = true;
         path.view.now += Span::from_millis(pause);
         let seq = path.view.una;
-        path.control.on_sent(&Sent { seq, len: 1000, retransmission: false }, &path.view);
+        path.control.on_sent(&Sent { seq, len: 1000, retransmission: false, departs: Time::ZERO }, &path.view);
         assert_eq!(path.control.mode(), mode, "after {pause} ms");
         if path.control.deadline() <= path.view.now {
             let answer = path.control.on_timer(&path.view);

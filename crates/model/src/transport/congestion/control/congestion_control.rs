@@ -5,7 +5,7 @@ use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Rng, Span, Time};
 
 use super::answer::{Answer, Decision};
-use super::event::{Ack, Duplicate, Loss, Sent, Timeout};
+use super::event::{Ack, Arrived, Before, Condition, Duplicate, Loss, Sent, Timeout};
 use super::view::View;
 use crate::transport::notice::NetworkEvent;
 use crate::transport::recovery_choice::RecoveryChoice;
@@ -18,6 +18,11 @@ use crate::transport::recovery_choice::RecoveryChoice;
 pub trait CongestionControl {
     /// The sender's own random stream, given before anything happens; a congestion control that draws keeps it.
     fn seed(&mut self, _rng: Rng) {}
+
+    /// An acknowledgement arrived: called for each, before what it means for losses is known.
+    fn on_arrival(&mut self, _arrived: &Arrived, _view: &View) -> Answer {
+        Answer::Keep
+    }
 
     /// New data was acknowledged. Most variants leave the window alone during recovery.
     fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer;
@@ -37,6 +42,15 @@ pub trait CongestionControl {
     fn on_recovered(&mut self, _view: &View) -> Answer {
         Answer::Keep
     }
+
+    /// The loss that reduced the window was none: the window and the threshold as they were before. The variant that
+    /// Linux has in mind returns to the larger ones.
+    fn on_undo(&mut self, before: &Before, view: &View) -> Answer {
+        Answer::Set { cwnd: view.cwnd.max(before.cwnd), ssthresh: view.ssthresh.max(before.ssthresh) }
+    }
+
+    /// The sender begins or ends to see losses or reordering, or to repair losses; only `rack_linux` says so.
+    fn on_condition(&mut self, _condition: Condition, _view: &View) {}
 
     /// A segment was sent.
     fn on_sent(&mut self, _sent: &Sent, _view: &View) {}

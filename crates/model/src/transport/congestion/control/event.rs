@@ -53,6 +53,14 @@ impl RateSample {
     }
 }
 
+/// An acknowledgement arrived.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arrived {
+    /// The round trip of the newest segment that it delivers, by SACK too where the recovery measures that, if it was
+    /// sent once.
+    pub round_trip: Option<Span>,
+}
+
 /// New data was acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ack {
@@ -105,6 +113,30 @@ pub struct Timeout {
     pub repeated: u32,
 }
 
+/// The window and the threshold before a reduction, in segments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Before {
+    /// The congestion window.
+    pub cwnd: f64,
+    /// The slow start threshold, or three quarters of the window if that is more.
+    pub ssthresh: f64,
+}
+
+/// What the sender knows of losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// Nothing is missing.
+    Open,
+    /// Segments are reported beyond a gap, or were retransmitted.
+    Disorder,
+    /// The window is reduced for a loss that needs no repair any more.
+    Reduced,
+    /// Losses are repaired.
+    Recovery,
+    /// The losses of a timeout are repaired.
+    Loss,
+}
+
 /// A segment was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
@@ -114,4 +146,6 @@ pub struct Sent {
     pub len: u32,
     /// Whether it was sent before.
     pub retransmission: bool,
+    /// When pacing lets the next segment leave, if the sender paces.
+    pub departs: Time,
 }

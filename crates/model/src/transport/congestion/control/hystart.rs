@@ -19,6 +19,8 @@ use crate::params::Fault;
 pub enum Choice {
     /// By HyStart++ (RFC 9406).
     PlusPlus,
+    /// By the classic HyStart, at once (Ha and Rhee 2011); only with Linux's growth.
+    Classic,
     /// Never: slow start ends at the threshold or with a loss (RFC 5681 §3.1).
     Off,
 }
@@ -116,7 +118,7 @@ impl HyStart {
     /// Before the first acknowledgement.
     #[must_use]
     pub fn new(params: &Params) -> Self {
-        let phase = if params.choice == Choice::Off { Phase::Over } else { Phase::Standard };
+        let phase = if params.choice != Choice::PlusPlus { Phase::Over } else { Phase::Standard };
         Self { params: params.clone(), phase, window_end: None, last: None, current: None, samples: 0 }
     }
 

@@ -2,12 +2,16 @@
 //! that are not variants.
 
 mod answer;
+mod arithmetic;
 mod congestion_control;
 mod event;
 pub mod hystart;
 mod view;
+mod whole;
 
 pub use self::answer::{Answer, Cause, Decision, Restore, Sign};
+pub use self::arithmetic::Arithmetic;
 pub use self::congestion_control::CongestionControl;
-pub use self::event::{Ack, Duplicate, Loss, Phase, RateSample, Sent, Timeout};
+pub use self::event::{Ack, Arrived, Before, Condition, Duplicate, Loss, Phase, RateSample, Sent, Timeout};
 pub use self::view::View;
+pub use self::whole::{Whole, delivered, micros, slow_start};

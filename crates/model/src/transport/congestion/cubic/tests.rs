@@ -7,10 +7,10 @@ use crate::params::{Params as _, RFC};
 
 const LOSS: Loss = Loss { sent: Time::ZERO, transmissions: 1 };
 
-fn cubic(change: impl FnOnce(&mut Params)) -> Cubic {
+fn cubic(change: impl FnOnce(&mut Params)) -> Published {
     let mut params = Params::of_profile(RFC);
     change(&mut params);
-    Cubic::new(&params)
+    Published::new(&params)
 }
 
 /// A connection that holds `cwnd` segments and is acknowledged one segment after the other, a window in each round
@@ -170,13 +170,15 @@ fn what_outlasts_a_pause_is_the_window_and_the_place_on_the_curve() {
     busy.run(half, &ACK);
     // There is nothing to send for a minute; then the first segment is sent.
     paused.view.now += Span::from_secs(60);
-    paused.control.on_sent(&Sent { seq: paused.view.una, len: 1000, retransmission: false }, &paused.view);
+    paused
+        .control
+        .on_sent(&Sent { seq: paused.view.una, len: 1000, retransmission: false, departs: Time::ZERO }, &paused.view);
     paused.run(half, &ACK);
     // Except for the time between the last acknowledgement and the pause.
     assert!((paused.view.cwnd - busy.view.cwnd).abs() < 0.01, "{} and {}", paused.view.cwnd, busy.view.cwnd);
     // The time does not count while the application sends less than the window allows, and the window does not change.
     let before = paused.view.cwnd;
-    let elapsed = |flow: &Flow<Cubic>| flow.control.epoch.expect("a stage").elapsed;
+    let elapsed = |flow: &Flow<Published>| flow.control.epoch.expect("a stage").elapsed;
     let counted = elapsed(&paused);
     paused.run(Span::from_secs(30), &Ack { window_limited: false, ..ACK });
     assert_eq!((paused.view.cwnd, elapsed(&paused)), (before, counted));
@@ -212,7 +214,7 @@ fn growth_counts_acknowledgements_or_segments() {
 
 #[test]
 fn as_ns3_it_grows_by_whole_segments() {
-    let mut flow = Flow::new(Cubic::new(&Params::of_profile(NS3)), 21.0, Span::from_millis(220));
+    let mut flow = Flow::new(Published::new(&Params::of_profile(NS3)), 21.0, Span::from_millis(220));
     flow.lose();
     assert_eq!(flow.view.cwnd, 14.0, "0.7 of 21, cut");
     let windows = flow.run(Span::from_secs(3), &ACK);

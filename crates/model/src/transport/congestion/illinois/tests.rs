@@ -5,12 +5,12 @@ use crate::params::{Params as _, RFC};
 use crate::transport::congestion::newreno::NewReno;
 use crate::transport::congestion::testing::{LOSS, ack, near, set, view_at as view};
 
-fn linux() -> Illinois {
-    Illinois::new(&Params::of_profile(LINUX))
+fn linux() -> Published {
+    Published::new(&Params::of_profile(RFC))
 }
 
 /// A round with these samples in milliseconds; the last acknowledgement ends it.
-fn round(control: &mut Illinois, cwnd: f64, samples: &[u64]) {
+fn round(control: &mut Published, cwnd: f64, samples: &[u64]) {
     for (number, &rtt) in samples.iter().enumerate() {
         let una = if number + 1 == samples.len() { control.round + 1 } else { control.round };
         let sees = View { una, next: una + 1000, max: una + 1000, ..view(0, cwnd) };
@@ -20,7 +20,7 @@ fn round(control: &mut Illinois, cwnd: f64, samples: &[u64]) {
 
 #[test]
 fn alpha_falls_with_the_delay_and_beta_rises() {
-    let params = Params::of_profile(LINUX);
+    let params = Params::of_profile(RFC);
     let dm = 0.1;
     assert!(near(params.alpha(0.001, dm), 10.0), "at the low delay");
     assert!(near(params.alpha(0.1, dm), 0.3), "with a full queue");
@@ -94,8 +94,8 @@ fn alpha_returns_to_its_maximum_after_five_low_rounds() {
 
 #[test]
 fn small_windows_are_renos() {
-    for (profile, threshold) in [(LINUX, 15.0), (PAPER, 10.0)] {
-        let mut control = Illinois::new(&Params::of_profile(profile));
+    for (profile, threshold) in [(RFC, 15.0), (PAPER, 10.0)] {
+        let mut control = Published::new(&Params::of_profile(profile));
         round(&mut control, threshold - 1.0, &[100, 100]);
         assert_eq!((control.alpha, control.beta), (1.0, 0.5), "{profile}");
         round(&mut control, threshold, &[100, 100]);
@@ -121,8 +121,8 @@ fn a_timeout_resets_alpha_and_beta() {
 
 #[test]
 fn an_outage_cuts_the_threshold_once() {
-    for profile in [LINUX, PAPER] {
-        let mut control = Illinois::new(&Params::of_profile(profile));
+    for profile in [RFC, PAPER] {
+        let mut control = Published::new(&Params::of_profile(profile));
         round(&mut control, 40.0, &[100, 100]);
         let mut ssthresh = 100.0;
         for repeated in 0..4 {
@@ -136,7 +136,7 @@ fn an_outage_cuts_the_threshold_once() {
 
 #[test]
 fn impossible_parameters_are_named() {
-    let linux = Params::of_profile(LINUX);
+    let linux = Params::of_profile(RFC);
     let fault = |params: Params| params.check().expect_err("a fault").to_string();
     assert_eq!(
         fault(Params { alpha_max: 0.1, ..linux.clone() }),

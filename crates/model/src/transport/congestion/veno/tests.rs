@@ -7,8 +7,8 @@ use crate::transport::congestion::testing::{LOSS, ack, near, set, view_at as vie
 use crate::transport::congestion::vegas::{self, Vegas};
 
 /// Linux's Veno after a round trip of 100 ms and then this one, with a window of 20.
-fn veno(round_trip: u64) -> Veno {
-    let mut control = Veno::new(&Params::of_profile(LINUX));
+fn veno(round_trip: u64) -> Published {
+    let mut control = Published::new(&Params::of_profile(LINUX));
     control.on_ack(&ack(1, 100), &view(0, 20.0));
     control.on_ack(&ack(1, round_trip), &view(100, 20.0));
     control
@@ -20,7 +20,7 @@ fn the_backlog_is_what_the_window_holds_beyond_the_path() {
     assert!(near(veno(110).backlog, 20.0 / 11.0));
     assert!(near(veno(125).backlog, 4.0));
     assert_eq!(veno(90).backlog, 0.0, "a new minimum");
-    let mut paper = Veno::new(&Params::of_profile(PAPER));
+    let mut paper = Published::new(&Params::of_profile(PAPER));
     paper.on_ack(&ack(1, 100), &view(0, 20.0));
     let srtt = Some(Span::from_millis(125));
     paper.on_ack(&ack(1, 110), &View { srtt, ..view(100, 20.0) });
@@ -33,7 +33,7 @@ fn a_random_loss_costs_a_fifth_and_congestion_half() {
     assert_eq!(set(veno(125).on_loss(&LOSS, &view(200, 20.0))), (10.0, 10.0));
     // The limit itself is congestion: 20 (1 - 100 / 117.65) is just over 3, with a beta of 4 both are random.
     let params = Params { beta: 4.000_001, ..Params::of_profile(LINUX) };
-    let mut patient = Veno { params, ..veno(125) };
+    let mut patient = Published { params, ..veno(125) };
     assert_eq!(set(patient.on_loss(&LOSS, &view(200, 20.0))), (16.0, 16.0));
     let mut newreno = NewReno::new(&reno::Params::of_profile(RFC));
     assert_eq!(set(newreno.on_loss(&LOSS, &view(200, 20.0))), (10.0, 10.0), "whatever the queue");
@@ -87,7 +87,7 @@ fn vegas_holds_back_where_veno_still_grows() {
         }
         una += 1000;
     }
-    assert!(mine > 41.0 && theirs < 40.0, "Veno {mine}, Vegas {theirs}");
+    assert!(mine > 41.0 && theirs < 40.0, "Published {mine}, Vegas {theirs}");
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn timeouts_halve_but_for_linux() {
     let timeout = Timeout { repeated: 0 };
     assert_eq!(set(veno(110).on_timeout(&timeout, &view(2000, 20.0))), (1.0, 16.0));
     assert_eq!(set(veno(125).on_timeout(&timeout, &view(2000, 20.0))), (1.0, 10.0));
-    let mut paper = Veno::new(&Params::of_profile(PAPER));
+    let mut paper = Published::new(&Params::of_profile(PAPER));
     paper.on_ack(&ack(1, 100), &view(0, 20.0));
     assert_eq!(set(paper.on_timeout(&timeout, &view(2000, 20.0))), (1.0, 10.0));
     // RFC 5681 §3.1: another timeout of the same segment does not change the threshold.
@@ -108,7 +108,7 @@ fn timeouts_halve_but_for_linux() {
 #[test]
 fn the_paper_forgets_the_shortest_round_trip_with_each_loss() {
     for (profile, forgets) in [(PAPER, true), (LINUX, false)] {
-        let mut control = Veno::new(&Params::of_profile(profile));
+        let mut control = Published::new(&Params::of_profile(profile));
         control.on_ack(&ack(1, 100), &view(0, 20.0));
         control.on_loss(&LOSS, &view(200, 20.0));
         let srtt = Some(Span::from_millis(200));
@@ -119,24 +119,27 @@ fn the_paper_forgets_the_shortest_round_trip_with_each_loss() {
 
 #[test]
 fn linux_forgets_the_shortest_round_trip_when_the_network_is_empty() {
-    let sent = |seq, retransmission| Sent { seq, len: 1000, retransmission };
-    let backlog = |profile, change: &dyn Fn(&mut Veno)| {
-        let mut control = Veno::new(&Params { round_trip: RoundTrip::Last, ..Params::of_profile(profile) });
+    let sent = |seq, retransmission| Sent { seq, len: 1000, retransmission, departs: Time::ZERO };
+    let backlog = |profile, change: &dyn Fn(&mut Published)| {
+        let mut control = Published::new(&Params { round_trip: RoundTrip::Last, ..Params::of_profile(profile) });
         control.on_ack(&ack(1, 100), &view(0, 20.0));
         change(&mut control);
         control.on_ack(&ack(1, 200), &view(400, 20.0));
         control.backlog
     };
     // The first sequence number not acknowledged is 1.
-    let pause = |control: &mut Veno| control.on_sent(&sent(1, false), &view(300, 20.0));
-    let more = |control: &mut Veno| control.on_sent(&sent(1001, false), &view(300, 20.0));
-    let again = |control: &mut Veno| control.on_sent(&sent(1, true), &view(300, 20.0));
-    let timeout = |control: &mut Veno| {
+    let pause = |control: &mut Published| control.on_sent(&sent(1, false), &view(300, 20.0));
+    let more = |control: &mut Published| control.on_sent(&sent(1001, false), &view(300, 20.0));
+    let again = |control: &mut Published| control.on_sent(&sent(1, true), &view(300, 20.0));
+    let timeout = |control: &mut Published| {
         control.on_timeout(&Timeout { repeated: 0 }, &view(300, 20.0));
     };
-    for (what, linux, paper) in
-        [(&pause as &dyn Fn(&mut Veno), 0.0, 10.0), (&timeout, 0.0, 0.0), (&more, 10.0, 10.0), (&again, 10.0, 10.0)]
-    {
+    for (what, linux, paper) in [
+        (&pause as &dyn Fn(&mut Published), 0.0, 10.0),
+        (&timeout, 0.0, 0.0),
+        (&more, 10.0, 10.0),
+        (&again, 10.0, 10.0),
+    ] {
         assert_eq!((backlog(LINUX, what), backlog(PAPER, what)), (linux, paper));
     }
 }

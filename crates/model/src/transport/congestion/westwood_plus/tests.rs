@@ -7,16 +7,16 @@ use crate::transport::congestion::westwood::{self, Westwood};
 
 const SEGMENT: u32 = 1000;
 
-fn plus(profile: &str) -> WestwoodPlus {
-    WestwoodPlus::new(&Params::of_profile(profile))
+fn plus(profile: &str) -> Published {
+    Published::new(&Params::of_profile(profile))
 }
 
-fn sent(control: &mut WestwoodPlus, millis: u64) {
-    control.on_sent(&Sent { seq: 1, len: SEGMENT, retransmission: false }, &view(millis, 10.0));
+fn sent(control: &mut Published, millis: u64) {
+    control.on_sent(&Sent { seq: 1, len: SEGMENT, retransmission: false, departs: Time::ZERO }, &view(millis, 10.0));
 }
 
 /// Acknowledgements of one segment every 10 ms with this round-trip time, with calls of the timer.
-fn steady(control: &mut WestwoodPlus, round_trip: u64, from: u64, until: u64) {
+fn steady(control: &mut Published, round_trip: u64, from: u64, until: u64) {
     for millis in (from..=until).step_by(10) {
         while control.deadline() <= at(millis) {
             let now = control.deadline();
@@ -45,7 +45,7 @@ fn a_sample_is_what_a_round_trip_acknowledged() {
 
 #[test]
 fn linux_fills_two_averages_with_the_first_sample() {
-    let mut control = WestwoodPlus::new(&Params { tick: Span::ZERO, ..Params::of_profile(LINUX) });
+    let mut control = Published::new(&Params { tick: Span::ZERO, ..Params::of_profile(LINUX) });
     sent(&mut control, 0);
     steady(&mut control, 100, 100, 110);
     let first = 1000.0 / 0.110;
@@ -202,7 +202,7 @@ fn the_profiles_set_the_window_at_different_moments() {
 
 #[test]
 fn a_window_that_may_not_be_raised_stays() {
-    let mut control = WestwoodPlus::new(&Params { raise: false, ..Params::of_profile(PAPER) });
+    let mut control = Published::new(&Params { raise: false, ..Params::of_profile(PAPER) });
     steady(&mut control, 100, 0, 20_000);
     let (cwnd, ssthresh) = set(control.on_loss(&LOSS, &view(20_000, 4.0)));
     assert!(cwnd == 4.0 && (ssthresh - 10.0).abs() < 0.6, "{cwnd} {ssthresh}");

@@ -1,0 +1,143 @@
+//! What an acknowledgement delivers, segment by segment.
+
+use hopyard_engine::{Span, Time};
+
+use crate::packet::{SackBlocks, TcpHeader};
+use crate::transport::connection::{Core, Segment, dsack, is_earlier, milliseconds};
+
+/// What one acknowledgement says.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Report {
+    /// SND.UNA before it.
+    pub una: u64,
+    /// It acknowledges new data.
+    pub advances: bool,
+    /// SACK reports new segments.
+    pub sacks: bool,
+    /// The duplicate that it reports.
+    pub duplicate: Option<(u64, u64)>,
+    /// Segments that it delivers, and their payload in bytes.
+    pub segments: u32,
+    pub bytes: u64,
+    /// A segment that was sent again is acknowledged.
+    covers_resent: bool,
+    /// When the first and the last of the segments acknowledged here for the first time were sent, of those that were
+    /// sent once; and of the segments that SACK reports.
+    acked: Option<(Time, Time)>,
+    sacked: Option<(Time, Time)>,
+    /// The first sequence number of the lowest segment that arrived, sent once, by acknowledgement and by SACK.
+    pub lowest_acked: Option<u64>,
+    pub lowest_sacked: Option<u64>,
+    /// A segment below the end of the losses at hand arrived although it was sent once.
+    pub original_arrived: bool,
+}
+
+/// The round trips that an acknowledgement gives.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RoundTrips {
+    /// That of the first segment that it delivers: the sample for the timeout.
+    pub first: Option<Span>,
+    /// That of the last one: for the congestion control, and the shortest round trip.
+    pub last: Option<Span>,
+    /// That of the first segment that SACK reports.
+    pub sacked: Option<Span>,
+}
+
+impl Report {
+    /// Takes in a segment that SACK reports. `highest` is the end of the highest one reported before, `end` that of the
+    /// losses at hand.
+    pub fn add_sacked(&mut self, segment: &Segment, highest: u64, end: u64) {
+        self.sacks = true;
+        self.count(segment);
+        if segment.transmissions == 1 {
+            if segment.seq < highest {
+                self.lowest_sacked = Some(self.lowest_sacked.map_or(segment.seq, |lowest| lowest.min(segment.seq)));
+            }
+            self.original_arrived |= segment.end() <= end;
+            self.sacked = Some((self.sacked.map_or(segment.sent, |(first, _)| first), segment.sent));
+        }
+    }
+
+    /// Takes in a segment that is acknowledged.
+    pub fn add_acked(&mut self, segment: &Segment, end: u64) {
+        if segment.transmissions > 1 {
+            self.covers_resent = true;
+        } else if !segment.sacked {
+            self.acked = Some((self.acked.map_or(segment.sent, |(first, _)| first), segment.sent));
+            self.lowest_acked = self.lowest_acked.or(Some(segment.seq));
+            self.original_arrived |= segment.end() <= end;
+        }
+        if !segment.sacked {
+            self.count(segment);
+        }
+    }
+
+    fn count(&mut self, segment: &Segment) {
+        self.segments += u32::from(!segment.syn);
+        self.bytes += u64::from(segment.len);
+    }
+
+    /// The round trips. Timestamps measure one only where a retransmitted segment is acknowledged: they are coarser.
+    pub fn round_trips(&self, core: &Core, header: &TcpHeader) -> RoundTrips {
+        let since = |sent: Time| core.now.since(sent);
+        let acked = self.acked.filter(|_| !self.covers_resent);
+        let sacked = self.sacked.map(|(first, _)| since(first));
+        let mut first = acked.map(|(first, _)| since(first)).or(sacked);
+        let mut last = self.sacked.or(acked).map(|(_, last)| since(last));
+        if first.is_none()
+            && self.advances
+            && let Some((_, echo)) = header.timestamps
+        {
+            let elapsed = milliseconds(core.now).wrapping_sub(echo);
+            first = (elapsed <= u32::MAX / 2).then(|| Span::from_millis(u64::from(elapsed.max(1))));
+            last = first;
+        }
+        RoundTrips { first, last, sacked }
+    }
+
+    /// The shares of an acknowledgement before the scoreboard has processed it. `end` is the end of the losses at hand.
+    /// Calls `deliver` for each segment that arrives, and whether SACK reports it, in the order in which Linux counts:
+    /// first what SACK reports.
+    pub fn read(core: &Core, header: &TcpHeader, end: u64, mut deliver: impl FnMut(&Segment, bool)) -> Self {
+        let mut report =
+            Self { una: core.una(), advances: header.ack > core.una(), duplicate: dsack(header), ..Self::default() };
+        let mut highest = core.board.high_sacked().unwrap_or(core.una());
+        for (start, block_end) in ascending(&header.sack) {
+            let mut index = core.board.index_of(start.max(core.una()));
+            while let Some(segment) = core.board.get(index)
+                && segment.end() <= block_end
+            {
+                if !segment.sacked && segment.seq >= start {
+                    report.add_sacked(segment, highest, end);
+                    deliver(segment, true);
+                    highest = highest.max(segment.end());
+                }
+                index += 1;
+            }
+        }
+        let mut index = 0;
+        while let Some(segment) = core.board.get(index)
+            && segment.end() <= header.ack
+        {
+            report.add_acked(segment, end);
+            if !segment.sacked {
+                deliver(segment, false);
+            }
+            index += 1;
+        }
+        report
+    }
+}
+
+/// Whether an acknowledgement echoes a time before `sent`: what it acknowledges arrived before it could be sent again.
+pub fn echoes_earlier(header: &TcpHeader, sent: Time) -> bool {
+    header.timestamps.is_some_and(|(_, echo)| is_earlier(echo, milliseconds(sent)))
+}
+
+/// Blocks in the order of sequence numbers.
+fn ascending(blocks: &SackBlocks) -> impl Iterator<Item = (u64, u64)> {
+    let mut sorted = [(u64::MAX, u64::MAX); SackBlocks::MAX];
+    sorted.iter_mut().zip(blocks.iter()).for_each(|(place, block)| *place = block);
+    sorted.sort_unstable();
+    sorted.into_iter().take(blocks.len())
+}

@@ -1,0 +1,75 @@
+//! Why a single segment may wait although the window has room for it: segments are sent in pairs.
+//!
+//! Linux hands data to the interface in buffers of at least two segments (segmentation offload). If the window has room
+//! for one segment only, that segment waits for the next acknowledgement, so that two leave together. It does not wait
+//! if the sender has been silent, if the room is a good part of the window, if an acknowledgement is not due soon,
+//! while losses are repaired, or if it is the last of what the application has written at once.
+
+use hopyard_engine::{Span, Time};
+
+use crate::transport::connection::Core;
+
+/// The segments of a pair.
+const PAIR: u32 = 2;
+/// A sender that has sent nothing for longer does not wait.
+const SILENCE: Span = Span::from_millis(1);
+/// A room of at least this part of the window is used.
+const PART: f64 = 1.0 / 3.0;
+/// What an application writes is held in pieces of half of the window that a SYN can announce, in whole segments.
+const PIECE: u64 = 65_535 / 2;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pairs {
+    /// Segments that leave together with the one sent last.
+    together: u32,
+    /// When a segment was sent last.
+    sent: Time,
+    /// A segment waits for the next event.
+    waiting: bool,
+}
+
+impl Pairs {
+    /// A segment was sent.
+    pub const fn on_sent(&mut self, now: Time) {
+        self.sent = now;
+        self.together = self.together.saturating_sub(1);
+    }
+
+    /// An event at the sender, on which segments may be sent.
+    pub const fn begin(&mut self) {
+        self.together = 0;
+        self.waiting = false;
+    }
+
+    /// Whether the next new segment waits, of which the window has room for `room`.
+    pub fn waits(&mut self, core: &Core, room: f64, repairs: bool) -> bool {
+        if self.together > 0 || self.waiting {
+            return self.waiting;
+        }
+        let left = Self::left_in_piece(core);
+        if room >= f64::from(PAIR) || left <= 1 {
+            self.together = PAIR.min(left.max(1));
+            return false;
+        }
+        let silent = core.now.since(self.sent) > SILENCE;
+        let ample = room >= core.cwnd.min(core.segments(core.advertised())) * PART;
+        let soon = core
+            .board
+            .get(0)
+            .is_some_and(|first| core.now.since(first.sent) >= core.rtt.srtt().unwrap_or(Span::ZERO) / 2);
+        self.waiting = !repairs && !silent && !ample && soon;
+        self.waiting
+    }
+
+    /// Segments of the piece that the next new one lies in, with it.
+    pub fn left_in_piece(core: &Core) -> u32 {
+        let mss = u64::from(core.params.mss());
+        let piece = (PIECE / mss).max(1);
+        // The SYN takes number 0.
+        let written = core.app_end.saturating_sub(core.board.max()).div_ceil(mss);
+        // The first piece is filled up again after the initial window has left it.
+        let first = u64::from(core.params.initial_window);
+        let place = (core.board.max() / mss).checked_sub(first).map_or(0, |segment| segment % piece);
+        (piece - place).min(written) as u32
+    }
+}

@@ -1,0 +1,134 @@
+//! When pacing lets the next segment leave.
+
+use hopyard_engine::{Span, Time};
+
+/// The pacing of a sender.
+#[derive(Clone, Copy, Debug)]
+pub struct Pacing {
+    /// Whether a segment that leaves late shortens the next gap (Linux).
+    takes_credit: bool,
+    /// Nothing is sent before this time.
+    slot: Time,
+    /// By how much the last quantum left later than allowed, as far as it has not shortened a gap.
+    credit: Span,
+    /// Segments that may still be sent before that time, because the segments of a quantum are sent together.
+    together: u32,
+    /// When the next segment is sent, if one waits.
+    wake: Time,
+}
+
+impl Pacing {
+    /// A sender that has sent nothing.
+    pub const fn new(takes_credit: bool) -> Self {
+        Self { takes_credit, slot: Time::ZERO, credit: Span::ZERO, together: 0, wake: Time::NEVER }
+    }
+
+    /// An event at the sender: in Linux the rest of a quantum is not sent later.
+    pub const fn begin(&mut self) {
+        if self.takes_credit {
+            self.together = 0;
+        }
+    }
+
+    /// When the next segment leaves, if one waits.
+    pub const fn wake(&self) -> Time {
+        self.wake
+    }
+
+    /// When the next segment may leave.
+    pub const fn slot(&self) -> Time {
+        self.slot
+    }
+
+    /// Nothing waits any more.
+    pub const fn stop_waiting(&mut self) {
+        self.wake = Time::NEVER;
+    }
+
+    /// Whether a segment may leave now; if so, the next one leaves `gap` later, after a `quantum` of them. A segment
+    /// that may not leave waits.
+    pub fn allows(&mut self, now: Time, gap: Span, quantum: impl FnOnce() -> u32) -> bool {
+        if gap.is_zero() {
+            // When pacing begins again, the first segment is sent at once.
+            self.slot = now;
+        } else if now >= self.slot {
+            let quantum = quantum().max(1);
+            if self.takes_credit {
+                self.leave(now, gap);
+            } else {
+                self.slot = now + gap * u64::from(quantum);
+            }
+            self.together = quantum - 1;
+        } else if self.together > 0 {
+            self.together -= 1;
+            if self.takes_credit {
+                // Of the gaps of both segments the credit takes a half at most.
+                self.credit = self.credit - self.credit.min(gap / 2);
+                self.slot = self.slot + gap - self.credit.min(gap / 2);
+            }
+        } else {
+            self.wake = self.slot;
+            return false;
+        }
+        true
+    }
+
+    /// A segment leaves that does not wait for pacing. In Linux the next one waits for it.
+    pub fn on_forced(&mut self, now: Time, gap: Span) {
+        if self.takes_credit {
+            self.leave(now, gap);
+        }
+    }
+
+    fn leave(&mut self, now: Time, gap: Span) {
+        self.credit = now.since(self.slot.min(now));
+        self.slot = self.slot.max(now) + gap - self.credit.min(gap / 2);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GAP: Span = Span::from_millis(10);
+
+    const fn ms(millis: u64) -> Time {
+        Time::from_nanos(millis * 1_000_000)
+    }
+
+    #[test]
+    fn segments_leave_one_gap_apart_or_in_quanta() {
+        let mut pacing = Pacing::new(false);
+        assert!(pacing.allows(ms(100), GAP, || 1));
+        assert!(!pacing.allows(ms(105), GAP, || 1));
+        assert_eq!(pacing.wake(), ms(110));
+        assert!(pacing.allows(ms(110), GAP, || 2) && pacing.allows(ms(110), GAP, || 2));
+        assert!(!pacing.allows(ms(110), GAP, || 2));
+        assert_eq!(pacing.wake(), ms(130));
+    }
+
+    #[test]
+    fn a_late_segment_shortens_the_next_gap_by_a_half_at_most() {
+        for (takes_credit, late, next) in [(true, 3, 107), (true, 50, 105), (false, 3, 110)] {
+            let mut pacing = Pacing::new(takes_credit);
+            pacing.slot = ms(100 - late);
+            pacing.allows(ms(100), GAP, || 1);
+            assert_eq!(pacing.slot(), ms(next), "{late}");
+        }
+        // Two segments late by 8 ms: the second gap is shorter too.
+        let mut pacing = Pacing::new(true);
+        pacing.slot = ms(92);
+        assert!(pacing.allows(ms(100), GAP, || 2) && pacing.allows(ms(100), GAP, || 2));
+        assert_eq!(pacing.slot(), ms(112));
+    }
+
+    #[test]
+    fn the_rest_of_a_quantum_is_lost_with_the_event_in_linux() {
+        for takes_credit in [true, false] {
+            let mut pacing = Pacing::new(takes_credit);
+            pacing.allows(ms(100), GAP, || 2);
+            pacing.begin();
+            assert_eq!(pacing.allows(ms(101), GAP, || 2), !takes_credit);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The rules of a Linux sender, each in a conversation; where RFC 8985 alone has another rule, beside `rack`.
+
+use super::*;
+use crate::params::LINUX;
+use crate::transport::connection::milliseconds;
+
+/// `NewReno`'s congestion control of Linux with Linux's recovery and timers that expire exactly. Segments 0 to 9 are
+/// outstanding, sent at 100 ms.
+fn talk(timestamps: bool) -> Talk {
+    let (talk, sent) = Talk::with(&linux(timestamps), "newreno", LINUX);
+    assert_eq!(sent, "0 1 2 3 4 5 6 7 8 9");
+    talk
+}
+
+fn linux(timestamps: bool) -> Params {
+    Params {
+        recovery: RecoveryChoice::RackLinux,
+        estimation: super::super::Estimation::Linux,
+        min_rto: Span::from_millis(200),
+        timestamps,
+        ..params(RFC)
+    }
+}
+
+impl Talk {
+    /// How long it takes until the timer expires.
+    fn wait(&self) -> Span {
+        self.sender.deadline().since(self.now)
+    }
+
+    /// An acknowledgement that echoes the time of a segment sent at `sent`.
+    fn ack_of(&mut self, segment: u64, sent: Time) -> String {
+        let timestamps = Some((0, milliseconds(sent)));
+        let flags = TcpFlags { ack: true, ..TcpFlags::default() };
+        let ack = self.origin + segment * SEGMENT;
+        self.receive(TcpHeader { ack, window: 1 << 20, timestamps, flags, ..TcpHeader::default() })
+    }
+}
+
+#[test]
+fn the_window_grows_by_what_is_delivered() {
+    let mut talk = talk(false);
+    assert_eq!(talk.after(100).ack(1), "10 11");
+    assert_eq!(talk.ack(5), "12 13 14 15 16 17 18 19");
+    assert_eq!(talk.window().0, 15.0);
+    // What SACK reports lets out as much as it delivers, and does not count for growth.
+    assert_eq!(talk.sack(5, &[(6, 8)]), "20 21");
+    assert_eq!(talk.window().0, 15.0);
+}
+
+#[test]
+fn a_probe_and_a_timeout_share_a_timer() {
+    let mut talk = talk(false);
+    assert_eq!(talk.wait(), Span::from_millis(202), "two round trips and 2 ms");
+    assert_eq!(talk.timer(), "10", "new data is the probe");
+    assert_eq!(talk.wait(), Span::from_millis(300), "the timeout counts from the probe");
+    assert_eq!(talk.timer(), "r0");
+    assert_eq!(talk.wait(), Span::from_millis(600));
+    assert_eq!(talk.window(), (1.0, 5.0));
+}
+
+#[test]
+fn sack_of_segments_older_than_the_first_restarts_the_timer() {
+    let mut talk = talk(false);
+    assert!(talk.after(100).sack(0, &[(1, 4)]).starts_with("r0"));
+    // Segment 4 was sent before segment 0 was sent again.
+    talk.after(10).sack(0, &[(1, 5)]);
+    let rto = talk.sender.state().rto;
+    assert_eq!(talk.wait(), rto);
+}
+
+#[test]
+fn a_timeout_that_timestamps_show_to_be_spurious_is_undone() {
+    for spurious in [true, false] {
+        let mut talk = talk(true);
+        let sent = talk.now;
+        assert_eq!(talk.timer(), "10");
+        assert_eq!(talk.timer(), "r0");
+        assert_eq!(talk.window(), (1.0, 5.0));
+        let again = talk.now;
+        let answer = talk.after(50).ack_of(1, if spurious { sent } else { again });
+        assert_eq!(talk.window().0 >= 10.0, spurious);
+        assert_eq!(talk.window().1 > 60_000.0, spurious, "the threshold is the old one");
+        // Otherwise new data is sent first, to see whether the timeout was spurious (RFC 5682).
+        assert!(!answer.contains('r'), "{answer}");
+    }
+}
+
+#[test]
+fn segments_that_arrive_after_a_timeout_and_were_sent_once_show_that_it_was_spurious() {
+    for spurious in [true, false] {
+        let mut talk = talk(false);
+        talk.timer();
+        assert_eq!(talk.timer(), "r0");
+        assert_eq!(talk.after(50).ack(1), "11 12", "RFC 5682 §2.1 step 2b: new data");
+        if spurious {
+            // Segments 1 to 3 arrive late.
+            assert!(!talk.after(1).ack(4).contains('r'));
+            assert!(talk.window().0 >= 10.0);
+        } else {
+            assert!(talk.after(100).sack(1, &[(11, 12)]).starts_with("r1"), "step 3a: it was not");
+            assert_eq!(talk.window().1, 5.0);
+        }
+    }
+}
+
+#[test]
+fn a_recovery_is_undone_when_duplicates_are_reported_for_all_that_was_sent_again() {
+    let mut talk = talk(false);
+    assert!(talk.after(100).sack(0, &[(1, 4)]).starts_with("r0"));
+    assert_eq!(talk.window().1, 5.0);
+    talk.after(10).ack(9);
+    assert!(talk.window().1 < 6.0);
+    // Segment 0 had arrived: the retransmission was in vain.
+    talk.after(90).sack(9, &[(0, 1)]);
+    assert!(talk.window().1 > 60_000.0 && talk.window().0 >= 10.0, "{:?}", talk.window());
+}
+
+#[test]
+fn a_repeated_timeout_does_not_reduce_the_threshold_again() {
+    let mut talk = talk(false);
+    talk.timer();
+    (0..4).for_each(|_| drop(talk.timer()));
+    assert_eq!(talk.window(), (1.0, 5.0));
+}
+
+#[test]
+fn single_segments_wait_for_a_second_one() {
+    for (pair_segments, first, second) in [(true, "", "14 15"), (false, "14", "15")] {
+        let (mut talk, _) = Talk::with(&Params { pair_segments, ..linux(false) }, "newreno", LINUX);
+        assert_eq!(talk.after(100).ack(2), "10 11 12 13");
+        assert_eq!(talk.sack(2, &[(3, 4)]), first);
+        assert_eq!(talk.sack(2, &[(3, 5)]), second);
+    }
+}
+
+#[test]
+fn the_opening_is_answered_by_a_lone_acknowledgement() {
+    let lone = Params { lone_ack: true, ..linux(false) };
+    let (_, sent) = Talk::with(&lone, "newreno", LINUX);
+    assert_eq!(sent, "ack1 0 1 2 3 4 5 6 7 8 9");
+}

@@ -1,0 +1,197 @@
+//! A sender and a receiver at the ends of one link, with the losses, the queue, the outage and the stall of a case.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use hopyard_engine::{Rng, Span, Streams, Time};
+use hopyard_model::packet::TcpHeader;
+use hopyard_model::transport::acking;
+use hopyard_model::transport::tcp::{self, SenderState, TcpReceiver, TcpSender};
+
+use super::{Case, Departure, SEGMENT};
+
+/// When the SYN is sent. The sending kernel had been running for 1.00005 s, and its count of ticks of 4 ms had begun at
+/// 2^32 - 75,000. Its timers are rounded to multiples of up to 4,096 ticks: 2,824 ticks more.
+const BEGIN: Time = Time::from_nanos((1_000_050 + 2_824 * 4_000) * 1_000);
+/// The longest time that a case may take.
+const LIMIT: Span = Span::from_secs(120);
+
+/// A period that counts from the SYN.
+fn from_begin((from, to): (Time, Time)) -> (Time, Time) {
+    (BEGIN + from.since(Time::ZERO), BEGIN + to.since(Time::ZERO))
+}
+
+enum Wake {
+    ToReceiver(TcpHeader),
+    ToSender(TcpHeader),
+    Sender,
+    Receiver,
+}
+
+/// One direction of the link.
+#[derive(Default)]
+struct Direction {
+    idle: Time,
+    /// When each packet that waits begins to be sent.
+    waiting: VecDeque<Time>,
+}
+
+/// A run of a case.
+pub struct Run {
+    pub sender: TcpSender,
+    receiver: TcpReceiver,
+    rate: hopyard_engine::units::Rate,
+    delay: Span,
+    queue: usize,
+    lost: Vec<u64>,
+    acks_lost: Vec<u64>,
+    outage: Option<(Time, Time)>,
+    stall: Option<(Time, Time)>,
+    there: Direction,
+    back: Direction,
+    acks: u64,
+    wakes: BTreeMap<(Time, u64), Wake>,
+    order: u64,
+    timers: [Time; 2],
+    pub departures: Vec<Departure>,
+    /// The sender's state after each event, if it is recorded.
+    pub states: Option<Vec<(Time, SenderState)>>,
+}
+
+impl Run {
+    /// A run of `case` by a sender with this configuration, whose random numbers come from `rng`.
+    pub fn new(case: &Case, config: &tcp::Config, rng: Rng) -> Self {
+        let sender = TcpSender::new(config, rng);
+        let acking = acking::Config::of_profile("every", "rfc").expect("a policy");
+        let receiver = TcpReceiver::new(&acking, &config.tcp, sender.wants_sack());
+        Self {
+            sender,
+            receiver,
+            rate: case.rate,
+            delay: case.delay,
+            queue: case.queue,
+            lost: case.lost.clone(),
+            acks_lost: case.acks_lost.clone(),
+            outage: case.outage.map(from_begin),
+            stall: case.stall.map(from_begin),
+            there: Direction::default(),
+            back: Direction::default(),
+            acks: 0,
+            wakes: BTreeMap::new(),
+            order: 0,
+            timers: [Time::NEVER; 2],
+            departures: Vec::new(),
+            states: None,
+        }
+    }
+
+    fn schedule(&mut self, at: Time, wake: Wake) {
+        self.wakes.insert((at, self.order), wake);
+        self.order += 1;
+    }
+
+    /// When a packet that is given to the link now arrives; nothing if it is lost.
+    fn arrival(&mut self, now: Time, back: bool, bytes: u32) -> Option<Time> {
+        let direction = if back { &mut self.back } else { &mut self.there };
+        if self.outage.is_some_and(|(from, to)| (from..to).contains(&now)) {
+            return None;
+        }
+        let mut start = direction.idle.max(now);
+        if let Some((_, end)) = self.stall.filter(|(from, to)| (*from..*to).contains(&start)) {
+            start = end;
+        }
+        while direction.waiting.front().is_some_and(|begin| *begin <= now) {
+            direction.waiting.pop_front();
+        }
+        if start > now {
+            if direction.waiting.len() >= self.queue {
+                return None;
+            }
+            direction.waiting.push_back(start);
+        }
+        direction.idle = start + self.rate.airtime(bytes);
+        Some(direction.idle + self.delay)
+    }
+
+    fn send(&mut self, header: TcpHeader, now: Time) {
+        if header.len > 0 {
+            let segment = (header.seq - 1) / SEGMENT;
+            let time = Time::ZERO + now.since(BEGIN);
+            self.departures.push(Departure { time, segment, again: header.retransmission });
+            if let Some(place) = self.lost.iter().position(|lost| *lost == segment) {
+                self.lost.remove(place);
+                return;
+            }
+        }
+        let bytes = header.len + self.sender.header_bytes(&header);
+        if let Some(at) = self.arrival(now, false, bytes) {
+            self.schedule(at, Wake::ToReceiver(header));
+        }
+    }
+
+    fn answer(&mut self, header: TcpHeader, now: Time) {
+        if !header.flags.syn {
+            self.acks += 1;
+            if self.acks_lost.contains(&(self.acks - 1)) {
+                return;
+            }
+        }
+        let bytes = self.receiver.header_bytes(&header);
+        if let Some(at) = self.arrival(now, true, bytes) {
+            self.schedule(at, Wake::ToSender(header));
+        }
+    }
+
+    fn pump(&mut self, now: Time) {
+        while let Some(header) = self.sender.poll_transmit(now) {
+            self.send(header, now);
+        }
+        if let Some(states) = &mut self.states {
+            states.push((Time::ZERO + now.since(BEGIN), self.sender.state()));
+        }
+        while let Some(header) = self.receiver.poll_transmit(now) {
+            self.answer(header, now);
+        }
+        for (index, deadline) in [self.sender.deadline(), self.receiver.deadline()].into_iter().enumerate() {
+            if deadline != self.timers[index] {
+                self.timers[index] = deadline;
+                if deadline < Time::NEVER {
+                    self.schedule(deadline.max(now), if index == 0 { Wake::Sender } else { Wake::Receiver });
+                }
+            }
+        }
+    }
+
+    /// Sends the segments of the case, until all is acknowledged.
+    pub fn run(&mut self, segments: u64) {
+        self.sender.write(segments * SEGMENT, BEGIN);
+        self.sender.close(BEGIN);
+        self.pump(BEGIN);
+        while let Some(((now, _), wake)) = self.wakes.pop_first() {
+            if self.sender.is_finished() || now > BEGIN + LIMIT {
+                return;
+            }
+            match wake {
+                Wake::ToReceiver(header) => self.receiver.on_segment(&header, now),
+                Wake::ToSender(header) => self.sender.on_segment(&header, now),
+                // A timer that was set anew leaves its old time behind.
+                Wake::Sender if self.timers[0] == now => {
+                    self.timers[0] = Time::NEVER;
+                    self.sender.on_timer(now);
+                }
+                Wake::Receiver if self.timers[1] == now => {
+                    self.timers[1] = Time::NEVER;
+                    self.receiver.on_timer(now);
+                }
+                Wake::Sender | Wake::Receiver => continue,
+            }
+            self.pump(now);
+        }
+    }
+}
+
+/// The data segments that Hopyard's sender sends in a case.
+pub fn run(case: &Case, config: &tcp::Config) -> Vec<Departure> {
+    let mut run = Run::new(case, config, Streams::new(1, 0).stream("tcp"));
+    run.run(case.segments);
+    run.departures
+}
