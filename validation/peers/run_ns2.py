@@ -3,7 +3,16 @@
 
 import sys
 
-from peerlib import ns2, ns2_dcf, ns2_drops, ns2_loops, ns2_mobile_ip, ns2_openings, ns2_paper, ns2_tcp
+from peerlib import (
+    ns2,
+    ns2_dcf,
+    ns2_drops,
+    ns2_loops,
+    ns2_mobile_ip,
+    ns2_openings,
+    ns2_paper,
+    ns2_tcp,
+)
 from peerlib.driver import Experiment, main
 
 EXPERIMENTS = (

@@ -70,7 +70,9 @@ class Trace:
         if layer != b"AGT" or event != b"r" or kind != b"udp":
             return
         start = next(place for place, word in enumerate(words) if word == b"-------")
-        source, destination = (word.strip(b"[]").split(b":")[0] for word in words[start + 1 : start + 3])
+        source, destination = (
+            word.strip(b"[]").split(b":")[0] for word in words[start + 1 : start + 3]
+        )
         bytes_ = int(size)
         broadcast = destination == b"2147483647"
         if node != _HOST:
@@ -193,7 +195,7 @@ def _handoffs(case: Case, trace: Trace) -> list[Row]:
 def run(case: Case) -> dict[str, list[Row]]:
     """Make one run, and count what its trace has."""
     trace = Trace()
-    options = {
+    options: dict[str, str | int | float] = {
         "variant": case.variant,
         "acking": case.acking,
         "speed": case.speed,

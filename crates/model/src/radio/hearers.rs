@@ -96,7 +96,8 @@ impl Hearers {
         self.neighbours.position(station, now)
     }
 
-    /// The distance in metres up to which a signal has this power, in watts; nothing where distance alone does not decide.
+    /// The distance in metres up to which a signal has this power, in watts; nothing where distance alone does not
+    /// decide.
     #[must_use]
     pub fn range(&self, threshold: f64) -> Option<f64> {
         self.channel.range(threshold / self.transmit_power)

@@ -161,8 +161,8 @@ pub trait Routing {
     /// or drops it. IP has lowered the TTL of a forwarded packet already.
     fn route(&mut self, packet: PacketId, cx: &mut Context);
 
-    /// A packet at `node` for another network, which an agent leads towards a router of this one. The protocol sends it,
-    /// or drops it where it knows no route.
+    /// A packet at `node` for another network, which an agent leads towards a router of this one. The protocol sends
+    /// it, or drops it where it knows no route.
     fn route_towards(&mut self, packet: PacketId, router: Address, node: NodeId, cx: &mut Context) {
         match self.lookup(router) {
             Some((next_hop, _)) => cx.act(Action::Send { node, packet, next_hop }),

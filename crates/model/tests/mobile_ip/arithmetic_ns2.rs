@@ -183,11 +183,11 @@ fn a_return_after_the_routes_have_ended_waits_for_the_earlier_of_two_updates() {
 
 #[test]
 fn a_return_within_the_life_of_the_routes_waits_for_an_advertisement_or_for_the_loss_of_the_former_agent() {
-    // The wait for the new agent's advertisement is uniform on 0 to 1 s, as in `rfc`. Here the host may find sooner that
-    // it has lost the former agent, and solicits. It looks at whole seconds. The last advertisement that it heard came p
-    // after a whole second, and the border is u later, both uniform on 0 to 1 s; so it finds that 2 - p - u after the
-    // border, which is at most x with probability x^2 / 2 for x up to 1. The outage is the earlier of the two: later
-    // than x with probability (1 - x) (1 - x^2 / 2), 11/24 s in the mean.
+    // The wait for the new agent's advertisement is uniform on 0 to 1 s, as in `rfc`. Here the host may find sooner
+    // that it has lost the former agent, and solicits. It looks at whole seconds. The last advertisement that it heard
+    // came p after a whole second, and the border is u later, both uniform on 0 to 1 s; so it finds that 2 - p - u
+    // after the border, which is at most x with probability x^2 / 2 for x up to 1. The outage is the earlier of the
+    // two: later than x with probability (1 - x) (1 - x^2 / 2), 11/24 s in the mean.
     let expected = |x: f64| 1.0 - (1.0 - x) * (1.0 - x * x / 2.0);
     // The last update came at most 15 s before the host left: after 25 s both routes have 5 s left.
     let one = |run| {
