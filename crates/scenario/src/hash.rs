@@ -210,8 +210,11 @@ fn chosen(chosen: &Chosen, files: &BTreeMap<String, Arc<MovementFile>>) -> Value
     json!([model.name, values])
 }
 
+/// A parameter, and its value without effect.
+type WithoutEffect = (&'static str, fn() -> Value);
+
 /// Parameters of TCP that came with the profile `linux`, and the value of each without effect.
-const LATER_IN_TCP: [(&str, fn() -> Value); 6] = [
+const LATER_IN_TCP: [WithoutEffect; 6] = [
     ("syn_options", || json!(false)),
     ("lone_ack", || json!(false)),
     ("pair_segments", || json!(false)),
