@@ -1,7 +1,8 @@
 """Makes the compact reference of Linux's senders from a folder of captures.
 
-`python validation/peers/linux/compact.py FOLDER` reads the tables `cases_*.csv` in FOLDER and the captures that they
-name, and writes `cases.csv` and `departures.csv.gz` to `crates/model/tests/data/linux`.
+`python validation/peers/linux/compact.py FOLDER` reads the tables `cases_*.csv` in FOLDER and the
+captures that they name, and writes `cases.csv` and `departures.csv.gz` to
+`crates/model/tests/data/linux`.
 """
 
 import csv
@@ -11,11 +12,23 @@ from pathlib import Path
 
 OUTPUT = Path(__file__).parents[3] / "crates/model/tests/data/linux"
 CASE = ["set", "sender", "case"]
-LINK = ["rate_bps", "delay_ns", "segments", "queue", "segments_lost", "acks_lost", "outage_ns", "stall_ns"]
+LINK = [
+    "rate_bps",
+    "delay_ns",
+    "segments",
+    "queue",
+    "segments_lost",
+    "acks_lost",
+    "outage_ns",
+    "stall_ns",
+]
 
 
 def departures(capture: Path) -> list[list[object]]:
-    """The data segments of a capture: time from the SYN in microseconds, number, and whether it was sent before."""
+    """The data segments of a capture.
+
+    Each has its time from the SYN in microseconds, its number, and whether it was sent before.
+    """
     with gzip.open(capture, "rt") as lines:
         return [
             [int(row["time_ns"]) // 1000, int(row["segment"]) + place, row["again"]]
@@ -27,7 +40,9 @@ def departures(capture: Path) -> list[list[object]]:
 
 def main(folder: Path) -> None:
     """Reads all captures of the folder."""
-    cases = [row for table in sorted(folder.glob("cases_*.csv")) for row in csv.DictReader(table.open())]
+    cases = [
+        row for table in sorted(folder.glob("cases_*.csv")) for row in csv.DictReader(table.open())
+    ]
     if not cases:
         sys.exit(f"{folder}: expected tables cases_*.csv, found none")
     OUTPUT.mkdir(parents=True, exist_ok=True)
@@ -36,14 +51,19 @@ def main(folder: Path) -> None:
         table.writerow([*CASE, *LINK])
         table.writerows([row[column] for column in [*CASE, *LINK]] for row in cases)
     # The time of creation in the header would make each file different.
-    with (OUTPUT / "departures.csv.gz").open("wb") as raw, gzip.GzipFile("", "wb", 9, raw, 0) as packed:
+    with (
+        (OUTPUT / "departures.csv.gz").open("wb") as raw,
+        gzip.GzipFile("", "wb", 9, raw, 0) as packed,
+    ):
         lines = ["set,sender,case,time_us,segment,again\n"]
         for row in cases:
             name = [row[column] for column in CASE]
             capture = folder / f"{row['kernel']}-{'-'.join(name)}.csv.gz"
             for index, fields in enumerate(departures(capture)):
                 # The name stands in the first line of a case only.
-                lines.append(",".join([*(name if index == 0 else ["", "", ""]), *map(str, fields)]) + "\n")
+                lines.append(
+                    ",".join([*(name if index == 0 else ["", "", ""]), *map(str, fields)]) + "\n"
+                )
         packed.write("".join(lines).encode())
 
 
