@@ -195,10 +195,12 @@ fn one_file_and_one_entry_add_a_model_to_every_list() {
         "crates/model",
         "crates/kernels",
         "crates/coupling",
+        "crates/live",
         "crates/scenario",
         "crates/py",
         "bench/core",
         "validation/hopyard",
+        "validation/packetdrill",
     ];
     for member in crates.map(Path::new) {
         copy(&root.join(member).join("src"), &fixture.join(member).join("src"));
