@@ -199,4 +199,4 @@ def test_a_rule_answers_a_new_care_of_address(file: Path) -> None:
     assert before[-1] > 3
     assert after[0] == 3
     # It grows again from there.
-    assert after[1] > 3 or 1 in after
+    assert max(after) > 3

@@ -223,6 +223,10 @@ const LATER_IN_TCP: [WithoutEffect; 6] = [
     ("timers", || json!("exact")),
 ];
 
+/// The same of congestion controls.
+const LATER_IN_CONGESTION: [WithoutEffect; 3] =
+    [("whole_segments", || json!(false)), ("arithmetic", || json!("published")), ("first_phase", || json!(8))];
+
 /// Takes parameters out that have these values: scenarios keep the hash that they had before there were any.
 fn remove(values: &mut Value, without_effect: &[(&str, Value)]) {
     let Some(values) = values.as_object_mut() else { return };
@@ -240,12 +244,7 @@ fn flow_kind(kind: &FlowKind, files: &BTreeMap<String, Arc<MovementFile>>) -> Va
         let congestion = match congestion {
             Congestion::Model(model) => {
                 let mut values = chosen(model, files);
-                let later: &[_] = match model.model.name {
-                    "tahoe" | "reno" | "newreno" => &[("whole_segments", json!(false))],
-                    "bbr" => &[("arithmetic", json!("published")), ("first_phase", json!(8))],
-                    _ => &[("arithmetic", json!("published"))],
-                };
-                remove(&mut values[1], later);
+                remove(&mut values[1], &LATER_IN_CONGESTION.map(|(name, value)| (name, value())));
                 values
             }
             Congestion::External(external) => json!([external.name(), external.identity()]),

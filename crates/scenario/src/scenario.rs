@@ -137,7 +137,7 @@ impl Scenario {
         &self.resolved.head.name
     }
 
-    /// The source of the models' defaults: "rfc" or "ns2".
+    /// The source of the models' defaults: "rfc", "ns2" or "linux".
     #[must_use]
     pub fn profile(&self) -> &str {
         &self.resolved.head.profile

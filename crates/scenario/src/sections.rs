@@ -6,7 +6,7 @@
 use hopyard_engine::Span;
 use hopyard_engine::units::Distance;
 use hopyard_model::observe::{RouteChanges, SegmentFlows};
-use hopyard_model::params::{Fault, NS2, Params, RFC};
+use hopyard_model::params::{Fault, LINUX, NS2, Params, RFC};
 use hopyard_model::radio::neighbours::Search;
 use hopyard_model::world::Quantity;
 use schemars::JsonSchema;
@@ -72,8 +72,9 @@ section!(Head, |head| {
         let problem = "expected text with at least one character, without a slash, a backslash and a line break";
         return Err(Fault::new("name", problem));
     }
-    if ![RFC, NS2].contains(&head.profile.as_str()) {
-        return Err(Fault::new("profile", format!("expected \"{RFC}\" or \"{NS2}\", found \"{}\"", head.profile)));
+    if ![RFC, NS2, LINUX].contains(&head.profile.as_str()) {
+        let problem = format!("expected \"{RFC}\", \"{NS2}\" or \"{LINUX}\", found \"{}\"", head.profile);
+        return Err(Fault::new("profile", problem));
     }
     if head.duration.is_zero() || head.duration > LONGEST {
         let problem = format!("expected more than 0 s and at most {LONGEST}, found {}", head.duration);
@@ -411,7 +412,7 @@ mod tests {
     #[test]
     fn defaults_are_possible_and_read_back() {
         fn check<P: Params>() {
-            for profile in [RFC, NS2] {
+            for profile in [RFC, NS2, LINUX] {
                 let value = serde_json::to_value(P::of_profile(profile)).expect("it can be written");
                 assert_eq!(read::<P>(&value).ok(), Some(P::of_profile(profile)));
             }

@@ -16,6 +16,7 @@ const WITHOUT_EFFECT: &[&str] = &[
     "measure.interval",
     "measure.routes",
     "measure.paths",
+    "measure.mobile_events",
     "measure.segments",
     "simulator.exact",
     "simulator.search",
