@@ -108,9 +108,12 @@ impl<P: Probe> World<P> {
     pub(super) fn takes_out_for_agent(&mut self, node: NodeId, packet: PacketId, from: Address) -> bool {
         let serves = self.nodes[node.index()].part.as_ref().is_some_and(|part| part.serves);
         let outer = self.cx.packets[packet].source;
+        let hops = self.cx.packets[packet].hops;
         if !serves || !matches!(self.cx.packets[packet].body, Body::Tunnelled(..)) || !self.cx.decapsulate(packet) {
             return false;
         }
+        // A visitor is a neighbour of its agent, so what enters a reverse tunnel has made one hop before.
+        let is_from_visitor = self.cx.packets[packet].hops.saturating_sub(hops) <= 1;
         let (source, destination) = (self.cx.packets[packet].source, self.cx.packets[packet].destination);
         if P::WATCHES {
             self.probe.on_agent_tunnel_left(self.cx.now, node, &self.cx.packets[packet]);
@@ -123,7 +126,8 @@ impl<P: Probe> World<P> {
         // back there.
         let sender = self.cx.owners.of(source);
         let takes_from = |part: &Part| part.takes_reverse_tunnels && part.home_of.binary_search(&sender).is_ok();
-        let is_reverse = its(node).is_some_and(takes_from)
+        let is_reverse = is_from_visitor
+            && its(node).is_some_and(takes_from)
             && table.is_some_and(|table| table.leads_into(self.cx.owners.name(source), outer));
         // The home agent knows no binding that such a packet belongs to (RFC 3024 §4.3.2). Visitors get packets of its
         // hosts that have come round by way of other home agents.

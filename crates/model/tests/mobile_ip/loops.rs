@@ -17,9 +17,11 @@ use rayon::prelude::*;
 use crate::random::numbered;
 
 /// Networks in which packets once went round: what came to a foreign agent through the tunnel of another home agent,
-/// from a host of its own for a host that was no visitor, went back to that home agent. In 6676 that home agent was the
-/// foreign agent of the sender too.
-const FORMER: [u64; 2] = [332, 6676];
+/// from a host of its own for a host that was no visitor, went back to that home agent. In 6676 that home agent was
+/// the foreign agent of the sender too. In 7486 and 9570 two agents are each the home agent of a host that is, or has
+/// been, at the other one: what came through the forward tunnel for a host that had left was taken for that of a
+/// reverse tunnel.
+const FORMER: [u64; 4] = [332, 6676, 7486, 9570];
 
 /// How often a node may receive a packet from the same neighbour with the same outer header. Each binding of its host
 /// has a copy, with an outer header of its own; a copy of the MAC whose acknowledgement is lost is dropped there.

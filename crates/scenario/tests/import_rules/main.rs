@@ -34,7 +34,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("routing", &["mobility"]),
     ("transport", &[]),
     ("traffic", &[]),
-    ("observe", &["mobility", "frame", "mac", "transport"]),
+    ("observe", &["mobility", "frame", "mac", "agent", "transport"]),
     ("channel", &["mobility", "frame", "radio", "mac", "link", "observe"]),
 ];
 

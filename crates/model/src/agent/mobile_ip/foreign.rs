@@ -6,31 +6,11 @@ use hopyard_wire::mobile_ip::{Code, Denier, RequestFlags};
 use super::home::LOWER;
 use super::message::{Message, Proof, Reply, Request};
 use super::params::{Params, Procedure, lifetime};
-use super::sending::{NEAR, Sending};
+use super::sending::{Arrived, NEAR, Sending};
 use crate::address::Address;
 use crate::agent::is_during;
 use crate::context::{Context, MobileChange, Way, WayChange};
 use crate::packet::{Form, Unreachable};
-
-/// How a message has come.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Arrived {
-    /// The source of its packet.
-    pub source: Address,
-    /// The neighbour that has sent it here.
-    pub from: Address,
-    /// The address to which it was sent.
-    pub to: Address,
-    /// The time to live that was left.
-    pub ttl: u8,
-}
-
-impl Arrived {
-    /// The host as it has asked.
-    const fn asker(&self) -> Asker {
-        Asker { at: self.from, to: self.to }
-    }
-}
 
 /// A host that has asked.
 #[derive(Clone, Copy, Debug)]
@@ -165,7 +145,7 @@ impl Foreign {
         cx: &mut Context,
     ) {
         let Arrived { from, ttl, .. } = arrived;
-        let asker = arrived.asker();
+        let asker = Asker { at: from, to: arrived.to };
         if let Some((code, lifetime)) = self.denied(request, ttl, sending, params, cx) {
             sending.learn(from, cx.now + params.pending_timeout, cx);
             return self.deny(request, asker, code, lifetime, sending, params, cx);

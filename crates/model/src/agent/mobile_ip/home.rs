@@ -3,10 +3,9 @@
 use hopyard_engine::{Span, Time};
 use hopyard_wire::mobile_ip::{Code, Denier, RequestFlags};
 
-use super::foreign::Arrived;
 use super::message::{Message, Proof, Reply, Request};
 use super::params::{Params, Procedure, lifetime};
-use super::sending::{Sending, timestamp};
+use super::sending::{Arrived, Sending, timestamp};
 use crate::address::{Address, InterfaceId};
 use crate::agent::is_during;
 use crate::context::{Action, Context, MobileChange, Way, WayChange};

@@ -9,6 +9,7 @@
 //! (`docs/models/mobile_ip.md`).
 
 mod foreign;
+mod habits;
 mod home;
 mod host;
 mod message;
@@ -22,8 +23,8 @@ mod tests;
 
 use hopyard_engine::{Rng, Time};
 
+use self::foreign::Foreign;
 pub use self::foreign::Visitor;
-use self::foreign::{Arrived, Foreign};
 pub use self::home::Binding;
 use self::home::Home;
 pub use self::host::Registration;
@@ -31,7 +32,7 @@ use self::host::State;
 pub use self::message::{Advertisement, Message, PORT, Proof, Reply, Request};
 pub use self::params::{MoveDetection, Params, Procedure};
 use self::router::Router;
-use self::sending::Sending;
+use self::sending::{Arrived, Sending};
 use super::protocol::{Agent, ICMP};
 use super::site::{Role, Site};
 use crate::address::Address;

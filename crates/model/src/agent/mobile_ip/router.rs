@@ -3,11 +3,11 @@
 use hopyard_engine::Time;
 use hopyard_wire::mobile_ip::AgentFlags;
 
-use super::foreign::{Arrived, Foreign};
+use super::foreign::Foreign;
 use super::home::Home;
 use super::message::{Advertisement, Message};
 use super::params::{Params, Procedure};
-use super::sending::Sending;
+use super::sending::{Arrived, Sending};
 use crate::address::{Address, InterfaceId};
 use crate::context::Context;
 use crate::packet::Form;

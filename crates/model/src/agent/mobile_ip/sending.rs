@@ -3,8 +3,8 @@
 use hopyard_engine::{Rng, Time};
 use hopyard_wire::mobile_ip::RequestFlags;
 
+use super::habits::Habits;
 use super::message::Message;
-use super::ns2;
 use super::params::Procedure;
 use crate::address::{Address, InterfaceId, NodeId, Prefix};
 use crate::agent::{Orders, Port, Site};
@@ -17,6 +17,19 @@ const FAR: u8 = 64;
 /// The time to live of a request that must come from a neighbour: no router has lowered it.
 pub(super) const NEAR: u8 = 255;
 
+/// How a message has come.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrived {
+    /// The source of its packet.
+    pub source: Address,
+    /// The neighbour that has sent it here.
+    pub from: Address,
+    /// The address to which it was sent.
+    pub to: Address,
+    /// The time to live that was left.
+    pub ttl: u8,
+}
+
 /// A node as its agent sees it, with what the procedure says about messages.
 #[derive(Clone, Debug)]
 pub(super) struct Sending {
@@ -25,12 +38,12 @@ pub(super) struct Sending {
     pub orders: Orders,
     ports: Vec<Port>,
     /// In ns-2's procedure.
-    ns2: Option<ns2::Habits>,
+    ns2: Option<Habits>,
 }
 
 impl Sending {
     pub fn new(site: &Site, procedure: Procedure, rng: &mut Rng) -> Self {
-        let ns2 = (procedure == Procedure::Ns2).then(|| ns2::Habits::new(rng));
+        let ns2 = (procedure == Procedure::Ns2).then(|| Habits::new(rng));
         Self { node: site.node, orders: site.orders.clone(), ports: site.interfaces.clone(), ns2 }
     }
 
@@ -43,7 +56,7 @@ impl Sending {
 
     /// When the next broadcast that waits leaves.
     pub fn deadline(&self) -> Time {
-        self.ns2.as_ref().map_or(Time::NEVER, ns2::Habits::deadline)
+        self.ns2.as_ref().map_or(Time::NEVER, Habits::deadline)
     }
 
     /// Sends the broadcasts whose time has come.
