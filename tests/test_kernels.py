@@ -111,6 +111,19 @@ def test_check_says_what_is_missing(empty: Path) -> None:
     assert "ok       kernel 6.1: 6.1.192-hopyard" in done.stdout
 
 
+@pytest.mark.usefixtures("empty")
+def test_the_machine_is_checked_without_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "TRACE", "raise SystemExit(0)")
+    monkeypatch.setattr(check, "PERSONALITY", "raise SystemExit(0)")
+    monkeypatch.setattr(check, "GUEST", 1)
+    done = CliRunner().invoke(main, ["kernels", "check", "--machine"])
+    assert (done.exit_code, "kernel 6.1" in done.stdout) == (0, False), done.stdout
+    monkeypatch.setattr(check, "TRACE", "raise SystemExit(1)")
+    done = CliRunner().invoke(main, ["kernels", "check", "--machine"])
+    assert done.exit_code == 1
+    assert "missing  ptrace: refused: Operation not permitted" in done.stdout
+
+
 def test_memory_that_forbids_programs_or_is_small_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
