@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import sqlite3
@@ -18,6 +19,7 @@ import pytest
 from click.testing import CliRunner
 from hopyard.cli import main
 from hopyard.kernels import build, cache, check
+from test_docs import DOCS, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -251,6 +253,25 @@ def test_results_say_which_kernel_it_was(kernel: cache.Built, tmp_path: Path) ->
     with sqlite3.connect(store) as database:
         (platform,) = database.execute("SELECT DISTINCT platform FROM runs").fetchall()
     assert platform[0].endswith(f", Linux {kernel.release} ({kernel.key})")
+
+
+@pytest.mark.usefixtures("kernel")
+def test_the_commands_of_the_tutorial_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = []
+    for block in blocks(DOCS / "linux.md"):
+        if block.file:
+            (tmp_path / block.file).write_text(block.text)
+        elif block.language == "sh":
+            lines += [line for line in block.text.splitlines() if line.startswith("hopyard run")]
+    assert len(lines) == 4
+    for line in lines:
+        # One run of a case shows as well as five that the command is right.
+        short = [] if "--run 0" in line else ["--runs", "1"]
+        done = CliRunner().invoke(main, [*shlex.split(line)[1:], *short])
+        assert done.exit_code == 0, f"{line}\n{done.output}"
+    assert (tmp_path / "window" / "cwnd.png").stat().st_size > 10_000
+    assert (tmp_path / "team.pcapng").stat().st_size > 100_000
 
 
 def test_ctrl_c_leaves_no_kernel_behind(kernel: cache.Built, tmp_path: Path) -> None:
