@@ -16,7 +16,6 @@ use hopyard_engine::Time;
 
 use super::DropReason;
 use crate::address::NodeId;
-use crate::packet::PacketId;
 
 /// The number of a datagram that was put in, from zero on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,8 +56,6 @@ pub enum Departure {
 pub struct Outside {
     /// The nodes whose hosts are outside.
     hosts: BTreeSet<NodeId>,
-    /// The datagrams that the node at which they were put in has not sent yet.
-    sending: Vec<(PacketId, NodeId, Token)>,
     departures: VecDeque<Departure>,
 }
 
@@ -72,34 +69,6 @@ impl Outside {
     #[must_use]
     pub fn has(&self, node: NodeId) -> bool {
         self.hosts.contains(&node)
-    }
-
-    /// A node begins to send a datagram.
-    pub fn begin(&mut self, packet: PacketId, node: NodeId, token: Token) {
-        self.sending.push((packet, node, token));
-    }
-
-    /// The node and the number of a datagram that its node has not sent; it is not reported here any more.
-    pub fn take(&mut self, packet: PacketId) -> Option<(NodeId, Token)> {
-        let place = self.sending.iter().position(|(it, ..)| *it == packet)?;
-        let (_, node, token) = self.sending.swap_remove(place);
-        Some((node, token))
-    }
-
-    /// A packet was sent or given up; if it is a datagram from outside at its first node, this is reported.
-    #[inline]
-    pub fn complete(&mut self, packet: PacketId, at: Time, result: Result<(), DropReason>) {
-        if !self.sending.is_empty() {
-            self.report(packet, at, result);
-        }
-    }
-
-    /// Most runs have nobody outside: this stays out of the way of their packets.
-    #[cold]
-    fn report(&mut self, packet: PacketId, at: Time, result: Result<(), DropReason>) {
-        if let Some((node, token)) = self.take(packet) {
-            self.leave(Departure::Completed { at, node, token, result });
-        }
     }
 
     /// Something leaves the network now.

@@ -8,7 +8,7 @@ use hopyard_engine::Time;
 use hopyard_wire::WireError;
 
 use crate::address::{Address, NodeId};
-use crate::context::Token;
+use crate::context::{Token, Waiter};
 
 /// Why a datagram cannot be put in.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -67,8 +67,8 @@ pub(super) const MOST_DUE: usize = 1 << 20;
 pub(super) enum Due {
     /// A datagram is put in.
     Enter { token: Token, source: Address, destination: Address, ttl: u8, bytes: Arc<[u8]> },
-    /// The last bit of a datagram is on its first wire.
-    Sent { token: Token },
+    /// The last bit of a packet is on its first wire.
+    Sent { waiter: Waiter },
 }
 
 /// What a world knows of those outside.

@@ -20,7 +20,7 @@ use hopyard_wire::ipv4;
 use super::border::{Due, InjectError, MOST_DUE};
 use super::{Event, World};
 use crate::address::{Address, InterfaceId, NodeId};
-use crate::context::{Departure, DropReason, Token};
+use crate::context::{Departure, DropReason, Token, Waiter};
 use crate::observe::Probe;
 use crate::order;
 use crate::packet::{Body, FlowId, Packet, PacketId};
@@ -134,7 +134,7 @@ impl<P: Probe> World<P> {
                     salvaged: 0,
                     body: Body::External(bytes),
                 });
-                self.cx.outside.begin(packet, node, token);
+                self.cx.sending.begin(packet, Waiter::Host(node, token));
                 if P::WATCHES {
                     self.probe.on_originated(now, node, &self.cx.packets[packet]);
                 }
@@ -144,17 +144,24 @@ impl<P: Probe> World<P> {
                 self.route(node, packet);
                 self.arm_routing(node.index());
             }
-            Due::Sent { token } => {
+            Due::Sent { waiter: Waiter::Host(node, token) } => {
                 self.cx.outside.leave(Departure::Completed { at: now, node, token, result: Ok(()) });
             }
+            Due::Sent { waiter: Waiter::Sender(flow, len) } => self.on_left_node(flow, len),
         }
     }
 
     /// A packet has entered a wire, and its last bit is there at this time.
     #[inline]
     pub(super) fn enters_wire(&mut self, packet: PacketId, at: Time) {
-        if let Some((node, token)) = self.cx.outside.take(packet) {
-            self.schedule(at, node, Due::Sent { token });
+        if !self.cx.sending.is_empty()
+            && let Some(waiter) = self.cx.sending.take(packet)
+        {
+            let node = match waiter {
+                Waiter::Host(node, _) => node,
+                Waiter::Sender(flow, _) => self.flows[flow.index()].from,
+            };
+            self.schedule(at, node, Due::Sent { waiter });
         }
     }
 
