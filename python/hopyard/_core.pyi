@@ -410,6 +410,25 @@ class Ack:
         """A sample of the delivery rate, for a class with `wants_rate`; None otherwise."""
 
 @final
+class Arrival:
+    """An acknowledgement arrived, of whatever kind."""
+
+    @property
+    def round_trip(self) -> float | None:
+        """The round trip in seconds of the newest segment that it delivers, if sent once, or None."""
+
+@final
+class Before:
+    """The window and the threshold before a reduction that turned out to be wrong."""
+
+    @property
+    def cwnd(self) -> float:
+        """The congestion window, in segments."""
+    @property
+    def ssthresh(self) -> float:
+        """The slow start threshold, or three quarters of the window if that is more."""
+
+@final
 class Duplicate:
     """A duplicate acknowledgement."""
 
