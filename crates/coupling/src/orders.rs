@@ -24,6 +24,11 @@ const TIMESTAMPS: u32 = 12;
 /// The longest IP datagram of the devices, that of Ethernet: the kernels' receive buffers have no room for longer ones.
 const MTU: u32 = 1500;
 
+/// The limits of sockets' buffers that Linux has with 1 GB of memory and more: least, first and most bytes. With the
+/// little memory of a guest it would have smaller ones, and so a receiver's window below 100 kB.
+const BUFFERS: [(&str, &str); 2] =
+    [("net/ipv4/tcp_rmem", "4096 131072 6291456"), ("net/ipv4/tcp_wmem", "4096 16384 4194304")];
+
 /// A flow between two kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
@@ -83,6 +88,9 @@ pub fn guest(node: NodeId, flows: &[Flow], options: &Options, address: impl Fn(N
         // Writing into a text cannot fail.
         let _ = writeln!(orders, "{line}");
     };
+    for (path, value) in BUFFERS {
+        order(format_args!("sysctl {path} {value}"));
+    }
     for (path, value) in &options.sysctls {
         order(format_args!("sysctl {path} {value}"));
     }

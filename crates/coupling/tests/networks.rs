@@ -121,6 +121,25 @@ fn a_wire_is_full() {
 }
 
 #[test]
+fn windows_grow_as_on_a_host_with_more_memory() {
+    let text = WIRE.replace("2 Mbps", "20 Mbps").replace("10 ms", "100 ms");
+    for version in ["6.1", "6.12"] {
+        let Some(mut options) = options(version) else { continue };
+        let mut goodput = |sysctls: &[(&str, &str)]| {
+            options.sysctls = sysctls.iter().map(|&(path, value)| (path.into(), value.into())).collect();
+            let (_, flows, _) = run(&text, &[flow(0, 1, "cubic", 1000)], &options, Span::from_secs(8), 8);
+            flows[0].counts.delivered_bytes as f64 * 8e-3 / 7.0
+        };
+        // What is under way on the wire are 500 kB.
+        let usual = goodput(&[]);
+        assert!(usual > 14_000.0, "{version}: {usual}");
+        // The limits of a kernel with 32 MiB, which a scenario can ask for, hold the window below 100 kB.
+        let small = goodput(&[("net/ipv4/tcp_rmem", "4096 131072 131072")]);
+        assert!(small < 5_000.0, "{version}: {small}");
+    }
+}
+
+#[test]
 fn a_transfer_ends() {
     let Some(options) = options("6.1") else { return };
     let transfer = Flow { bytes: Some(100_000), ..flow(0, 1, "cubic", 1000) };
