@@ -264,7 +264,7 @@ def test_the_commands_of_the_tutorial_run(tmp_path: Path, monkeypatch: pytest.Mo
             (tmp_path / block.file).write_text(block.text)
         elif block.language == "sh":
             lines += [line for line in block.text.splitlines() if line.startswith("hopyard run")]
-    assert len(lines) == 4
+    assert len(lines) == 5
     for line in lines:
         # One run of a case shows as well as five that the command is right.
         short = [] if "--run 0" in line else ["--runs", "1"]
