@@ -8,6 +8,7 @@ a simulated run, and the pipes are a wire that replays a schedule.
 
 from hopyard.sedlane.classes import Class, Classes, Rules, classify
 from hopyard.sedlane.comparing import Fidelity, fidelity, kolmogorov_smirnov
+from hopyard.sedlane.experiment import Over, Row, experiment
 from hopyard.sedlane.replay import Network, replayed, schedules
 from hopyard.sedlane.trace import Trace, trace, traces
 
@@ -16,9 +17,12 @@ __all__ = [
     "Classes",
     "Fidelity",
     "Network",
+    "Over",
+    "Row",
     "Rules",
     "Trace",
     "classify",
+    "experiment",
     "fidelity",
     "kolmogorov_smirnov",
     "replayed",

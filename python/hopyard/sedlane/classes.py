@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hopyard.wording import one_of
+
 if TYPE_CHECKING:
     from hopyard.arrays import Floats, Integers
     from hopyard.sedlane.trace import Trace
@@ -33,8 +35,8 @@ class Rules:
     width: float = 0.1
     #: In place of `width`: so many classes with equal numbers of packets.
     quantiles: int | None = None
-    #: Of which packets the loss rate is: all of the class ("class", as in the paper), or those of
-    #: one entry of the schedule ("entry").
+    #: Of which packets the loss rate is: all of the class ("class", as in the paper), those of one
+    #: entry of the schedule ("entry"), or each packet alone, lost or not ("packet").
     losses: str = "class"
     #: Whether acknowledgements are lost too.
     lose_acks: bool = False
@@ -47,11 +49,11 @@ class Rules:
         if self.quantiles is not None and not 1 <= self.quantiles <= MOST:
             raise ValueError(f"quantiles {self.quantiles}: expected 1 to {MOST:,}")
         for name, value, known in (
-            ("losses", self.losses, ("class", "entry")),
+            ("losses", self.losses, ("class", "entry", "packet")),
             ("by", self.by, ("time", "packet")),
         ):
             if value not in known:
-                raise ValueError(f"{name} {value!r}: expected {' or '.join(map(repr, known))}")
+                raise ValueError(f"{name} {value!r}: expected {one_of(known)}")
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,9 @@ def _numbers(rtt: Floats, rules: Rules) -> Integers:
         return np.searchsorted(edges, rtt, side="left").astype(np.int64)
     shortest = float(rtt.min())
     if shortest <= 0:
-        raise ValueError(f"a round-trip time of {shortest:g} s: classes by ratio need more than 0 s")
+        raise ValueError(
+            f"a round-trip time of {shortest:g} s: classes by ratio need more than 0 s"
+        )
     # A class has all from its shortest on, without its end; a rounding error must not move the
     # shortest one of all.
     numbers = np.floor(np.log(rtt / shortest) / math.log1p(rules.width))

@@ -69,15 +69,18 @@ def _entries(
     lost: Mask | Integers,
     by: tuple[str, str],
 ) -> list[dict[str, Any]]:
-    """An entry for each longest row of packets of one class."""
+    """An entry for each longest row of packets of one class, and, if wanted, of one fate."""
     begin, losses = by
     if not len(of):
         return []
-    starts = np.concatenate(([0], np.flatnonzero(np.diff(of)) + 1))
+    changes = np.diff(of) != 0
+    if losses == "packet":
+        changes |= np.diff(np.asarray(lost, dtype=np.int8)) != 0
+    starts = np.concatenate(([0], np.flatnonzero(changes) + 1))
     found: list[dict[str, Any]] = []
     for start, end in zip(starts, [*starts[1:], len(of)], strict=True):
         number = int(of[start])
-        rate = float(np.mean(lost[start:end])) if losses == "entry" else float(rates[number])
+        rate = float(rates[number] if losses == "class" else np.mean(lost[start:end]))
         entry = {"delay": _time(delays[number]), "loss": round(rate, 9)}
         at = 0.0 if start == 0 else float(times[start])
         if begin == "packet":
@@ -105,7 +108,7 @@ def _lose(
         mine = place == number
         if not mine.any():
             continue
-        rate = lost[mine].mean() if losses == "entry" else rates[of[mine]].mean()
+        rate = rates[of[mine]].mean() if losses == "class" else lost[mine].mean()
         entry["loss"] = round(float(rate), 9)
 
 
