@@ -55,7 +55,7 @@ RULES = {
     "acknowledgements lost too": (Rules(lose_acks=True), Network()),
     "the fate of each packet": (
         Rules(width=0.001, by="packet", losses="packet", lose_acks=True),
-        Network(overtaking=True),
+        Network(),
     ),
 }
 #: Two results are the same if they differ by no more than this part.

@@ -86,7 +86,7 @@ def experiment(
         first = first or own
         found += _rows(name, Over.NETWORK, range(runs), _columns(results, flow), own, own)
         for over, used in ((Over.OWN, own), (Over.FIRST, first)):
-            if over is Over.FIRST and used is own:
+            if not used or (over is Over.FIRST and used is own):
                 continue
             tell(f"{name}: over the {over}")
             for number, trace in enumerate(used):
