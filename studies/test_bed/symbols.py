@@ -7,6 +7,7 @@ what they must be: the token of each digit is that digit, markers rise, and addr
 
 from __future__ import annotations
 
+import itertools
 import struct
 from typing import TYPE_CHECKING
 
@@ -55,7 +56,9 @@ def _read(image: bytes, digits: int) -> dict[str, int] | None:
         end = stop + 1
     index = _aligned(end)
     offsets = struct.unpack_from("<256H", image, index)
-    if any(image[start + it : start + it + len(t)] != t for it, t in zip(offsets, tokens, strict=True)):
+    if any(
+        image[start + it : start + it + len(t)] != t for it, t in zip(offsets, tokens, strict=True)
+    ):
         return None
     markers, first = _markers(image, start)
     names = _names(image, first, markers)
@@ -129,7 +132,7 @@ def _addresses(image: bytes, names: int, after: int, count: int) -> list[int]:
     size = _aligned(4 * count)
     for start, base in ((names - 16 - size, names - 16), (_aligned(after), _aligned(after) + size)):
         offsets = struct.unpack_from(f"<{count}I", image, start)
-        if all(a <= b for a, b in zip(offsets, offsets[1:], strict=False)):
+        if all(a <= b for a, b in itertools.pairwise(offsets)):
             relative = struct.unpack_from("<Q", image, base)[0]
             return [relative + it for it in offsets]
     raise SymbolError("the addresses of the symbols are not where they are expected")
