@@ -111,9 +111,14 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     let wire = |(wire, link): &(Wire, Values)| {
         let Wire { between, network } = wire;
         let mut link = link.clone();
-        // Wires that are never down keep the hash that they had before they could be.
-        if link.get("down").and_then(Value::as_array).is_some_and(Vec::is_empty) {
-            link.remove("down");
+        // Wires keep the hash that they had before they could be down or replay a trace, if they do neither.
+        for key in ["down", "replay", "replay_back"] {
+            if link.get(key).and_then(Value::as_array).is_some_and(Vec::is_empty) {
+                link.remove(key);
+            }
+        }
+        if link.get("overtaking") == Some(&Value::Bool(false)) {
+            link.remove("overtaking");
         }
         json!([between, network, link])
     };
