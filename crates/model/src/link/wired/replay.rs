@@ -49,10 +49,10 @@ impl Entry {
                     faults.push((place, "an entry begins at a time or with a packet: `from` or `packet`".to_owned()));
                 }
                 (from, packet) => {
-                    if let Some(last) = before {
-                        if let Some(problem) = last.not_before(from, packet) {
-                            faults.push((place, problem));
-                        }
+                    if let Some(last) = before
+                        && let Some(problem) = last.not_before(from, packet)
+                    {
+                        faults.push((place, problem));
                     }
                     before = Some(entry);
                 }
