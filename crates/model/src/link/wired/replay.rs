@@ -49,7 +49,9 @@ impl Entry {
                     faults.push((place, "an entry begins at a time or with a packet: `from` or `packet`".to_owned()));
                 }
                 (from, packet) => {
-                    if let Some(problem) = before.and_then(|last| last.not_before(from, packet)) {
+                    if let Some(last) = before
+                        && let Some(problem) = last.not_before(from, packet)
+                    {
                         faults.push((place, problem));
                     }
                     before = Some(entry);
