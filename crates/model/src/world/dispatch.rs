@@ -149,6 +149,7 @@ impl<P: Probe> World<P> {
                     self.arm_routing(node.index());
                 }
                 Action::Unreachable { node, quote } => self.tell_unreachable(node, quote),
+                Action::UnreachableOutside => self.tell_outside(),
                 Action::Undelivered => self.tell_undelivered(),
                 Action::RouteChanged { node, change } => self.on_route_changed(node, change),
                 Action::SlotsAssigned { node, slots } => self.assign_slots(node, &slots),
