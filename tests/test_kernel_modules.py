@@ -5,9 +5,11 @@ The sources are compiled as for eBPF, with headers that have what they use of a 
 
 from __future__ import annotations
 
+import itertools
 import math
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,8 +29,11 @@ class State(NamedTuple):
     bandwidth: float
 
 
+Drive = Callable[[str, list[str]], list[State]]
+
+
 @pytest.fixture(scope="session")
-def drive(tmp_path_factory: pytest.TempPathFactory):  # noqa: ANN201
+def drive(tmp_path_factory: pytest.TempPathFactory) -> Drive:
     """Drives a variant by lines, and gives the state after each."""
     compiler = shutil.which("gcc")
     if compiler is None:
@@ -55,7 +60,7 @@ def drive(tmp_path_factory: pytest.TempPathFactory):  # noqa: ANN201
     return run
 
 
-def test_westwoods_filter_has_tustins_form(drive) -> None:  # noqa: ANN001
+def test_westwoods_filter_has_tustins_form(drive: Drive) -> None:
     # A burst, a steady time, a pause with samples of zero, a steady time.
     times = [*range(0, 50_000, 10_000), 50_001, 50_002]
     times += [*range(60_000, 900_000, 7_000), *range(3_000_000, 3_600_000, 11_000)]
@@ -80,7 +85,7 @@ def test_westwoods_filter_has_tustins_form(drive) -> None:  # noqa: ANN001
     assert found == pytest.approx(expected, rel=2e-4, abs=1)
 
 
-def test_westwoods_window_is_what_the_path_holds_and_never_grows(drive) -> None:  # noqa: ANN001
+def test_westwoods_window_is_what_the_path_holds_and_never_grows(drive: Drive) -> None:
     # 100 segments a second, a round trip of 125 ms: the path holds 12 and a half.
     acks = [f"ack {1 + 10_000 * n} {n * MSS} 0 125000" for n in range(1, 1000)]
     states = drive("westwood_2001", [*acks, "loss 1000000", "recovered"])
@@ -92,9 +97,9 @@ def test_westwoods_window_is_what_the_path_holds_and_never_grows(drive) -> None:
     assert (states[-1].cwnd, states[-1].ssthresh) == (1, 12)
 
 
-def test_duplicates_report_a_segment_each_and_what_follows_the_rest(drive) -> None:  # noqa: ANN001
+def test_duplicates_report_a_segment_each_and_what_follows_the_rest(drive: Drive) -> None:
     steady = [f"ack {1 + 10_000 * n} {n * MSS} 0 50000" for n in range(1, 500)]
-    # Nine duplicates, and an acknowledgement of ten segments: the same data as ten acknowledgements.
+    # Nine duplicates, then ten segments acknowledged: the same data as ten acknowledgements.
     dupes = [f"ack {1 + 10_000 * (499 + n)} {499 * MSS} {n} -1" for n in range(1, 10)]
     states = drive(
         "westwood_2001", [*steady, *dupes, f"ack {1 + 10_000 * 509} {509 * MSS} 0 50000"]
@@ -102,11 +107,12 @@ def test_duplicates_report_a_segment_each_and_what_follows_the_rest(drive) -> No
     assert states[-1].bandwidth == pytest.approx(100_000, rel=0.001)
 
 
-def test_welcomes_bandwidth_has_two_filters(drive) -> None:  # noqa: ANN001
+def test_welcomes_bandwidth_has_two_filters(drive: Drive) -> None:
     times = [0, 10_000, 30_000, 140_000, *range(150_000, 900_000, 8_000), 2_500_000, 2_510_000]
     lines = [f"ack {1 + at} {(n + 1) * MSS} 0 30000" for n, at in enumerate(times)]
-    means, estimate, expected = None, 0.0, [0.0]
-    for before, at in zip(times, times[1:], strict=False):
+    means: tuple[float, float] | None = None
+    estimate, expected = 0.0, [0.0]
+    for before, at in itertools.pairwise(times):
         apart = (at - before) / 1e6
         means = (MSS, apart) if means is None else (MSS, 0.9 * means[1] + 0.1 * apart)
         raw, kept = means[0] / means[1], math.exp(-apart) if estimate else 0
@@ -121,7 +127,7 @@ def ramp(rtts: list[int]) -> list[str]:
     return [f"ack {1 + 10_000 * n} {n * MSS} 0 {rtt}" for n, rtt in enumerate(rtts, 1)]
 
 
-def test_welcome_tells_three_causes_apart(drive) -> None:  # noqa: ANN001
+def test_welcome_tells_three_causes_apart(drive: Drive) -> None:
     # The driver's next segment is always one that was sent after the last sample.
     steady = ramp([120_000] * 60)
     growing = ramp([120_000] * 50 + [120_000 + 15_000 * n for n in range(1, 11)])
@@ -134,8 +140,8 @@ def test_welcome_tells_three_causes_apart(drive) -> None:  # noqa: ANN001
     # A timeout while it grows: congestion.
     *_, halved = drive("welcome", [*growing, "timeout 700000 1000000"])
     assert (halved.cwnd, halved.ssthresh) == (1, 10)
-    # A timeout while it is steady: a broken link. The first acknowledgement restores two thirds of the window, at most
-    # what the path holds.
+    # A timeout while it is steady: a broken link. The first acknowledgement restores two thirds
+    # of the window, at most what the path holds.
     *_, broken, back = drive(
         "welcome", [*steady, "timeout 700000 1000000", f"ack 5000000 {61 * MSS} 0 -1"]
     )
@@ -143,8 +149,8 @@ def test_welcome_tells_three_causes_apart(drive) -> None:  # noqa: ANN001
     assert back.cwnd == 12
 
 
-def test_four_round_trips_of_the_new_route_set_the_window_again(drive) -> None:  # noqa: ANN001
-    # The path before has a round trip of 60 ms, and holds 100 segments: the window of 20 is no more than that.
+def test_four_round_trips_of_the_new_route_set_the_window_again(drive: Drive) -> None:
+    # The path before has a round trip of 60 ms, and holds 60 segments: the window of 20 is no more.
     before = [f"ack {1 + 1_000 * n} {n * MSS} 0 60000" for n in range(1, 200)]
     out = [*before, "timeout 700000 300000", "ack 5000000 300000 0 -1"]
     # Over the new one it is 120 ms: a is one half.

@@ -101,10 +101,12 @@ pub fn guest(node: NodeId, flows: &[Flow], options: &Options, address: impl Fn(N
         order(format_args!("sysctl net/ipv4/conf/eth0/accept_local 1"));
     }
     let variants: BTreeSet<&str> = own().map(|it| it.variant.as_str()).collect();
-    let modules: Vec<(String, &[u8])> =
-        (variants.iter()).filter_map(|&it| Some((format!("{it}.ko"), options.modules.get(it)?.as_slice()))).collect();
-    for (name, _) in &modules {
-        order(format_args!("module {}", name.trim_end_matches(".ko")));
+    let mut modules: Vec<(String, &[u8])> = Vec::new();
+    for variant in variants {
+        if let Some(module) = options.modules.get(variant) {
+            order(format_args!("module hopyard_{variant}"));
+            modules.push((format!("modules/hopyard_{variant}.ko"), module));
+        }
     }
     for (number, flow) in flows.iter().enumerate() {
         let (source, sink) = ports(number);

@@ -99,10 +99,10 @@ fn kernel(version: &str, variant: &str, case: &Case) -> Option<Course> {
     // One write, so that the buffer is no limit.
     let orders = format!(
         "sysctl net/ipv4/tcp_rmem 4096 6291456 6291456\nsysctl net/ipv4/tcp_wmem 4096 4194304 6291456\n\
-         address eth0 {KERNEL} 24\nmodule {variant}\nsource {PEER} 5001 40000 {variant} {START} {bytes} {bytes} 0\n\
+         address eth0 {KERNEL} 24\nmodule hopyard_{variant}\nsource {PEER} 5001 40000 {variant} {START} {bytes} {bytes} 0\n\
          sample {SAMPLE}\n"
     );
-    let name = format!("{variant}.ko");
+    let name = format!("modules/hopyard_{variant}.ko");
     let files =
         [("init", 0o755, built.agent.as_slice()), ("orders", 0o644, orders.as_bytes()), (&name, 0o644, &module)];
     let Built { program, .. } = built;

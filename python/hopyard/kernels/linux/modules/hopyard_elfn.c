@@ -184,7 +184,7 @@ static void forget_losses(struct sock *sk)
 	tp->frto = 0;
 	if (!tp->retrans_out)
 		tp->retrans_stamp = 0;
-	tcp_set_ca_state(sk, tp->sacked_out ? TCP_CA_Disorder : TCP_CA_Open);
+	inet_csk(sk)->icsk_ca_state = tp->sacked_out ? TCP_CA_Disorder : TCP_CA_Open;
 	tp->high_seq = tp->snd_nxt;
 }
 
