@@ -1,5 +1,6 @@
 //! What the kernels are told: the ends of flows at their node, addresses, parameters.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -44,6 +45,8 @@ pub struct Flow {
     pub bytes: Option<u64>,
     /// The payload of a full segment, in bytes; less where the datagram would have more than 1500 bytes.
     pub segment: u32,
+    /// Whether the variant uses ICMP errors about segments that routing cannot forward.
+    pub notices: bool,
 }
 
 /// What holds for all kernels of a run.
@@ -53,6 +56,8 @@ pub struct Options {
     pub program: PathBuf,
     /// The program that is each guest's first process, made together with the kernel.
     pub agent: Vec<u8>,
+    /// TCP variants that the kernel does not have itself: by name, the modules that `hopyard kernels build` has made.
+    pub modules: BTreeMap<String, Vec<u8>>,
     /// The memory of each kernel, in MiB.
     pub memory: u32,
     /// Where random numbers begin. Each kernel has its own.
@@ -98,6 +103,19 @@ pub fn guest(node: NodeId, flows: &[Flow], options: &Options, address: impl Fn(N
     // The simulated network finds the way to every address.
     order(format_args!("address eth0 {} 32", address(node)));
     order(format_args!("route 0.0.0.0 0 eth0"));
+    let own = || flows.iter().filter(|it| it.from == node);
+    if own().any(|it| it.notices) {
+        // An error that the node's own routing reports has the source address of the kernel itself.
+        order(format_args!("sysctl net/ipv4/conf/eth0/accept_local 1"));
+    }
+    let variants: BTreeSet<&str> = own().map(|it| it.variant.as_str()).collect();
+    let mut modules: Vec<(String, &[u8])> = Vec::new();
+    for variant in variants {
+        if let Some(module) = options.modules.get(variant) {
+            order(format_args!("module hopyard_{variant}"));
+            modules.push((format!("modules/hopyard_{variant}.ko"), module));
+        }
+    }
     for (number, flow) in flows.iter().enumerate() {
         let (source, sink) = ports(number);
         if flow.to == node {
@@ -113,10 +131,12 @@ pub fn guest(node: NodeId, flows: &[Flow], options: &Options, address: impl Fn(N
         }
     }
     order(format_args!("sample {}", options.sample.nanos()));
+    let mut files = vec![("init", 0o755, options.agent.as_slice()), ("orders", 0o644, orders.as_bytes())];
+    files.extend(modules.iter().map(|(name, bytes)| (name.as_str(), 0o644, *bytes)));
     Guest {
         name: format!("node {node}"),
         program: options.program.clone(),
-        initrd: initrd::archive(&[("init", 0o755, &options.agent), ("orders", 0o644, orders.as_bytes())]),
+        initrd: initrd::archive(&files),
         parameters: Vec::new(),
         memory: options.memory,
         devices: vec![mac(node)],

@@ -139,7 +139,8 @@ impl<P: Probe> Coupled<P> {
         });
         let ends: Vec<Ends> = ends.collect();
         let meters = Meters::new(spec.measure_from, options.sample, ends.iter().copied());
-        let hosts = Hosts::new(world.with_other(spec, (meters, probe)), nodes.clone())?;
+        let mut hosts = Hosts::new(world.with_other(spec, (meters, probe)), nodes.clone())?;
+        flows.iter().filter(|it| it.notices).try_for_each(|it| hosts.world.notify(it.from))?;
         let guests: Vec<_> = nodes.iter().map(|&node| guest(node, flows, options, address)).collect();
         let kernels = Kernels::start(&guests, options.settings.clone())?;
         let state = |flow: &Flow| FlowState {

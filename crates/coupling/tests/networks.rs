@@ -3,6 +3,7 @@
 #[path = "../../kernels/tests/common/built.rs"]
 mod built;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use built::built;
@@ -58,6 +59,7 @@ fn options(version: &str) -> Option<Options> {
     Some(Options {
         program: built.program,
         agent: built.agent,
+        modules: BTreeMap::new(),
         memory: 32,
         seed: 1,
         sample: Span::from_millis(100),
@@ -68,7 +70,15 @@ fn options(version: &str) -> Option<Options> {
 
 fn flow(from: u32, to: u32, variant: &str, start: u64) -> Flow {
     let start = Time::ZERO + Span::from_millis(start);
-    Flow { from: NodeId(from), to: NodeId(to), variant: variant.into(), start, bytes: None, segment: 1448 }
+    Flow {
+        from: NodeId(from),
+        to: NodeId(to),
+        variant: variant.into(),
+        start,
+        bytes: None,
+        segment: 1448,
+        notices: false,
+    }
 }
 
 /// A run in steps of `step`: digest, flows and samples.
@@ -161,6 +171,7 @@ fn flows_that_cannot_be_are_refused() {
     let options = Options {
         program: "/nowhere".into(),
         agent: Vec::new(),
+        modules: BTreeMap::new(),
         memory: 32,
         seed: 1,
         sample: Span::ZERO,
@@ -197,6 +208,7 @@ fn a_scenario_has_flows_of_both_stacks() {
             start: it.start,
             bytes: it.bytes,
             segment: it.segment,
+            notices: it.notices,
         })
         .collect();
     let mut coupled = Coupled::start(&spec, &flows, &options, ()).expect("started");

@@ -22,7 +22,7 @@ use hopyard_engine::{Digest, Time};
 
 pub use self::drop_reason::DropReason;
 pub use self::mobile::{MobileChange, MobileEvent};
-pub use self::outside::{Departure, Outside, Token};
+pub use self::outside::{Departure, Outside, Token, Untold};
 pub use self::overhead::{Media, Overhead, Tally};
 pub use self::price::{Attojoules, PacketPrices, Price, Prices};
 pub use self::purpose::{Purpose, Sent};
@@ -112,6 +112,8 @@ pub enum Action {
         /// Its payload.
         len: u32,
     },
+    /// The hosts outside are told whose datagrams cannot be forwarded (`Outside::tell`).
+    UnreachableOutside,
     /// The sources of messages that did not arrive are told, if these want that (`Context::undelivered`).
     Undelivered,
     /// A route changed.
@@ -381,11 +383,18 @@ impl Context {
     }
 
     /// Tells a packet's source that routing cannot forward the packet, because a link is broken or there is no route.
-    /// This applies to segments with payload only. Call it before the packet is dropped and before the route error is
-    /// sent.
+    /// This applies to segments with payload only, and to the datagrams of hosts outside that want notices. Call it
+    /// before the packet is dropped and before the route error is sent.
     pub fn unreachable(&mut self, node: NodeId, packet: PacketId) {
-        if let Some(quote) = self.packets[packet].quote() {
+        let it = &self.packets[packet];
+        if let Some(quote) = it.quote() {
             self.act(Action::Unreachable { node, quote });
+        } else if let Body::External(bytes) = &it.body
+            && self.outside.wants_notices(self.owners.of(it.source))
+        {
+            let notice = Untold { node, source: it.source, ttl: it.ttl, datagram: bytes.clone() };
+            self.outside.tell(notice);
+            self.act(Action::UnreachableOutside);
         }
     }
 

@@ -59,8 +59,8 @@ fn make<P: Probe>(
     let text = |error: CouplingError| error.to_string();
     let numbers: Vec<usize> = flows.iter().map(|flow| flow.number).collect();
     let flow = |it: core::LinuxFlow| {
-        let core::LinuxFlow { number: _, from, to, variant, start, bytes, segment } = it;
-        Flow { from, to, variant, start, bytes, segment }
+        let core::LinuxFlow { number: _, from, to, variant, start, bytes, segment, notices } = it;
+        Flow { from, to, variant, start, bytes, segment, notices }
     };
     let flows: Vec<Flow> = flows.into_iter().map(flow).collect();
     let mut coupled = Coupled::start(spec, &flows, options, probe).map_err(text)?;
@@ -85,6 +85,7 @@ fn options(linux: &Linux, kernels: &Kernels, spec: &Spec) -> Result<Options, Str
         agent: fs::read(agent).map_err(|error| format!("{}: {error}", agent.display()))?,
         memory: linux.memory,
         // Runs differ in their random numbers.
+        modules: std::collections::BTreeMap::new(),
         seed: spec.seed ^ spec.run << 32,
         sample: linux.sample,
         sysctls: linux.parameters(),

@@ -15,7 +15,7 @@ use crate::place::Place;
 use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, RandomFlows, Resolved, TcpKind, file_key};
 use crate::sections::{
     Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Linux, Measure, MobileHost,
-    Movement, Pairs, Sleep, Stack, Tunnel, Wire,
+    Movement, Pairs, Sleep, Stack, Tunnel, Westwood, Wire,
 };
 use crate::value::Values;
 
@@ -188,8 +188,12 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     let listed = flows.iter().map(|(flow, _)| flow.stack);
     if listed.chain(random_flows.iter().map(|set| set.flows.stack)).any(|stack| stack == Stack::Linux) {
         // A kernel wakes up for each sample.
-        let Linux { version, completion, sysctls, sample, memory } = linux;
+        let Linux { version, completion, sysctls, sample, memory, westwood } = linux;
         identity["linux"] = json!([version, completion, sysctls, sample, memory]);
+        // Scenarios with Linux's own Westwood keep the hash that they had before there was another.
+        if *westwood == Westwood::Published {
+            identity["westwood"] = json!(westwood);
+        }
     }
     // Scenarios without energy keep the hash that they had before there was any.
     if energy_model.model.name != "off" || *battery != Endless || !batteries.is_empty() {

@@ -3,6 +3,7 @@
 use hopyard_engine::{Streams, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::traffic::{Offer, Period, Traffic as _};
+use hopyard_model::transport::congestion::{CongestionControl as _, Controller};
 use hopyard_model::world::{FlowSpec, Spec, Transport};
 
 use crate::resolve::Resolved;
@@ -18,7 +19,7 @@ pub struct LinuxFlow {
     pub from: NodeId,
     /// The node that receives.
     pub to: NodeId,
-    /// The TCP variant.
+    /// The TCP variant, by the kernel's name.
     pub variant: String,
     /// When the source connects.
     pub start: Time,
@@ -26,6 +27,8 @@ pub struct LinuxFlow {
     pub bytes: Option<u64>,
     /// The payload of a full segment, in bytes, as far as datagrams of 1500 bytes allow.
     pub segment: u32,
+    /// Whether the variant uses notices of segments that routing cannot forward.
+    pub notices: bool,
 }
 
 /// What a source offers to Linux: bytes, or data without end.
@@ -76,12 +79,12 @@ impl Scenario {
         let streams = Streams::new(spec.seed, spec.run);
         let flows = spec.flows.iter_mut().zip(stacks(&self.resolved)).enumerate();
         let linux = flows.filter(|(_, (_, stack))| *stack == Stack::Linux);
-        linux.filter_map(|(number, (flow, _))| taken(number, flow, &streams)).collect()
+        linux.filter_map(|(number, (flow, _))| taken(number, flow, &self.resolved.linux, &streams)).collect()
     }
 }
 
 /// A flow of Linux; in the specification it starts after every run.
-fn taken(number: usize, flow: &mut FlowSpec, streams: &Streams) -> Option<LinuxFlow> {
+fn taken(number: usize, flow: &mut FlowSpec, linux: &Linux, streams: &Streams) -> Option<LinuxFlow> {
     // A scenario with a flow of Linux over UDP, or with another traffic, was refused.
     let Transport::Tcp { config, .. } = &flow.transport else { return None };
     let Offered(bytes) = offered(&flow.traffic, streams)?;
@@ -89,10 +92,11 @@ fn taken(number: usize, flow: &mut FlowSpec, streams: &Streams) -> Option<LinuxF
         number,
         from: flow.from,
         to: flow.to,
-        variant: config.congestion.name().to_owned(),
+        variant: linux.name_of(config.congestion.name()).to_owned(),
         start: flow.start,
         bytes,
         segment: u32::try_from(config.tcp.segment_size.count()).unwrap_or(u32::MAX),
+        notices: Controller::new(&config.congestion, streams.stream("linux")).wants_notices(),
     };
     (flow.start, flow.stop) = (Time::NEVER, Time::NEVER);
     Some(found)

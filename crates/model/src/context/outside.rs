@@ -11,11 +11,12 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use hopyard_engine::Time;
 
 use super::DropReason;
-use crate::address::NodeId;
+use crate::address::{Address, NodeId};
 
 /// The number of a datagram that was put in, from zero on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,11 +52,27 @@ pub enum Departure {
     },
 }
 
+/// A datagram from outside that could not be forwarded, and whose host is to be told.
+#[derive(Clone, Debug)]
+pub struct Untold {
+    /// Where.
+    pub node: NodeId,
+    /// The source of the packet.
+    pub source: Address,
+    /// The time to live that is left.
+    pub ttl: u8,
+    /// The datagram as it was put in.
+    pub datagram: Arc<[u8]>,
+}
+
 /// The datagrams between the network and those outside.
 #[derive(Clone, Debug, Default)]
 pub struct Outside {
     /// The nodes whose hosts are outside.
     hosts: BTreeSet<NodeId>,
+    /// Those of them that are told what cannot be forwarded.
+    notified: BTreeSet<NodeId>,
+    untold: Vec<Untold>,
     departures: VecDeque<Departure>,
 }
 
@@ -69,6 +86,27 @@ impl Outside {
     #[must_use]
     pub fn has(&self, node: NodeId) -> bool {
         self.hosts.contains(&node)
+    }
+
+    /// The host of a node is told from now on when routing cannot forward what it has sent.
+    pub fn notify(&mut self, node: NodeId) {
+        self.notified.insert(node);
+    }
+
+    /// Whether the host of a node is told when routing cannot forward what it has sent.
+    #[must_use]
+    pub fn wants_notices(&self, node: NodeId) -> bool {
+        self.notified.contains(&node)
+    }
+
+    /// The host that has sent a datagram is to be told.
+    pub fn tell(&mut self, what: Untold) {
+        self.untold.push(what);
+    }
+
+    /// All hosts that are to be told.
+    pub fn untold(&mut self) -> Vec<Untold> {
+        std::mem::take(&mut self.untold)
     }
 
     /// Something leaves the network now.

@@ -71,6 +71,9 @@ pub(super) enum Due {
     Sent { waiter: Waiter },
 }
 
+/// Source, destination, protocol and ports of a datagram: what notices are told apart by.
+pub(super) type Ends = (Ipv4Addr, Ipv4Addr, u8, [u8; 4]);
+
 /// What a world knows of those outside.
 #[derive(Debug, Default)]
 pub(super) struct Border {
@@ -78,6 +81,8 @@ pub(super) struct Border {
     pub due: BTreeMap<(Time, NodeId, u64), Due>,
     /// The addresses of all interfaces; empty until it is needed.
     pub addresses: BTreeMap<Ipv4Addr, Address>,
+    /// When a node has told a host about a connection: the last time.
+    pub told: BTreeMap<(NodeId, Ends), Time>,
     /// The number of datagrams that were put in.
     pub injected: u64,
     /// The number of events here that were scheduled.

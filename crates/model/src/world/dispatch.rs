@@ -150,6 +150,7 @@ impl<P: Probe> World<P> {
                 }
                 Action::Unreachable { node, quote } => self.tell_unreachable(node, quote),
                 Action::LeftNode { flow, len } => self.on_left_node(flow, len),
+                Action::UnreachableOutside => self.tell_outside(),
                 Action::Undelivered => self.tell_undelivered(),
                 Action::RouteChanged { node, change } => self.on_route_changed(node, change),
                 Action::SlotsAssigned { node, slots } => self.assign_slots(node, &slots),

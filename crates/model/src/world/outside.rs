@@ -15,12 +15,12 @@
 use std::net::Ipv4Addr;
 
 use hopyard_engine::Time;
-use hopyard_wire::ipv4;
+use hopyard_wire::{icmp, ipv4};
 
 use super::border::{Due, InjectError, MOST_DUE};
 use super::{Event, World};
 use crate::address::{Address, InterfaceId, NodeId};
-use crate::context::{Departure, DropReason, Token, Waiter};
+use crate::context::{Departure, DropReason, Token, Untold, Waiter};
 use crate::observe::Probe;
 use crate::order;
 use crate::packet::{Body, FlowId, Packet, PacketId};
@@ -34,6 +34,20 @@ impl<P: Probe> World<P> {
     pub fn attach(&mut self, node: NodeId) -> Result<(), InjectError> {
         self.check_node(node)?;
         self.cx.outside.attach(node);
+        Ok(())
+    }
+
+    /// The host of this node gets ICMP errors about datagrams that routing cannot forward, as the sources of the
+    /// scenario's own flows get notices. Without this no node sends such errors about its datagrams.
+    ///
+    /// # Errors
+    /// If there is no such node, or its host is not outside.
+    pub fn notify(&mut self, node: NodeId) -> Result<(), InjectError> {
+        self.check_node(node)?;
+        if !self.cx.outside.has(node) {
+            return Err(InjectError::NotAttached(node));
+        }
+        self.cx.outside.notify(node);
         Ok(())
     }
 
@@ -149,6 +163,58 @@ impl<P: Probe> World<P> {
             }
             Due::Sent { waiter: Waiter::Sender(flow, len) } => self.on_left_node(flow, len),
         }
+    }
+
+    /// A node cannot forward a datagram from outside: its source is told by an ICMP error (RFC 792), as those of the
+    /// scenario's own flows. A node tells the same about a connection once in a while only, and an ICMP message causes
+    /// no error (RFC 1122 §3.2.2).
+    #[cold]
+    pub(super) fn tell_outside(&mut self) {
+        for Untold { node, source, ttl, datagram } in self.cx.outside.untold() {
+            let mut datagram = datagram.to_vec();
+            ipv4::set_ttl(&mut datagram, ttl);
+            self.tell_host(node, source, &datagram);
+        }
+    }
+
+    fn tell_host(&mut self, node: NodeId, source: Address, datagram: &[u8]) {
+        let now = self.cx.now;
+        let Ok((header, payload)) = ipv4::Header::parse(datagram) else { return };
+        if header.protocol == ipv4::Protocol::ICMP {
+            return;
+        }
+        let ports = payload.first_chunk().copied().unwrap_or_default();
+        let key = (node, (header.source, header.destination, header.protocol.0, ports));
+        match self.border.told.get(&key) {
+            Some(&last) if now.since(last) < self.unreachable_interval => return,
+            _ => self.border.told.insert(key, now),
+        };
+        let error = icmp::Message::DestinationUnreachable { code: icmp::Unreachable::HOST, next_hop_mtu: 0 };
+        let (mut message, mut bytes) = (Vec::new(), Vec::new());
+        let own = self.cx.owners.name(node.into());
+        let outer = ipv4::Header::new(ipv4::Protocol::ICMP, own, header.source, self.ttl);
+        // Neither has options or too many bytes: a quote is short.
+        if error.emit(icmp::quote(datagram), &mut message).is_err() || outer.emit(&message, &mut bytes).is_err() {
+            return;
+        }
+        if self.cx.is_local(node, source) {
+            // It crosses no link.
+            let (at, address) = (now, header.source);
+            return self.cx.outside.leave(Departure::Datagram { at, node, address, bytes });
+        }
+        self.nodes[node.index()].icmp_errors += 1;
+        let packet = self.cx.originate(Packet {
+            created: now,
+            source: node.into(),
+            destination: source,
+            flow: FlowId::NONE,
+            size: bytes.len() as u32,
+            ttl: self.ttl,
+            hops: 0,
+            salvaged: 0,
+            body: Body::External(bytes.into()),
+        });
+        self.send_notice(node, packet, source);
     }
 
     /// A packet has entered a wire, and its last bit is there at this time.

@@ -239,8 +239,13 @@ impl<P: Probe> World<P> {
             body: Body::Icmp(quote),
         });
         self.nodes[node.index()].icmp_errors += 1;
-        let has_route = match self.way(node, quote.source) {
-            Some(Way::Protocol) => self.nodes[node.index()].routing.has_way(quote.source, &self.cx),
+        self.send_notice(node, packet, quote.source);
+    }
+
+    /// Sends an ICMP error, if there is a route: none is searched for.
+    pub(super) fn send_notice(&mut self, node: NodeId, packet: PacketId, to: Address) {
+        let has_route = match self.way(node, to) {
+            Some(Way::Protocol) => self.nodes[node.index()].routing.has_way(to, &self.cx),
             way => way.is_some(),
         };
         if !has_route {

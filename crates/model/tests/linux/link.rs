@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use hopyard_engine::{Rng, Span, Streams, Time};
 use hopyard_model::packet::TcpHeader;
 use hopyard_model::transport::acking;
-use hopyard_model::transport::tcp::{self, SenderState, TcpReceiver, TcpSender};
+use hopyard_model::transport::tcp::{self, NetworkEvent, SenderState, TcpReceiver, TcpSender};
 
 use super::{Case, Departure, SEGMENT};
 
@@ -23,6 +23,8 @@ fn from_begin((from, to): (Time, Time)) -> (Time, Time) {
 enum Wake {
     ToReceiver(TcpHeader),
     ToSender(TcpHeader),
+    /// The sender learns that a segment was not forwarded.
+    Notice(u64),
     Sender,
     Receiver,
 }
@@ -46,6 +48,9 @@ pub struct Run {
     acks_lost: Vec<u64>,
     outage: Option<(Time, Time)>,
     stall: Option<(Time, Time)>,
+    /// If the sender is told of segments that the outage has taken: the shortest time between two notices.
+    pub notices: Option<Span>,
+    told: Option<Time>,
     there: Direction,
     back: Direction,
     acks: u64,
@@ -73,6 +78,8 @@ impl Run {
             acks_lost: case.acks_lost.clone(),
             outage: case.outage.map(from_begin),
             stall: case.stall.map(from_begin),
+            notices: None,
+            told: None,
             there: Direction::default(),
             back: Direction::default(),
             acks: 0,
@@ -125,6 +132,12 @@ impl Run {
         let bytes = header.len + self.sender.header_bytes(&header);
         if let Some(at) = self.arrival(now, false, bytes) {
             self.schedule(at, Wake::ToReceiver(header));
+        } else if header.len > 0
+            && let Some(every) = self.notices
+            && self.told.is_none_or(|last| now.since(last) >= every)
+        {
+            self.told = Some(now);
+            self.schedule(now + self.delay, Wake::Notice(header.seq));
         }
     }
 
@@ -173,6 +186,7 @@ impl Run {
             match wake {
                 Wake::ToReceiver(header) => self.receiver.on_segment(&header, now),
                 Wake::ToSender(header) => self.sender.on_segment(&header, now),
+                Wake::Notice(seq) => self.sender.on_network(NetworkEvent::Unreachable { seq }, now),
                 // A timer that was set anew leaves its old time behind.
                 Wake::Sender if self.timers[0] == now => {
                     self.timers[0] = Time::NEVER;

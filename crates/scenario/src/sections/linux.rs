@@ -27,6 +27,17 @@ pub enum Completion {
     Immediate,
 }
 
+/// Which Westwood the kernels have under the name `westwood`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Westwood {
+    /// Linux's own, which is Westwood+.
+    #[default]
+    Linux,
+    /// Westwood as published in 2001, a module of Hopyard.
+    Published,
+}
+
 /// `[linux]`: the kernels of flows with `stack = "linux"`. A node with an end of such a flow has one kernel, which is
 /// the host of all of these flows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,6 +51,8 @@ pub struct Linux {
     pub sysctls: Vec<String>,
     /// The interval between samples of the kernels' sockets.
     pub sample: Span,
+    /// What the kernels have as `westwood`: "linux" (their own, which is Westwood+) or "published" (a module of Hopyard).
+    pub westwood: Westwood,
     /// The memory of each kernel, in MiB. What a kernel does not touch takes no memory of the machine.
     pub memory: u32,
 }
@@ -51,17 +64,30 @@ impl Default for Linux {
             completion: Completion::Sent,
             sysctls: Vec::new(),
             sample: Span::from_millis(100),
+            westwood: Westwood::Linux,
             memory: 32,
         }
     }
 }
 
+/// Linux's name of its Westwood, and that of Hopyard's module.
+const WESTWOOD: &str = "westwood";
+const PUBLISHED_WESTWOOD: &str = "westwood_2001";
 /// A kernel with less memory does not start.
 const LEAST_MEMORY: u32 = 16;
 /// The shortest interval between samples: each takes some processor time.
 const FINEST: Span = Span::from_micros(100);
 
 impl Linux {
+    /// What the kernels call a TCP variant of a scenario.
+    #[must_use]
+    pub fn name_of<'a>(&self, variant: &'a str) -> &'a str {
+        match (variant, self.westwood) {
+            (WESTWOOD, Westwood::Published) => PUBLISHED_WESTWOOD,
+            _ => variant,
+        }
+    }
+
     /// The parameters of the kernels, as paths below `/proc/sys` with their values.
     #[must_use]
     pub fn parameters(&self) -> Vec<(String, String)> {
@@ -113,6 +139,13 @@ mod tests {
         assert_eq!(linux.check().err().map(|fault| fault.parameter), None);
         let expected = [("net/ipv4/tcp_sack", "0"), ("net/ipv4/tcp_rmem", "4096 8192 16384")];
         assert_eq!(linux.parameters(), expected.map(|(path, value)| (path.to_owned(), value.to_owned())));
+    }
+
+    #[test]
+    fn westwood_is_linuxs_or_the_published_one() {
+        let published = Linux { westwood: Westwood::Published, ..Linux::default() };
+        assert_eq!(["westwood", "cubic"].map(|it| Linux::default().name_of(it)), ["westwood", "cubic"]);
+        assert_eq!(["westwood", "cubic"].map(|it| published.name_of(it)), ["westwood_2001", "cubic"]);
     }
 
     #[test]
