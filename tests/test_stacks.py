@@ -41,10 +41,10 @@ def test_runs_are_compared_in_pairs() -> None:
             ("Linux", 2, 900.0),
             ("Hopyard", 0, 103.0),
             ("Hopyard", 1, 206.0),
-            ("Hopyard, 64 KiB", 0, 5.0),
+            ("Hopyard, at once", 0, 5.0),
         )
     ]
-    # The third run of Linux has no partner, and a window of 64 KiB none at all.
+    # The third run of Linux has no partner, and the stack without small queues none at all.
     (row,) = program._compared(rows)
     assert row[:6] == ["chain", "Reno", "Linux", 2, 150.0, 154.5]
     assert row[6] == 3.0

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
 #: The stacks that are compared: Linux's first.
-PAIRS = (("Linux", "Hopyard"), ("Linux, 64 KiB", "Hopyard, 64 KiB"))
+PAIRS = (("Linux", "Hopyard"), ("Linux, at once", "Hopyard, at once"))
 #: What Linux calls Westwood is Westwood+.
 WESTWOOD = "Westwood+"
 WIRES = ("wire", "wire with losses")
@@ -44,8 +44,7 @@ def _runs(out: Path | None, *, quick: bool = False) -> list[dict[str, Any]]:
         if row["moving"]:
             row["main_goodput"] = row["goodput"]
         sender = WESTWOOD if row["sender"] == "Westwood" else row["sender"]
-        stack = row["stack"] or row["driver"]
-        found.append({**row, "network": network, "sender": sender, "stack": stack})
+        found.append({**row, "network": network, "sender": sender})
     return found
 
 

@@ -85,7 +85,7 @@ fn options(linux: &Linux, kernels: &Kernels, spec: &Spec) -> Result<Options, Str
         agent: fs::read(agent).map_err(|error| format!("{}: {error}", agent.display()))?,
         memory: linux.memory,
         // Runs differ in their random numbers.
-        modules: std::collections::BTreeMap::new(),
+        modules: BTreeMap::new(),
         seed: spec.seed ^ spec.run << 32,
         sample: linux.sample,
         sysctls: linux.parameters(),
