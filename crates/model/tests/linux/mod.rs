@@ -11,8 +11,8 @@ use hopyard_engine::units::{Bytes, Rate};
 use hopyard_engine::{Span, Time};
 use hopyard_model::params::{LINUX, Params as _};
 use hopyard_model::transport::congestion::control::hystart::Choice;
-use hopyard_model::transport::congestion::{self, cubic};
-use hopyard_model::transport::tcp::{self, RecoveryChoice};
+use hopyard_model::transport::congestion::{self, RecoveryChoice, cubic};
+use hopyard_model::transport::tcp;
 
 /// The payload of a segment in the captures: an Ethernet frame with timestamps.
 pub const SEGMENT: u64 = 1448;
