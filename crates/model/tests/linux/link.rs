@@ -56,6 +56,8 @@ pub struct Run {
     there: Direction,
     back: Direction,
     acks: u64,
+    /// The receiver has sent its FIN.
+    closed: bool,
     wakes: BTreeMap<(Time, u64), Wake>,
     order: u64,
     timers: [Time; 2],
@@ -90,6 +92,7 @@ impl Run {
             there: Direction::default(),
             back: Direction::default(),
             acks: 0,
+            closed: false,
             wakes: BTreeMap::new(),
             order: 0,
             timers: [Time::NEVER; 2],
@@ -148,7 +151,18 @@ impl Run {
         }
     }
 
+    /// Linux's receiver acknowledges a FIN before the application reads of it and closes: its own FIN is a segment apart.
     fn answer(&mut self, header: TcpHeader, now: Time) {
+        if header.flags.fin && !self.closed {
+            self.closed = true;
+            let mut first = header;
+            first.flags.fin = false;
+            self.transmit(first, now);
+        }
+        self.transmit(header, now);
+    }
+
+    fn transmit(&mut self, header: TcpHeader, now: Time) {
         if !header.flags.syn {
             self.acks += 1;
             if self.acks_lost.contains(&(self.acks - 1)) {
