@@ -9,15 +9,18 @@ use hopyard_model::transport::tcp::{self, NetworkEvent, SenderState, TcpReceiver
 
 use super::{Case, Departure, SEGMENT};
 
-/// When the SYN is sent. The sending kernel had been running for 1.00005 s, and its count of ticks of 4 ms had begun at
-/// 2^32 - 75,000. Its timers are rounded to multiples of up to 4,096 ticks: 2,824 ticks more.
-const BEGIN: Time = Time::from_nanos((1_000_050 + 2_824 * 4_000) * 1_000);
+/// How long the sending kernel's clock had been running when it started, in effect: its count of ticks of 4 ms begins at
+/// 2^32 - 75,000, and its timers are rounded to multiples of up to 4,096 ticks: 2,824 ticks more.
+const BEFORE: Span = Span::from_micros(2_824 * 4_000);
 /// The longest time that a case may take.
-const LIMIT: Span = Span::from_secs(120);
+const LIMIT: Span = Span::from_secs(900);
+/// The policy that is nearest to the acknowledgements of Linux's own receiver.
+const OWN_RECEIVER: &str = "delayed";
 
-/// A period that counts from the SYN.
-fn from_begin((from, to): (Time, Time)) -> (Time, Time) {
-    (BEGIN + from.since(Time::ZERO), BEGIN + to.since(Time::ZERO))
+/// Takes out the first entry of a segment.
+fn take(entries: &mut Vec<(u64, Span)>, segment: u64) -> Option<Span> {
+    let place = entries.iter().position(|it| it.0 == segment)?;
+    Some(entries.remove(place).1)
 }
 
 enum Wake {
@@ -51,9 +54,15 @@ pub struct Run {
     /// If the sender is told of segments that the outage has taken: the shortest time between two notices.
     pub notices: Option<Span>,
     told: Option<Time>,
+    late: Vec<(u64, Span)>,
+    twice: Vec<(u64, Span)>,
+    /// When the SYN is sent.
+    begin: Time,
     there: Direction,
     back: Direction,
     acks: u64,
+    /// The receiver has sent its FIN.
+    closed: bool,
     wakes: BTreeMap<(Time, u64), Wake>,
     order: u64,
     timers: [Time; 2],
@@ -66,7 +75,11 @@ impl Run {
     /// A run of `case` by a sender with this configuration, whose random numbers come from `rng`.
     pub fn new(case: &Case, config: &tcp::Config, rng: Rng) -> Self {
         let sender = TcpSender::new(config, rng);
-        let acking = acking::Config::of_profile("every", "rfc").expect("a policy");
+        let begin = Time::ZERO + BEFORE + case.begin;
+        // A period that counts from the SYN.
+        let from_begin = |(from, to): (Time, Time)| (begin + from.since(Time::ZERO), begin + to.since(Time::ZERO));
+        let own = if case.set == "receiver" { OWN_RECEIVER } else { "every" };
+        let acking = acking::Config::of_profile(own, "rfc").expect("a policy");
         let receiver = TcpReceiver::new(&acking, &config.tcp, sender.wants_sack());
         Self {
             sender,
@@ -80,9 +93,13 @@ impl Run {
             stall: case.stall.map(from_begin),
             notices: None,
             told: None,
+            late: case.late.clone(),
+            twice: case.twice.clone(),
+            begin,
             there: Direction::default(),
             back: Direction::default(),
             acks: 0,
+            closed: false,
             wakes: BTreeMap::new(),
             order: 0,
             timers: [Time::NEVER; 2],
@@ -120,18 +137,24 @@ impl Run {
     }
 
     fn send(&mut self, header: TcpHeader, now: Time) {
+        let (mut late, mut twice) = (Span::ZERO, None);
         if header.len > 0 {
             let segment = (header.seq - 1) / SEGMENT;
-            let time = Time::ZERO + now.since(BEGIN);
+            let time = Time::ZERO + now.since(self.begin);
             self.departures.push(Departure { time, segment, again: header.retransmission });
             if let Some(place) = self.lost.iter().position(|lost| *lost == segment) {
                 self.lost.remove(place);
                 return;
             }
+            late = take(&mut self.late, segment).unwrap_or_default();
+            twice = take(&mut self.twice, segment);
         }
         let bytes = header.len + self.sender.header_bytes(&header);
         if let Some(at) = self.arrival(now, false, bytes) {
-            self.schedule(at, Wake::ToReceiver(header));
+            if let Some(later) = twice {
+                self.schedule(at + late + later, Wake::ToReceiver(header));
+            }
+            self.schedule(at + late, Wake::ToReceiver(header));
         } else if header.len > 0
             && let Some(every) = self.notices
             && self.told.is_none_or(|last| now.since(last) >= every)
@@ -141,7 +164,18 @@ impl Run {
         }
     }
 
+    /// Linux's receiver acknowledges a FIN before the application reads of it and closes: its own FIN is a segment apart.
     fn answer(&mut self, header: TcpHeader, now: Time) {
+        if header.flags.fin && !self.closed {
+            self.closed = true;
+            let mut first = header;
+            first.flags.fin = false;
+            self.transmit(first, now);
+        }
+        self.transmit(header, now);
+    }
+
+    fn transmit(&mut self, header: TcpHeader, now: Time) {
         if !header.flags.syn {
             self.acks += 1;
             if self.acks_lost.contains(&(self.acks - 1)) {
@@ -159,7 +193,7 @@ impl Run {
             self.send(header, now);
         }
         if let Some(states) = &mut self.states {
-            states.push((Time::ZERO + now.since(BEGIN), self.sender.state()));
+            states.push((Time::ZERO + now.since(self.begin), self.sender.state()));
         }
         while let Some(header) = self.receiver.poll_transmit(now) {
             self.answer(header, now);
@@ -176,11 +210,11 @@ impl Run {
 
     /// Sends the segments of the case, until all is acknowledged.
     pub fn run(&mut self, segments: u64) {
-        self.sender.write(segments * SEGMENT, BEGIN);
-        self.sender.close(BEGIN);
-        self.pump(BEGIN);
+        self.sender.write(segments * SEGMENT, self.begin);
+        self.sender.close(self.begin);
+        self.pump(self.begin);
         while let Some(((now, _), wake)) = self.wakes.pop_first() {
-            if self.sender.is_finished() || now > BEGIN + LIMIT {
+            if self.sender.is_finished() || now > self.begin + LIMIT {
                 return;
             }
             match wake {

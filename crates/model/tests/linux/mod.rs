@@ -11,7 +11,7 @@ use hopyard_engine::units::{Bytes, Rate};
 use hopyard_engine::{Span, Time};
 use hopyard_model::params::{LINUX, Params as _};
 use hopyard_model::transport::congestion::control::hystart::Choice;
-use hopyard_model::transport::congestion::{self, cubic};
+use hopyard_model::transport::congestion::{self, RecoveryChoice, cubic};
 use hopyard_model::transport::tcp;
 
 /// The payload of a segment in the captures: an Ethernet frame with timestamps.
@@ -61,16 +61,32 @@ pub struct Case {
     pub outage: Option<(Time, Time)>,
     /// Nothing begins to be sent in this time.
     pub stall: Option<(Time, Time)>,
+    /// Segments whose first transmission takes longer.
+    pub late: Vec<(u64, Span)>,
+    /// Segments whose first transmission arrives again, so much later.
+    pub twice: Vec<(u64, Span)>,
+    /// When the SYN was sent, since the kernel had started.
+    pub begin: Span,
     pub departures: Vec<Departure>,
 }
 
-/// All captures.
+/// The captures on which the rules of the profile were found.
 pub fn cases() -> Vec<Case> {
-    let mut cases: Vec<Case> = include_str!("../data/linux/cases.csv").lines().skip(1).map(read_case).collect();
+    read(include_str!("../data/linux/cases.csv"), include_bytes!("../data/linux/departures.csv.gz"))
+}
+
+/// The captures of `examples/linux_captures`, which are drawn from a seed.
+pub fn seen() -> Vec<Case> {
+    read(include_str!("../data/linux/seen/cases.csv"), include_bytes!("../data/linux/seen/departures.csv.gz"))
+}
+
+/// Reads a table of cases and their departures.
+fn read(table: &str, departures: &[u8]) -> Vec<Case> {
+    let mut lines = table.lines();
+    let columns: Vec<&str> = lines.next().expect("a head").split(',').collect();
+    let mut cases: Vec<Case> = lines.map(|line| read_case(&columns, line)).collect();
     let mut text = String::new();
-    flate2::read::GzDecoder::new(&include_bytes!("../data/linux/departures.csv.gz")[..])
-        .read_to_string(&mut text)
-        .expect("the departures are compressed text");
+    flate2::read::GzDecoder::new(departures).read_to_string(&mut text).expect("the departures are compressed text");
     let mut at = 0;
     for line in text.lines().skip(1) {
         let fields: Vec<&str> = line.split(',').collect();
@@ -85,26 +101,36 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
-fn read_case(line: &str) -> Case {
+fn read_case(columns: &[&str], line: &str) -> Case {
     let fields: Vec<&str> = line.split(',').collect();
-    let number = |index: usize| fields[index].parse::<u64>().expect("a number");
-    let list = |index: usize| -> Vec<u64> { fields[index].split(' ').filter_map(|n| n.parse().ok()).collect() };
-    let period = |index: usize| match list(index)[..] {
+    let field = |name: &str| columns.iter().position(|column| *column == name).map_or("", |place| fields[place]);
+    let number = |name: &str| field(name).parse::<u64>().expect("a number");
+    let list = |name: &str| -> Vec<u64> { field(name).split(' ').filter_map(|n| n.parse().ok()).collect() };
+    let period = |name: &str| match list(name)[..] {
         [from, to] => Some((Time::from_nanos(from), Time::from_nanos(to))),
         _ => None,
     };
+    let pairs = |name: &str| -> Vec<(u64, Span)> {
+        let pairs = field(name).split(' ').filter_map(|pair| pair.split_once(':'));
+        let value = |text: &str| text.parse::<u64>().expect("a number");
+        pairs.map(|(segment, span)| (value(segment), Span::from_nanos(value(span)))).collect()
+    };
     Case {
-        set: fields[0].to_owned(),
-        sender: fields[1].to_owned(),
-        name: fields[2].to_owned(),
-        rate: Rate::from_bps(number(3)),
-        delay: Span::from_nanos(number(4)),
-        segments: number(5),
-        queue: number(6) as usize,
-        lost: list(7),
-        acks_lost: list(8),
-        outage: period(9),
-        stall: period(10),
+        set: field("set").to_owned(),
+        sender: field("sender").to_owned(),
+        name: field("case").to_owned(),
+        rate: Rate::from_bps(number("rate_bps")),
+        delay: Span::from_nanos(number("delay_ns")),
+        segments: number("segments"),
+        queue: number("queue") as usize,
+        lost: list("segments_lost"),
+        acks_lost: list("acks_lost"),
+        outage: period("outage_ns"),
+        stall: period("stall_ns"),
+        late: pairs("late_ns"),
+        twice: pairs("twice_ns"),
+        // The first captures have no such column.
+        begin: Span::from_nanos(field("begin_ns").parse().unwrap_or(1_000_050_000)),
         departures: Vec::new(),
     }
 }
@@ -114,7 +140,10 @@ pub fn configuration(case: &Case, profile: &str) -> tcp::Config {
     let mut config = config(&case.sender, profile);
     if profile == LINUX {
         match &*case.set {
-            "plain" | "nofrto" => {}
+            "plain" | "nofrto" | "6.12" | "receiver" | "reordering" | "duplicates" => {}
+            // The nearest that there is: `rack_linux` needs SACK.
+            "nosack" => config.tcp.recovery = RecoveryChoice::NewReno,
+            "notimestamps" => config.tcp.timestamps = false,
             "tso1" => config.tcp.pair_segments = false,
             "nohystart" => {
                 let cubic = cubic::Params { hystart: Choice::Off, ..cubic::Params::of_profile(LINUX) };

@@ -379,6 +379,9 @@ impl TcpSender {
     pub fn on_timer(&mut self, now: Time) {
         self.begin(now);
         self.core.probe();
+        if now >= self.core.rto.min(self.recovery.deadline()) {
+            self.core.wheel.expire(now);
+        }
         if now >= self.control.deadline() {
             let answer = self.control.on_timer(&self.core.view());
             self.core.apply(answer);
