@@ -29,12 +29,6 @@ impl Wheel {
         Self { tick }
     }
 
-    /// The tick, if there is one.
-    #[must_use]
-    pub fn tick(&self) -> Option<Span> {
-        (!self.tick.is_zero()).then_some(self.tick)
-    }
-
     /// The whole ticks that a timer is set for.
     #[must_use]
     pub const fn ticks(&self, wait: Span) -> Span {

@@ -6,9 +6,8 @@ use crate::transport::connection::Core;
 
 /// What Linux adds to the timeout of a probe.
 const PROBE_MARGIN: Span = Span::from_millis(2);
-/// What Linux adds to the reordering timer, in ticks, and without ticks: two of HZ 250.
-const REORDERING_TICKS: u64 = 2;
-const REORDERING_MARGIN: Span = Span::from_millis(8);
+/// What Linux adds to the reordering timer.
+const REORDERING_MARGIN: Span = Span::from_millis(2);
 /// The probe timeout before the first round trip is measured (RFC 8985 §7.2).
 const FIRST_PROBE: Span = Span::from_secs(1);
 
@@ -86,8 +85,7 @@ impl Timer {
 
     /// Waits until segments leave the reordering window.
     pub fn wait_for_reordering(&mut self, core: &mut Core, wait: Span) {
-        let margin = core.wheel.tick().map_or(REORDERING_MARGIN, |tick| tick * REORDERING_TICKS);
-        let wait = core.ticks(wait + margin).min(core.rtt.timeout());
+        let wait = core.ticks(wait + REORDERING_MARGIN).min(core.rtt.timeout());
         self.set(core, Pending::Reordering, wait);
     }
 }
