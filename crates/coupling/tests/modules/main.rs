@@ -47,6 +47,9 @@ fn case(name: &str, lost: &[u64], outage: Option<(u64, u64)>) -> Case {
         acks_lost: Vec::new(),
         outage: outage.map(|(from, to)| (at(from), at(to))),
         stall: None,
+        late: Vec::new(),
+        twice: Vec::new(),
+        begin: Span::from_nanos(START),
         departures: Vec::new(),
     }
 }
