@@ -113,7 +113,7 @@ class Batch:
         runs: Sequence[Sequence[int]],
         jobs: int = ...,
         captures: Captures | None = ...,
-        kernels: Mapping[str, tuple[Path, Path]] | None = ...,
+        kernels: Mapping[str, tuple[Path, Path, Path]] | None = ...,
     ) -> Batch: ...
     @property
     def runs(self) -> int: ...

@@ -1,6 +1,7 @@
 //! Linux's TCP over simulated networks. Without a built kernel these tests compare nothing, and say so.
 
 #[path = "../../kernels/tests/common/built.rs"]
+#[allow(dead_code, reason = "modules are for other tests")]
 mod built;
 
 use std::collections::BTreeMap;

@@ -2,6 +2,7 @@
 //! nothing, and says so.
 
 #[path = "../../kernels/tests/common/built.rs"]
+#[allow(dead_code, reason = "modules are for other tests")]
 mod built;
 
 use std::collections::BTreeMap;
