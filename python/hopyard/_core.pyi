@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 #: As many tables as `hopyard.database.TABLES` has names.
-_Tables: TypeAlias = tuple[Table, ...]
+_Tables: TypeAlias = list[Table]
 
 __version__: str
 #: A hash of the sources on which results depend: it tells builds of one version apart.
@@ -91,7 +91,9 @@ class Scenario:
     def hash(self) -> str: ...
     @property
     def linux(self) -> str | None:
-        """The version of Linux that flows have."""
+        """The version of Linux that flows and programs have."""
+    def kernels(self) -> int: ...
+    def missing_programs(self) -> list[tuple[int, str]]: ...
     def linux_variants(self) -> list[str]: ...
     @property
     def warnings(self) -> list[str]: ...
@@ -111,7 +113,7 @@ class Batch:
         runs: Sequence[Sequence[int]],
         jobs: int = ...,
         captures: Captures | None = ...,
-        kernels: Mapping[str, tuple[Path, Path]] | None = ...,
+        kernels: Mapping[str, tuple[Path, Path, Path]] | None = ...,
     ) -> Batch: ...
     @property
     def runs(self) -> int: ...

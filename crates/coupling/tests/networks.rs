@@ -1,6 +1,7 @@
 //! Linux's TCP over simulated networks. Without a built kernel these tests compare nothing, and say so.
 
 #[path = "../../kernels/tests/common/built.rs"]
+#[allow(dead_code, reason = "modules are for other tests")]
 mod built;
 
 use std::collections::BTreeMap;
@@ -64,6 +65,7 @@ fn options(version: &str) -> Option<Options> {
         seed: 1,
         sample: Span::from_millis(100),
         sysctls: Vec::new(),
+        programs: Vec::new(),
         settings: Settings::default(),
     })
 }
@@ -176,6 +178,7 @@ fn flows_that_cannot_be_are_refused() {
         seed: 1,
         sample: Span::ZERO,
         sysctls: Vec::new(),
+        programs: Vec::new(),
         settings: Settings::default(),
     };
     for (from, to) in [(0, 0), (0, 2)] {
