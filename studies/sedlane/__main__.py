@@ -253,11 +253,15 @@ def main() -> None:
         choices=["hopyard", "linux", "rules", "tables"],
         help="hopyard, linux: the senders; rules; tables: only those of runs that are there",
     )
+    parser.add_argument(
+        "--senders", nargs="+", default=[*OWN, *LINUX], choices=[*OWN, *LINUX], metavar="NAME"
+    )
     given = parser.parse_args()
     RESULTS.mkdir(exist_ok=True)
     for part, cases in (("hopyard", OWN), ("linux", LINUX)):
         if part in given.parts:
-            senders(given.situations, cases, given.runs)
+            chosen = {name: keys for name, keys in cases.items() if name in given.senders}
+            senders(given.situations, chosen, given.runs)
     if "rules" in given.parts:
         rules(given.situations, given.runs)
     tables()

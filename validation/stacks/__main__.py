@@ -78,9 +78,11 @@ def _verdict(network: str, share: Sequence[float], runs: int) -> str:
     figure, low, high = share
     if abs(figure) <= bound:
         return f"within {bound} %"
-    if network not in WIRES and runs > 1 and low <= 0 <= high:
-        return "in the interval"
-    return "differs"
+    if network in WIRES:
+        return "differs"
+    if runs < 2:
+        return "one run"
+    return "in the interval" if low <= 0 <= high else "differs"
 
 
 def main() -> None:
