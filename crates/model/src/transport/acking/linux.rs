@@ -2,7 +2,8 @@
 //! segment or after a delay that follows the gaps between segments; at once for disorder, and in groups if it lasts.
 //!
 //! Read: RFC 5681 §4.2, RFC 1122 §4.2.3.2, RFC 2883, Linux's `ip-sysctl` on `tcp_comp_sack_nr` and
-//! `tcp_comp_sack_delay_ns`, and captures of Linux 6.1 receivers. No code of the kernel was used. Left out: the further
+//! `tcp_comp_sack_delay_ns`, and what is known of the kernel's rules; it has not been compared with captures of a Linux
+//! receiver. No code of the kernel was copied. Left out: the further
 //! quick acknowledgements while the announced window grows (the model's window is fixed), connections with data in both
 //! directions, for which Linux leaves quick acknowledgements, the ticks of the timers, and the slack of 0.1 ms that
 //! Linux allows the timer of compression.
