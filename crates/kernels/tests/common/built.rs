@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 /// A built kernel, from the user's cache. Without one, the test says so and ends.
+#[derive(Debug)]
 pub struct Built {
+    pub version: String,
     pub program: PathBuf,
     pub agent: Vec<u8>,
 }
@@ -28,5 +30,5 @@ pub fn built(version: &str) -> Option<Built> {
         return None;
     };
     let agent = std::fs::read(found.join("agent")).expect("the agent can be read");
-    Some(Built { program: found.join("linux"), agent })
+    Some(Built { version: version.to_owned(), program: found.join("linux"), agent })
 }
