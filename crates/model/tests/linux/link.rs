@@ -4,21 +4,22 @@ use std::collections::{BTreeMap, VecDeque};
 
 use hopyard_engine::{Rng, Span, Streams, Time};
 use hopyard_model::packet::TcpHeader;
+use hopyard_model::transport::congestion::{self, bbr};
 use hopyard_model::transport::acking;
 use hopyard_model::transport::tcp::{self, SenderState, TcpReceiver, TcpSender};
 
-use super::{Case, Departure, SEGMENT};
+use super::{Case, Departure, compare};
 
-/// When the SYN is sent. The sending kernel had been running for 1.00005 s, and its count of ticks of 4 ms had begun at
-/// 2^32 - 75,000. Its timers are rounded to multiples of up to 4,096 ticks: 2,824 ticks more.
-const BEGIN: Time = Time::from_nanos((1_000_050 + 2_824 * 4_000) * 1_000);
+/// The count of ticks of 4 ms of a kernel begins at 2^32 - 75,000, and its timers are rounded to multiples of up to
+/// 4,096 ticks: 2,824 ticks more than the time since it began.
+const TICKS: Span = Span::from_millis(2_824 * 4);
+/// How much later the copy of a segment arrives.
+const COPY_AFTER: Span = Span::from_micros(20);
 /// The longest time that a case may take.
-const LIMIT: Span = Span::from_secs(120);
+const LIMIT: Span = Span::from_secs(300);
 
-/// A period that counts from the SYN.
-fn from_begin((from, to): (Time, Time)) -> (Time, Time) {
-    (BEGIN + from.since(Time::ZERO), BEGIN + to.since(Time::ZERO))
-}
+/// The policy of Linux's own receiver, and its profile.
+const OWN_POLICY: (&str, &str) = ("delayed", "rfc");
 
 enum Wake {
     ToReceiver(TcpHeader),
@@ -42,6 +43,11 @@ pub struct Run {
     rate: hopyard_engine::units::Rate,
     delay: Span,
     queue: usize,
+    segment: u64,
+    /// When the SYN is sent.
+    begin: Time,
+    late: Vec<(u64, Span)>,
+    twice: Vec<u64>,
     lost: Vec<u64>,
     acks_lost: Vec<u64>,
     outage: Option<(Time, Time)>,
@@ -61,14 +67,22 @@ impl Run {
     /// A run of `case` by a sender with this configuration, whose random numbers come from `rng`.
     pub fn new(case: &Case, config: &tcp::Config, rng: Rng) -> Self {
         let sender = TcpSender::new(config, rng);
-        let acking = acking::Config::of_profile("every", "rfc").expect("a policy");
-        let receiver = TcpReceiver::new(&acking, &config.tcp, sender.wants_sack());
+        let policy = if case.own_receiver { OWN_POLICY } else { ("every", "rfc") };
+        let acking = acking::Config::of_profile(policy.0, policy.1).expect("a policy");
+        let receiver = TcpReceiver::new(&acking, &config.tcp, case.sack && sender.wants_sack());
+        let begin = Time::ZERO + case.syn + TICKS;
+        // A period that counts from the SYN.
+        let from_begin = |(from, to): (Time, Time)| (begin + from.since(Time::ZERO), begin + to.since(Time::ZERO));
         Self {
             sender,
             receiver,
             rate: case.rate,
             delay: case.delay,
             queue: case.queue,
+            segment: case.segment(),
+            begin,
+            late: case.late.clone(),
+            twice: case.twice.clone(),
             lost: case.lost.clone(),
             acks_lost: case.acks_lost.clone(),
             outage: case.outage.map(from_begin),
@@ -113,18 +127,27 @@ impl Run {
     }
 
     fn send(&mut self, header: TcpHeader, now: Time) {
+        let (mut late, mut twice) = (Span::ZERO, false);
         if header.len > 0 {
-            let segment = (header.seq - 1) / SEGMENT;
-            let time = Time::ZERO + now.since(BEGIN);
-            self.departures.push(Departure { time, segment, again: header.retransmission });
+            let segment = (header.seq - 1) / self.segment;
+            let time = Time::ZERO + now.since(self.begin);
+            let again = header.retransmission;
+            self.departures.push(Departure { time, segment, again });
             if let Some(place) = self.lost.iter().position(|lost| *lost == segment) {
                 self.lost.remove(place);
                 return;
             }
+            if !again {
+                late = self.late.iter().find(|it| it.0 == segment).map_or(Span::ZERO, |it| it.1);
+                twice = self.twice.contains(&segment);
+            }
         }
         let bytes = header.len + self.sender.header_bytes(&header);
         if let Some(at) = self.arrival(now, false, bytes) {
-            self.schedule(at, Wake::ToReceiver(header));
+            if twice {
+                self.schedule(at + late + COPY_AFTER, Wake::ToReceiver(header));
+            }
+            self.schedule(at + late, Wake::ToReceiver(header));
         }
     }
 
@@ -146,7 +169,7 @@ impl Run {
             self.send(header, now);
         }
         if let Some(states) = &mut self.states {
-            states.push((Time::ZERO + now.since(BEGIN), self.sender.state()));
+            states.push((Time::ZERO + now.since(self.begin), self.sender.state()));
         }
         while let Some(header) = self.receiver.poll_transmit(now) {
             self.answer(header, now);
@@ -163,11 +186,11 @@ impl Run {
 
     /// Sends the segments of the case, until all is acknowledged.
     pub fn run(&mut self, segments: u64) {
-        self.sender.write(segments * SEGMENT, BEGIN);
-        self.sender.close(BEGIN);
-        self.pump(BEGIN);
+        self.sender.write(segments * self.segment, self.begin);
+        self.sender.close(self.begin);
+        self.pump(self.begin);
         while let Some(((now, _), wake)) = self.wakes.pop_first() {
-            if self.sender.is_finished() || now > BEGIN + LIMIT {
+            if self.sender.is_finished() || now > self.begin + LIMIT {
                 return;
             }
             match wake {
@@ -194,4 +217,23 @@ pub fn run(case: &Case, config: &tcp::Config) -> Vec<Departure> {
     let mut run = Run::new(case, config, Streams::new(1, 0).stream("tcp"));
     run.run(case.segments);
     run.departures
+}
+
+/// The same, for a sender of which Linux draws something at random: the phase in which BBR's first cycle begins. It is an
+/// input, and taken as the one with which most departures agree.
+pub fn run_of_drawn(case: &Case, config: &tcp::Config) -> Vec<Departure> {
+    let congestion::Config::Bbr(params) = &config.congestion else { return run(case, config) };
+    let of_phase = |first_phase| {
+        let mut config = config.clone();
+        config.congestion = congestion::Config::Bbr(bbr::Params { first_phase, ..(**params).clone() }.into());
+        run(case, &config)
+    };
+    // Every phase but that of the lower rate.
+    let runs = [0, 2, 3, 4, 5, 6, 7].into_iter().map(of_phase);
+    runs.max_by_key(|departures| {
+        let agreement = compare(departures, &case.departures);
+        let order = agreement.order.unwrap_or(usize::MAX);
+        (order, agreement.time.unwrap_or(usize::MAX))
+    })
+    .expect("there are phases")
 }
