@@ -43,6 +43,8 @@ pub struct Run {
     rate: hopyard_engine::units::Rate,
     delay: Span,
     queue: usize,
+    /// The segments of the transfer, and the bytes of each.
+    segments: u64,
     segment: u64,
     /// When the SYN is sent.
     begin: Time,
@@ -79,6 +81,7 @@ impl Run {
             rate: case.rate,
             delay: case.delay,
             queue: case.queue,
+            segments: case.segments,
             segment: case.segment(),
             begin,
             late: case.late.clone(),
@@ -154,7 +157,9 @@ impl Run {
     fn answer(&mut self, header: TcpHeader, now: Time) {
         if !header.flags.syn {
             self.acks += 1;
-            if self.acks_lost.contains(&(self.acks - 1)) {
+            // The receiver closes when it has everything: if the last acknowledgement is lost, its FIN acknowledges too.
+            let all = header.ack > self.segments * self.segment;
+            if !all && self.acks_lost.contains(&(self.acks - 1)) {
                 return;
             }
         }

@@ -13,6 +13,8 @@ use crate::transport::connection::Core;
 const PAIR: u32 = 2;
 /// A sender that has sent nothing for longer does not wait.
 const SILENCE: Span = Span::from_millis(1);
+/// It waits only if the acknowledgement of the first segment is expected within this time, and half a round trip.
+const SOON: Span = Span::from_millis(1);
 /// A room of at least this part of the window is used.
 const PART: f64 = 1.0 / 3.0;
 /// What an application writes is held in pieces of half of the window that a SYN can announce, in whole segments.
@@ -53,10 +55,11 @@ impl Pairs {
         }
         let silent = core.now.since(self.sent) > SILENCE;
         let ample = room >= core.cwnd.min(core.segments(core.advertised())) * PART;
+        let round_trip = core.rtt.srtt().unwrap_or(Span::ZERO);
         let soon = core
             .board
             .get(0)
-            .is_some_and(|first| core.now.since(first.sent) >= core.rtt.srtt().unwrap_or(Span::ZERO) / 2);
+            .is_some_and(|first| core.now.since(first.sent) + SOON.min(round_trip / 2) >= round_trip);
         self.waiting = !repairs && !silent && !ample && soon;
         self.waiting
     }

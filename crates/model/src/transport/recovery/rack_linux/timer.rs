@@ -6,8 +6,8 @@ use crate::transport::connection::Core;
 
 /// What Linux adds to the timeout of a probe.
 const PROBE_MARGIN: Span = Span::from_millis(2);
-/// What Linux adds to the reordering timer: two ticks of HZ 250.
-const REORDERING_MARGIN: Span = Span::from_millis(8);
+/// What Linux adds to the reordering timer.
+const REORDERING_MARGIN: Span = Span::from_millis(2);
 /// The probe timeout before the first round trip is measured (RFC 8985 §7.2).
 const FIRST_PROBE: Span = Span::from_secs(1);
 
