@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use hopyard_engine::{Rng, Span, Streams, Time};
 use hopyard_model::packet::TcpHeader;
-use hopyard_model::transport::congestion::{self, bbr};
 use hopyard_model::transport::acking;
+use hopyard_model::transport::congestion::{self, bbr};
 use hopyard_model::transport::tcp::{self, SenderState, TcpReceiver, TcpSender};
 
 use super::{Case, Departure, compare};

@@ -89,9 +89,8 @@ impl Case {
 }
 
 /// The sets whose cases were drawn from a seed.
-const DRAWN: [(&str, &str, &[u8]); SETS] = [
-    ("seen", include_str!("../data/linux/seen_cases.csv"), include_bytes!("../data/linux/seen.csv.gz")),
-];
+const DRAWN: [(&str, &str, &[u8]); SETS] =
+    [("seen", include_str!("../data/linux/seen_cases.csv"), include_bytes!("../data/linux/seen.csv.gz"))];
 const SETS: usize = 1;
 
 /// The captures of a set whose cases were drawn.
@@ -196,6 +195,7 @@ pub fn configuration(case: &Case, profile: &str) -> tcp::Config {
             other => panic!("no set is called {other}"),
         }
         config.tcp.timestamps = case.timestamps;
+        config.tcp.fin_beyond_window = case.kernel == "6.1";
         config.tcp.segment_size = Bytes::new(case.segment());
         if let congestion::Config::Bbr(params) = &mut config.congestion {
             // The kernel drew the phase of the first cycle at random: it is an input of the comparison.
