@@ -165,13 +165,7 @@ mod tests {
     use crate::transport::acking::delayed::{self, Delayed};
 
     fn arrival(millis: u64, in_order: bool) -> Arrival {
-        Arrival {
-            now: Time::ZERO + Span::from_millis(millis),
-            in_order,
-            control: false,
-            first: false,
-            copy_of_last: false,
-        }
+        Arrival { in_order, ..Arrival::at(Time::ZERO + Span::from_millis(millis)) }
     }
 
     /// At which of `segments` arrivals in order, every 10 ms from `from` on, an acknowledgement goes out.

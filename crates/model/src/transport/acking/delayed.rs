@@ -101,7 +101,7 @@ mod tests {
 
     fn arrival(millis: u64, in_order: bool) -> Arrival {
         let now = Time::ZERO + Span::from_millis(millis);
-        Arrival { now, in_order, control: false, first: false, copy_of_last: false }
+        Arrival { in_order, ..Arrival::at(now) }
     }
 
     #[test]

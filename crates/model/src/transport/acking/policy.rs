@@ -1,7 +1,7 @@
 //! What a policy is told, and what it answers.
 
 use enum_dispatch::enum_dispatch;
-use hopyard_engine::Time;
+use hopyard_engine::{Span, Time};
 
 /// A segment, as seen by the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,41 @@ pub struct Arrival {
     pub first: bool,
     /// It is a duplicate of the last segment in order, and the receiver has no segments beyond it.
     pub copy_of_last: bool,
+    /// Its payload in bytes.
+    pub len: u32,
+    /// All of it had arrived before.
+    pub duplicate: bool,
+    /// The receiver has segments beyond a gap.
+    pub gap: bool,
+    /// The receiver reports segments beyond a gap by SACK.
+    pub sack: bool,
+    /// The next sequence number that the receiver expects after it.
+    pub next: u64,
+    /// Bytes before that number that are not acknowledged.
+    pub unacknowledged: u64,
+    /// The time since the acknowledgement was sent that the segment echoes.
+    pub round_trip: Option<Span>,
+}
+
+impl Arrival {
+    /// A segment without any of these properties.
+    #[must_use]
+    pub const fn at(now: Time) -> Self {
+        Self {
+            now,
+            in_order: false,
+            control: false,
+            first: false,
+            copy_of_last: false,
+            len: 0,
+            duplicate: false,
+            gap: false,
+            sack: false,
+            next: 0,
+            unacknowledged: 0,
+            round_trip: None,
+        }
+    }
 }
 
 /// The answer to an arrival.

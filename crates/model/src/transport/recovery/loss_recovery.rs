@@ -32,6 +32,9 @@ pub(crate) trait LossRecovery {
     /// A duplicate acknowledgement arrived.
     fn on_duplicate(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader);
 
+    /// An acknowledgement arrived whose number is older than another's. What it reports by SACK may be new.
+    fn on_old(&mut self, _core: &mut Core, _control: &mut Controller, _header: &TcpHeader) {}
+
     /// The retransmission timer has expired. The following steps are the same for all recoveries.
     fn on_timeout(&mut self, core: &mut Core);
 

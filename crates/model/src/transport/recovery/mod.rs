@@ -89,6 +89,9 @@ macro_rules! recovery {
             fn on_duplicate(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
                 match self { $(Self::$variant(it) => it.on_duplicate(core, control, header),)+ }
             }
+            fn on_old(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
+                match self { $(Self::$variant(it) => it.on_old(core, control, header),)+ }
+            }
             fn on_timeout(&mut self, core: &mut Core) {
                 match self { $(Self::$variant(it) => it.on_timeout(core),)+ }
             }

@@ -17,6 +17,8 @@ pub struct ReceiverCounters {
     pub duplicate_segments: u64,
     /// Of these, those that arrived ahead of a gap.
     pub out_of_order_segments: u64,
+    /// Segments that acknowledge what this end has not sent: thrown away.
+    pub invalid_acks: u64,
     /// Segments beyond the window that was announced: thrown away.
     pub beyond_window: u64,
     /// Bytes of payload that arrived for the first time.
@@ -93,6 +95,15 @@ impl TcpReceiver {
             // RFC 9293 §3.10.7.4, fifth: a segment without ACK is dropped.
             return;
         }
+        if self.params.connect == Connect::ThreeWay
+            && header.ack > self.fin_number() + u64::from(self.fin_sent)
+            && self.state != Connection::Closed
+        {
+            // RFC 9293 §3.10.7.4, fifth: a segment that acknowledges what was never sent is answered and dropped.
+            self.counters.invalid_acks += 1;
+            self.due = true;
+            return;
+        }
         self.note_timestamp(header);
         if self.state == Connection::Listen {
             self.state = Connection::Established;
@@ -104,7 +115,7 @@ impl TcpReceiver {
         if header.flags.syn {
             self.next = self.next.max(1);
             self.answer_syn = self.params.connect == Connect::ThreeWay;
-            self.arrived(&Arrival { now, in_order: false, control: true, first: false, copy_of_last: false });
+            self.arrived(&Arrival { control: true, ..Arrival::at(now) });
             return;
         }
         if header.len == 0 && !header.flags.fin {
@@ -117,7 +128,7 @@ impl TcpReceiver {
         self.counters.segments += u64::from(header.len > 0);
         if payload_end > self.buffer.limit(self.next) {
             self.counters.beyond_window += 1;
-            self.arrived(&Arrival { now, in_order: false, control: false, first: false, copy_of_last: false });
+            self.arrived(&Arrival { duplicate: true, ..Arrival::at(now) });
             return;
         }
         let first_fin = header.flags.fin && self.fin.is_none();
@@ -136,7 +147,23 @@ impl TcpReceiver {
         let last = self.next == end && self.blocks.is_empty() && !gap;
         let ended = self.fin.is_some_and(|fin| self.next > fin);
         let (in_order, copy_of_last) = (last && fresh > 0, last && fresh == 0);
-        self.arrived(&Arrival { now, in_order, control: ended, first: start == 0, copy_of_last });
+        self.arrived(&Arrival {
+            now,
+            in_order,
+            control: ended,
+            first: start == 0,
+            copy_of_last,
+            len: header.len,
+            duplicate: fresh == 0,
+            gap: !self.blocks.is_empty(),
+            sack: self.sack,
+            next: self.next,
+            unacknowledged: self.next - self.last_ack,
+            round_trip: header.timestamps.filter(|(_, echo)| *echo > 0).map(|(_, echo)| {
+                // A time shorter than the clock's resolution counts as one tick.
+                Span::from_millis(u64::from(milliseconds(now).wrapping_sub(echo).max(1)))
+            }),
+        });
         if ended && self.state == Connection::Established {
             // The application has read to the end, and closes its half too (RFC 9293 §3.6, case 2).
             self.state = Connection::LastAck;

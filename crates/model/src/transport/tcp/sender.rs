@@ -266,6 +266,8 @@ impl TcpSender {
         {
             self.core.counters.duplicate_acks += 1;
             self.recovery.on_duplicate(&mut self.core, &mut self.control, header);
+        } else if header.ack < self.core.una() {
+            self.recovery.on_old(&mut self.core, &mut self.control, header);
         }
         if header.flags.fin {
             if header.seq == self.peer_next {

@@ -523,6 +523,14 @@ impl LossRecovery for RackLinux {
         self.process(core, control, header, None);
     }
 
+    fn on_old(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
+        if !header.sack.is_empty() {
+            self.inspect(core, control, header);
+            // It gives no round trip, and neither the window nor the timer follows it.
+            self.answer(core, control, header);
+        }
+    }
+
     fn repeats_timeout(&self, core: &Core) -> u32 {
         let answered = match self.condition {
             Condition::Open | Condition::Disorder => false,
@@ -538,6 +546,8 @@ impl LossRecovery for RackLinux {
             || core.timeouts_in_row > 0;
         let before = self.before(core);
         self.prr = None;
+        // What a probe says does not count for losses that a timeout has answered.
+        self.probe = None;
         self.timer.stop(core);
         core.duplicates = 0;
         self.detection.mark_timed_out(core);

@@ -140,3 +140,29 @@ fn the_opening_is_answered_by_a_lone_acknowledgement() {
     let (_, sent) = Talk::with(&lone, "newreno", LINUX);
     assert_eq!(sent, "ack1 0 1 2 3 4 5 6 7 8 9");
 }
+
+#[test]
+fn an_old_acknowledgement_reports_by_sack_too() {
+    let mut talk = talk(false);
+    assert!(talk.after(100).sack(0, &[(1, 4)]).starts_with("r0"));
+    talk.after(100).ack(4);
+    let before = talk.sender.marks().sacked;
+    talk.after(1).sack(3, &[(5, 7)]);
+    assert_eq!(talk.sender.marks().sacked, before + 2, "5 and 6 have left the network");
+}
+
+#[test]
+fn a_timeout_ends_a_probe() {
+    let mut talk = talk(false);
+    talk.after(100).ack(10);
+    // All is acknowledged but what that let out; nothing new remains, so that the probe is a retransmission.
+    let last = talk.sender.marks().outstanding as u64 + 10;
+    talk.sender.stop(talk.now);
+    talk.timer();
+    talk.timer();
+    talk.after(100).ack(last);
+    let (_, threshold) = talk.window();
+    talk.sender.write(10 * SEGMENT, talk.now);
+    talk.after(100).ack(last + 1);
+    assert_eq!(talk.window().1, threshold, "the probe was answered before the timeout was");
+}
