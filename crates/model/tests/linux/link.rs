@@ -19,7 +19,7 @@ const COPY_AFTER: Span = Span::from_micros(20);
 const LIMIT: Span = Span::from_secs(300);
 
 /// The policy of Linux's own receiver, and its profile.
-const OWN_POLICY: (&str, &str) = ("delayed", "rfc");
+const OWN_POLICY: (&str, &str) = ("linux", "linux");
 
 enum Wake {
     ToReceiver(TcpHeader),
