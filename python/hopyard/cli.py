@@ -25,7 +25,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hopyard import _core, cli_kernels, cli_live, cli_plot, cli_study, command, completion, signals
+from hopyard import (
+    _core,
+    cli_kernels,
+    cli_live,
+    cli_plot,
+    cli_sedlane,
+    cli_study,
+    command,
+    completion,
+    signals,
+)
 from hopyard.cli_options import FLOWS, SET, WITH, Comparing, Named, Once
 from hopyard.command import BAD_INPUT, BROKEN_PIPE, FAILED, NOT_WRITTEN, mute, say
 from hopyard.errors import ScenarioError, SimulationError
@@ -597,3 +607,4 @@ main.add_command(cli_study.report)
 main.add_command(cli_study.audit)
 main.add_command(cli_study.diff)
 main.add_command(cli_kernels.kernels)
+main.add_command(cli_sedlane.sedlane)

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 def many(count: int, name: str) -> str:
     """A number of things: `1 run`, `2,000 runs`."""
     return f"{count:,} {name}{'' if count == 1 else 's'}"
+
+
+def one_of(words: Sequence[str]) -> str:
+    """Several words, of which one is expected: `'a', 'b' or 'c'`."""
+    *first, last = map(repr, words)
+    return f"{', '.join(first)} or {last}" if first else last

@@ -1,8 +1,10 @@
 //! Linux's TCP over simulated networks. Without a built kernel these tests compare nothing, and say so.
 
 #[path = "../../kernels/tests/common/built.rs"]
+#[allow(dead_code, reason = "modules are for other tests")]
 mod built;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use built::built;
@@ -58,17 +60,27 @@ fn options(version: &str) -> Option<Options> {
     Some(Options {
         program: built.program,
         agent: built.agent,
+        modules: BTreeMap::new(),
         memory: 32,
         seed: 1,
         sample: Span::from_millis(100),
         sysctls: Vec::new(),
+        programs: Vec::new(),
         settings: Settings::default(),
     })
 }
 
 fn flow(from: u32, to: u32, variant: &str, start: u64) -> Flow {
     let start = Time::ZERO + Span::from_millis(start);
-    Flow { from: NodeId(from), to: NodeId(to), variant: variant.into(), start, bytes: None, segment: 1448 }
+    Flow {
+        from: NodeId(from),
+        to: NodeId(to),
+        variant: variant.into(),
+        start,
+        bytes: None,
+        segment: 1448,
+        notices: false,
+    }
 }
 
 /// A run in steps of `step`: digest, flows and samples.
@@ -121,6 +133,25 @@ fn a_wire_is_full() {
 }
 
 #[test]
+fn windows_grow_as_on_a_host_with_more_memory() {
+    let text = WIRE.replace("2 Mbps", "20 Mbps").replace("10 ms", "100 ms");
+    for version in ["6.1", "6.12"] {
+        let Some(mut options) = options(version) else { continue };
+        let mut goodput = |sysctls: &[(&str, &str)]| {
+            options.sysctls = sysctls.iter().map(|&(path, value)| (path.into(), value.into())).collect();
+            let (_, flows, _) = run(&text, &[flow(0, 1, "cubic", 1000)], &options, Span::from_secs(8), 8);
+            flows[0].counts.delivered_bytes as f64 * 8e-3 / 7.0
+        };
+        // What is under way on the wire are 500 kB.
+        let usual = goodput(&[]);
+        assert!(usual > 14_000.0, "{version}: {usual}");
+        // The limits of a kernel with 32 MiB, which a scenario can ask for, hold the window below 100 kB.
+        let small = goodput(&[("net/ipv4/tcp_rmem", "4096 131072 131072")]);
+        assert!(small < 5_000.0, "{version}: {small}");
+    }
+}
+
+#[test]
 fn a_transfer_ends() {
     let Some(options) = options("6.1") else { return };
     let transfer = Flow { bytes: Some(100_000), ..flow(0, 1, "cubic", 1000) };
@@ -142,10 +173,12 @@ fn flows_that_cannot_be_are_refused() {
     let options = Options {
         program: "/nowhere".into(),
         agent: Vec::new(),
+        modules: BTreeMap::new(),
         memory: 32,
         seed: 1,
         sample: Span::ZERO,
         sysctls: Vec::new(),
+        programs: Vec::new(),
         settings: Settings::default(),
     };
     for (from, to) in [(0, 0), (0, 2)] {
@@ -178,6 +211,7 @@ fn a_scenario_has_flows_of_both_stacks() {
             start: it.start,
             bytes: it.bytes,
             segment: it.segment,
+            notices: it.notices,
         })
         .collect();
     let mut coupled = Coupled::start(&spec, &flows, &options, ()).expect("started");

@@ -9,7 +9,7 @@ const CHARACTERS: u32 = 0o020_000;
 const USUAL: u32 = 0o100_000;
 
 /// An archive with these files, all of them owned by root: the name without a leading slash, permissions, content. The
-/// folders `dev`, `proc`, `sys`, `tmp` and the device `dev/console` are in it too.
+/// folders `dev`, `proc`, `sys`, `tmp`, those of the files, and the device `dev/console` are in it too.
 #[must_use]
 pub fn archive(files: &[(&str, u32, &[u8])]) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -18,7 +18,15 @@ pub fn archive(files: &[(&str, u32, &[u8])]) -> Vec<u8> {
         number += 1;
         entry(&mut bytes, number, name, mode, device, content);
     };
-    for folder in ["dev", "proc", "sys", "tmp"] {
+    let mut folders = vec!["dev", "proc", "sys", "tmp"];
+    for (name, ..) in files {
+        for (end, _) in name.match_indices('/') {
+            if !folders.contains(&&name[..end]) {
+                folders.push(&name[..end]);
+            }
+        }
+    }
+    for folder in folders {
         add(folder, DIRECTORY | 0o755, [0; 2], &[]);
     }
     add("dev/console", CHARACTERS | 0o600, [5, 1], &[]);
@@ -72,10 +80,11 @@ mod tests {
 
     #[test]
     fn an_archive_has_the_console_and_the_files() {
-        let found = read(&archive(&[("init", 0o755, b"program"), ("config", 0o644, b"")]));
+        let found = read(&archive(&[("init", 0o755, b"program"), ("a/b/one", 0o644, b""), ("a/two", 0o644, b"")]));
         let names: Vec<_> = found.iter().map(|(name, ..)| name.as_str()).collect();
-        assert_eq!(names, ["dev", "proc", "sys", "tmp", "dev/console", "init", "config"]);
-        assert_eq!(found[4].1, 0o020_600);
-        assert_eq!(found[5], ("init".into(), 0o100_755, b"program".to_vec()));
+        // A folder comes before what is in it.
+        assert_eq!(names, ["dev", "proc", "sys", "tmp", "a", "a/b", "dev/console", "init", "a/b/one", "a/two"]);
+        assert_eq!(found[6].1, 0o020_600);
+        assert_eq!(found[7], ("init".into(), 0o100_755, b"program".to_vec()));
     }
 }

@@ -10,6 +10,7 @@ mod outside;
 mod overhead;
 mod price;
 mod purpose;
+mod sending;
 mod spending;
 mod way;
 
@@ -21,10 +22,11 @@ use hopyard_engine::{Digest, Time};
 
 pub use self::drop_reason::DropReason;
 pub use self::mobile::{MobileChange, MobileEvent};
-pub use self::outside::{Departure, Outside, Token};
+pub use self::outside::{Departure, Outside, Token, Untold};
 pub use self::overhead::{Media, Overhead, Tally};
 pub use self::price::{Attojoules, PacketPrices, Price, Prices};
 pub use self::purpose::{Purpose, Sent};
+pub use self::sending::{Sending, Waiter};
 pub use self::spending::{Shares, Spending};
 pub use self::way::{Way, WayChange};
 use crate::address::{Address, InterfaceId, NodeId, Prefix};
@@ -103,6 +105,15 @@ pub enum Action {
         /// Of which segment.
         quote: Quote,
     },
+    /// A segment has left the node at which it began, whose sender waits for that.
+    LeftNode {
+        /// Its flow.
+        flow: FlowId,
+        /// Its payload.
+        len: u32,
+    },
+    /// The hosts outside are told whose datagrams cannot be forwarded (`Outside::tell`).
+    UnreachableOutside,
     /// The sources of messages that did not arrive are told, if these want that (`Context::undelivered`).
     Undelivered,
     /// A route changed.
@@ -347,6 +358,8 @@ pub struct Context {
     pub spending: Option<Box<Spending>>,
     /// The datagrams between the network and those outside.
     pub outside: Outside,
+    /// Packets of which somebody wants to know when the node at which they began has sent them.
+    pub sending: Sending,
     /// Whether somebody watches the run.
     pub is_watched: bool,
     /// The packets dropped since the probe was last told, if somebody watches.
@@ -370,11 +383,18 @@ impl Context {
     }
 
     /// Tells a packet's source that routing cannot forward the packet, because a link is broken or there is no route.
-    /// This applies to segments with payload only. Call it before the packet is dropped and before the route error is
-    /// sent.
+    /// This applies to segments with payload only, and to the datagrams of hosts outside that want notices. Call it
+    /// before the packet is dropped and before the route error is sent.
     pub fn unreachable(&mut self, node: NodeId, packet: PacketId) {
-        if let Some(quote) = self.packets[packet].quote() {
+        let it = &self.packets[packet];
+        if let Some(quote) = it.quote() {
             self.act(Action::Unreachable { node, quote });
+        } else if let Body::External(bytes) = &it.body
+            && self.outside.wants_notices(self.owners.of(it.source))
+        {
+            let notice = Untold { node, source: it.source, ttl: it.ttl, datagram: bytes.clone() };
+            self.outside.tell(notice);
+            self.act(Action::UnreachableOutside);
         }
     }
 
@@ -477,7 +497,7 @@ impl Context {
     pub fn lose(&mut self, node: NodeId, id: PacketId, reason: DropReason) {
         self.end_of(id, false);
         let packet = self.packets.remove(id);
-        self.outside.complete(id, self.now, Err(reason));
+        self.complete(id, Err(reason));
         self.ledger.dropped += 1;
         self.digest.fold(self.now.nanos() ^ (u64::from(node.0) << 8 | reason as u64));
         let kind = packet.kind();
@@ -514,7 +534,26 @@ impl Context {
         self.ledger.handed_over += 1;
         self.end_of(id, false);
         self.packets.discard(id);
-        self.outside.complete(id, self.now, Ok(()));
+        self.complete(id, Ok(()));
+    }
+
+    /// A node has sent a packet or has given it up. At the first node somebody may wait for that.
+    #[inline]
+    pub fn complete(&mut self, id: PacketId, result: Result<(), DropReason>) {
+        if !self.sending.is_empty() {
+            self.tell_completed(id, result);
+        }
+    }
+
+    #[cold]
+    fn tell_completed(&mut self, id: PacketId, result: Result<(), DropReason>) {
+        match self.sending.take(id) {
+            Some(Waiter::Host(node, token)) => {
+                self.outside.leave(Departure::Completed { at: self.now, node, token, result });
+            }
+            Some(Waiter::Sender(flow, len)) => self.act(Action::LeftNode { flow, len }),
+            None => {}
+        }
     }
 
     /// Makes a receiver's copy of a packet that is being transmitted.

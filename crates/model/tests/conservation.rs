@@ -221,6 +221,17 @@ fn intervals(lengths: &[(u64, u64)]) -> Vec<wired::Down> {
     lengths.iter().map(interval).collect()
 }
 
+/// Delays and losses of a wire, from the same lengths of time.
+fn replay(lengths: &[(u64, u64)]) -> Vec<wired::replay::Entry> {
+    let entry = |(place, &(up, down)): (u64, &(u64, u64))| wired::replay::Entry {
+        from: Some(Span::from_millis(place * 500)),
+        packet: None,
+        delay: Span::from_millis(up % 700),
+        loss: down as f64 / 4000.0,
+    };
+    (0..).zip(lengths).map(entry).collect()
+}
+
 /// Any small network: a few nodes in a square of 700 m, with any model of every list, one channel or two, some nodes
 /// wired, some with agents, some joined by a tunnel.
 fn spec() -> impl Strategy<Value = Spec> {
@@ -261,6 +272,10 @@ fn spec() -> impl Strategy<Value = Spec> {
                     wired::Params { rate: mbps(0.5), queue_length: queue, ..wired::Params::of_profile(profile) };
                 params.losses.rate = loss;
                 params.down = intervals(&down);
+                if loss < 0.05 {
+                    params.replay = replay(&down);
+                    params.overtaking = down.len() == 1;
+                }
                 let ends = pair(from, to);
                 spec.wires.push(WireSpec { ends, params, network: None });
                 if loss >= 0.1 {

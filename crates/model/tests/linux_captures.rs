@@ -7,13 +7,7 @@
 #[allow(dead_code, reason = "the validation uses more of it")]
 mod linux;
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use linux::{Agreement, Case, cases, compare, configuration, drawn, link};
-
-/// The sets whose cases were drawn: of each class how many cases there are, how many agree at least in order, and how
-/// many in order and time.
-const DRAWN: [(&str, &[(&str, [usize; 3])]); 1] = [("seen", &[])];
+use linux::{Agreement, Case, cases, compare, configuration, link};
 
 fn agreement(case: &Case, profile: &str) -> Agreement {
     compare(&link::run(case, &configuration(case, profile)), &case.departures)
@@ -74,50 +68,4 @@ fn spurious_timeouts_are_undone_without_f_rto_too() {
 fn the_profile_rfc_does_not_agree() {
     let whole = of_set("plain").filter(|case| agreement(case, "rfc").is_whole()).count();
     assert!(whole <= 10, "{whole}");
-}
-
-/// How many cases of a set agree in order, and in order and time, for each pair of a class and a sender.
-type Table = BTreeMap<(String, String), [usize; 3]>;
-
-/// The table of a set whose cases were drawn; it is printed, with the first departure of each case that differs.
-fn table_of(set: &str) -> Table {
-    let mut table = Table::new();
-    for case in drawn(set) {
-        let ours = link::run_of_drawn(&case, &configuration(&case, "linux"));
-        let agreement = compare(&ours, &case.departures);
-        let counts = table.entry((case.class.clone(), case.sender.clone())).or_default();
-        counts[0] += 1;
-        counts[1] += usize::from(agreement.order.is_none());
-        counts[2] += usize::from(agreement.is_whole());
-        if !agreement.is_whole() {
-            println!("{} {} {} {} {agreement:?}", case.name, case.class, case.sender, case.kind);
-        }
-    }
-    for ((class, sender), [cases, order, time]) in &table {
-        println!("| {class} | `{sender}` | {cases} | {order} | {time} |");
-    }
-    table
-}
-
-/// The sum over the senders of a class, or of all classes.
-fn sum(table: &Table, class: Option<&str>) -> [usize; 3] {
-    let of_class = table.iter().filter(|((name, _), _)| class.is_none_or(|class| class == name));
-    of_class.fold([0; 3], |sum, (_, counts)| std::array::from_fn(|index| sum[index] + counts[index]))
-}
-
-#[test]
-fn drawn_cases_agree_as_often_as_they_did() {
-    for (set, floors) in DRAWN {
-        let table = table_of(set);
-        let classes: BTreeSet<&str> = table.keys().map(|(class, _)| &**class).collect();
-        for class in &classes {
-            println!("{set} {class}: {:?}", sum(&table, Some(class)));
-        }
-        println!("{set}: {:?}", sum(&table, None));
-        for (class, least) in floors {
-            let found = sum(&table, Some(class));
-            assert!(found.iter().zip(least).all(|(found, least)| found >= least), "{set} {class}: {found:?}");
-        }
-        assert_eq!(classes.len(), floors.len(), "{classes:?}");
-    }
 }

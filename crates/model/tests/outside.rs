@@ -348,6 +348,62 @@ fn the_mac_reports_what_it_gives_up() {
     assert_eq!(reasons, ["retry_limit", "arp_failed"]);
 }
 
+/// What a host gets about datagrams that cannot be forwarded: when, from whom, and the datagram that is quoted.
+fn notices(left: &[Departure], node: NodeId) -> Vec<(Time, Ipv4Addr, Vec<u8>)> {
+    let errors = left.iter().filter_map(|it| match it {
+        Departure::Datagram { at, node: to, bytes, .. } if *to == node => Some((*at, bytes)),
+        _ => None,
+    });
+    errors
+        .filter_map(|(at, bytes)| {
+            let (header, payload) = Header::parse(bytes).expect("a datagram");
+            let (message, quote) = icmp::Message::parse(payload).ok()?;
+            let code = icmp::Unreachable::HOST;
+            assert_eq!(message, icmp::Message::DestinationUnreachable { code, next_hop_mtu: 0 });
+            Some((at, header.source, quote.to_vec()))
+        })
+        .collect()
+}
+
+#[test]
+fn a_host_that_wants_it_is_told_what_cannot_be_forwarded() {
+    // Node 2 goes away after two seconds. Node 1 finds the link broken; then node 0 finds no route.
+    let mut spec = three("aodv");
+    let point = |milliseconds, y| {
+        waypoints::Waypoint::ground(Span::from_millis(milliseconds), Distance::new(400.0), Distance::new(y))
+    };
+    let track = vec![point(2000, 0.0), point(2010, 5000.0)];
+    spec.nodes[2].mobility = mobility::Config::Waypoints(waypoints::Params { track, orders: Vec::new() }.into());
+    spec.duration = Span::from_secs(30);
+    let tell = |wanted: bool| {
+        let mut world = world(&spec);
+        if wanted {
+            world.notify(NodeId(0)).expect("its host is outside");
+        }
+        for number in 0..60 {
+            let bytes = between(&world, 0, 2, 64, b"a segment");
+            world.inject(NodeId(0), at(1000 + 50 * number), &bytes).expect("it can be put in");
+        }
+        let addresses = [0, 1].map(|node| address(&world, NodeId(node)));
+        let (left, outcome) = finish(world);
+        (addresses, notices(&left, NodeId(0)), outcome.nodes.iter().map(|it| it.icmp_errors).collect::<Vec<_>>())
+    };
+    let ([own, next], told, sent) = tell(true);
+    let (first, from, quote) = &told[0];
+    assert!((at(2000)..at(2600)).contains(first), "{first}");
+    assert_eq!(*from, next, "the node whose link broke");
+    let (quoted, _) = Header::parse(quote).expect("the whole datagram is short");
+    assert_eq!((quoted.source, quoted.ttl), (own, 63), "as node 1 had it");
+    assert!(told.iter().any(|(_, from, _)| *from == own), "the search for a route has failed: {told:?}");
+    assert!(told.windows(2).all(|it| it[0].1 != it[1].1 || it[1].0.since(it[0].0) >= Span::from_millis(100)));
+    assert_eq!(sent, [0, told.iter().filter(|it| it.1 == next).count() as u64, 0]);
+    let (_, none, sent) = tell(false);
+    assert!(none.is_empty(), "{none:?}");
+    assert_eq!(sent, [0; 3]);
+    let mut bare = World::<()>::new(&spec).expect("a world");
+    assert_eq!(bare.notify(NodeId(0)), Err(InjectError::NotAttached(NodeId(0))));
+}
+
 #[test]
 fn what_cannot_be_put_in_is_refused() {
     let mut world = world(&three("oracle"));

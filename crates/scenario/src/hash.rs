@@ -14,8 +14,8 @@ use crate::files::MovementFile;
 use crate::place::Place;
 use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, RandomFlows, Resolved, TcpKind, file_key};
 use crate::sections::{
-    Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Linux, Measure, MobileHost,
-    Movement, Pairs, Sleep, Stack, Tunnel, Wire,
+    Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Host, Linux, Measure, MobileHost,
+    Movement, Pairs, Sleep, Stack, Tunnel, Westwood, Wire,
 };
 use crate::value::Values;
 
@@ -45,6 +45,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         flows,
         random_flows,
         linux,
+        hosts,
         wires,
         tunnels,
         home_agents,
@@ -111,9 +112,14 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     let wire = |(wire, link): &(Wire, Values)| {
         let Wire { between, network } = wire;
         let mut link = link.clone();
-        // Wires that are never down keep the hash that they had before they could be.
-        if link.get("down").and_then(Value::as_array).is_some_and(Vec::is_empty) {
-            link.remove("down");
+        // Wires keep the hash that they had before they could be down or replay a trace, if they do neither.
+        for key in ["down", "replay", "replay_back"] {
+            if link.get(key).and_then(Value::as_array).is_some_and(Vec::is_empty) {
+                link.remove(key);
+            }
+        }
+        if link.get("overtaking") == Some(&Value::Bool(false)) {
+            link.remove("overtaking");
         }
         json!([between, network, link])
     };
@@ -181,10 +187,22 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         identity["mobile_hosts"] = mobile_hosts.iter().map(host).collect();
     }
     let listed = flows.iter().map(|(flow, _)| flow.stack);
-    if listed.chain(random_flows.iter().map(|set| set.flows.stack)).any(|stack| stack == Stack::Linux) {
+    let has_flow = listed.chain(random_flows.iter().map(|set| set.flows.stack)).any(|stack| stack == Stack::Linux);
+    if has_flow || !hosts.is_empty() {
         // A kernel wakes up for each sample.
-        let Linux { version, completion, sysctls, sample, memory } = linux;
+        let Linux { version, completion, sysctls, sample, memory, westwood } = linux;
         identity["linux"] = json!([version, completion, sysctls, sample, memory]);
+        // Scenarios with Linux's own Westwood keep the hash that they had before there was another.
+        if *westwood == Westwood::Published {
+            identity["westwood"] = json!(westwood);
+        }
+    }
+    if !hosts.is_empty() {
+        let host = |it: &Host| {
+            let Host { node, run, start, environment, folder } = it;
+            json!([node, run, start, environment, folder])
+        };
+        identity["hosts"] = hosts.iter().map(host).collect();
     }
     // Scenarios without energy keep the hash that they had before there was any.
     if energy_model.model.name != "off" || *battery != Endless || !batteries.is_empty() {
@@ -221,6 +239,7 @@ const LATER_IN_TCP: [WithoutEffect; 7] = [
     ("fin_beyond_window", || json!(false)),
     ("unpaced_segments", || json!(0)),
     ("pacing_credit", || json!(false)),
+    ("small_queues", || json!(false)),
     ("timers", || json!("exact")),
 ];
 

@@ -1,13 +1,16 @@
-//! The flows of a run whose TCP is Linux's.
+//! The flows of a run whose TCP is Linux's, and the programs in simulated time.
+
+use std::collections::BTreeSet;
 
 use hopyard_engine::{Streams, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::traffic::{Offer, Period, Traffic as _};
+use hopyard_model::transport::congestion::{CongestionControl as _, Controller};
 use hopyard_model::world::{FlowSpec, Spec, Transport};
 
 use crate::resolve::Resolved;
 use crate::scenario::Scenario;
-use crate::sections::{Linux, Stack};
+use crate::sections::{Host, Linux, Stack};
 
 /// A flow between two Linux kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +21,7 @@ pub struct LinuxFlow {
     pub from: NodeId,
     /// The node that receives.
     pub to: NodeId,
-    /// The TCP variant.
+    /// The TCP variant, by the kernel's name.
     pub variant: String,
     /// When the source connects.
     pub start: Time,
@@ -26,6 +29,8 @@ pub struct LinuxFlow {
     pub bytes: Option<u64>,
     /// The payload of a full segment, in bytes, as far as datagrams of 1500 bytes allow.
     pub segment: u32,
+    /// Whether the variant uses notices of segments that routing cannot forward.
+    pub notices: bool,
 }
 
 /// What a source offers to Linux: bytes, or data without end.
@@ -53,10 +58,17 @@ fn stacks(resolved: &Resolved) -> impl Iterator<Item = Stack> {
 }
 
 impl Scenario {
-    /// What holds for the kernels of this scenario; nothing if it has no flow of Linux.
+    /// What holds for the kernels of this scenario; nothing if it has no flow of Linux and no program.
     #[must_use]
     pub fn linux(&self) -> Option<&Linux> {
-        stacks(&self.resolved).any(|stack| stack == Stack::Linux).then_some(&self.resolved.linux)
+        let is_used = !self.resolved.hosts.is_empty() || stacks(&self.resolved).any(|stack| stack == Stack::Linux);
+        is_used.then_some(&self.resolved.linux)
+    }
+
+    /// The programs that run at nodes in simulated time.
+    #[must_use]
+    pub fn hosts(&self) -> &[Host] {
+        &self.resolved.hosts
     }
 
     /// The names of the TCP variants of the flows of Linux, each once, in alphabetical order.
@@ -69,6 +81,15 @@ impl Scenario {
         names
     }
 
+    /// How many kernels a run has: one for each node with an end of a flow of Linux, or with a program.
+    #[must_use]
+    pub fn kernels(&self) -> usize {
+        let flows = self.linux_flows(&mut self.spec(0));
+        let of_flows = flows.into_iter().flat_map(|flow| [flow.from, flow.to]);
+        let nodes = of_flows.chain(self.resolved.hosts.iter().map(|host| NodeId(host.node)));
+        nodes.collect::<BTreeSet<_>>().len()
+    }
+
     /// The flows of Linux in the specification of a run. In the specification they do nothing from now on: their places
     /// among the flows stay, and so do the numbers of the others.
     #[must_use]
@@ -76,12 +97,12 @@ impl Scenario {
         let streams = Streams::new(spec.seed, spec.run);
         let flows = spec.flows.iter_mut().zip(stacks(&self.resolved)).enumerate();
         let linux = flows.filter(|(_, (_, stack))| *stack == Stack::Linux);
-        linux.filter_map(|(number, (flow, _))| taken(number, flow, &streams)).collect()
+        linux.filter_map(|(number, (flow, _))| taken(number, flow, &self.resolved.linux, &streams)).collect()
     }
 }
 
 /// A flow of Linux; in the specification it starts after every run.
-fn taken(number: usize, flow: &mut FlowSpec, streams: &Streams) -> Option<LinuxFlow> {
+fn taken(number: usize, flow: &mut FlowSpec, linux: &Linux, streams: &Streams) -> Option<LinuxFlow> {
     // A scenario with a flow of Linux over UDP, or with another traffic, was refused.
     let Transport::Tcp { config, .. } = &flow.transport else { return None };
     let Offered(bytes) = offered(&flow.traffic, streams)?;
@@ -89,10 +110,11 @@ fn taken(number: usize, flow: &mut FlowSpec, streams: &Streams) -> Option<LinuxF
         number,
         from: flow.from,
         to: flow.to,
-        variant: config.congestion.name().to_owned(),
+        variant: linux.name_of(config.congestion.name()).to_owned(),
         start: flow.start,
         bytes,
         segment: u32::try_from(config.tcp.segment_size.count()).unwrap_or(u32::MAX),
+        notices: Controller::new(&config.congestion, streams.stream("linux")).wants_notices(),
     };
     (flow.start, flow.stop) = (Time::NEVER, Time::NEVER);
     Some(found)

@@ -367,3 +367,39 @@ to = 2
     assert!(listed == tables && listed != plain);
     assert_eq!(plain, 0x62da_e651_3749_3e0e, "the hash from before wires could be down");
 }
+
+#[test]
+fn a_wire_replays_a_schedule() {
+    let text = |replay: &str| {
+        format!("[nodes]\nwired = 2\n[[wire]]\nbetween = [0, 1]\n{replay}\n[[flow]]\nfrom = 0\nto = 1\n")
+    };
+    let wire = |replay: &str| {
+        let scenario = Scenario::load(&text(replay), "good.toml", Path::new(""), &[]).unwrap_or_else(|p| panic!("{p}"));
+        (scenario.hash(), scenario.to_value(true)["wire"][0]["replay"].clone())
+    };
+    let (listed, shown) =
+        wire("replay = [{ from = \"0 s\", delay = \"7250 us\" }, { from = \"2 s\", delay = \"9 ms\", loss = 0.5 }]");
+    let (tables, _) = wire(
+        "[[wire.replay]]\nfrom = \"0 ms\"\ndelay = \"7.25 ms\"\n[[wire.replay]]\nfrom = \"2 s\"\ndelay = \"9 ms\"\nloss = 0.5",
+    );
+    let (packets, _) =
+        wire("replay = [{ packet = 0, delay = \"7250 us\" }, { packet = 2, delay = \"9 ms\", loss = 0.5 }]");
+    let (back, _) =
+        wire("replay_back = [{ packet = 0, delay = \"7250 us\" }, { packet = 2, delay = \"9 ms\", loss = 0.5 }]");
+    let first = serde_json::json!({"from": "0 s", "delay": "7.25 ms", "loss": 0.0});
+    assert_eq!(shown, serde_json::json!([first, {"from": "2 s", "delay": "9 ms", "loss": 0.5}]));
+    assert!(listed == tables && listed != packets && packets != back, "{listed:x} {tables:x} {packets:x} {back:x}");
+    let shown = refused(&text(
+        "replay = [\n{ delay = \"1 ms\" },\n{ from = \"1 s\", delay = \"1 ms\", loss = 2.0 },\n{ packet = 3, delay = \"1 ms\" }]",
+    ));
+    for (place, below) in [
+        ("6:1", "an entry begins at a time, `from`, or with a `packet`"),
+        ("7:1", "`loss` must lie between 0 and 1, found 2"),
+        ("8:1", "all entries of a direction begin at times, or all of them with packets"),
+    ] {
+        let problem = shown.split("\n\n").find(|it| it.contains(below));
+        let problem = problem.unwrap_or_else(|| panic!("{below}:\n{shown}"));
+        assert!(problem.contains(&format!("bad.toml:{place}")), "{place}:\n{problem}");
+    }
+    assert!(shown.contains("3 problems found"), "{shown}");
+}

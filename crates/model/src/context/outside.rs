@@ -11,12 +11,12 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use hopyard_engine::Time;
 
 use super::DropReason;
-use crate::address::NodeId;
-use crate::packet::PacketId;
+use crate::address::{Address, NodeId};
 
 /// The number of a datagram that was put in, from zero on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,13 +52,29 @@ pub enum Departure {
     },
 }
 
+/// A datagram from outside that could not be forwarded, and whose host is to be told.
+#[derive(Clone, Debug)]
+pub struct Untold {
+    /// Where.
+    pub node: NodeId,
+    /// The source of the packet.
+    pub source: Address,
+    /// The time to live that is left.
+    pub ttl: u8,
+    /// The datagram as it was put in.
+    pub datagram: Arc<[u8]>,
+}
+
 /// The datagrams between the network and those outside.
 #[derive(Clone, Debug, Default)]
 pub struct Outside {
     /// The nodes whose hosts are outside.
     hosts: BTreeSet<NodeId>,
-    /// The datagrams that the node at which they were put in has not sent yet.
-    sending: Vec<(PacketId, NodeId, Token)>,
+    /// Those of them that are told what cannot be forwarded.
+    notified: BTreeSet<NodeId>,
+    untold: Vec<Untold>,
+    /// Those of them that choose the interface of a datagram by its source address.
+    choosing: BTreeSet<NodeId>,
     departures: VecDeque<Departure>,
 }
 
@@ -68,38 +84,42 @@ impl Outside {
         self.hosts.insert(node);
     }
 
+    /// The host of a node chooses the interface of a datagram by its source address.
+    pub fn attach_interfaces(&mut self, node: NodeId) {
+        self.choosing.insert(node);
+    }
+
+    /// Whether the host of a node chooses the interface of a datagram by its source address.
+    #[must_use]
+    pub fn chooses(&self, node: NodeId) -> bool {
+        self.choosing.contains(&node)
+    }
+
     /// Whether the host of a node is outside.
     #[must_use]
     pub fn has(&self, node: NodeId) -> bool {
         self.hosts.contains(&node)
     }
 
-    /// A node begins to send a datagram.
-    pub fn begin(&mut self, packet: PacketId, node: NodeId, token: Token) {
-        self.sending.push((packet, node, token));
+    /// The host of a node is told from now on when routing cannot forward what it has sent.
+    pub fn notify(&mut self, node: NodeId) {
+        self.notified.insert(node);
     }
 
-    /// The node and the number of a datagram that its node has not sent; it is not reported here any more.
-    pub fn take(&mut self, packet: PacketId) -> Option<(NodeId, Token)> {
-        let place = self.sending.iter().position(|(it, ..)| *it == packet)?;
-        let (_, node, token) = self.sending.swap_remove(place);
-        Some((node, token))
+    /// Whether the host of a node is told when routing cannot forward what it has sent.
+    #[must_use]
+    pub fn wants_notices(&self, node: NodeId) -> bool {
+        self.notified.contains(&node)
     }
 
-    /// A packet was sent or given up; if it is a datagram from outside at its first node, this is reported.
-    #[inline]
-    pub fn complete(&mut self, packet: PacketId, at: Time, result: Result<(), DropReason>) {
-        if !self.sending.is_empty() {
-            self.report(packet, at, result);
-        }
+    /// The host that has sent a datagram is to be told.
+    pub fn tell(&mut self, what: Untold) {
+        self.untold.push(what);
     }
 
-    /// Most runs have nobody outside: this stays out of the way of their packets.
-    #[cold]
-    fn report(&mut self, packet: PacketId, at: Time, result: Result<(), DropReason>) {
-        if let Some((node, token)) = self.take(packet) {
-            self.leave(Departure::Completed { at, node, token, result });
-        }
+    /// All hosts that are to be told.
+    pub fn untold(&mut self) -> Vec<Untold> {
+        std::mem::take(&mut self.untold)
     }
 
     /// Something leaves the network now.

@@ -12,6 +12,9 @@
 //! enters in the nanosecond in which it comes up is not. Only a direction with packets in it has an event when the link
 //! goes down.
 //!
+//! The delay and the losses of a direction can follow a schedule that a trace of another network gives ([`replay`]).
+//! Packets then arrive in the order in which they entered, unless the link lets them overtake each other.
+//!
 //! Validated by arithmetic, and by ns-2's traces of forced drops.
 
 use std::borrow::Cow;
@@ -31,6 +34,10 @@ use crate::address::{InterfaceId, NodeId};
 use crate::context::{Action, Context, DropReason};
 use crate::packet::{Body, Packet, PacketId};
 use crate::params::{self, Fault, NS2, RFC};
+
+pub mod replay;
+
+use replay::{Entry, Schedule};
 
 /// Parameters of a wired link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -55,6 +62,14 @@ pub struct Params {
     /// The times at which the link is down, in both directions: each from an instant on to another one, in order. What
     /// waits, is under way or is sent meanwhile is lost. Routes do not change.
     pub down: Vec<Down>,
+    /// Delays and losses from the first node to the second, by a schedule: each entry from a time, or from a packet, on.
+    /// They are added to `delay` and `losses`.
+    pub replay: Vec<Entry>,
+    /// The same from the second node to the first.
+    pub replay_back: Vec<Entry>,
+    /// Whether a packet with a shorter delay in `replay` arrives before one that entered earlier, as over several pipes
+    /// of dummynet. Otherwise it arrives together with that one.
+    pub overtaking: bool,
 }
 
 /// An interval in which a link is down.
@@ -190,6 +205,9 @@ impl params::Params for Params {
             losses: Losses::default(),
             losses_back: Losses::default(),
             down: Vec::new(),
+            replay: Vec::new(),
+            replay_back: Vec::new(),
+            overtaking: false,
         }
     }
 
@@ -202,7 +220,9 @@ impl params::Params for Params {
                 return Err(Fault::new(parameter, format!("rate must lie between 0 and 1, found {}", losses.rate)));
             }
         }
-        Fault::of_elements("down", Down::faults(&self.down))
+        Fault::of_elements("down", Down::faults(&self.down))?;
+        Fault::of_elements("replay", Entry::faults(&self.replay))?;
+        Fault::of_elements("replay_back", Entry::faults(&self.replay_back))
     }
 }
 
@@ -232,12 +252,16 @@ struct Lane {
     delay: Span,
     capacity: usize,
     losses: Losses,
+    schedule: Schedule,
+    overtaking: bool,
+    /// When the first packet arrives.
+    arrives: Time,
     /// How the segments of each flow are numbered.
     numbering: Vec<Numbering>,
     rng: Rng,
     /// Packets that entered so far.
     entered: u64,
-    /// Packets that wait, are being sent or are on the wire, in order.
+    /// Packets that wait, are being sent or are on the wire, in the order in which they entered.
     packets: VecDeque<Transit>,
     /// How many of `packets`, from the front, have started to be sent. It is updated when a packet enters.
     started: usize,
@@ -279,6 +303,7 @@ impl Wired {
             rate: params.rate_back.or(params.rate),
             delay: params.delay_back.or(params.delay),
             losses: params.losses_back.clone(),
+            replay: params.replay_back.clone(),
             ..params.clone()
         };
         Self { directions: [Lane::new(params, first, second.1, forward), Lane::new(&back, second, first.1, backward)] }
@@ -369,6 +394,9 @@ impl Lane {
             delay: params.delay,
             capacity: params.queue_limit.capacity(params.queue_length),
             losses: params.losses.clone(),
+            schedule: Schedule::new(&params.replay),
+            overtaking: params.overtaking,
+            arrives: Time::NEVER,
             numbering: Vec::new(),
             rng,
             entered: 0,
@@ -394,6 +422,7 @@ impl Lane {
                 cx.lose(self.node, packet, DropReason::WireDown);
             }
             self.started = 0;
+            self.arrives = Time::NEVER;
             self.busy_until = self.busy_until.min(from);
             if cx.now < to {
                 return true;
@@ -429,30 +458,47 @@ impl Lane {
             self.waiting += u128::from(starts.since(cx.now).nanos());
         }
         self.busy_until = starts + self.rate.airtime(cx.packets[packet].size);
-        let lost = self.losses.rate > 0.0 && self.rng.uniform() < self.losses.rate;
-        self.packets.push_back(Transit { packet, starts, arrives: self.busy_until + self.delay, lost });
+        let (delay, loss) = self.schedule.of(cx.now, number);
+        let lost = [self.losses.rate, loss].into_iter().any(|rate| rate > 0.0 && self.rng.uniform() < rate);
+        let mut arrives = self.busy_until + self.delay + delay;
+        if !self.overtaking {
+            arrives = arrives.max(self.packets.back().map_or(Time::ZERO, |last| last.arrives));
+        }
+        self.arrives = self.arrives.min(arrives);
+        self.packets.push_back(Transit { packet, starts, arrives, lost });
     }
 
     fn arrivals(&mut self, cx: &mut Context) {
         if self.falls <= cx.now && self.is_down(cx) {
             return;
         }
-        while let Some(&Transit { packet, arrives, lost, .. }) = self.packets.front()
-            && arrives <= cx.now
-        {
-            self.packets.pop_front();
-            self.started = self.started.saturating_sub(1);
+        while let Some((place, Transit { packet, lost, .. })) = self.arrived(cx.now) {
+            self.packets.remove(place);
+            // A packet that has been sent may not have been counted as started yet.
+            self.started -= usize::from(place < self.started);
             if lost {
                 cx.drop_packet(self.node, packet, DropReason::ScriptedLoss);
             } else {
                 cx.act(Action::Receive { interface: self.to, packet, from: self.from });
             }
         }
+        let arrive = self.packets.iter().map(|transit| transit.arrives);
+        let first = if self.overtaking { arrive.min() } else { self.packets.front().map(|transit| transit.arrives) };
+        self.arrives = first.unwrap_or(Time::NEVER);
+    }
+
+    /// The first packet that has arrived, and its place.
+    #[inline]
+    fn arrived(&self, now: Time) -> Option<(usize, Transit)> {
+        let mut all = self.packets.iter().copied().enumerate();
+        // Of packets that arrive at the same time, `min_by_key` takes the one that entered first.
+        let first = if self.overtaking { all.min_by_key(|(_, transit)| transit.arrives) } else { all.next() };
+        first.filter(|(_, transit)| transit.arrives <= now)
     }
 
     #[inline]
     fn deadline(&self) -> Time {
-        self.packets.front().map_or(Time::NEVER, |transit| transit.arrives.min(self.falls))
+        if self.packets.is_empty() { Time::NEVER } else { self.arrives.min(self.falls) }
     }
 
     fn statistics(&self, now: Time) -> LengthStatistics {

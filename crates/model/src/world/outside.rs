@@ -15,12 +15,13 @@
 use std::net::Ipv4Addr;
 
 use hopyard_engine::Time;
-use hopyard_wire::ipv4;
+use hopyard_wire::{icmp, ipv4};
 
 use super::border::{Due, InjectError, MOST_DUE};
-use super::{Event, World};
+use super::{Attachment, Event, World};
 use crate::address::{Address, InterfaceId, NodeId};
-use crate::context::{Departure, DropReason, Token};
+use crate::context::{Departure, DropReason, Token, Untold, Waiter};
+use crate::ip::Way;
 use crate::observe::Probe;
 use crate::order;
 use crate::packet::{Body, FlowId, Packet, PacketId};
@@ -34,6 +35,32 @@ impl<P: Probe> World<P> {
     pub fn attach(&mut self, node: NodeId) -> Result<(), InjectError> {
         self.check_node(node)?;
         self.cx.outside.attach(node);
+        Ok(())
+    }
+
+    /// The host of this node gets ICMP errors about datagrams that routing cannot forward, as the sources of the
+    /// scenario's own flows get notices. Without this no node sends such errors about its datagrams.
+    ///
+    /// # Errors
+    /// If there is no such node, or its host is not outside.
+    pub fn notify(&mut self, node: NodeId) -> Result<(), InjectError> {
+        self.check_node(node)?;
+        if !self.cx.outside.has(node) {
+            return Err(InjectError::NotAttached(node));
+        }
+        self.cx.outside.notify(node);
+        Ok(())
+    }
+
+    /// The host of a node is outside from now on, as with [`World::attach`], and has a device for each interface of the
+    /// node: what it sends from an address beyond the first leaves by the interface with that address, to the other end
+    /// of its wire, or to the destination if that has a radio on the same channel. Everything else goes as usual.
+    ///
+    /// # Errors
+    /// If there is no such node.
+    pub fn attach_interfaces(&mut self, node: NodeId) -> Result<(), InjectError> {
+        self.attach(node)?;
+        self.cx.outside.attach_interfaces(node);
         Ok(())
     }
 
@@ -66,10 +93,12 @@ impl<P: Probe> World<P> {
         }
         // Protocols know each node by its first address. Those that cross wires find the others too.
         let owner = self.cx.owners.of(destination);
-        let destination = if self.nodes[node.index()].routes_wires { destination } else { owner.into() };
+        let by = self.neighbour_by(node, source, destination);
+        let names_all = self.nodes[node.index()].routes_wires || by.is_some();
+        let destination = if names_all { destination } else { owner.into() };
         let token = Token(self.border.injected);
         self.border.injected += 1;
-        self.schedule(at, node, Due::Enter { token, source, destination, ttl: header.ttl, bytes });
+        self.schedule(at, node, Due::Enter { token, source, destination, by, ttl: header.ttl, bytes });
         Ok(token)
     }
 
@@ -86,6 +115,21 @@ impl<P: Probe> World<P> {
             return Some(self.cx.now);
         }
         self.queue.next_time().filter(|&time| time <= self.end)
+    }
+
+    /// The neighbour to which a datagram goes by the interface with its source address, if its host chooses interfaces
+    /// and this one is not the first.
+    fn neighbour_by(&self, node: NodeId, source: Address, destination: Address) -> Option<Address> {
+        let chooses = self.cx.outside.chooses(node) && source != node.into();
+        let interface = self.interfaces.get(source.index()).filter(|_| chooses)?;
+        match interface.attachment {
+            Attachment::Wire { wire, direction } => Some(self.wires[wire].to(direction).into()),
+            Attachment::Radio { channel, .. } => match self.interfaces.get(destination.index())?.attachment {
+                Attachment::Radio { channel: its, .. } if its == channel => Some(destination),
+                _ => None,
+            },
+            Attachment::Tunnel { .. } | Attachment::Nothing => None,
+        }
     }
 
     fn check_node(&self, node: NodeId) -> Result<(), InjectError> {
@@ -115,7 +159,7 @@ impl<P: Probe> World<P> {
         let Some(key) = due.next().map(|(&key, _)| key) else { return };
         let Some(due) = self.border.due.remove(&key) else { return };
         match due {
-            Due::Enter { token, source, destination, ttl, bytes } => {
+            Due::Enter { token, source, destination, by, ttl, bytes } => {
                 self.cx.digest.fold(now.nanos() ^ u64::from(node.0) << 40);
                 for part in bytes.chunks(8) {
                     let mut word = [0; 8];
@@ -134,27 +178,89 @@ impl<P: Probe> World<P> {
                     salvaged: 0,
                     body: Body::External(bytes),
                 });
-                self.cx.outside.begin(packet, node, token);
+                self.cx.sending.begin(packet, Waiter::Host(node, token));
                 if P::WATCHES {
                     self.probe.on_originated(now, node, &self.cx.packets[packet]);
                 }
                 if self.is_dead(node) {
                     return self.cx.drop_packet(node, packet, DropReason::BatteryEmpty);
                 }
-                self.route(node, packet);
+                match by {
+                    Some(next_hop) => self.send_by_way(node, packet, destination, Some(Way::Via(next_hop))),
+                    None => self.route(node, packet),
+                }
                 self.arm_routing(node.index());
             }
-            Due::Sent { token } => {
+            Due::Sent { waiter: Waiter::Host(node, token) } => {
                 self.cx.outside.leave(Departure::Completed { at: now, node, token, result: Ok(()) });
             }
+            Due::Sent { waiter: Waiter::Sender(flow, len) } => self.on_left_node(flow, len),
         }
+    }
+
+    /// A node cannot forward a datagram from outside: its source is told by an ICMP error (RFC 792), as those of the
+    /// scenario's own flows. A node tells the same about a connection once in a while only, and an ICMP message causes
+    /// no error (RFC 1122 §3.2.2).
+    #[cold]
+    pub(super) fn tell_outside(&mut self) {
+        for Untold { node, source, ttl, datagram } in self.cx.outside.untold() {
+            let mut datagram = datagram.to_vec();
+            ipv4::set_ttl(&mut datagram, ttl);
+            self.tell_host(node, source, &datagram);
+        }
+    }
+
+    fn tell_host(&mut self, node: NodeId, source: Address, datagram: &[u8]) {
+        let now = self.cx.now;
+        let Ok((header, payload)) = ipv4::Header::parse(datagram) else { return };
+        if header.protocol == ipv4::Protocol::ICMP {
+            return;
+        }
+        let ports = payload.first_chunk().copied().unwrap_or_default();
+        let key = (node, (header.source, header.destination, header.protocol.0, ports));
+        match self.border.told.get(&key) {
+            Some(&last) if now.since(last) < self.unreachable_interval => return,
+            _ => self.border.told.insert(key, now),
+        };
+        let error = icmp::Message::DestinationUnreachable { code: icmp::Unreachable::HOST, next_hop_mtu: 0 };
+        let (mut message, mut bytes) = (Vec::new(), Vec::new());
+        let own = self.cx.owners.name(node.into());
+        let outer = ipv4::Header::new(ipv4::Protocol::ICMP, own, header.source, self.ttl);
+        // Neither has options or too many bytes: a quote is short.
+        if error.emit(icmp::quote(datagram), &mut message).is_err() || outer.emit(&message, &mut bytes).is_err() {
+            return;
+        }
+        if self.cx.is_local(node, source) {
+            // It crosses no link.
+            let (at, address) = (now, header.source);
+            return self.cx.outside.leave(Departure::Datagram { at, node, address, bytes });
+        }
+        self.nodes[node.index()].icmp_errors += 1;
+        let packet = self.cx.originate(Packet {
+            created: now,
+            source: node.into(),
+            destination: source,
+            flow: FlowId::NONE,
+            size: bytes.len() as u32,
+            ttl: self.ttl,
+            hops: 0,
+            salvaged: 0,
+            body: Body::External(bytes.into()),
+        });
+        self.send_notice(node, packet, source);
     }
 
     /// A packet has entered a wire, and its last bit is there at this time.
     #[inline]
     pub(super) fn enters_wire(&mut self, packet: PacketId, at: Time) {
-        if let Some((node, token)) = self.cx.outside.take(packet) {
-            self.schedule(at, node, Due::Sent { token });
+        if !self.cx.sending.is_empty()
+            && let Some(waiter) = self.cx.sending.take(packet)
+        {
+            let node = match waiter {
+                Waiter::Host(node, _) => node,
+                Waiter::Sender(flow, _) => self.flows[flow.index()].from,
+            };
+            self.schedule(at, node, Due::Sent { waiter });
         }
     }
 

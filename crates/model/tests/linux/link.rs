@@ -5,25 +5,29 @@ use std::collections::{BTreeMap, VecDeque};
 use hopyard_engine::{Rng, Span, Streams, Time};
 use hopyard_model::packet::TcpHeader;
 use hopyard_model::transport::acking;
-use hopyard_model::transport::congestion::{self, bbr};
-use hopyard_model::transport::tcp::{self, SenderState, TcpReceiver, TcpSender};
+use hopyard_model::transport::tcp::{self, NetworkEvent, SenderState, TcpReceiver, TcpSender};
 
-use super::{Case, Departure, compare};
+use super::{Case, Departure, SEGMENT};
 
-/// The count of ticks of 4 ms of a kernel begins at 2^32 - 75,000, and its timers are rounded to multiples of up to
-/// 4,096 ticks: 2,824 ticks more than the time since it began.
-const TICKS: Span = Span::from_millis(2_824 * 4);
-/// How much later the copy of a segment arrives.
-const COPY_AFTER: Span = Span::from_micros(20);
+/// How long the sending kernel's clock had been running when it started, in effect: its count of ticks of 4 ms begins at
+/// 2^32 - 75,000, and its timers are rounded to multiples of up to 4,096 ticks: 2,824 ticks more.
+const BEFORE: Span = Span::from_micros(2_824 * 4_000);
 /// The longest time that a case may take.
-const LIMIT: Span = Span::from_secs(300);
-
+const LIMIT: Span = Span::from_secs(900);
 /// The policy of Linux's own receiver, and its profile.
-const OWN_POLICY: (&str, &str) = ("linux", "linux");
+const OWN_RECEIVER: (&str, &str) = ("linux", "linux");
+
+/// Takes out the first entry of a segment.
+fn take(entries: &mut Vec<(u64, Span)>, segment: u64) -> Option<Span> {
+    let place = entries.iter().position(|it| it.0 == segment)?;
+    Some(entries.remove(place).1)
+}
 
 enum Wake {
     ToReceiver(TcpHeader),
     ToSender(TcpHeader),
+    /// The sender learns that a segment was not forwarded.
+    Notice(u64),
     Sender,
     Receiver,
 }
@@ -43,20 +47,22 @@ pub struct Run {
     rate: hopyard_engine::units::Rate,
     delay: Span,
     queue: usize,
-    /// The segments of the transfer, and the bytes of each.
-    segments: u64,
-    segment: u64,
-    /// When the SYN is sent.
-    begin: Time,
-    late: Vec<(u64, Span)>,
-    twice: Vec<u64>,
     lost: Vec<u64>,
     acks_lost: Vec<u64>,
     outage: Option<(Time, Time)>,
     stall: Option<(Time, Time)>,
+    /// If the sender is told of segments that the outage has taken: the shortest time between two notices.
+    pub notices: Option<Span>,
+    told: Option<Time>,
+    late: Vec<(u64, Span)>,
+    twice: Vec<(u64, Span)>,
+    /// When the SYN is sent.
+    begin: Time,
     there: Direction,
     back: Direction,
     acks: u64,
+    /// The receiver has sent its FIN.
+    closed: bool,
     wakes: BTreeMap<(Time, u64), Wake>,
     order: u64,
     timers: [Time; 2],
@@ -69,30 +75,31 @@ impl Run {
     /// A run of `case` by a sender with this configuration, whose random numbers come from `rng`.
     pub fn new(case: &Case, config: &tcp::Config, rng: Rng) -> Self {
         let sender = TcpSender::new(config, rng);
-        let policy = if case.own_receiver { OWN_POLICY } else { ("every", "rfc") };
-        let acking = acking::Config::of_profile(policy.0, policy.1).expect("a policy");
-        let receiver = TcpReceiver::new(&acking, &config.tcp, case.sack && sender.wants_sack());
-        let begin = Time::ZERO + case.syn + TICKS;
+        let begin = Time::ZERO + BEFORE + case.begin;
         // A period that counts from the SYN.
         let from_begin = |(from, to): (Time, Time)| (begin + from.since(Time::ZERO), begin + to.since(Time::ZERO));
+        let own = if case.set == "receiver" { OWN_RECEIVER } else { ("every", "rfc") };
+        let acking = acking::Config::of_profile(own.0, own.1).expect("a policy");
+        let receiver = TcpReceiver::new(&acking, &config.tcp, sender.wants_sack());
         Self {
             sender,
             receiver,
             rate: case.rate,
             delay: case.delay,
             queue: case.queue,
-            segments: case.segments,
-            segment: case.segment(),
-            begin,
-            late: case.late.clone(),
-            twice: case.twice.clone(),
             lost: case.lost.clone(),
             acks_lost: case.acks_lost.clone(),
             outage: case.outage.map(from_begin),
             stall: case.stall.map(from_begin),
+            notices: None,
+            told: None,
+            late: case.late.clone(),
+            twice: case.twice.clone(),
+            begin,
             there: Direction::default(),
             back: Direction::default(),
             acks: 0,
+            closed: false,
             wakes: BTreeMap::new(),
             order: 0,
             timers: [Time::NEVER; 2],
@@ -130,36 +137,48 @@ impl Run {
     }
 
     fn send(&mut self, header: TcpHeader, now: Time) {
-        let (mut late, mut twice) = (Span::ZERO, false);
+        let (mut late, mut twice) = (Span::ZERO, None);
         if header.len > 0 {
-            let segment = (header.seq - 1) / self.segment;
+            let segment = (header.seq - 1) / SEGMENT;
             let time = Time::ZERO + now.since(self.begin);
-            let again = header.retransmission;
-            self.departures.push(Departure { time, segment, again });
+            self.departures.push(Departure { time, segment, again: header.retransmission });
             if let Some(place) = self.lost.iter().position(|lost| *lost == segment) {
                 self.lost.remove(place);
                 return;
             }
-            if !again {
-                late = self.late.iter().find(|it| it.0 == segment).map_or(Span::ZERO, |it| it.1);
-                twice = self.twice.contains(&segment);
-            }
+            late = take(&mut self.late, segment).unwrap_or_default();
+            twice = take(&mut self.twice, segment);
         }
         let bytes = header.len + self.sender.header_bytes(&header);
         if let Some(at) = self.arrival(now, false, bytes) {
-            if twice {
-                self.schedule(at + late + COPY_AFTER, Wake::ToReceiver(header));
+            if let Some(later) = twice {
+                self.schedule(at + late + later, Wake::ToReceiver(header));
             }
             self.schedule(at + late, Wake::ToReceiver(header));
+        } else if header.len > 0
+            && let Some(every) = self.notices
+            && self.told.is_none_or(|last| now.since(last) >= every)
+        {
+            self.told = Some(now);
+            self.schedule(now + self.delay, Wake::Notice(header.seq));
         }
     }
 
+    /// Linux's receiver acknowledges a FIN before the application reads of it and closes: its own FIN is a segment apart.
     fn answer(&mut self, header: TcpHeader, now: Time) {
+        if header.flags.fin && !self.closed {
+            self.closed = true;
+            let mut first = header;
+            first.flags.fin = false;
+            self.transmit(first, now);
+        }
+        self.transmit(header, now);
+    }
+
+    fn transmit(&mut self, header: TcpHeader, now: Time) {
         if !header.flags.syn {
             self.acks += 1;
-            // The receiver closes when it has everything: if the last acknowledgement is lost, its FIN acknowledges too.
-            let all = header.ack > self.segments * self.segment;
-            if !all && self.acks_lost.contains(&(self.acks - 1)) {
+            if self.acks_lost.contains(&(self.acks - 1)) {
                 return;
             }
         }
@@ -191,7 +210,7 @@ impl Run {
 
     /// Sends the segments of the case, until all is acknowledged.
     pub fn run(&mut self, segments: u64) {
-        self.sender.write(segments * self.segment, self.begin);
+        self.sender.write(segments * SEGMENT, self.begin);
         self.sender.close(self.begin);
         self.pump(self.begin);
         while let Some(((now, _), wake)) = self.wakes.pop_first() {
@@ -201,6 +220,7 @@ impl Run {
             match wake {
                 Wake::ToReceiver(header) => self.receiver.on_segment(&header, now),
                 Wake::ToSender(header) => self.sender.on_segment(&header, now),
+                Wake::Notice(seq) => self.sender.on_network(NetworkEvent::Unreachable { seq }, now),
                 // A timer that was set anew leaves its old time behind.
                 Wake::Sender if self.timers[0] == now => {
                     self.timers[0] = Time::NEVER;
@@ -222,23 +242,4 @@ pub fn run(case: &Case, config: &tcp::Config) -> Vec<Departure> {
     let mut run = Run::new(case, config, Streams::new(1, 0).stream("tcp"));
     run.run(case.segments);
     run.departures
-}
-
-/// The same, for a sender of which Linux draws something at random: the phase in which BBR's first cycle begins. It is an
-/// input, and taken as the one with which most departures agree.
-pub fn run_of_drawn(case: &Case, config: &tcp::Config) -> Vec<Departure> {
-    let congestion::Config::Bbr(params) = &config.congestion else { return run(case, config) };
-    let of_phase = |first_phase| {
-        let mut config = config.clone();
-        config.congestion = congestion::Config::Bbr(bbr::Params { first_phase, ..(**params).clone() }.into());
-        run(case, &config)
-    };
-    // Every phase but that of the lower rate.
-    let runs = [0, 2, 3, 4, 5, 6, 7].into_iter().map(of_phase);
-    runs.max_by_key(|departures| {
-        let agreement = compare(departures, &case.departures);
-        let order = agreement.order.unwrap_or(usize::MAX);
-        (order, agreement.time.unwrap_or(usize::MAX))
-    })
-    .expect("there are phases")
 }

@@ -11,12 +11,11 @@ use hopyard_engine::units::{Bytes, Rate};
 use hopyard_engine::{Span, Time};
 use hopyard_model::params::{LINUX, Params as _};
 use hopyard_model::transport::congestion::control::hystart::Choice;
-use hopyard_model::transport::congestion::{self, cubic};
+use hopyard_model::transport::congestion::{self, RecoveryChoice, cubic};
 use hopyard_model::transport::tcp;
 
-/// The payload of a segment in the captures: an Ethernet frame with timestamps, and without.
-const SEGMENT: u64 = 1448;
-const SEGMENT_WITHOUT_TIMESTAMPS: u64 = 1460;
+/// The payload of a segment in the captures: an Ethernet frame with timestamps.
+pub const SEGMENT: u64 = 1448;
 /// The senders of the captures, with the names of Hopyard's variants.
 pub const SENDERS: [(&str, &str); 7] = [
     ("reno", "newreno"),
@@ -62,64 +61,32 @@ pub struct Case {
     pub outage: Option<(Time, Time)>,
     /// Nothing begins to be sent in this time.
     pub stall: Option<(Time, Time)>,
-    /// The version of the kernels.
-    pub kernel: String,
-    /// What the cases of a class have in common.
-    pub class: String,
-    /// How the link is disturbed.
-    pub kind: String,
-    pub sack: bool,
-    pub timestamps: bool,
-    /// The receiver acknowledges as Linux does by default; else every segment at once, and it never limits.
-    pub own_receiver: bool,
-    /// Segments whose first transmission takes so much longer.
+    /// Segments whose first transmission takes longer.
     pub late: Vec<(u64, Span)>,
-    /// Segments whose first transmission arrives twice.
-    pub twice: Vec<u64>,
-    /// When the SYN was sent, from when the kernel began.
-    pub syn: Span,
+    /// Segments whose first transmission arrives again, so much later.
+    pub twice: Vec<(u64, Span)>,
+    /// When the SYN was sent, since the kernel had started.
+    pub begin: Span,
     pub departures: Vec<Departure>,
 }
 
-impl Case {
-    /// The bytes of payload of a segment.
-    pub const fn segment(&self) -> u64 {
-        if self.timestamps { SEGMENT } else { SEGMENT_WITHOUT_TIMESTAMPS }
-    }
-}
-
-/// The sets whose cases were drawn from a seed.
-const DRAWN: [(&str, &str, &[u8]); SETS] =
-    [("seen", include_str!("../data/linux/seen_cases.csv"), include_bytes!("../data/linux/seen.csv.gz"))];
-const SETS: usize = 1;
-
-/// The captures of a set whose cases were drawn.
-pub fn drawn(set: &str) -> Vec<Case> {
-    let (_, table, packed) = DRAWN.iter().find(|(name, ..)| *name == set).expect("a set of this name");
-    let mut cases = read_cases(table);
-    let mut at = 0;
-    for line in unpack(packed).lines().skip(1) {
-        let fields: Vec<&str> = line.split(',').collect();
-        at = fields[0].parse().unwrap_or(at);
-        if fields[1] == "d" {
-            let number = |index: usize| fields[index].parse::<u64>().expect("a number");
-            let time = Time::from_nanos(number(2) * 1000);
-            cases[at].departures.push(Departure { time, segment: number(3), again: number(4) == 1 });
-        }
-    }
-    cases
-}
-
-fn unpack(packed: &[u8]) -> String {
-    let mut text = String::new();
-    flate2::read::GzDecoder::new(packed).read_to_string(&mut text).expect("compressed text");
-    text
-}
-
-/// The captures of the sets whose cases were chosen.
+/// The captures on which the rules of the profile were found.
 pub fn cases() -> Vec<Case> {
-    let mut cases = read_cases(include_str!("../data/linux/cases.csv"));
-    let text = unpack(include_bytes!("../data/linux/departures.csv.gz"));
+    read(include_str!("../data/linux/cases.csv"), include_bytes!("../data/linux/departures.csv.gz"))
+}
+
+/// The captures of `examples/linux_captures`, which are drawn from a seed.
+pub fn seen() -> Vec<Case> {
+    read(include_str!("../data/linux/seen/cases.csv"), include_bytes!("../data/linux/seen/departures.csv.gz"))
+}
+
+/// Reads a table of cases and their departures.
+fn read(table: &str, departures: &[u8]) -> Vec<Case> {
+    let mut lines = table.lines();
+    let columns: Vec<&str> = lines.next().expect("a head").split(',').collect();
+    let mut cases: Vec<Case> = lines.map(|line| read_case(&columns, line)).collect();
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(departures).read_to_string(&mut text).expect("the departures are compressed text");
     let mut at = 0;
     for line in text.lines().skip(1) {
         let fields: Vec<&str> = line.split(',').collect();
@@ -134,32 +101,24 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
-/// The cases of a table. The cases that were chosen have fewer columns.
-fn read_cases(table: &str) -> Vec<Case> {
-    let mut lines = table.lines();
-    let columns: Vec<&str> = lines.next().expect("a table has a head").split(',').collect();
-    lines.map(|line| read_case(&columns, line)).collect()
-}
-
 fn read_case(columns: &[&str], line: &str) -> Case {
     let fields: Vec<&str> = line.split(',').collect();
-    let text = |column: &str| columns.iter().position(|it| *it == column).map(|place| fields[place]);
-    let number = |column: &str| -> u64 { text(column).and_then(|it| it.parse().ok()).expect("a number") };
-    let list = |column: &str| -> Vec<u64> {
-        text(column).unwrap_or_default().split(' ').filter_map(|it| it.parse().ok()).collect()
-    };
-    let period = |column: &str| match list(column)[..] {
+    let field = |name: &str| columns.iter().position(|column| *column == name).map_or("", |place| fields[place]);
+    let number = |name: &str| field(name).parse::<u64>().expect("a number");
+    let list = |name: &str| -> Vec<u64> { field(name).split(' ').filter_map(|n| n.parse().ok()).collect() };
+    let period = |name: &str| match list(name)[..] {
         [from, to] => Some((Time::from_nanos(from), Time::from_nanos(to))),
         _ => None,
     };
-    let late = text("late").unwrap_or_default().split(' ').filter_map(|it| {
-        let (segment, by) = it.split_once(':')?;
-        Some((segment.parse().ok()?, Span::from_micros(by.parse().ok()?)))
-    });
+    let pairs = |name: &str| -> Vec<(u64, Span)> {
+        let pairs = field(name).split(' ').filter_map(|pair| pair.split_once(':'));
+        let value = |text: &str| text.parse::<u64>().expect("a number");
+        pairs.map(|(segment, span)| (value(segment), Span::from_nanos(value(span)))).collect()
+    };
     Case {
-        set: text("set").unwrap_or_default().to_owned(),
-        sender: text("sender").unwrap_or_default().to_owned(),
-        name: text("case").unwrap_or_default().to_owned(),
+        set: field("set").to_owned(),
+        sender: field("sender").to_owned(),
+        name: field("case").to_owned(),
         rate: Rate::from_bps(number("rate_bps")),
         delay: Span::from_nanos(number("delay_ns")),
         segments: number("segments"),
@@ -168,15 +127,10 @@ fn read_case(columns: &[&str], line: &str) -> Case {
         acks_lost: list("acks_lost"),
         outage: period("outage_ns"),
         stall: period("stall_ns"),
-        kernel: text("kernel").unwrap_or("6.1").to_owned(),
-        class: text("class").unwrap_or("plain").to_owned(),
-        kind: text("kind").unwrap_or_default().to_owned(),
-        sack: text("sack") != Some("0"),
-        timestamps: text("timestamps") != Some("0"),
-        own_receiver: text("receiver") == Some("linux"),
-        late: late.collect(),
-        twice: list("twice"),
-        syn: text("syn_ns").map_or(Span::from_micros(1_000_050), |it| Span::from_nanos(it.parse().expect("a number"))),
+        late: pairs("late_ns"),
+        twice: pairs("twice_ns"),
+        // The first captures have no such column.
+        begin: Span::from_nanos(field("begin_ns").parse().unwrap_or(1_000_050_000)),
         departures: Vec::new(),
     }
 }
@@ -186,7 +140,11 @@ pub fn configuration(case: &Case, profile: &str) -> tcp::Config {
     let mut config = config(&case.sender, profile);
     if profile == LINUX {
         match &*case.set {
-            "plain" | "nofrto" | "seen" | "unseen" => {}
+            "plain" | "nofrto" | "receiver" | "reordering" | "duplicates" => {}
+            "6.12" => config.tcp.fin_beyond_window = false,
+            // The nearest that there is: `rack_linux` needs SACK.
+            "nosack" => config.tcp.recovery = RecoveryChoice::NewReno,
+            "notimestamps" => config.tcp.timestamps = false,
             "tso1" => config.tcp.pair_segments = false,
             "nohystart" => {
                 let cubic = cubic::Params { hystart: Choice::Off, ..cubic::Params::of_profile(LINUX) };
@@ -194,9 +152,6 @@ pub fn configuration(case: &Case, profile: &str) -> tcp::Config {
             }
             other => panic!("no set is called {other}"),
         }
-        config.tcp.timestamps = case.timestamps;
-        config.tcp.fin_beyond_window = case.kernel == "6.1";
-        config.tcp.segment_size = Bytes::new(case.segment());
         if let congestion::Config::Bbr(params) = &mut config.congestion {
             // The kernel drew the phase of the first cycle at random: it is an input of the comparison.
             params.first_phase = if case.segments == 600 { 7 } else { 5 };

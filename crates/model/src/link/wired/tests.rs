@@ -344,6 +344,94 @@ fn intervals_follow_each_other() {
     );
 }
 
+/// Sends a packet each 20 ms, and gives times in milliseconds and numbers in order of arrival.
+fn replayed(link: &mut Wired, cx: &mut Context, count: u64) -> Vec<(u64, u64)> {
+    let mut found = Vec::new();
+    for number in 0..count {
+        let time = at(20_000 * number);
+        while link.deadline() <= time {
+            cx.now = link.deadline();
+            link.on_timer(cx);
+            while let Some(Action::Receive { packet, .. }) = cx.actions.pop_front() {
+                let Body::Tcp(header) = cx.deliver(packet).body else { panic!("a segment was sent") };
+                found.push((cx.now.nanos() / 1_000_000, header.seq / 1000));
+            }
+        }
+        cx.now = time;
+        send(link, cx, [number]);
+    }
+    found.extend(arrivals(link, cx).into_iter().map(|(micros, number)| (micros / 1000, number)));
+    found
+}
+
+fn entry(packet: u64, delay: u64, loss: f64) -> Entry {
+    Entry { from: None, packet: Some(packet), delay: Span::from_millis(delay), loss }
+}
+
+#[test]
+fn a_schedule_sets_the_delay_of_each_packet() {
+    let from = |millis, delay| Entry {
+        from: Some(Span::from_millis(millis)),
+        packet: None,
+        delay: Span::from_millis(delay),
+        loss: 0.0,
+    };
+    let params = Params { delay: Span::from_millis(1), rate: Rate::from_bps(8_320_000), ..bottleneck() };
+    let by_time = Params { replay: vec![from(0, 100), from(30, 10), from(70, 50)], ..params.clone() };
+    let by_packet = Params { replay: vec![entry(0, 100, 0.0), entry(2, 10, 0.0), entry(4, 50, 0.0)], ..params };
+    for params in [by_time, by_packet] {
+        // A packet of 1 ms, then the delay of the link, 1 ms, and of the schedule. The third could overtake the first.
+        for (overtaking, expected) in [
+            (false, [(102, 0), (122, 1), (122, 2), (122, 3), (132, 4), (152, 5)]),
+            (true, [(52, 2), (72, 3), (102, 0), (122, 1), (132, 4), (152, 5)]),
+        ] {
+            let (mut link, mut cx) = link(&Params { overtaking, ..params.clone() });
+            assert_eq!(replayed(&mut link, &mut cx, 6), expected, "overtaking: {overtaking}");
+            assert_eq!((cx.ledger.outstanding(), link.deadline()), (0, Time::NEVER));
+        }
+    }
+}
+
+#[test]
+fn a_schedule_of_the_other_direction_is_its_own() {
+    let (mut link, mut cx) = link(&Params { replay_back: vec![entry(0, 500, 0.0)], ..bottleneck() });
+    send(&mut link, &mut cx, [0]);
+    assert_eq!(link.deadline(), at(110_400));
+    assert_eq!(arrivals(&mut link, &mut cx), [(110_400, 0)]);
+    let back = segment(&mut cx, 9);
+    link.enqueue(Direction::Backward, back, &mut cx);
+    assert_eq!(link.deadline(), at(110_400 + 610_400));
+}
+
+#[test]
+fn a_schedule_loses_at_its_rates() {
+    let replay = vec![entry(0, 0, 0.0), entry(5_000, 0, 0.3), entry(15_000, 0, 1.0)];
+    let (mut link, mut cx) = link(&Params { replay, queue_length: 20_000, ..bottleneck() });
+    send(&mut link, &mut cx, 0..16_000);
+    let passed = numbers(&arrivals(&mut link, &mut cx));
+    assert!(passed[..5_000].iter().copied().eq(0..5_000) && passed.iter().all(|&number| number < 15_000));
+    // Four standard deviations of a binomial draw are 184.
+    assert!(passed.len().abs_diff(12_000) < 184, "{}", passed.len());
+    assert_eq!(passed.len() as u64 + dropped(&cx, DropReason::ScriptedLoss), 16_000);
+}
+
+#[test]
+fn a_queue_counts_what_waits_while_packets_overtake() {
+    // The first takes 10.4 ms and 200 ms more; those behind it arrive before it.
+    let params = Params { replay: vec![entry(0, 200, 0.0), entry(1, 0, 0.0)], overtaking: true, ..bottleneck() };
+    let (mut link, mut cx) = link(&Params { queue_length: 2, ..params });
+    send(&mut link, &mut cx, 0..4);
+    assert_eq!(dropped(&cx, DropReason::QueueFull), 1);
+    cx.now = at(25_000);
+    assert_eq!(link.waiting(Direction::Forward, cx.now), 0);
+    send(&mut link, &mut cx, 4..8);
+    assert_eq!((link.waiting(Direction::Forward, cx.now), dropped(&cx, DropReason::QueueFull)), (2, 3));
+    assert_eq!(numbers(&arrivals(&mut link, &mut cx)), [1, 2, 4, 5, 0]);
+    cx.now = at(900_000);
+    send(&mut link, &mut cx, 8..12);
+    assert_eq!((link.waiting(Direction::Forward, cx.now), dropped(&cx, DropReason::QueueFull)), (2, 4));
+}
+
 proptest! {
     /// Each packet arrives unless the link is down when it is sent, or goes down before it has arrived; and it is sent
     /// after those before it, as far as they are still there.

@@ -3,7 +3,8 @@
 //! A kernel counts time in ticks, and keeps its timers in a wheel whose slots are the coarser the later a timer
 //! expires. Read: what captures of Linux show (`docs/models/rack_linux.md`). A timer is set for a whole number of ticks
 //! from the present one. It expires when the slot after the one that it lies in begins. Slots are one tick long for the
-//! next 63 ticks, 8 for the next 504, 64 for the next 4,032, and so on.
+//! next 63 ticks, 8 for the next 504, 64 for the next 4,032, and so on. When a timer expires, the wheel has already gone
+//! on to the next tick: for what is set later in this tick, the wait is a tick shorter when its level is looked up.
 
 use hopyard_engine::{Span, Time};
 
@@ -17,16 +18,18 @@ const COARSER: u32 = 3;
 pub struct Wheel {
     /// The tick; zero for timers that expire exactly.
     tick: Span,
+    /// The wheel has gone on to the tick that begins then.
+    gone_on: Time,
 }
 
 impl Wheel {
     /// Timers that expire exactly.
-    pub const EXACT: Self = Self { tick: Span::ZERO };
+    pub const EXACT: Self = Self::new(Span::ZERO);
 
     /// A wheel with this tick.
     #[must_use]
     pub const fn new(tick: Span) -> Self {
-        Self { tick }
+        Self { tick, gone_on: Time::ZERO }
     }
 
     /// The whole ticks that a timer is set for.
@@ -47,6 +50,13 @@ impl Wheel {
         }
     }
 
+    /// A timer expires.
+    pub fn expire(&mut self, now: Time) {
+        if let Some(tick) = now.nanos().checked_div(self.tick.nanos()) {
+            self.gone_on = Time::from_nanos((tick + 1) * self.tick.nanos());
+        }
+    }
+
     /// When a timer expires that is set at `now` for `wait`.
     #[must_use]
     pub fn expiry(&self, now: Time, wait: Span) -> Time {
@@ -55,7 +65,8 @@ impl Wheel {
         }
         let tick = self.tick.nanos();
         let wait = wait.nanos().div_ceil(tick);
-        let level = (0..8).find(|level| wait < SLOTS << (COARSER * level)).unwrap_or(8);
+        let seen = wait.saturating_sub(u64::from(now < self.gone_on));
+        let level = (0..8).find(|level| seen < SLOTS << (COARSER * level)).unwrap_or(8);
         let slot = COARSER * level;
         let expires = now.nanos() / tick + wait;
         let begins = ((expires >> slot) + 1) << slot;
@@ -89,5 +100,16 @@ mod tests {
         assert_eq!(expiry(0, 256), ms(288), "tick 64 in that of 64 to 71");
         assert_eq!(expiry(0, 503 * 4), ms(504 * 4));
         assert_eq!(expiry(0, 504 * 4), ms(512 * 4));
+    }
+
+    #[test]
+    fn a_timer_set_when_another_expires_counts_from_the_next_tick() {
+        let mut wheel = Wheel::new(Span::from_millis(4));
+        let wait = Span::from_millis(252);
+        assert_eq!(wheel.expiry(ms(8), wait), ms(288), "63 ticks: in a slot of 8");
+        wheel.expire(ms(8));
+        assert_eq!(wheel.expiry(ms(8), wait), ms(264), "62 ticks: in a slot of one");
+        assert_eq!(wheel.expiry(ms(11), wait), ms(264), "the same tick");
+        assert_eq!(wheel.expiry(ms(12), wait), ms(288), "the next");
     }
 }

@@ -1,0 +1,181 @@
+//! Hopyard's TCP variants as modules of Linux, and its own variants over the same link with the same losses.
+//!
+//! A case is a link, a number of segments, and what the link loses. Each is run by a kernel with the module, and by
+//! Hopyard's sender in the profile `linux` with the variant of the same name. The receiver acknowledges every segment.
+//! Without a built kernel these tests compare nothing, and say so.
+
+#[path = "../../../kernels/tests/common/built.rs"]
+mod built;
+#[path = "../../../model/tests/linux/mod.rs"]
+#[allow(dead_code, reason = "the captures are compared elsewhere")]
+mod linux;
+mod peer;
+
+use built::{Built, built};
+use hopyard_engine::units::{Bytes, Rate};
+use hopyard_engine::{Span, Streams, Time};
+use hopyard_kernels::{Guest, Kernels, Settings, initrd};
+use hopyard_model::params::{LINUX, Params as _};
+use hopyard_model::transport::congestion::{self, adaptive_pacing};
+use hopyard_model::transport::tcp::{self, NetworkEvent};
+use linux::link::Run;
+use linux::{Case, Departure, SEGMENT};
+use peer::{KERNEL, MAC, PEER, Peer, TOLD_EVERY};
+
+/// The versions that can be built.
+const VERSIONS: [&str; 2] = ["6.1", "6.12"];
+/// The modules, and Hopyard's variants.
+const VARIANTS: [(&str, &str); 4] =
+    [("welcome", "welcome"), ("elfn", "elfn"), ("adaptive_pacing", "adaptive_pacing"), ("westwood_2001", "westwood")];
+/// When the kernel's source connects.
+const START: u64 = 1_000_000_000;
+/// How often windows are compared.
+const SAMPLE: u64 = 10_000_000;
+
+/// 300 segments over 2 Mb/s and 10 ms each way.
+fn case(name: &str, lost: &[u64], outage: Option<(u64, u64)>) -> Case {
+    let at = |milliseconds| Time::ZERO + Span::from_millis(milliseconds);
+    Case {
+        set: "plain".to_owned(),
+        sender: String::new(),
+        name: name.to_owned(),
+        rate: Rate::from_bps(2_000_000),
+        delay: Span::from_millis(10),
+        segments: 300,
+        queue: usize::MAX,
+        lost: lost.to_vec(),
+        acks_lost: Vec::new(),
+        outage: outage.map(|(from, to)| (at(from), at(to))),
+        stall: None,
+        late: Vec::new(),
+        twice: Vec::new(),
+        begin: Span::from_nanos(START),
+        departures: Vec::new(),
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let mut cases = vec![
+        case("no loss", &[], None),
+        case("1 loss", &[100], None),
+        case("2 losses", &[100, 101], None),
+        case("4 losses", &[100, 102, 105, 180], None),
+        case("lost again", &[100, 100], None),
+        case("lost tail", &[297, 298, 299], None),
+        case("out for 1 s", &[], Some((800, 1800))),
+        case("out for 5 s", &[], Some((800, 5800))),
+    ];
+    cases[7].segments = 500;
+    cases
+}
+
+/// What a sender did in a case.
+struct Course {
+    departures: Vec<Departure>,
+    /// Window and threshold at multiples of an interval from the SYN; no threshold is infinite.
+    windows: Vec<(Time, f64, f64)>,
+}
+
+impl Course {
+    /// When the last segment left that was sent for the first time.
+    fn end(&self) -> f64 {
+        self.departures.iter().rev().find(|it| !it.again).map_or(0.0, |it| it.time.seconds())
+    }
+
+    fn again(&self) -> usize {
+        self.departures.iter().filter(|it| it.again).count()
+    }
+
+    /// Window and threshold at a time.
+    fn at(&self, milliseconds: u64) -> (f64, f64) {
+        let at = Time::ZERO + Span::from_millis(milliseconds);
+        let found = self.windows.iter().take_while(|it| it.0 <= at).last();
+        found.map_or((f64::NAN, f64::NAN), |it| (it.1, it.2))
+    }
+}
+
+/// The course of a kernel, if it is built with the module.
+fn kernel(version: &str, variant: &str, case: &Case) -> Option<Course> {
+    let built = built(version)?;
+    let module = built.module(variant)?;
+    let bytes = case.segments * SEGMENT;
+    // One write, so that the buffer is no limit.
+    let orders = format!(
+        "sysctl net/ipv4/tcp_rmem 4096 6291456 6291456\nsysctl net/ipv4/tcp_wmem 4096 4194304 6291456\n\
+         address eth0 {KERNEL} 24\nmodule hopyard_{variant}\nsource {PEER} 5001 40000 {variant} {START} {bytes} {bytes} 0\n\
+         sample {SAMPLE}\n"
+    );
+    let name = format!("modules/hopyard_{variant}.ko");
+    let files =
+        [("init", 0o755, built.agent.as_slice()), ("orders", 0o644, orders.as_bytes()), (&name, 0o644, &module)];
+    let Built { program, .. } = built;
+    let guest = Guest {
+        name: "sender".to_owned(),
+        program,
+        initrd: initrd::archive(&files),
+        parameters: Vec::new(),
+        memory: 48,
+        devices: vec![MAC],
+        seed: 1,
+    };
+    let mut peer = Peer::new(case, variant == "elfn", 64);
+    let mut kernels = Kernels::start(&[guest], Settings::default()).expect("started");
+    kernels.advance(Time::ZERO + Span::from_secs(40), &mut peer, || false).unwrap_or_else(|error| panic!("{error}"));
+    let lines = kernels.lines(0).expect("a log");
+    assert!(!lines.contains("@error"), "{variant}: {lines}");
+    let begin = peer.begin();
+    let windows = lines.lines().filter_map(|line| {
+        let words: Vec<&str> = line.strip_prefix("@tcp ")?.split(' ').collect();
+        let value = |name| words.get(words.iter().position(|it| *it == name)? + 1)?.parse::<u32>().ok();
+        let at = Time::from_nanos(words[0].parse().ok()?);
+        let ssthresh = value("ssthresh").map(|it| if it >= 0x7fff_ffff { f64::INFINITY } else { it.into() });
+        (at >= begin).then_some((Time::ZERO + at.since(begin), value("cwnd")?.into(), ssthresh?))
+    });
+    Some(Course { windows: windows.collect(), departures: peer.departures })
+}
+
+/// The course of Hopyard's sender in the profile `linux`.
+fn own(variant: &str, case: &Case) -> Course {
+    let mut congestion = congestion::Config::of_profile(variant, LINUX).expect("a variant");
+    if let congestion::Config::AdaptivePacing(params) = &mut congestion {
+        params.bandwidth = adaptive_pacing::Bandwidth::Fixed(case.rate);
+    }
+    let params =
+        tcp::Params { segment_size: Bytes::new(SEGMENT), window: 4000, nagle: false, ..tcp::Params::of_profile(LINUX) };
+    let config = tcp::Config { tcp: params, congestion };
+    let mut run = Run::new(case, &config, Streams::new(1, 0).stream("tcp"));
+    run.notices = Some(TOLD_EVERY);
+    run.states = Some(Vec::new());
+    run.sender.on_network(NetworkEvent::HopCount(1), Time::ZERO);
+    run.run(case.segments);
+    let windows = run.states.take().unwrap_or_default();
+    let windows = windows.into_iter().map(|(at, state)| (at, state.cwnd, state.ssthresh)).collect();
+    Course { windows, departures: run.departures }
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "the tables of the pages")]
+fn modules_and_hopyards_own_variants_over_one_link() {
+    for version in VERSIONS {
+        for (module, variant) in VARIANTS {
+            for case in cases() {
+                let Some(linux) = kernel(version, module, &case) else { return };
+                let own = own(variant, &case);
+                let agreement = linux::compare(&own.departures, &linux.departures);
+                let [(cwnd, ssthresh), (own_cwnd, own_ssthresh)] = [linux.at(1700), own.at(1700)];
+                println!(
+                    "| {version} {module} | {} | {} / {} | {} / {} | {:.2} / {:.2} | {cwnd} / {own_cwnd:.1} | {ssthresh} / {own_ssthresh:.1} | {:?} {:?} |",
+                    case.name,
+                    linux.departures.len(),
+                    own.departures.len(),
+                    linux.again(),
+                    own.again(),
+                    linux.end(),
+                    own.end(),
+                    agreement.order,
+                    agreement.time,
+                );
+            }
+        }
+    }
+}

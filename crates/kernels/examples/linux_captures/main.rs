@@ -1,0 +1,219 @@
+//! Records what Linux's senders send, for the comparison of the profile `linux` with it.
+//!
+//! `cargo run --release -p hopyard-kernels --example linux_captures -- NAME SEED` draws the cases of a set from the seed, carries
+//! each of them out between two kernels in simulated time, and writes `cases.csv`, `departures.csv.gz` and `acks.csv.gz` to
+//! `crates/model/tests/data/linux/NAME`. It needs the kernels 6.1 and 6.12 (`hopyard kernels build 6.1 6.12`). The same
+//! seed gives the same files.
+
+#[path = "../../tests/common/built.rs"]
+mod built;
+mod cases;
+mod link;
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use built::{Built, built};
+use cases::Case;
+use flate2::{Compression, GzBuilder};
+use hopyard_engine::{Span, Time};
+use hopyard_kernels::{Completion, Guest, Kernels, Settings, initrd};
+use link::Link;
+
+/// The payload of a segment: an Ethernet frame with timestamps.
+const SEGMENT: u64 = 1448;
+/// What the application writes at once.
+const CHUNK: u64 = 44 * SEGMENT;
+/// The longest time that a case may take, in seconds.
+const LIMIT: u64 = 900;
+
+fn mac(number: u8) -> [u8; 6] {
+    [2, 0, 0, 0, 0, number + 1]
+}
+
+/// A kernel with a device and orders.
+fn guest(built: &Built, case: &Case, number: u8, sysctls: &[&str], role: &str) -> Guest {
+    let mut orders = format!("address eth0 10.0.0.{} 24\n", number + 1);
+    for sysctl in sysctls {
+        orders += &format!("sysctl net/ipv4/{sysctl}\n");
+    }
+    orders += &format!("{role}\n");
+    Guest {
+        name: format!("host {number}"),
+        program: built.program.clone(),
+        initrd: initrd::archive(&[("init", 0o755, &built.agent), ("orders", 0o644, orders.as_bytes())]),
+        parameters: Vec::new(),
+        memory: 256,
+        devices: vec![mac(number)],
+        seed: case.seed,
+    }
+}
+
+/// Carries out a case: the link with its record.
+fn record(case: &Case, built: &Built) -> Result<Link, String> {
+    let (both, receiver) = case.sysctls();
+    let source = format!(
+        "source 10.0.0.2 5001 40000 {} {} {} {CHUNK} {}",
+        case.sender,
+        case.start,
+        case.segments * SEGMENT,
+        // Without timestamps, the segments would be longer.
+        if case.class == "notimestamps" { SEGMENT } else { 0 },
+    );
+    let guests =
+        [guest(built, case, 0, &both, &source), guest(built, case, 1, &[both.clone(), receiver].concat(), "sink 5001")];
+    let settings = Settings { completion: Completion::Immediate, ..Settings::default() };
+    let mut kernels = Kernels::start(&guests, settings).map_err(|error| error.to_string())?;
+    let mut link = Link::new(case);
+    for second in 2..LIMIT {
+        let until = Time::ZERO + Span::from_secs(second);
+        kernels.advance(until, &mut link, || false).map_err(|error| error.to_string())?;
+        let lines = kernels.lines(0).map_err(|error| error.to_string())?;
+        if let Some(line) = lines.lines().find(|line| line.starts_with("@error") || line.starts_with("@broken")) {
+            return Err(format!("the sender says: {line}"));
+        }
+        if lines.lines().any(|line| line.starts_with("@sent")) {
+            return Ok(link);
+        }
+    }
+    Err(format!("not finished after {LIMIT} s"))
+}
+
+/// A list of numbers, with spaces between them.
+fn list(numbers: impl IntoIterator<Item = impl ToString>) -> String {
+    numbers.into_iter().map(|it| it.to_string()).collect::<Vec<_>>().join(" ")
+}
+
+/// A list of pairs, with a sign between both.
+fn pairs<'a>(pairs: impl IntoIterator<Item = &'a (u64, u64)>, sign: char) -> String {
+    list(pairs.into_iter().map(|(one, other)| format!("{one}{sign}{other}")))
+}
+
+/// The tables of a set.
+struct Tables {
+    cases: String,
+    departures: String,
+    acks: String,
+}
+
+impl Tables {
+    fn new() -> Self {
+        let cases = "set,sender,case,rate_bps,delay_ns,segments,queue,segments_lost,acks_lost,outage_ns,stall_ns,\
+                     late_ns,twice_ns,begin_ns\n";
+        Self {
+            cases: cases.to_owned(),
+            departures: "set,sender,case,time_us,segment,again\n".to_owned(),
+            acks: "set,sender,case,time_us,segments,window,blocks\n".to_owned(),
+        }
+    }
+
+    fn add(&mut self, case: &Case, link: &Link) -> Result<(), std::fmt::Error> {
+        let name = format!("{},{},{}", case.class, case.sender, case.name);
+        let begin = link.begin.map_or(0, Time::nanos);
+        writeln!(
+            self.cases,
+            "{name},{},{},{},{},{},{},{},{},{},{},{begin}",
+            case.rate,
+            case.delay,
+            case.segments,
+            case.queue,
+            list(&case.lost),
+            list(&case.acks_lost),
+            pairs(&case.outage, ' '),
+            pairs(&case.stall, ' '),
+            pairs(&case.late, ':'),
+            pairs(&case.twice, ':'),
+        )?;
+        // The name stands in the first line of a case only.
+        let named = |index: usize| if index == 0 { &*name } else { ",," };
+        for (index, sent) in link.sent.iter().enumerate() {
+            let (time, again) = (sent.time / 1000, u8::from(sent.again));
+            writeln!(self.departures, "{},{time},{},{again}", named(index), sent.segment)?;
+        }
+        for (index, ack) in link.acks.iter().enumerate() {
+            let (time, blocks) = (ack.time / 1000, pairs(&ack.blocks, '-'));
+            writeln!(self.acks, "{},{time},{},{},{blocks}", named(index), ack.segments, ack.window)?;
+        }
+        Ok(())
+    }
+
+    fn write(&self, folder: &Path) -> io::Result<()> {
+        std::fs::create_dir_all(folder)?;
+        std::fs::write(folder.join("cases.csv"), &self.cases)?;
+        for (name, text) in [("departures.csv.gz", &self.departures), ("acks.csv.gz", &self.acks)] {
+            // Without a time of creation the files are the same each time.
+            let mut packed =
+                GzBuilder::new().mtime(0).write(std::fs::File::create(folder.join(name))?, Compression::best());
+            packed.write_all(text.as_bytes())?;
+            packed.finish()?;
+        }
+        Ok(())
+    }
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            let _ = writeln!(io::stderr(), "{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), String> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [name, seed] = &arguments[..] else {
+        return Err("expected the name of the set and its seed, for example: seen 1".to_owned());
+    };
+    let seed: u64 = seed.parse().map_err(|_| format!("the seed is {seed:?}, expected an integer"))?;
+    let kernel = |version| built(version).ok_or_else(|| format!("no kernel {version}"));
+    let kernels = [kernel("6.1")?, kernel("6.12")?];
+    let cases = cases::draw(seed);
+    let mut tables = Tables::new();
+    let mut failed = 0;
+    for (case, found) in cases.iter().zip(record_all(&cases, &kernels)) {
+        match found {
+            Ok(link) => tables.add(case, &link).map_err(|error| error.to_string())?,
+            Err(_) => failed += 1,
+        }
+    }
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../model/tests/data/linux").join(name);
+    tables.write(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    if failed > 0 {
+        return Err(format!("{failed} of {} cases failed, and are not in the tables", cases.len()));
+    }
+    Ok(())
+}
+
+/// Carries out all cases, several at the same time: no kernel depends on another case.
+fn record_all(cases: &[Case], kernels: &[Built; 2]) -> Vec<Result<Link, String>> {
+    let workers = std::thread::available_parallelism().map_or(1, |it| 2 * it.get());
+    let next = AtomicUsize::new(0);
+    let found = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(case) = cases.get(number) else { return };
+                    let link = record(case, &kernels[usize::from(case.version == "6.12")]);
+                    let outcome = match &link {
+                        Ok(link) => format!("{} departures", link.sent.len()),
+                        Err(error) => format!("failed: {error}"),
+                    };
+                    let name = format!("{} {} {}", case.class, case.sender, case.name);
+                    let _ = writeln!(io::stderr(), "{} of {}: {name}: {outcome}", number + 1, cases.len());
+                    found.lock().expect("no other thread has panicked").push((number, link));
+                }
+            });
+        }
+    });
+    let mut found = found.into_inner().expect("no thread has panicked");
+    found.sort_unstable_by_key(|it| it.0);
+    found.into_iter().map(|it| it.1).collect()
+}

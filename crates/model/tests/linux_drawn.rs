@@ -1,0 +1,102 @@
+//! The profile `linux`, event by event against captures of cases that were drawn from a seed
+//! (`crates/kernels/examples/linux_captures`).
+//!
+//! The sets are those of `docs/models/rack_linux.md`: `seen` was used to find rules, `unseen` was not. The golden files
+//! have the counts and each case that differs.
+
+#[allow(dead_code, reason = "the other comparison uses more of it")]
+mod linux;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use hopyard_model::transport::congestion;
+use linux::{Agreement, Case, SENDERS, compare, configuration, link};
+use rayon::prelude::*;
+
+/// How far a case agrees, and with which phase of BBR's first cycle.
+fn agreement(case: &Case) -> (Agreement, Option<u32>) {
+    let config = configuration(case, "linux");
+    if !matches!(config.congestion, congestion::Config::Bbr(_)) {
+        return (compare(&link::run(case, &config), &case.departures), None);
+    }
+    // The kernel drew the phase at random from these seven, so it is an input: the one that agrees for longest.
+    let phases = [0, 2, 3, 4, 5, 6, 7].map(|phase| {
+        let mut config = config.clone();
+        if let congestion::Config::Bbr(params) = &mut config.congestion {
+            params.first_phase = phase;
+        }
+        (compare(&link::run(case, &config), &case.departures), Some(phase))
+    });
+    let length = |at: Option<usize>| at.unwrap_or(usize::MAX);
+    let best = phases.into_iter().max_by_key(|(it, phase)| (length(it.order), length(it.time), *phase));
+    best.expect("seven phases")
+}
+
+/// Counts of cases: agree in order, besides in time, and all.
+#[derive(Clone, Copy, Default)]
+struct Count {
+    order: usize,
+    time: usize,
+    all: usize,
+}
+
+impl Count {
+    fn add(&mut self, agreement: &Agreement) {
+        self.all += 1;
+        self.order += usize::from(agreement.order.is_none());
+        self.time += usize::from(agreement.is_whole());
+    }
+}
+
+/// The counts by class and sender, and the cases that differ.
+fn report(cases: &[Case]) -> (String, BTreeMap<String, Count>) {
+    let found: Vec<(Agreement, Option<u32>)> = cases.par_iter().map(agreement).collect();
+    let mut counts: BTreeMap<(String, String), Count> = BTreeMap::new();
+    let mut differing = String::new();
+    for (case, (agreement, phase)) in cases.iter().zip(&found) {
+        for class in [&*case.set, "(all)"] {
+            for sender in [&*case.sender, "(all)"] {
+                counts.entry((class.to_owned(), sender.to_owned())).or_default().add(agreement);
+            }
+        }
+        if !agreement.is_whole() {
+            let name = format!("{} {} {}", case.set, case.sender, case.name);
+            let at = match (agreement.order, agreement.time) {
+                (Some(order), Some(time)) => format!("order {order}, time {time}"),
+                (Some(order), None) => format!("order {order}"),
+                (None, time) => format!("time {}", time.unwrap_or_default()),
+            };
+            let phase = phase.map_or(String::new(), |phase| format!(", phase {phase}"));
+            let (all, longer) = (case.departures.len(), 100.0 * agreement.longer);
+            writeln!(differing, "{name}: {at} of {all}, {longer:+.2} %{phase}").expect("text");
+        }
+    }
+    let mut text = String::from("order and time / order / cases\n");
+    let senders: Vec<&str> = SENDERS.iter().map(|it| it.0).chain(["(all)"]).collect();
+    let mut row = |cells: Vec<String>| {
+        let cells: Vec<String> = cells.iter().map(|cell| format!("{cell:>12}")).collect();
+        writeln!(text, "{}", cells.join(" ").trim_end()).expect("text");
+    };
+    row(std::iter::once(String::new()).chain(senders.iter().map(|it| (*it).to_owned())).collect());
+    let mut classes: Vec<&str> = counts.keys().map(|it| &*it.0).collect();
+    classes.dedup();
+    for class in &classes {
+        let cell = |sender: &&str| {
+            let count = counts.get(&((*class).to_owned(), (*sender).to_owned())).copied().unwrap_or_default();
+            format!("{}/{}/{}", count.time, count.order, count.all)
+        };
+        row(std::iter::once((*class).to_owned()).chain(senders.iter().map(cell)).collect());
+    }
+    let by_class = counts.iter().filter(|it| it.0.1 == "(all)").map(|(key, count)| (key.0.clone(), *count)).collect();
+    (format!("{text}\n{differing}"), by_class)
+}
+
+#[test]
+fn the_set_that_was_seen() {
+    let (text, counts) = report(&linux::seen());
+    insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "golden" }, {
+        insta::assert_snapshot!("linux_seen", text);
+    });
+    assert_eq!((counts["plain"].all, counts["(all)"].all), (182, 266));
+}

@@ -1,0 +1,153 @@
+//! The variants in the running kernel: each carries a transfer over a loopback of its own that loses segments.
+//!
+//! Where the kernel or the machine does not permit that, these tests compare nothing, and say so.
+
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use hopyard_ebpf::{Error, Loaded, Sources, compile, load};
+use socket2::{Domain, Socket, Type};
+
+/// Set in the process inside the network namespace: the variant.
+const INSIDE: &str = "HOPYARD_EBPF_INSIDE";
+/// The bytes of a transfer.
+const BYTES: usize = 1_000_000;
+/// 20 Mb/s, and a queue of 15 segments.
+const LINK: &str = "ip link set lo mtu 1500 up && tc qdisc add dev lo root tbf rate 20mbit burst 3000 limit 22000";
+
+/// A variant in the kernel; nothing where the machine does not permit it.
+#[expect(clippy::print_stderr, reason = "whoever runs the tests should know that some compared nothing")]
+fn loaded(variant: &str, parameters: &[(&str, u32)]) -> Option<Loaded> {
+    let spaces = Command::new("unshare").args(["-n", "true"]).status();
+    if !spaces.is_ok_and(|it| it.success()) {
+        eprintln!("skipped: no network namespace can be made here (root is needed)");
+        return None;
+    }
+    let folder = std::env::temp_dir().join(format!("hopyard-ebpf-test-{}-{variant}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let parameters: Vec<_> = parameters.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
+    let group = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+    let group = group.iter().find(|it| Path::new(it).join("cgroup.controllers").exists()).unwrap_or(&group[0]);
+    let object = compile(&Sources::default(), variant, &folder);
+    let found = object.and_then(|object| load(&object, variant, &parameters, Path::new(group)));
+    std::fs::remove_dir_all(&folder).expect("removed");
+    match found {
+        Ok(loaded) => Some(loaded),
+        Err(error @ (Error::NoTypes | Error::Group { .. })) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+        Err(Error::Kernel(error)) if error.kind() == libbpf_rs::ErrorKind::PermissionDenied => {
+            eprintln!("skipped: {error}");
+            None
+        }
+        Err(error @ Error::Program { .. }) if error.to_string().contains("No such file") => {
+            eprintln!("skipped: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// What `ss -ti` says of the sender at the end of a transfer in a network namespace of its own.
+fn transfer(variant: &str) -> String {
+    let this = std::env::current_exe().expect("this program");
+    let mut command = Command::new("unshare");
+    command.arg("-n").arg(this).args(["--exact", "inside", "--ignored", "--nocapture"]).env(INSIDE, variant);
+    let done = command.stderr(Stdio::inherit()).output().expect("started");
+    let text = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(done.status.success(), "{text}");
+    text
+}
+
+#[test]
+#[ignore = "a part of the others, which start it in a network namespace"]
+fn inside() {
+    let Some(variant) = std::env::var_os(INSIDE) else { return };
+    let variant = variant.to_str().expect("a name");
+    let status = Command::new("sh").args(["-c", LINK]).status().expect("a shell");
+    assert!(status.success(), "the link");
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let sink = std::thread::spawn(move || {
+        let (mut connection, _) = listener.accept().expect("a connection");
+        let mut all = Vec::new();
+        connection.read_to_end(&mut all).expect("everything");
+        all.len()
+    });
+    let mut socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    socket.set_tcp_congestion(variant.as_bytes()).expect("the variant is in the kernel");
+    socket.connect(&address.into()).expect("connected");
+    socket.write_all(&vec![0; BYTES]).expect("written");
+    let port = format!(":{}", address.port());
+    let state = Command::new("ss").args(["-tinH", "dst", &port]).output().expect("ss");
+    socket.shutdown(std::net::Shutdown::Write).expect("closed");
+    assert_eq!(sink.join().expect("received"), BYTES);
+    println!("{}", String::from_utf8_lossy(&state.stdout));
+}
+
+/// The number behind a name in the words of `ss -ti`.
+fn number(state: &str, name: &str) -> Option<f64> {
+    let rest = state.split_whitespace().find_map(|it| it.strip_prefix(name));
+    let digits: String = rest?.chars().take_while(|it| it.is_ascii_digit() || *it == '.').collect();
+    digits.parse().ok()
+}
+
+fn setting(name: &str) -> String {
+    std::fs::read_to_string(Path::new("/proc/sys/net/ipv4").join(name)).expect("a setting")
+}
+
+#[test]
+fn each_variant_carries_a_transfer_with_losses() {
+    for variant in ["welcome", "elfn", "westwood_2001"] {
+        let before = setting("tcp_congestion_control");
+        let Some(loaded) = loaded(variant, &[]) else { return };
+        assert_eq!(setting("tcp_congestion_control"), before, "the default of this machine stays");
+        let state = transfer(variant);
+        assert!(state.contains(variant), "{state}");
+        assert!(number(&state, "retrans:0/").is_some_and(|it| it > 0.0) || state.contains("lost:"), "{state}");
+        assert!(number(&state, "ssthresh:").is_some_and(|it| it >= 2.0), "{state}");
+        drop(loaded);
+        let left = setting("tcp_available_congestion_control");
+        assert!(!left.contains(variant), "{left}");
+    }
+}
+
+#[test]
+fn the_pacing_rate_is_a_segment_in_a_gap() {
+    let Some(_loaded) = loaded("adaptive_pacing", &[("hops", 2), ("bandwidth", 100_000_000)]) else { return };
+    let state = transfer("adaptive_pacing");
+    let value = |name| number(&state, name).unwrap_or_else(|| panic!("no {name} in {state}"));
+    let words: Vec<&str> = state.split_whitespace().collect();
+    let place = words.iter().position(|it| *it == "pacing_rate").expect("paced");
+    // The rate in use, and its limit.
+    let limit = words[place + 1].split('/').nth(1).unwrap_or_else(|| panic!("no limit in {state}"));
+    let limit: f64 = limit.trim_end_matches("bps").parse().expect("a rate");
+    // The smoothed round trip in milliseconds, and the gap without variation.
+    let gap = 2.0 * (value("rtt:") / 1e3 / 2.0 + value("mss:") * 8.0 / 1e8);
+    let most = value("mss:") * 8.0 / gap;
+    assert!((0.1 * most..1.3 * most).contains(&limit), "{limit} of {most}: {state}");
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "whoever runs the tests should know that some compared nothing")]
+fn a_parameter_that_is_not_there_is_named() {
+    let folder = std::env::temp_dir().join(format!("hopyard-ebpf-test-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let object = match compile(&Sources::default(), "welcome", &folder) {
+        Ok(object) => object,
+        Err(error) => {
+            eprintln!("skipped: {error}");
+            return;
+        }
+    };
+    let error = load(&object, "welcome", &[("hop".to_owned(), 1)], Path::new("/")).expect_err("there is none");
+    let expected = "welcome has no parameter `hop`: expected ";
+    assert!(error.to_string().starts_with(expected), "{error}");
+    assert!(error.to_string().contains("eta"), "{error}");
+    let error = compile(&Sources::default(), "reno", &folder).expect_err("there is none").to_string();
+    assert!(error.contains("expected adaptive_pacing, elfn, welcome, westwood_2001"), "{error}");
+    std::fs::remove_dir_all(&folder).expect("removed");
+}

@@ -1,0 +1,1 @@
+"""The test-bed of TCP-WELCOME's paper, with kernels in simulated time."""

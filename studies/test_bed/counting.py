@@ -1,0 +1,168 @@
+"""The instructions of the TCP path of a kernel in simulated time, by single steps.
+
+A user-mode kernel is a process, and its TCP executes in user mode. Where the machine has a counter
+of instructions, `perf stat` could count all of the process, but not the part that is TCP; and
+valgrind does not run such a kernel. So the process is traced: at the functions below it is stepped,
+one instruction after the other, until they return.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from studies.test_bed.symbols import functions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+HERE = Path(__file__).resolve().parent
+#: Where TCP begins to work: for a segment that arrives, for a timer, for what was queued.
+RECEIVE, TIMER = "tcp_v4_do_rcv", "tcp_write_timer_handler"
+ROOTS = (RECEIVE, TIMER, "tcp_tasklet_func", "__tcp_push_pending_frames", "tcp_push_one")
+#: Where it sends a segment.
+TRANSMIT = "__tcp_transmit_skb"
+#: What is below TCP, or wakes the application up; it is not counted.
+OTHERS = ("__ip_queue_xmit", "try_to_wake_up")
+#: Seconds in which the process of a kernel must appear.
+PATIENCE = 60.0
+
+
+class CountingError(RuntimeError):
+    """Nothing could be counted."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What the TCP of one kernel executed in a run."""
+
+    #: Segments that arrived, and how many of them were stepped.
+    acks: int
+    stepped: int
+    #: Instructions: for segments that arrived, without what they let be sent; for sending; and for
+    #: timers. Those of calls that were not stepped are as those of the stepped ones.
+    receiving: float
+    sending: float
+    timers: float
+
+    @property
+    def total(self) -> float:
+        """All instructions."""
+        return self.receiving + self.sending + self.timers
+
+
+def compiled(folder: Path) -> Path:
+    """The program that steps, compiled into a folder.
+
+    Raises:
+        CountingError: without a compiler.
+    """
+    program = folder / "steps"
+    try:
+        words = ["gcc", "-O2", "-o", str(program), str(HERE / "steps.c")]
+        subprocess.run(words, check=True, capture_output=True, text=True)
+    except FileNotFoundError:
+        raise CountingError("there is no gcc (Debian: `apt install gcc libc6-dev`)") from None
+    except subprocess.CalledProcessError as error:
+        raise CountingError(f"steps.c cannot be compiled:\n{error.stderr}") from None
+    return program
+
+
+def counted(arguments: Sequence[str], kernel: Path, number: int, every: int, steps: Path) -> Counts:
+    """Runs `hopyard` with these arguments, and counts in one of its kernels.
+
+    Args:
+        arguments: those of the command.
+        kernel: the program of the kernel.
+        number: which of the run's kernels, in the order of their nodes.
+        every: one call of so many is stepped.
+        steps: the program that steps.
+
+    Raises:
+        CountingError: when the run fails, or its kernel cannot be traced.
+    """
+    known = functions(kernel)
+    if missing := {RECEIVE, TIMER, TRANSMIT} - set(known):
+        raise CountingError(f"{kernel} has no function {', '.join(sorted(missing))}")
+    kinds = {"root": ROOTS, "inner": (TRANSMIT,), "over": OTHERS}
+    lines = [
+        f"{kind} {known[name]:x} {name}\n"
+        for kind, names in kinds.items()
+        for name in names
+        if name in known
+    ]
+    words = [sys.executable, "-m", "hopyard", *arguments]
+    run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        process = _kernel_of(run, number)
+        done = subprocess.run(
+            [str(steps), str(process), str(every)],
+            input="".join(lines),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        said, _ = run.communicate()
+    finally:
+        if run.poll() is None:
+            run.kill()
+            run.communicate()
+    if run.returncode:
+        raise CountingError(f"hopyard {' '.join(arguments)} failed:\n{said}")
+    if done.returncode:
+        raise CountingError(done.stderr.strip())
+    return _read(done.stdout)
+
+
+def _kernel_of(run: subprocess.Popen[str], number: int) -> int:
+    """The process of a kernel of a run, as soon as it is there."""
+    until = time.monotonic() + PATIENCE
+    wanted = f"umid=k{number}".encode()
+    while run.poll() is None and time.monotonic() < until:
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                # It has ended.
+                continue
+            if wanted in words and parent == run.pid:
+                return int(entry.name)
+        time.sleep(0.002)
+    said, _ = run.communicate() if run.poll() is not None else ("", "")
+    raise CountingError(f"no kernel {number} has been started: {said}")
+
+
+def _read(text: str) -> Counts:
+    """The counts of the program that steps."""
+    acks = stepped = 0
+    found = dict.fromkeys(("receiving", "sending", "timers"), 0.0)
+    for line in text.splitlines():
+        calls, sampled, instructions, path = line.split()
+        names = path.split(">")
+        if path == RECEIVE:
+            acks, stepped = int(calls), int(sampled)
+        kind = "timers" if names[0] == TIMER else "receiving" if path == RECEIVE else "sending"
+        found[kind] += int(instructions) / max(int(sampled), 1) * _calls(text, names[0])
+    return Counts(acks, stepped, **found)
+
+
+def _calls(text: str, root: str) -> int:
+    """How often a root was entered."""
+    for line in text.splitlines():
+        calls, _, _, path = line.split()
+        if path == root:
+            return int(calls)
+    return 0
+
+
+def bind(process: int = 0) -> None:
+    """Keeps a process on one core: a step is two changes of context."""
+    os.sched_setaffinity(process, {min(os.sched_getaffinity(0))})
