@@ -236,6 +236,7 @@ const LATER_IN_TCP: [WithoutEffect; 7] = [
     ("syn_options", || json!(false)),
     ("lone_ack", || json!(false)),
     ("pair_segments", || json!(false)),
+    ("fin_beyond_window", || json!(false)),
     ("unpaced_segments", || json!(0)),
     ("pacing_credit", || json!(false)),
     ("small_queues", || json!(false)),

@@ -14,8 +14,8 @@ use super::{Case, Departure, SEGMENT};
 const BEFORE: Span = Span::from_micros(2_824 * 4_000);
 /// The longest time that a case may take.
 const LIMIT: Span = Span::from_secs(900);
-/// The policy that is nearest to the acknowledgements of Linux's own receiver.
-const OWN_RECEIVER: &str = "delayed";
+/// The policy of Linux's own receiver, and its profile.
+const OWN_RECEIVER: (&str, &str) = ("linux", "linux");
 
 /// Takes out the first entry of a segment.
 fn take(entries: &mut Vec<(u64, Span)>, segment: u64) -> Option<Span> {
@@ -78,8 +78,8 @@ impl Run {
         let begin = Time::ZERO + BEFORE + case.begin;
         // A period that counts from the SYN.
         let from_begin = |(from, to): (Time, Time)| (begin + from.since(Time::ZERO), begin + to.since(Time::ZERO));
-        let own = if case.set == "receiver" { OWN_RECEIVER } else { "every" };
-        let acking = acking::Config::of_profile(own, "rfc").expect("a policy");
+        let own = if case.set == "receiver" { OWN_RECEIVER } else { ("every", "rfc") };
+        let acking = acking::Config::of_profile(own.0, own.1).expect("a policy");
         let receiver = TcpReceiver::new(&acking, &config.tcp, sender.wants_sack());
         Self {
             sender,

@@ -140,7 +140,8 @@ pub fn configuration(case: &Case, profile: &str) -> tcp::Config {
     let mut config = config(&case.sender, profile);
     if profile == LINUX {
         match &*case.set {
-            "plain" | "nofrto" | "6.12" | "receiver" | "reordering" | "duplicates" => {}
+            "plain" | "nofrto" | "receiver" | "reordering" | "duplicates" => {}
+            "6.12" => config.tcp.fin_beyond_window = false,
             // The nearest that there is: `rack_linux` needs SACK.
             "nosack" => config.tcp.recovery = RecoveryChoice::NewReno,
             "notimestamps" => config.tcp.timestamps = false,

@@ -125,6 +125,8 @@ pub struct Params {
     pub syn_options: bool,
     /// Whether `rack_linux` sends new segments in pairs: a single one may wait for the next acknowledgement (Linux).
     pub pair_segments: bool,
+    /// Whether `rack_linux` sends the segment with the FIN beyond the congestion window: Linux 6.1 does, 6.12 does not.
+    pub fin_beyond_window: bool,
     /// Whether the acknowledgement that answers the receiver's SYN is a segment of its own, sent before the first data.
     pub lone_ack: bool,
     /// How the connection closes when the application has no more data.
@@ -234,6 +236,7 @@ impl params::Params for Params {
             connect: Connect::ThreeWay,
             syn_options: false,
             pair_segments: false,
+            fin_beyond_window: false,
             lone_ack: false,
             close: Close::Fin,
             nagle: true,
@@ -272,6 +275,7 @@ impl params::Params for Params {
                 window: 2172,
                 syn_options: true,
                 pair_segments: true,
+                fin_beyond_window: true,
                 unpaced_segments: 10,
                 pacing_credit: true,
                 small_queues: true,

@@ -65,6 +65,8 @@ pub struct RackLinux {
     suspicious: bool,
     /// On this event only new data may be sent.
     new_only: bool,
+    /// A probe is sent on this event.
+    probed: bool,
     /// New data was sent since the window's use was noted.
     sent_new: bool,
     report: Report,
@@ -381,6 +383,7 @@ impl RackLinux {
         core.tail_probe = true;
         core.counters.tail_loss_probes += 1;
         self.probing = true;
+        self.probed = true;
     }
 
     /// RFC 8985 §7.4.2.
@@ -458,6 +461,7 @@ impl Recovers for RackLinux {
             probing: false,
             suspicious: false,
             new_only: false,
+            probed: false,
             sent_new: false,
             report: Report::default(),
         }
@@ -475,6 +479,7 @@ impl LossRecovery for RackLinux {
 
     fn on_event(&mut self) {
         self.new_only = false;
+        self.probed = false;
         if let Some(pairs) = &mut self.pairs {
             pairs.begin();
         }
@@ -589,12 +594,14 @@ impl LossRecovery for RackLinux {
         core.board.set_next(new);
         let room = core.in_network() + 1.0 <= core.cwnd;
         let lost = if self.new_only { None } else { core.board.first_lost() };
-        // The last segment is sent with the one before it.
-        let last = core.ends_with(core.new_payload());
+        // The last segment is sent with the one before it, but not with a probe.
+        let last = core.params.fin_beyond_window && !self.probed && core.ends_with(core.new_payload());
         let index = if room { lost.unwrap_or(new) } else { new };
         let repairs = self.repairs();
         let waits = match &mut self.pairs {
-            Some(pairs) if room && index == new => pairs.waits(core, core.cwnd - core.in_network(), repairs),
+            Some(pairs) if room && index == new => {
+                pairs.waits(core, core.cwnd - core.in_network(), repairs, self.governed)
+            }
             _ => false,
         };
         if (room || last) && !waits && core.fits_advertised(index) {

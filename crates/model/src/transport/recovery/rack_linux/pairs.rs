@@ -1,9 +1,10 @@
 //! Why a single segment may wait although the window has room for it: segments are sent in pairs.
 //!
-//! Linux hands data to the interface in buffers of at least two segments (segmentation offload). If the window has room
-//! for one segment only, that segment waits for the next acknowledgement, so that two leave together. It does not wait
-//! if the sender has been silent, if the room is a good part of the window, if an acknowledgement is not due soon,
-//! while losses are repaired, or if it is the last of what the application has written at once.
+//! Linux hands data to the interface in buffers of at least two segments (segmentation offload), and of more if it sends
+//! fast: what it sends in about a millisecond. If the window has room for less than a buffer, the segments wait for the
+//! next acknowledgement, so that they leave together. They do not wait if the sender has been silent, if the room is a
+//! good part of the window, if the acknowledgement is not due soon, while losses are repaired, or if they are the last
+//! of what the application has written at once.
 
 use hopyard_engine::{Span, Time};
 
@@ -13,8 +14,18 @@ use crate::transport::connection::Core;
 const PAIR: u32 = 2;
 /// A sender that has sent nothing for longer does not wait.
 const SILENCE: Span = Span::from_millis(1);
+/// It waits only if the acknowledgement of the first segment is expected within this time, and half a round trip.
+const SOON: Span = Span::from_millis(1);
 /// A room of at least this part of the window is used.
 const PART: f64 = 1.0 / 3.0;
+/// Linux counts a millisecond as this part of a second.
+const BUFFERS_PER_SECOND: f64 = 1024.0;
+/// What a buffer has besides is this, halved for each half millisecond of the shortest round trip.
+const LARGEST: u64 = 65_536;
+const HALVED: u64 = 512;
+/// How much faster than a window in a round trip Linux believes that it sends: while the window is below half of the
+/// threshold, and later.
+const FASTER: [f64; 2] = [2.0, 1.2];
 /// What an application writes is held in pieces of half of the window that a SYN can announce, in whole segments.
 const PIECE: u64 = 65_535 / 2;
 
@@ -41,23 +52,38 @@ impl Pairs {
         self.waiting = false;
     }
 
+    /// The segments that leave in one buffer. A sender that is paced sends pairs.
+    fn buffer(core: &Core, paced: bool) -> u32 {
+        let Some(round_trip) = core.rtt.srtt().filter(|it| !paced && !it.is_zero()) else { return PAIR };
+        let growing = core.cwnd < core.ssthresh / 2.0;
+        let window = core.cwnd.max(core.board.len() as f64) * f64::from(core.params.mss());
+        let bytes = window * FASTER[usize::from(!growing)] / round_trip.seconds() / BUFFERS_PER_SECOND;
+        let halved = core.min_rtt.map_or(u64::MAX, |min| min.nanos() / 1000 / HALVED);
+        let more = if halved < 32 { LARGEST >> halved } else { 0 };
+        let most = LARGEST as f64 - 1.0;
+        PAIR.max(((bytes.min(most) + more as f64).min(most) / f64::from(core.params.mss())) as u32)
+    }
+
     /// Whether the next new segment waits, of which the window has room for `room`.
-    pub fn waits(&mut self, core: &Core, room: f64, repairs: bool) -> bool {
+    pub fn waits(&mut self, core: &Core, room: f64, repairs: bool, paced: bool) -> bool {
         if self.together > 0 || self.waiting {
             return self.waiting;
         }
         let left = Self::left_in_piece(core);
-        if room >= f64::from(PAIR) || left <= 1 {
-            self.together = PAIR.min(left.max(1));
+        let whole = Self::buffer(core, paced).min(left.max(1));
+        if room >= f64::from(whole) {
+            self.together = whole;
             return false;
         }
         let silent = core.now.since(self.sent) > SILENCE;
         let ample = room >= core.cwnd.min(core.segments(core.advertised())) * PART;
-        let soon = core
-            .board
-            .get(0)
-            .is_some_and(|first| core.now.since(first.sent) >= core.rtt.srtt().unwrap_or(Span::ZERO) / 2);
+        let round_trip = core.rtt.srtt().unwrap_or(Span::ZERO);
+        let soon =
+            core.board.get(0).is_some_and(|first| core.now.since(first.sent) + SOON.min(round_trip / 2) >= round_trip);
         self.waiting = !repairs && !silent && !ample && soon;
+        if !self.waiting {
+            self.together = room as u32;
+        }
         self.waiting
     }
 
