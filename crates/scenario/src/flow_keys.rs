@@ -3,7 +3,7 @@
 use std::fmt;
 
 use hopyard_engine::{Span, Time};
-use hopyard_model::params::{Fault, NS2, Params, RFC};
+use hopyard_model::params::{Fault, LINUX, NS2, Params, RFC};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -151,7 +151,12 @@ impl Flow {
             to: 0,
             tcp: "newreno".to_owned(),
             udp: false,
-            acking: if profile == NS2 { "every" } else { "delayed" }.to_owned(),
+            acking: match profile {
+                NS2 => "every",
+                LINUX => "linux",
+                _ => "delayed",
+            }
+            .to_owned(),
             traffic: "ftp".to_owned(),
             stack: Stack::Hopyard,
             start: Span::ZERO,
@@ -161,7 +166,7 @@ impl Flow {
 }
 
 impl Params for Flow {
-    const PROFILES: &'static [&'static str] = &[RFC, NS2];
+    const PROFILES: &'static [&'static str] = &[RFC, NS2, LINUX];
 
     fn of_profile(profile: &str) -> Self {
         Self::of(profile)
@@ -212,7 +217,7 @@ pub struct Flows {
 }
 
 impl Params for Flows {
-    const PROFILES: &'static [&'static str] = &[RFC, NS2];
+    const PROFILES: &'static [&'static str] = &[RFC, NS2, LINUX];
 
     fn of_profile(profile: &str) -> Self {
         let flow = Flow::of(profile);

@@ -173,11 +173,12 @@ impl Model {
             duplicate_threshold: number(setup, "tcp_reordering", 3).max(1),
             tail_loss_probe: agreement.sack && setup.is_on("tcp_early_retrans", true),
             idle_restart: if setup.is_on("tcp_slow_start_after_idle", true) {
-                IdleRestart::InitialWindow
+                tcp.idle_restart
             } else {
                 IdleRestart::Off
             },
             recovery: match (agreement.sack, setup.is_on("tcp_recovery", true)) {
+                (false, _) if profile == "linux" => RecoveryChoice::NewRenoLinux,
                 (false, _) => RecoveryChoice::NewReno,
                 (true, false) => RecoveryChoice::Sack,
                 (true, true) if profile == "rfc" => RecoveryChoice::Rack,

@@ -167,6 +167,7 @@ fn config(sender: &str, profile: &str) -> tcp::Config {
         tcp: tcp::Params {
             segment_size: Bytes::new(SEGMENT),
             window: 4000,
+            receive_window: tcp::ReceiveWindow::Fixed,
             nagle: false,
             ..tcp::Params::of_profile(profile)
         },

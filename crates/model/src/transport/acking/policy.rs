@@ -28,6 +28,8 @@ pub struct Arrival {
     pub next: u64,
     /// Bytes before that number that are not acknowledged.
     pub unacknowledged: u64,
+    /// The limit of the receive window has grown with it.
+    pub grew: bool,
     /// The time since the acknowledgement was sent that the segment echoes.
     pub round_trip: Option<Span>,
 }
@@ -48,6 +50,7 @@ impl Arrival {
             sack: false,
             next: 0,
             unacknowledged: 0,
+            grew: false,
             round_trip: None,
         }
     }

@@ -54,6 +54,8 @@ pub struct Core {
     pub(crate) rtt: Estimator,
     /// When timers expire that are set.
     pub(crate) wheel: Wheel,
+    /// When a segment was last sent.
+    pub(crate) last_sent: Time,
     /// When pacing lets the next segment leave.
     pub(crate) departs: Time,
     /// When the retransmission timer expires.
@@ -84,6 +86,8 @@ pub struct Core {
     pub(crate) scoreboard: bool,
     /// The recovery's own estimate of segments in the network, if the marks of the scoreboard are not enough for it.
     pub(crate) pipe: Option<u32>,
+    /// Segments that have left the network by the count of duplicate acknowledgements, without SACK (`newreno_linux`).
+    pub(crate) unnamed: u32,
     /// Bytes deemed lost so far.
     pub(crate) lost: u64,
     /// Samples the delivery rate, if the congestion control asks for it.
@@ -138,6 +142,7 @@ impl Core {
                 Timers::Exact => Wheel::EXACT,
                 Timers::Wheel => Wheel::new(params.tick),
             },
+            last_sent: Time::ZERO,
             departs: Time::ZERO,
             rto: Time::NEVER,
             timeouts_in_row: 0,
@@ -154,6 +159,7 @@ impl Core {
             recovering: false,
             scoreboard: false,
             pipe: None,
+            unnamed: 0,
             lost: 0,
             sampler: None,
             rate: None,
@@ -221,7 +227,7 @@ impl Core {
     pub(crate) fn in_network(&self) -> f64 {
         match self.pipe {
             Some(pipe) => f64::from(pipe),
-            None if self.scoreboard => self.board.in_network() as f64,
+            None if self.scoreboard => self.board.in_network().saturating_sub(self.unnamed as usize) as f64,
             None => self.flight(),
         }
     }

@@ -21,6 +21,9 @@ mod window;
 pub use self::core::{Core, Judged};
 pub use self::counters::SenderCounters;
 pub(crate) use self::header::{dsack, header_bytes, is_earlier, milliseconds};
-pub use self::params::{Close, Connect, EchoCopies, Estimation, IdleRestart, Params, Reader, RecoveryExit, Timers};
+pub use self::params::{
+    Close, Connect, EchoCopies, Estimation, IdleRestart, Params, Reader, ReceiveWindow, RecoveryExit, Timers,
+};
 pub use self::phases::{Phase, Phases, Work};
 pub use self::scoreboard::{Acked, Board, Marks, Segment};
+pub use self::wheel::Wheel;

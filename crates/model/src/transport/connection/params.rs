@@ -41,6 +41,17 @@ pub enum Reader {
     Steady,
 }
 
+/// The window that the receiver announces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReceiveWindow {
+    /// All that `window` says, less what was not read.
+    Fixed,
+    /// At first the whole segments of 64 KiB. It grows with what the application reads in a round trip, up to `window`
+    /// (Linux).
+    Growing,
+}
+
 /// Which copies of acknowledged data set the timestamp that the receiver echoes, if they were sent later than the
 /// segment whose timestamp it echoes now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -85,6 +96,9 @@ pub enum IdleRestart {
     Off,
     /// At most the initial window (RFC 5681 §4.1).
     InitialWindow,
+    /// Half for each timeout that has passed beyond the first since data was sent, and at least the initial window (RFC
+    /// 2861, Linux). The threshold remembers three quarters of what it was.
+    Halving,
     /// One segment (ns-2's `slow_start_restart_`).
     OneSegment,
 }
@@ -112,6 +126,8 @@ pub struct Params {
     /// The receiver's window in segments. rfc: the 65,535 bytes that a header can announce without scaling; ns2:
     /// `window_`; linux: half of the largest `tcp_rmem`.
     pub window: u32,
+    /// Whether the receiver announces the whole window from the beginning: "fixed", or "growing" (Linux).
+    pub receive_window: ReceiveWindow,
     /// The initial congestion window, in segments. rfc: RFC 6928 §2; ns2: `windowInit_`.
     pub initial_window: u32,
     /// The initial slow start threshold, in segments; 0 means the receiver's window. rfc: "arbitrarily high" (RFC 5681
@@ -230,6 +246,7 @@ impl params::Params for Params {
         let rfc = Self {
             segment_size: Bytes::new(1460),
             window: 44,
+            receive_window: ReceiveWindow::Fixed,
             initial_window: 10,
             initial_ssthresh: 65_535,
             max_cwnd: 0,
@@ -273,6 +290,7 @@ impl params::Params for Params {
             return Self {
                 segment_size: Bytes::new(1448),
                 window: 2172,
+                receive_window: ReceiveWindow::Growing,
                 syn_options: true,
                 pair_segments: true,
                 fin_beyond_window: true,
@@ -286,6 +304,7 @@ impl params::Params for Params {
                 max_rto: Span::from_secs(120),
                 tick: Span::from_millis(4),
                 timers: Timers::Wheel,
+                idle_restart: IdleRestart::Halving,
                 ..rfc
             };
         }

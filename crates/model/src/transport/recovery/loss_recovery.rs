@@ -84,6 +84,8 @@ pub(crate) trait LossRecovery {
 pub(crate) trait Recovers: LossRecovery + Sized {
     /// Whether the receiver must report received segments by SACK.
     const WANTS_SACK: bool = false;
+    /// Whether the recovery marks reported and lost segments on the scoreboard.
+    const MARKS: bool = Self::WANTS_SACK;
 
     /// The recovery of a connection with these parameters, under this congestion control.
     fn new(params: &Params, control: &Controller) -> Self;

@@ -58,6 +58,13 @@ macro_rules! recovery {
             }
         }
 
+        impl Recovery {
+            /// Whether the recovery marks segments on the scoreboard.
+            pub const fn marks(&self) -> bool {
+                match self { $(Self::$variant(_) => <$module::$variant as Recovers>::MARKS,)+ }
+            }
+        }
+
         impl LossRecovery for Recovery {
             fn on_event(&mut self) {
                 match self { $(Self::$variant(it) => it.on_event(),)+ }

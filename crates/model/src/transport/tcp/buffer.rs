@@ -4,11 +4,13 @@
 //! a reading rate, unread data takes room: the window shrinks when data arrives and grows when the application reads
 //! it. The announced right edge never moves back, and moves on by a full segment or half the buffer at least, so that
 //! no silly window arises (RFC 9293 §3.8.6.2.2). The reader is a steady stream: it takes bytes at its rate while there
-//! are any.
+//! are any. A buffer that grows announces less than its room at first ([`Growth`]).
 
 use hopyard_engine::{Span, Time};
 
-use crate::transport::connection::{Params, Reader};
+use super::receive_window::Growth;
+use crate::packet::TcpHeader;
+use crate::transport::connection::{Params, Reader, ReceiveWindow};
 
 /// A receive buffer. Sequence numbers throughout.
 #[derive(Clone, Debug)]
@@ -24,11 +26,15 @@ pub(crate) struct Buffer {
     edge: u64,
     /// When the window is to be announced though nothing arrives.
     update: Time,
+    /// The growth of the window, if it is not fixed.
+    growth: Option<Box<Growth>>,
 }
 
 impl Buffer {
     pub fn new(params: &Params) -> Self {
-        let size = u64::from(params.window_bytes());
+        let growth = (params.receive_window == ReceiveWindow::Growing).then(|| Box::new(Growth::new(params)));
+        let size = growth.as_ref().map_or_else(|| u64::from(params.window_bytes()), |growth| growth.room());
+        let edge = growth.as_ref().map_or(size, |growth| growth.window(0));
         Self {
             size,
             segment: u64::from(params.mss()),
@@ -38,8 +44,9 @@ impl Buffer {
             },
             unread: 0.0,
             at: Time::ZERO,
-            edge: size,
+            edge,
             update: Time::NEVER,
+            growth,
         }
     }
 
@@ -60,9 +67,39 @@ impl Buffer {
         }
     }
 
+    /// A segment with data arrived: the round trip is measured. `ahead` says that it lies beyond a gap; then the limit
+    /// grows only if SACK reports it, for without SACK all duplicate acknowledgements have the same window. Returns
+    /// whether the limit of the window has grown.
+    pub fn on_segment(&mut self, header: &TcpHeader, next: u64, (ahead, sack): (bool, bool), now: Time) -> bool {
+        let (unread, window) = (self.waiting(), self.edge.saturating_sub(next));
+        let Some(growth) = &mut self.growth else { return false };
+        growth.on_segment(header, now);
+        if !ahead {
+            growth.on_data(next, window, now);
+        }
+        let grew = (!ahead || sack) && growth.grow(header.len, unread);
+        if !ahead {
+            growth.on_read(next - unread.min(next), now);
+            self.size = growth.room();
+        }
+        grew
+    }
+
+    /// Bytes in order that the application has not read. A byte is free when it has been read completely. The rounding
+    /// error of the sum of fractions is less than a byte.
+    fn waiting(&self) -> u64 {
+        libm::ceil(self.unread - 1e-6).max(0.0) as u64
+    }
+
+    /// The window that there is room for.
+    pub fn room(&self) -> u64 {
+        let waiting = self.waiting();
+        self.growth.as_ref().map_or_else(|| self.size.saturating_sub(waiting), |growth| growth.window(waiting))
+    }
+
     /// The first sequence number that does not fit, when `next` is expected.
     pub fn limit(&self, next: u64) -> u64 {
-        if self.reads_at_once() { next + self.size } else { self.edge }
+        if self.reads_at_once() && self.growth.is_none() { next + self.size } else { self.edge }
     }
 
     /// By how much the edge must be able to move before it does.
@@ -72,14 +109,12 @@ impl Buffer {
 
     /// The window to announce with `next` expected.
     pub fn announce(&mut self, next: u64, now: Time) -> u32 {
-        if self.reads_at_once() {
+        if self.reads_at_once() && self.growth.is_none() {
             return self.size as u32;
         }
         self.read(now);
-        // A byte is free when it has been read completely. The rounding error of the sum of fractions is less than a
-        // byte.
-        let waiting = libm::ceil(self.unread - 1e-6).max(0.0) as u64;
-        let free = next + self.size.saturating_sub(waiting);
+        let waiting = self.waiting();
+        let free = next + self.room();
         if free >= self.edge + self.step() || waiting == 0 {
             self.edge = self.edge.max(free);
         }

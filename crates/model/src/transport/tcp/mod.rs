@@ -12,7 +12,9 @@
 
 mod buffer;
 mod config;
+mod idle;
 mod pacing;
+mod receive_window;
 mod receiver;
 mod sender;
 mod small_queue;
@@ -28,7 +30,7 @@ pub use self::receiver::{ReceiverCounters, TcpReceiver};
 pub use self::sender::{SenderState, TcpSender};
 pub use self::state::Connection;
 pub use super::connection::{
-    Close, Connect, EchoCopies, Estimation, IdleRestart, Judged, Marks, Params, Reader, RecoveryExit, SenderCounters,
-    Timers,
+    Close, Connect, EchoCopies, Estimation, IdleRestart, Judged, Marks, Params, Reader, ReceiveWindow, RecoveryExit,
+    SenderCounters, Timers,
 };
 pub use super::notice::NetworkEvent;

@@ -136,7 +136,7 @@ impl TcpReceiver {
             self.fin = Some(payload_end);
         }
         self.note_duplicate(start, end);
-        let gap = !self.blocks.is_empty();
+        let (gap, ahead) = (!self.blocks.is_empty(), start > self.next);
         let delivered = self.counters.delivered_bytes;
         let fresh = self.insert(start, end);
         self.buffer.fill(self.counters.delivered_bytes - delivered, now);
@@ -147,6 +147,7 @@ impl TcpReceiver {
         let last = self.next == end && self.blocks.is_empty() && !gap;
         let ended = self.fin.is_some_and(|fin| self.next > fin);
         let (in_order, copy_of_last) = (last && fresh > 0, last && fresh == 0);
+        let grew = fresh > 0 && self.buffer.on_segment(header, self.next, (ahead, self.sack), now);
         self.arrived(&Arrival {
             now,
             in_order,
@@ -159,6 +160,7 @@ impl TcpReceiver {
             sack: self.sack,
             next: self.next,
             unacknowledged: self.next - self.last_ack,
+            grew,
             round_trip: header.timestamps.filter(|(_, echo)| *echo > 0).map(|(_, echo)| {
                 // A time shorter than the clock's resolution counts as one tick.
                 Span::from_millis(u64::from(milliseconds(now).wrapping_sub(echo).max(1)))

@@ -4,14 +4,14 @@ use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
 
 use super::config::Config;
+use super::idle;
 use super::pacing::Pacing;
 use super::small_queue::{SmallQueue, assumed_rate};
 use super::state::Connection;
 use crate::packet::{TcpFlags, TcpHeader};
 use crate::transport::congestion::{Answer, CongestionControl, Controller, Sent, Timeout};
 use crate::transport::connection::{
-    Close, Connect, Core, Estimation, IdleRestart, Judged, Marks, Params, Phases, SenderCounters, dsack, header_bytes,
-    milliseconds,
+    Close, Connect, Core, Estimation, Judged, Marks, Params, Phases, SenderCounters, dsack, header_bytes, milliseconds,
 };
 use crate::transport::notice::NetworkEvent;
 use crate::transport::recovery::{Arrival, LossRecovery, Recovery};
@@ -102,7 +102,7 @@ impl TcpSender {
 
     fn of(mut core: Core, control: Controller) -> Self {
         let recovery = Recovery::new(&core.params, &control);
-        core.scoreboard = recovery.wants_sack();
+        core.scoreboard = recovery.marks();
         if control.wants_rate() {
             core.sample_rate();
         }
@@ -180,7 +180,7 @@ impl TcpSender {
         if self.stage == Stage::Closed {
             self.open(now);
         } else if self.core.board.is_empty() && self.stage == Stage::Open {
-            self.restart_after_idle();
+            idle::restart(&mut self.core, &mut self.control, self.initial_window, self.active);
         }
         self.core.app_end = self.core.app_end.saturating_add(bytes);
     }
@@ -202,19 +202,6 @@ impl TcpSender {
             self.await_initial_window = true;
             self.core.cwnd = 1.0;
         }
-    }
-
-    fn restart_after_idle(&mut self) {
-        if self.core.now.since(self.active) <= self.core.rtt.timeout() {
-            return;
-        }
-        let restart = match self.core.params.idle_restart {
-            IdleRestart::Off => return,
-            IdleRestart::InitialWindow => self.initial_window,
-            IdleRestart::OneSegment => 1.0,
-        };
-        let answer = self.control.on_idle(restart, &self.core.view());
-        self.core.apply(answer);
     }
 
     /// The application stops: data that has not been sent yet is never sent.
@@ -606,6 +593,7 @@ impl TcpSender {
             core.arm_timer();
         }
         self.active = now;
+        core.last_sent = now;
         self.control
             .on_sent(&Sent { seq: segment.seq, len: segment.len, retransmission, departs: core.departs }, &core.view());
         TcpHeader {

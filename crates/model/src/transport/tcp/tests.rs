@@ -14,7 +14,9 @@ use crate::transport::congestion::{
 };
 
 mod as_linux;
+mod as_linux_without_sack;
 mod closing;
+mod growing_window;
 mod rate;
 mod recovery_by_time;
 mod round_trips;

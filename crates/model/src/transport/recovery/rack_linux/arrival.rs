@@ -77,6 +77,25 @@ impl Report {
         self.bytes += u64::from(segment.len);
     }
 
+    /// Without SACK, `unnamed` segments had been counted when duplicate acknowledgements arrived: they are not delivered
+    /// again. One segment at least is. Returns how many segments are acknowledged.
+    pub fn without_unnamed(&mut self, unnamed: u32) -> u32 {
+        let acked = self.segments;
+        // The acknowledgement may be that of the retransmission, whatever else it covers.
+        self.original_arrived &= !self.covers_resent;
+        if acked > 0 {
+            self.segments = acked.saturating_sub(unnamed).max(1);
+            self.bytes = self.bytes * u64::from(self.segments) / u64::from(acked);
+        }
+        acked
+    }
+
+    /// A duplicate acknowledgement without SACK delivers so many segments of `mss` bytes.
+    pub fn add_unnamed(&mut self, segments: u32, mss: u32) {
+        self.segments += segments;
+        self.bytes += u64::from(segments) * u64::from(mss);
+    }
+
     /// The round trips. Timestamps measure one only where a retransmitted segment is acknowledged: they are coarser.
     pub fn round_trips(&self, core: &Core, header: &TcpHeader) -> RoundTrips {
         let since = |sent: Time| core.now.since(sent);

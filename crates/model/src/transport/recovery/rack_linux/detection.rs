@@ -6,6 +6,8 @@ use crate::transport::connection::{Core, Segment};
 
 /// Recoveries without DSACK after which the reordering window shrinks to its first size (§6.2 step 4).
 const PERSIST: u32 = 16;
+/// The largest extent of reordering that is remembered (`tcp_max_reordering`).
+const FARTHEST: u32 = 300;
 
 /// What a check for losses has found.
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,9 +71,15 @@ impl Detection {
     pub fn note_order(&mut self, core: &Core, lowest: Option<u64>, highest: u64) {
         if let Some(span) = lowest.and_then(|lowest| highest.checked_sub(lowest)).filter(|span| *span > 0) {
             let segments = span.div_ceil(u64::from(core.params.mss()));
-            self.reordering = self.reordering.max(segments.min(300) as u32);
+            self.reordering = self.reordering.max(segments.min(FARTHEST.into()) as u32);
             self.reordering_seen = true;
         }
+    }
+
+    /// The network reorders by this many segments.
+    pub fn note_extent(&mut self, segments: u32) {
+        self.reordering = self.reordering.max(segments.min(FARTHEST));
+        self.reordering_seen = true;
     }
 
     /// A duplicate was reported that no probe explains.

@@ -10,8 +10,12 @@
 //! timeout show whether it was spurious. The window grows with the acknowledgement that ends a recovery, and only if it
 //! was full within the last window. The segment with the FIN does not wait for the window.
 //!
-//! Left out: connections without SACK, reneging, ECN, path MTU discovery, the decay of an unused window (RFC 2861). The
-//! minimum round trip is that of the whole connection.
+//! Without SACK the same procedure counts duplicate acknowledgements: each stands for a segment that has arrived, an
+//! acknowledgement of new data takes them back, and the first segment is lost after three, or after a partial
+//! acknowledgement. There are no probes then.
+//!
+//! Left out: reneging, ECN, path MTU discovery, the decay of an unused window (RFC 2861). The minimum round trip is that
+//! of the whole connection.
 
 mod arrival;
 mod detection;
@@ -41,8 +45,13 @@ struct Probe {
     retransmits: bool,
 }
 
+/// With SACK.
+pub type RackLinux = Procedure<true>;
+/// Without SACK: losses are found by counting duplicate acknowledgements (RFC 6582).
+pub type NewRenoLinux = Procedure<false>;
+
 #[derive(Clone, Debug)]
-pub struct RackLinux {
+pub struct Procedure<const SACK: bool> {
     /// Whether reductions are proportional, and whether the congestion control sets the window during recovery itself.
     proportional: bool,
     governed: bool,
@@ -72,7 +81,7 @@ pub struct RackLinux {
     report: Report,
 }
 
-impl RackLinux {
+impl<const SACK: bool> Procedure<SACK> {
     fn enter(&mut self, core: &Core, control: &mut Controller, condition: Condition) {
         self.condition = condition;
         control.on_condition(condition, &core.view());
@@ -172,7 +181,13 @@ impl RackLinux {
         if self.condition == Condition::Open {
             self.first_resent = None;
         } else if core.una() >= self.end && self.condition == Condition::Recovery {
+            if self.holds(core) {
+                return false;
+            }
             self.finish_recovery(core, control, header);
+        }
+        if !SACK && report.advances && self.condition != Condition::Recovery {
+            core.unnamed = 0;
         }
         match self.condition {
             Condition::Recovery => self.continue_recovery(core, control, header),
@@ -247,9 +262,19 @@ impl RackLinux {
                 self.suspicious = false;
             }
         }
-        if recovered {
+        if recovered && !self.holds(core) {
             self.leave_repair(core, control, header);
         }
+    }
+
+    /// Without SACK the state stays until something beyond the losses is acknowledged: duplicates of the repair must
+    /// not look like a new loss (RFC 6582 §4). A reduction that may turn out to be for nothing is undone in any case.
+    const fn holds(&self, core: &mut Core) -> bool {
+        if SACK {
+            return false;
+        }
+        core.unnamed = 0;
+        core.una() == self.end
     }
 
     /// The losses of a recovery are repaired.
@@ -307,7 +332,7 @@ impl RackLinux {
 
     /// The condition when nothing needs repair.
     fn keep_open(&mut self, core: &Core, control: &mut Controller) {
-        let missing = core.board.sacked() > 0 || core.board.lost() > 0 || Self::was_resent(core);
+        let missing = core.board.sacked() > 0 || core.unnamed > 0 || core.board.lost() > 0 || Self::was_resent(core);
         let condition = if missing { Condition::Disorder } else { Condition::Open };
         if condition != self.condition {
             self.end = core.board.max();
@@ -318,6 +343,17 @@ impl RackLinux {
     /// Checks for losses. Returns whether the timer waits for segments within the reordering window, and whether a
     /// retransmission is lost.
     fn detect(&mut self, core: &mut Core) -> (bool, bool) {
+        if !SACK {
+            let lost = match self.condition {
+                Condition::Recovery => self.report.advances,
+                Condition::Loss => false,
+                _ => core.unnamed >= self.detection.reordering,
+            };
+            if lost {
+                core.mark_lost(0);
+            }
+            return (false, false);
+        }
         if !std::mem::take(&mut self.detection.advanced) {
             return (false, false);
         }
@@ -353,6 +389,16 @@ impl RackLinux {
         self.enter(core, control, Condition::Recovery);
     }
 
+    /// No more segments can have arrived than are outstanding but for those missing. More duplicate acknowledgements
+    /// show that the network reorders. `outstanding` segments are left, `acked` were acknowledged.
+    fn limit_unnamed(&mut self, core: &mut Core, outstanding: u32, acked: u32) {
+        let missing = (core.board.lost() as u32).max(1).min(outstanding);
+        if core.unnamed + missing > outstanding {
+            core.unnamed = outstanding - missing;
+            self.detection.note_extent(outstanding + acked);
+        }
+    }
+
     // Probes and the timer.
 
     /// After an acknowledgement: for a probe, or for a timeout.
@@ -366,7 +412,7 @@ impl RackLinux {
 
     /// Whether a tail loss may be probed for (RFC 8985 §7.2).
     fn probes(&self, core: &Core) -> bool {
-        core.params.tail_loss_probe
+        SACK && core.params.tail_loss_probe
             && !core.board.is_empty()
             && matches!(self.condition, Condition::Open | Condition::Reduced)
     }
@@ -441,8 +487,9 @@ impl RackLinux {
     }
 }
 
-impl Recovers for RackLinux {
-    const WANTS_SACK: bool = true;
+impl<const SACK: bool> Recovers for Procedure<SACK> {
+    const WANTS_SACK: bool = SACK;
+    const MARKS: bool = true;
 
     fn new(params: &Params, control: &Controller) -> Self {
         Self {
@@ -468,7 +515,7 @@ impl Recovers for RackLinux {
     }
 }
 
-impl LossRecovery for RackLinux {
+impl<const SACK: bool> LossRecovery for Procedure<SACK> {
     fn on_opened(&mut self, core: &mut Core, opened: Option<Span>) {
         if let Some(round_trip) = opened {
             core.take_sample(round_trip, core.now - round_trip, false);
@@ -511,6 +558,12 @@ impl LossRecovery for RackLinux {
         }
         self.detection.note_order(core, report.lowest_acked, highest);
         self.report = report;
+        if !SACK && self.report.advances {
+            let named = self.report.without_unnamed(core.unnamed);
+            core.unnamed = core.unnamed.saturating_sub(named.saturating_sub(1));
+            let left = core.board.len() as u32 - named.min(core.board.len() as u32);
+            self.limit_unnamed(core, left, named);
+        }
     }
 
     fn on_ack(&mut self, core: &mut Core, control: &mut Controller, arrival: &Arrival<'_>) {
@@ -520,6 +573,12 @@ impl LossRecovery for RackLinux {
 
     fn on_duplicate(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
         core.duplicates += 1;
+        if !SACK && (self.condition != Condition::Loss || core.board.max() > self.end) {
+            let before = core.unnamed;
+            core.unnamed += 1;
+            self.limit_unnamed(core, core.board.len() as u32, 0);
+            self.report.add_unnamed(core.unnamed.saturating_sub(before), core.params.mss());
+        }
         self.process(core, control, header, None);
     }
 
@@ -550,6 +609,7 @@ impl LossRecovery for RackLinux {
         self.probe = None;
         self.timer.stop(core);
         core.duplicates = 0;
+        core.unnamed = 0;
         self.detection.mark_timed_out(core);
         if reduces {
             self.undo = Some(Undo::new(core, Some(before), Self::resent_in_network(core)));

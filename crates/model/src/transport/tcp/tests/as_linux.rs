@@ -12,7 +12,7 @@ fn talk(timestamps: bool) -> Talk {
     talk
 }
 
-fn linux(timestamps: bool) -> Params {
+pub(super) fn linux(timestamps: bool) -> Params {
     Params {
         recovery: RecoveryChoice::RackLinux,
         estimation: super::super::Estimation::Linux,
@@ -165,4 +165,33 @@ fn a_timeout_ends_a_probe() {
     talk.sender.write(10 * SEGMENT, talk.now);
     talk.after(100).ack(last + 1);
     assert_eq!(talk.window().1, threshold, "the probe was answered before the timeout was");
+}
+
+/// A sender with these parameters whose opening exchange took 100 ms, and that has no data yet.
+pub(super) fn opened(params: &Params) -> Talk {
+    let config = Config::of_profile("newreno", LINUX).expect("a variant");
+    let stream = |name| Streams::new(1, 0).stream(name);
+    let mut sender = TcpSender::with_control(params, Controller::new(&config, stream("rule")), stream("talk"));
+    sender.write(0, Time::ZERO);
+    let mut talk = Talk { sender, now: Time::ZERO, origin: 1 };
+    assert_eq!(talk.drain(), "syn");
+    let flags = TcpFlags { syn: true, ack: true, fin: false };
+    talk.after(100).receive(TcpHeader { ack: 1, window: 1 << 20, flags, ..TcpHeader::default() });
+    talk
+}
+
+#[test]
+fn a_probe_before_a_timeout_reduces_the_window_no_further() {
+    let mut talk = opened(&linux(false));
+    talk.sender.write(SEGMENT, talk.now);
+    assert_eq!(talk.drain(), "0");
+    assert_eq!(talk.timer(), "r0", "a probe");
+    assert_eq!(talk.timer(), "r0", "a timeout");
+    assert_eq!((talk.sender.counters().tail_loss_probes, talk.window().1), (1, 5.0));
+    talk.after(100).ack(1);
+    talk.sender.write(10 * SEGMENT, talk.now);
+    talk.drain();
+    // More than the end of the probe.
+    talk.after(100).ack(2);
+    assert_eq!(talk.window(), (3.0, 5.0));
 }

@@ -1,0 +1,85 @@
+//! A receiver as in Linux: the window that grows, and acknowledgements of the policy `linux` with it.
+
+use super::*;
+use crate::params::LINUX;
+
+const FULL: u64 = 1448;
+
+/// A receiver whose opening exchange took 20 ms, until now; and the window of its SYN.
+fn opened(params: &Params) -> (TcpReceiver, u32) {
+    let acking = acking::Config::of_profile("linux", LINUX).expect("a policy");
+    let mut receiver = TcpReceiver::new(&acking, params, true);
+    let syn = TcpFlags { syn: true, ..TcpFlags::default() };
+    receiver.on_segment(&TcpHeader { flags: syn, timestamps: Some((1, 0)), ..TcpHeader::default() }, at(100));
+    let answer = receiver.poll_transmit(at(100)).expect("the answer to the SYN");
+    assert!(answer.flags.syn);
+    receiver.on_segment(&TcpHeader { seq: 1, ack: 1, flags: ack(), ..TcpHeader::default() }, at(120));
+    (receiver, answer.window)
+}
+
+fn at(millis: u64) -> Time {
+    Time::ZERO + Span::from_millis(millis)
+}
+
+fn ack() -> TcpFlags {
+    TcpFlags { ack: true, ..TcpFlags::default() }
+}
+
+/// Segment `number` arrives, sent on an acknowledgement of 20 ms ago; what is answered.
+fn arrives(receiver: &mut TcpReceiver, number: u64, now: Time) -> Option<TcpHeader> {
+    let echo = (now.nanos() / 1_000_000) as u32 - 20;
+    let timestamps = Some((echo + 10, echo));
+    let (seq, len) = (1 + number * FULL, FULL as u32);
+    receiver.on_segment(&TcpHeader { seq, len, ack: 1, flags: ack(), timestamps, ..TcpHeader::default() }, now);
+    let answer = receiver.poll_transmit(now);
+    assert!(receiver.poll_transmit(now).is_none());
+    answer
+}
+
+#[test]
+fn the_window_grows_with_a_transfer_and_never_moves_back() {
+    let params = Params::of_profile(LINUX);
+    let (mut receiver, first) = opened(&params);
+    // 45 segments in units of 128 bytes.
+    assert_eq!(first, 65_280);
+    let (mut edge, mut windows, mut answered) = (0, Vec::new(), 0);
+    for number in 0..2000 {
+        // Slow start: ever more in a round trip of 20 ms.
+        let now = at(120) + Span::from_micros(number * 40_000 / (10 + number));
+        if let Some(answer) = arrives(&mut receiver, number, now) {
+            answered += 1;
+            assert!(answer.ack + u64::from(answer.window) >= edge);
+            edge = answer.ack + u64::from(answer.window);
+            windows.push(answer.window);
+        }
+    }
+    let last = *windows.last().expect("acknowledgements");
+    assert!(windows[..10].iter().all(|window| *window == first), "one round trip is not known yet: {windows:?}");
+    assert!(last > 4 * first && u64::from(last) <= 2172 * FULL, "{last}");
+    assert!(windows.windows(2).all(|pair| pair[1] <= pair[0] + 2 * FULL as u32 + 128), "by two segments at most");
+    assert!(answered > 1000, "a window that grows is announced with each segment: {answered}");
+}
+
+#[test]
+fn a_fixed_window_is_the_whole_one() {
+    let params = Params { receive_window: super::super::ReceiveWindow::Fixed, ..Params::of_profile(LINUX) };
+    let (mut receiver, first) = opened(&params);
+    assert_eq!(u64::from(first), 2172 * FULL);
+    assert_eq!(arrives(&mut receiver, 0, at(130)).map(|answer| answer.window), Some(first));
+}
+
+#[test]
+fn quick_acknowledgements_end_and_a_gap_is_told_at_once() {
+    let params = Params { receive_window: super::super::ReceiveWindow::Fixed, ..Params::of_profile(LINUX) };
+    let (mut receiver, _) = opened(&params);
+    let answered: Vec<bool> =
+        (0..20).map(|number| arrives(&mut receiver, number, at(130 + number)).is_some()).collect();
+    assert_eq!(answered[..16], [true; 16]);
+    assert_eq!(answered[16..], [false, true, false, true]);
+    let beyond: Vec<bool> = (21..26).map(|number| arrives(&mut receiver, number, at(150)).is_some()).collect();
+    assert_eq!(beyond, [true, true, true, false, false], "compressed after three");
+    // 5 % of the round trip of 20 ms.
+    assert_eq!(receiver.deadline(), at(151));
+    assert_eq!(arrives(&mut receiver, 20, at(150)).map(|answer| answer.ack), Some(1 + 26 * FULL));
+    assert_eq!(receiver.deadline(), Time::NEVER);
+}
