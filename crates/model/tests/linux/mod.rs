@@ -75,9 +75,14 @@ pub fn cases() -> Vec<Case> {
     read(include_str!("../data/linux/cases.csv"), include_bytes!("../data/linux/departures.csv.gz"))
 }
 
-/// The captures of `examples/linux_captures`, which are drawn from a seed.
+/// Captures of cases that were drawn from seed 1, of which rules were found.
 pub fn seen() -> Vec<Case> {
     read(include_str!("../data/linux/seen/cases.csv"), include_bytes!("../data/linux/seen/departures.csv.gz"))
+}
+
+/// Captures of cases that were drawn from seed 2, recorded after the rules were fixed.
+pub fn unseen() -> Vec<Case> {
+    read(include_str!("../data/linux/unseen/cases.csv"), include_bytes!("../data/linux/unseen/departures.csv.gz"))
 }
 
 /// Reads a table of cases and their departures.
