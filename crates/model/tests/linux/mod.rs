@@ -145,10 +145,13 @@ pub fn configuration(case: &Case, profile: &str) -> tcp::Config {
     let mut config = config(&case.sender, profile);
     if profile == LINUX {
         match &*case.set {
-            "plain" | "nofrto" | "receiver" | "reordering" | "duplicates" => {}
+            "plain" | "nofrto" | "reordering" | "duplicates" => {}
             "6.12" => config.tcp.fin_beyond_window = false,
-            // The nearest that there is: `rack_linux` needs SACK.
-            "nosack" => config.tcp.recovery = RecoveryChoice::NewReno,
+            "nosack" => config.tcp.recovery = RecoveryChoice::NewRenoLinux,
+            "receiver" => {
+                let own = tcp::Params::of_profile(LINUX);
+                (config.tcp.window, config.tcp.receive_window) = (own.window, own.receive_window);
+            }
             "notimestamps" => config.tcp.timestamps = false,
             "tso1" => config.tcp.pair_segments = false,
             "nohystart" => {
