@@ -183,6 +183,7 @@ def main() -> None:
     """Makes the runs that are asked for, and the tables of all that are there."""
     parser = argparse.ArgumentParser(prog="python -m studies.test_bed", description=__doc__)
     parser.add_argument("--runs", type=int, default=3, help="runs of each sender (3)")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first run (0)")
     parser.add_argument("--every", type=int, default=19, help="one call of so many is stepped (19)")
     parser.add_argument(
         "--situations", nargs="*", default=list(SITUATIONS), choices=SITUATIONS, metavar="NAME"
@@ -194,7 +195,7 @@ def main() -> None:
     bind()
     with tempfile.TemporaryDirectory() as folder:
         steps = compiled(Path(folder)) if given.situations else Path()
-        for run in range(given.runs):
+        for run in range(given.first, given.first + given.runs):
             for situation in given.situations:
                 for sender in given.senders:
                     if SENDERS[sender][0] not in variants:
