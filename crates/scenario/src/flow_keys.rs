@@ -93,8 +93,8 @@ pub struct Flow {
     pub tcp: String,
     /// Whether the flow uses UDP instead of TCP.
     pub udp: bool,
-    /// The receiver's acknowledgement policy. The default is "delayed" (RFC 9293 §3.8.6.3), and "every" in the profile
-    /// `ns2`.
+    /// The receiver's acknowledgement policy. The default is "delayed" (RFC 9293 §3.8.6.3), "every" in the profile
+    /// `ns2`, and "linux" in the profile `linux`.
     pub acking: String,
     /// The traffic of the application. The default is "ftp" over TCP and "cbr" over UDP.
     pub traffic: String,
@@ -203,8 +203,8 @@ pub struct Flows {
     pub tcp: String,
     /// Whether the flows use UDP instead of TCP.
     pub udp: bool,
-    /// The receivers' acknowledgement policy. The default is "delayed" (RFC 9293 §3.8.6.3), and "every" in the profile
-    /// `ns2`.
+    /// The receivers' acknowledgement policy. The default is "delayed" (RFC 9293 §3.8.6.3), "every" in the profile
+    /// `ns2`, and "linux" in the profile `linux`.
     pub acking: String,
     /// The traffic of the application. The default is "ftp" over TCP and "cbr" over UDP.
     pub traffic: String,

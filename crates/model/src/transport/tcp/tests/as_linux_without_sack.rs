@@ -4,7 +4,7 @@ use super::*;
 use crate::params::LINUX;
 
 fn talk(recovery: RecoveryChoice) -> Talk {
-    let params = Params { recovery, pair_segments: false, ..super::as_linux::linux(false) };
+    let params = Params { recovery, pair_segments: false, ..as_linux::linux(false) };
     let (talk, sent) = Talk::with(&params, "newreno", LINUX);
     assert_eq!(sent, "0 1 2 3 4 5 6 7 8 9");
     talk
@@ -60,9 +60,9 @@ fn no_probe_is_sent() {
 }
 
 /// Ten segments that are acknowledged, and after a pause twenty more.
-fn paused(profile_restart: super::super::IdleRestart, pause: u64) -> f64 {
-    let params = Params { idle_restart: profile_restart, pair_segments: false, ..super::as_linux::linux(false) };
-    let mut talk = super::as_linux::opened(&params);
+fn paused(idle_restart: super::super::IdleRestart, pause: u64) -> f64 {
+    let params = Params { idle_restart, pair_segments: false, ..as_linux::linux(false) };
+    let mut talk = as_linux::opened(&params);
     let mut sent = 0;
     for round in [10, 20, 40] {
         talk.sender.write(round * SEGMENT, talk.now);
@@ -75,7 +75,8 @@ fn paused(profile_restart: super::super::IdleRestart, pause: u64) -> f64 {
         }
     }
     assert_eq!(talk.window().0, 80.0);
-    talk.after(pause).sender.write(SEGMENT, talk.now);
+    let now = talk.after(pause).now;
+    talk.sender.write(SEGMENT, now);
     talk.window().0
 }
 

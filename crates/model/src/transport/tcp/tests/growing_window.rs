@@ -44,8 +44,8 @@ fn the_window_grows_with_a_transfer_and_never_moves_back() {
     assert_eq!(first, 65_280);
     let (mut edge, mut windows, mut answered) = (0, Vec::new(), 0);
     for number in 0..2000 {
-        // Slow start: ever more in a round trip of 20 ms.
-        let now = at(120) + Span::from_micros(number * 40_000 / (10 + number));
+        // Slow start: ten segments in the first round trip of 20 ms, and twice as many in each further one.
+        let now = at(120) + Span::from_nanos((20e6 * libm::log2(1.0 + number as f64 / 10.0)) as u64);
         if let Some(answer) = arrives(&mut receiver, number, now) {
             answered += 1;
             assert!(answer.ack + u64::from(answer.window) >= edge);
