@@ -160,7 +160,9 @@ fn output_status_and_end_of_a_program_are_kept() {
     programs[0].environment.push(("MINE".into(), "a b".into()));
     let late = program(1, 9500, &["true"]);
     for version in ["6.1", "6.12"] {
-        let Some(options) = options(version, &[programs.as_slice(), &[late.clone()]].concat()) else { continue };
+        let Some(options) = options(version, &[programs.as_slice(), std::slice::from_ref(&late)].concat()) else {
+            continue;
+        };
         let (states, _, outcome) = run(WIRE, &options);
         let hosts = "127.0.0.1 localhost\n10.0.0.1 node0\n10.0.0.2 node1\n";
         let output = text(&states[0].output[0]);

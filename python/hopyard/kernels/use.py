@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def needed(cores: Iterable[_core.Scenario]) -> dict[str, tuple[Path, Path, Path]]:
-    """The program, the agent and the folder of modules of each version of Linux that flows and programs of scenarios have.
+    """The program, the agent and the folder of modules of each version of Linux that is needed.
 
     Raises:
         ValueError: when a kernel is not built, or lacks a TCP variant, or cannot run here, or a
@@ -41,9 +41,7 @@ def needed(cores: Iterable[_core.Scenario]) -> dict[str, tuple[Path, Path, Path]
     if missing:
         what = "; ".join(f"{it.what}: {it.found} ({it.cure})" for it in missing)
         raise ValueError(f"kernels in simulated time cannot run here: {what}")
-    return {
-        version: (kernel.program, agent(), kernel.modules) for version, kernel in found.items()
-    }
+    return {version: (kernel.program, agent(), kernel.modules) for version, kernel in found.items()}
 
 
 def named(core: _core.Scenario) -> str:
