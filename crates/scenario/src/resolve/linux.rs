@@ -1,6 +1,5 @@
 //! Checks of flows whose TCP is Linux's, and of programs in simulated time.
 
-
 use super::flow_faults::Place;
 use super::resolved::{Congestion, FlowKind, Resolved};
 use super::resolver::Resolver;
