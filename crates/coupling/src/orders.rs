@@ -46,6 +46,10 @@ pub struct Flow {
     pub start: Time,
     /// How many bytes it sends; without end if there is no number.
     pub bytes: Option<u64>,
+    /// When its application stops. What it has written until then is sent still.
+    pub stop: Option<Time>,
+    /// What its application writes, and when; nothing if it offers everything at its start.
+    pub writes: Vec<(Time, u64)>,
     /// The payload of a full segment, in bytes; less where the datagram would have more than 1500 bytes.
     pub segment: u32,
     /// Whether the variant uses ICMP errors about segments that routing cannot forward.
@@ -128,6 +132,12 @@ impl Site<'_> {
     }
 }
 
+/// The file with what a flow's application writes.
+fn written((number, flow): (usize, &Flow)) -> (String, u32, Vec<u8>) {
+    let lines: String = flow.writes.iter().map(|(at, bytes)| format!("{} {bytes}\n", at.nanos())).collect();
+    (format!("writes-{}", ports(number).0), 0o644, lines.into_bytes())
+}
+
 /// The kernel of a node, with the ends of all flows at it, and its programs.
 pub fn guest(node: NodeId, flows: &[Flow], options: &Options, site: &Site<'_>) -> Guest {
     let mut orders = String::new();
@@ -181,9 +191,10 @@ pub fn guest(node: NodeId, flows: &[Flow], options: &Options, site: &Site<'_>) -
             let Flow { variant, bytes, .. } = flow;
             let chunk = CHUNK * flow.segment;
             let (to, start, bytes) = (site.first(flow.to), flow.start.nanos(), bytes.unwrap_or(0));
+            let (stop, writes) = (flow.stop.map_or(0, Time::nanos), u8::from(!flow.writes.is_empty()));
             // Linux counts the options of each segment as a part of it (RFC 6691 §3).
             let mss = (flow.segment + if timestamps { TIMESTAMPS } else { 0 }).min(MTU - HEADERS);
-            order(format_args!("source {to} {sink} {source} {variant} {start} {bytes} {chunk} {mss}"));
+            order(format_args!("source {to} {sink} {source} {variant} {start} {bytes} {chunk} {mss} {stop} {writes}"));
         }
     }
     let programs = options.programs.iter().zip(site.paths).enumerate().filter(|(_, (it, _))| it.node == node);
@@ -202,6 +213,7 @@ pub fn guest(node: NodeId, flows: &[Flow], options: &Options, site: &Site<'_>) -
     order(format_args!("sample {}", options.sample.nanos()));
     let mut files: Vec<(String, u32, Vec<u8>)> =
         modules.into_iter().map(|(name, module)| (name, 0o644, module.to_vec())).collect();
+    files.extend(flows.iter().enumerate().filter(|(_, it)| it.from == node && !it.writes.is_empty()).map(written));
     files.extend(programs.iter().map(|(number, (it, path))| (format!("program-{number}"), 0o644, it.orders(path))));
     if !programs.is_empty() {
         files.push(("hosts".into(), 0o644, site.names().into_bytes()));

@@ -78,6 +78,8 @@ fn flow(from: u32, to: u32, variant: &str, start: u64) -> Flow {
         variant: variant.into(),
         start,
         bytes: None,
+        stop: None,
+        writes: Vec::new(),
         segment: 1448,
         notices: false,
     }
@@ -161,6 +163,27 @@ fn a_transfer_ends() {
 }
 
 #[test]
+fn an_application_writes_at_its_times_and_stops() {
+    let Some(options) = options("6.1") else { return };
+    let at = |millis| Time::ZERO + Span::from_millis(millis);
+    // The third write is larger than what the wire carries until the fourth.
+    let writes = vec![(at(1000), 500), (at(2000), 1000), (at(3000), 400_000), (at(3500), 2000)];
+    let packets = Flow { writes, ..flow(0, 1, "reno", 1000) };
+    let (_, flows, samples) = run(WIRE, &[packets], &options, Span::from_secs(10), 10);
+    assert_eq!(flows[0].counts.delivered_bytes, 403_500);
+    let finished = flows[0].finished.expect("everything is acknowledged");
+    assert!(finished > at(4600) && finished < at(5200), "{finished}");
+    let idle = samples.iter().filter(|it| it.at > at(1200) && it.at < at(2000));
+    assert!(idle.clone().count() > 0 && idle.clone().all(|it| it.unacknowledged == 0), "nothing is sent between");
+    let endless = Flow { stop: Some(at(4000)), ..flow(0, 1, "reno", 1000) };
+    let (_, flows, _) = run(WIRE, &[endless], &options, Span::from_secs(10), 10);
+    let (bytes, finished) = (flows[0].counts.delivered_bytes, flows[0].finished.expect("it ends"));
+    // Three seconds at 1.93 Mb/s, and what the socket's buffer has.
+    assert!((690_000..1_300_000).contains(&bytes), "{bytes}");
+    assert!(finished > at(4000) && finished < at(7000), "{finished}");
+}
+
+#[test]
 fn a_variant_that_the_kernel_lacks_is_an_error() {
     let Some(options) = options("6.1") else { return };
     let mut coupled = Coupled::start(&spec(WIRE), &[flow(0, 1, "tahoe", 0)], &options, ()).expect("started");
@@ -210,6 +233,8 @@ fn a_scenario_has_flows_of_both_stacks() {
             variant: it.variant,
             start: it.start,
             bytes: it.bytes,
+            stop: it.stop,
+            writes: it.writes,
             segment: it.segment,
             notices: it.notices,
         })

@@ -69,6 +69,7 @@ pub enum Error {
 
 impl Error {
     /// An answer of the system to an attempt.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     pub(crate) fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         move |error| Self::System { what: what.into(), error }
     }

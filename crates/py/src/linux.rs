@@ -60,8 +60,8 @@ fn make<P: Probe>(
     let text = |error: CouplingError| error.to_string();
     let numbers: Vec<usize> = flows.iter().map(|flow| flow.number).collect();
     let flow = |it: core::LinuxFlow| {
-        let core::LinuxFlow { number: _, from, to, variant, start, bytes, segment, notices } = it;
-        Flow { from, to, variant, start, bytes, segment, notices }
+        let core::LinuxFlow { number: _, from, to, variant, start, bytes, stop, writes, segment, notices } = it;
+        Flow { from, to, variant, start, bytes, stop, writes, segment, notices }
     };
     let flows: Vec<Flow> = flows.into_iter().map(flow).collect();
     let mut coupled = Coupled::start(spec, &flows, options, probe).map_err(text)?;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use hopyard_engine::{Streams, Time};
+use hopyard_engine::{Rng, Streams, Time};
 use hopyard_model::address::NodeId;
-use hopyard_model::traffic::{Offer, Period, Traffic as _};
+use hopyard_model::traffic::{self, Offer, Period, Traffic as _};
 use hopyard_model::transport::congestion::{CongestionControl as _, Controller};
 use hopyard_model::world::{FlowSpec, Spec, Transport};
 
@@ -27,24 +27,40 @@ pub struct LinuxFlow {
     pub start: Time,
     /// How many bytes it sends; without end if there is no number.
     pub bytes: Option<u64>,
+    /// When its application stops, if it sends without end until then.
+    pub stop: Option<Time>,
+    /// What its application writes at which times, if it does not offer everything at its start.
+    pub writes: Vec<(Time, u64)>,
     /// The payload of a full segment, in bytes, as far as datagrams of 1500 bytes allow.
     pub segment: u32,
     /// Whether the variant uses notices of segments that routing cannot forward.
     pub notices: bool,
 }
 
-/// What a source offers to Linux: bytes, or data without end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Offered(pub Option<u64>);
+/// What a flow's application offers to Linux.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Offered {
+    bytes: Option<u64>,
+    stop: Option<Time>,
+    writes: Vec<(Time, u64)>,
+}
 
-/// What a flow's application offers, if it offers all of it at its start.
-pub(crate) fn offered(traffic: &hopyard_model::traffic::Config, streams: &Streams) -> Option<Offered> {
-    let mut source = traffic.source(Period { start: Time::ZERO, stop: Time::NEVER }, streams.stream("linux"));
-    match source.on_timer(Time::ZERO) {
-        Offer::Unlimited => Some(Offered(None)),
-        Offer::Last(bytes) => Some(Offered(Some(bytes))),
-        Offer::Bytes(_) => None,
+/// What an application offers in a run of this length. Its source has the random numbers that it has in a flow of this
+/// simulator: both stacks get the same data at the same times.
+fn offered(config: &traffic::Config, period: Period, end: Time, random: Rng) -> Offered {
+    let mut source = config.source(period, random);
+    let mut found = Offered::default();
+    while source.deadline() < end {
+        let at = source.deadline();
+        match source.on_timer(at) {
+            Offer::Unlimited => {}
+            Offer::Bytes(bytes) => found.writes.push((at, bytes)),
+            Offer::Last(0) => found.stop = found.writes.is_empty().then_some(at),
+            Offer::Last(bytes) if found.writes.is_empty() => found.bytes = Some(bytes),
+            Offer::Last(bytes) => found.writes.push((at, bytes)),
+        }
     }
+    found
 }
 
 /// The stacks of the flows, in their order, from the number of flows that each set has.
@@ -94,18 +110,20 @@ impl Scenario {
     /// among the flows stay, and so do the numbers of the others.
     #[must_use]
     pub fn linux_flows(&self, spec: &mut Spec) -> Vec<LinuxFlow> {
-        let streams = Streams::new(spec.seed, spec.run);
+        let (streams, end) = (Streams::new(spec.seed, spec.run), Time::ZERO + spec.duration);
         let flows = spec.flows.iter_mut().zip(stacks(&self.resolved)).enumerate();
         let linux = flows.filter(|(_, (_, stack))| *stack == Stack::Linux);
-        linux.filter_map(|(number, (flow, _))| taken(number, flow, &self.resolved.linux, &streams)).collect()
+        linux.filter_map(|(number, (flow, _))| taken(number, flow, &self.resolved.linux, &streams, end)).collect()
     }
 }
 
 /// A flow of Linux; in the specification it starts after every run.
-fn taken(number: usize, flow: &mut FlowSpec, linux: &Linux, streams: &Streams) -> Option<LinuxFlow> {
-    // A scenario with a flow of Linux over UDP, or with another traffic, was refused.
+fn taken(number: usize, flow: &mut FlowSpec, linux: &Linux, streams: &Streams, end: Time) -> Option<LinuxFlow> {
+    // A scenario with a flow of Linux over UDP was refused.
     let Transport::Tcp { config, .. } = &flow.transport else { return None };
-    let Offered(bytes) = offered(&flow.traffic, streams)?;
+    let random = streams.stream(&format!("flow/{number}/traffic"));
+    let Offered { bytes, stop, writes } =
+        offered(&flow.traffic, Period { start: flow.start, stop: flow.stop }, end, random);
     let found = LinuxFlow {
         number,
         from: flow.from,
@@ -113,6 +131,8 @@ fn taken(number: usize, flow: &mut FlowSpec, linux: &Linux, streams: &Streams) -
         variant: linux.name_of(config.congestion.name()).to_owned(),
         start: flow.start,
         bytes,
+        stop,
+        writes,
         segment: u32::try_from(config.tcp.segment_size.count()).unwrap_or(u32::MAX),
         notices: Controller::new(&config.congestion, streams.stream("linux")).wants_notices(),
     };

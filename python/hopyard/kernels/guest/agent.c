@@ -10,9 +10,11 @@
  *   sysctl PATH VALUE                      writes /proc/sys/PATH
  *   sample NANOSECONDS                     how often the TCP sockets are reported, from time zero on; 0: never
  *   sink PORT                              receives on a port, from as many connections as come
- *   source ADDRESS PORT OWN_PORT VARIANT START BYTES CHUNK MSS
+ *   source ADDRESS PORT OWN_PORT VARIANT START BYTES CHUNK MSS [STOP [WRITES]]
  *                                          sends BYTES (0: without end) from the time START on, in pieces of CHUNK; the
- *                                          largest segment has MSS bytes, options included (0: as the device allows)
+ *                                          largest segment has MSS bytes, options included (0: as the device allows);
+ *                                          writes nothing from STOP on (0: never); with WRITES 1 it writes what the
+ *                                          file /writes-OWN_PORT says: on each line a time and a number of bytes
  *   module NAME                            loads the module /modules/NAME.ko
  *   mptcp ADDRESS DEVICE                   MPTCP announces this address of the device, and uses it
  *   root NAME                              the machine's file system, read-only, is at /host from now on; NAME is the host's
@@ -68,8 +70,8 @@
 
 struct role {
 	char address[16], variant[16];
-	int port, own_port, count, mss;
-	long long start, bytes, chunk, interval;
+	int port, own_port, count, mss, writes;
+	long long start, stop, bytes, chunk, interval;
 };
 
 static long long now(void)
@@ -219,12 +221,55 @@ static void *sink(void *argument)
 	}
 }
 
+/* Writes bytes. Returns how many could not be written because the time to stop came first, or -1. */
+static long long put(int connection, const char *buffer, long long chunk, long long bytes, long long stop)
+{
+	while (bytes > 0) {
+		long long piece = bytes < chunk ? bytes : chunk, left = stop - now();
+		ssize_t count;
+
+		if (stop) {
+			struct pollfd wanted = { .fd = connection, .events = POLLOUT };
+			struct timespec time = { left / BILLION, left % BILLION };
+
+			if (left <= 0 || ppoll(&wanted, 1, &time, NULL) == 0)
+				return bytes;
+		}
+		count = send(connection, buffer, piece, stop ? MSG_DONTWAIT : 0);
+		if (count <= 0 && !(stop && errno == EAGAIN))
+			return -1;
+		bytes -= count > 0 ? count : 0;
+	}
+	return 0;
+}
+
+/* What the application of a flow writes: with a file of times and bytes what that says, otherwise all at once. */
+static long long write_all(int connection, const struct role *role, const char *buffer)
+{
+	char path[32];
+	FILE *writes;
+	long long at, bytes, left = 0;
+
+	if (!role->writes)
+		return put(connection, buffer, role->chunk, role->bytes ? role->bytes : INT64_MAX, role->stop);
+	snprintf(path, sizeof path, "/writes-%d", role->own_port);
+	writes = fopen(path, "r");
+	if (!writes)
+		fail("writes", path);
+	while (writes && !left && fscanf(writes, "%lld %lld", &at, &bytes) == 2) {
+		sleep_until(at);
+		left = put(connection, buffer, role->chunk, bytes, 0);
+	}
+	if (writes)
+		fclose(writes);
+	return left;
+}
+
 static void *source(void *argument)
 {
 	struct role *role = argument;
 	struct sockaddr_in own = internet("0.0.0.0", role->own_port), peer = internet(role->address, role->port);
 	int connection = socket(AF_INET, SOCK_STREAM, 0), on = 1;
-	long long left = role->bytes;
 	char *buffer = calloc(1, role->chunk);
 	struct tcp_info info = { 0 };
 	socklen_t length = sizeof info;
@@ -242,15 +287,9 @@ static void *source(void *argument)
 		return NULL;
 	}
 	printf("@connected %lld %d\n", now(), role->own_port);
-	while (!role->bytes || left > 0) {
-		long long piece = role->bytes && left < role->chunk ? left : role->chunk;
-		ssize_t count = write(connection, buffer, piece);
-
-		if (count <= 0) {
-			printf("@broken %lld %d errno %d\n", now(), role->own_port, errno);
-			return NULL;
-		}
-		left -= count;
+	if (write_all(connection, role, buffer) < 0) {
+		printf("@broken %lld %d errno %d\n", now(), role->own_port, errno);
+		return NULL;
 	}
 	/* The last byte is acknowledged when the other side has closed too. */
 	shutdown(connection, SHUT_WR);
@@ -741,8 +780,8 @@ static void order(const char *line)
 			start(sample, role);
 	} else if (sscanf(line, "sink %d", &role->port) == 1)
 		start(sink, role);
-	else if (sscanf(line, "source %15s %d %d %15s %lld %lld %lld %d", role->address, &role->port, &role->own_port,
-			role->variant, &role->start, &role->bytes, &role->chunk, &role->mss) == 8 && role->chunk > 0)
+	else if (sscanf(line, "source %15s %d %d %15s %lld %lld %lld %d %lld %d", role->address, &role->port, &role->own_port,
+			role->variant, &role->start, &role->bytes, &role->chunk, &role->mss, &role->stop, &role->writes) >= 8 && role->chunk > 0)
 		start(source, role);
 	else if (sscanf(line, "module %111s", value) == 1)
 		load_module(value);
