@@ -54,11 +54,11 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def _add(root: Path, folder: str, **about: object) -> Path:
     path = root / folder
     path.mkdir()
-    for name in ("linux", "agent"):
-        (path / name).write_text("#!/bin/sh\necho 6.1.192-hopyard\n")
-        (path / name).chmod(0o755)
-    content = {**ABOUT, "agent_key": cache.agent_key(), **about}
-    (path / cache.ABOUT).write_text(json.dumps(content))
+    (path / "linux").write_text("#!/bin/sh\necho 6.1.192-hopyard\n")
+    (path / "linux").chmod(0o755)
+    cache.agent().parent.mkdir(exist_ok=True)
+    cache.agent().touch()
+    (path / cache.ABOUT).write_text(json.dumps({**ABOUT, **about}))
     return path
 
 
@@ -78,10 +78,31 @@ def test_a_kernel_that_is_not_there_names_the_command() -> None:
         cache.newest("5.10")
 
 
-def test_an_agent_of_another_version_is_refused(empty: Path) -> None:
-    _add(empty, "6.1-a", agent_key="another")
-    with pytest.raises(ValueError, match="the agent is that of another version"):
+def test_an_agent_of_another_version_does_not_count(empty: Path) -> None:
+    _add(empty, "6.1-a")
+    cache.agent().rename(cache.agent().with_name("another"))
+    with pytest.raises(ValueError, match="there is no agent of this version of Hopyard"):
         cache.newest("6.1")
+
+
+def test_only_what_is_missing_is_built(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for tool in ("gcc", "strip"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"there is no {tool}")
+    source = empty / "source"
+    source.write_text("")
+    wanted = build.Recipe("6.1", source, "package", "gcc", [], source)
+    _add(empty, "6.1-a", key=wanted.key())
+    monkeypatch.setattr(cache, "MODULES", empty / "none")
+    cache.agent().unlink()
+    told: list[str] = []
+    found = build.build(wanted, told.append)
+    assert told == ["the agent is compiled", f"kernel 6.1 is there: {empty / '6.1-a'}"]
+    assert found.folder == empty / "6.1-a"
+    assert cache.agent().stat().st_size > 100_000
+    del told[:]
+    build.build(wanted, told.append)
+    assert told == [f"kernel 6.1 is there: {empty / '6.1-a'}"]
 
 
 def test_folders_of_other_versions_are_told_and_not_used(empty: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hopyard.kernels.cache import Built, newest
+from hopyard.kernels.cache import Built, agent, newest
 from hopyard.kernels.check import machine
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def needed(cores: Iterable[_core.Scenario]) -> dict[str, tuple[Path, Path]]:
     if missing:
         what = "; ".join(f"{it.what}: {it.found} ({it.cure})" for it in missing)
         raise ValueError(f"kernels in simulated time cannot run here: {what}")
-    return {version: (kernel.program, kernel.agent) for version, kernel in found.items()}
+    return {version: (kernel.program, agent()) for version, kernel in found.items()}
 
 
 def named(core: _core.Scenario) -> str:

@@ -1,6 +1,8 @@
 //! The kernels that `hopyard kernels build` has made.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
 
 /// A built kernel, from the user's cache. Without one, the test says so and ends.
 pub struct Built {
@@ -27,6 +29,21 @@ pub fn built(version: &str) -> Option<Built> {
         eprintln!("skipped: no kernel {version} in {}; `hopyard kernels build {version}` makes it", folder.display());
         return None;
     };
-    let agent = std::fs::read(found.join("agent")).expect("the agent can be read");
-    Some(Built { program: found.join("linux"), agent })
+    Some(Built { program: found.join("linux"), agent: agent().to_vec() })
+}
+
+/// The agent of this source, compiled as `hopyard kernels build` does it: whoever has built the kernel has a compiler.
+fn agent() -> &'static [u8] {
+    static AGENT: OnceLock<Vec<u8>> = OnceLock::new();
+    AGENT.get_or_init(|| {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/hopyard/kernels/guest/agent.c");
+        let program = std::env::temp_dir().join(format!("hopyard-agent-{}", std::process::id()));
+        let mut command = Command::new("gcc");
+        command.args(["-O2", "-static", "-pthread", "-o"]).arg(&program).arg(source);
+        assert!(command.status().expect("a compiler").success(), "the agent cannot be compiled");
+        let bytes = std::fs::read(&program).expect("the agent can be read");
+        // What is left behind in a folder for temporary files does no harm.
+        let _ = std::fs::remove_file(program);
+        bytes
+    })
 }
