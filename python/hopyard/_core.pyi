@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 #: As many tables as `hopyard.database.TABLES` has names.
-_Tables: TypeAlias = tuple[Table, ...]
+_Tables: TypeAlias = list[Table]
 
 __version__: str
 #: A hash of the sources on which results depend: it tells builds of one version apart.
@@ -91,7 +91,8 @@ class Scenario:
     def hash(self) -> str: ...
     @property
     def linux(self) -> str | None:
-        """The version of Linux that flows have."""
+        """The version of Linux that flows and programs have."""
+    def missing_programs(self) -> list[tuple[int, str]]: ...
     def linux_variants(self) -> list[str]: ...
     @property
     def warnings(self) -> list[str]: ...

@@ -62,6 +62,8 @@ fn options(version: &str) -> Option<Options> {
         seed: 1,
         sample: Span::from_millis(100),
         sysctls: Vec::new(),
+        modules: Vec::new(),
+        programs: Vec::new(),
         settings: Settings::default(),
     })
 }
@@ -146,6 +148,8 @@ fn flows_that_cannot_be_are_refused() {
         seed: 1,
         sample: Span::ZERO,
         sysctls: Vec::new(),
+        modules: Vec::new(),
+        programs: Vec::new(),
         settings: Settings::default(),
     };
     for (from, to) in [(0, 0), (0, 2)] {

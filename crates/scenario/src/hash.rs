@@ -14,7 +14,7 @@ use crate::files::MovementFile;
 use crate::place::Place;
 use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, RandomFlows, Resolved, TcpKind, file_key};
 use crate::sections::{
-    Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Linux, Measure, MobileHost,
+    Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Host, Linux, Measure, MobileHost,
     Movement, Pairs, Sleep, Stack, Tunnel, Wire,
 };
 use crate::value::Values;
@@ -45,6 +45,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         flows,
         random_flows,
         linux,
+        hosts,
         wires,
         tunnels,
         home_agents,
@@ -181,10 +182,18 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         identity["mobile_hosts"] = mobile_hosts.iter().map(host).collect();
     }
     let listed = flows.iter().map(|(flow, _)| flow.stack);
-    if listed.chain(random_flows.iter().map(|set| set.flows.stack)).any(|stack| stack == Stack::Linux) {
+    let has_flow = listed.chain(random_flows.iter().map(|set| set.flows.stack)).any(|stack| stack == Stack::Linux);
+    if has_flow || !hosts.is_empty() {
         // A kernel wakes up for each sample.
         let Linux { version, completion, sysctls, sample, memory } = linux;
         identity["linux"] = json!([version, completion, sysctls, sample, memory]);
+    }
+    if !hosts.is_empty() {
+        let host = |it: &Host| {
+            let Host { node, run, start, environment, folder } = it;
+            json!([node, run, start, environment, folder])
+        };
+        identity["hosts"] = hosts.iter().map(host).collect();
     }
     // Scenarios without energy keep the hash that they had before there was any.
     if energy_model.model.name != "off" || *battery != Endless || !batteries.is_empty() {

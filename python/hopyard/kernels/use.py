@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 
 def needed(cores: Iterable[_core.Scenario]) -> dict[str, tuple[Path, Path]]:
-    """The program and the agent of each version of Linux that scenarios have flows of.
+    """The program and the agent of each version of Linux that flows and programs of scenarios have.
 
     Raises:
-        ValueError: when a kernel is not built, or lacks a TCP variant, or cannot run here.
+        ValueError: when a kernel is not built, or lacks a TCP variant, or cannot run here, or a
+            program is not there.
     """
     found: dict[str, Built] = {}
     for core in cores:
@@ -32,6 +33,8 @@ def needed(cores: Iterable[_core.Scenario]) -> dict[str, tuple[Path, Path]]:
                     f"{core.name}: Linux {version} has no TCP variant `{variant}`, which flows with"
                     f' `stack = "linux"` have: expected {", ".join(kernel.variants)}'
                 )
+        for number, why in core.missing_programs():
+            raise ValueError(f"{core.name}: host.{number}.run: {why}")
     missing = [it for it in machine() if not it.good] if found else []
     if missing:
         what = "; ".join(f"{it.what}: {it.found} ({it.cure})" for it in missing)
@@ -40,7 +43,7 @@ def needed(cores: Iterable[_core.Scenario]) -> dict[str, tuple[Path, Path]]:
 
 
 def named(core: _core.Scenario) -> str:
-    """What the results of a scenario say of its kernel; nothing if it has no flow of Linux."""
+    """What the results of a scenario say of its kernel; nothing if it has none."""
     if core.linux is None:
         return ""
     kernel = newest(core.linux)
