@@ -150,13 +150,13 @@ def test_the_machine_is_checked_without_a_kernel(monkeypatch: pytest.MonkeyPatch
 def test_memory_that_forbids_programs_or_is_small_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert check.memory(tmp_path).good
+    assert check.memory(shared=tmp_path).good
     usual = os.statvfs(tmp_path)
     for place, value, found in ((8, os.ST_NOEXEC, "mounted noexec"), (4, 0, "0 MB free")):
         changed = [*usual]
         changed[place] = value
         monkeypatch.setattr(os, "statvfs", lambda _, it=changed: os.statvfs_result(it))
-        finding = check.memory(tmp_path)
+        finding = check.memory(shared=tmp_path)
         assert not finding.good
         assert finding.found.startswith(found)
 
@@ -213,7 +213,7 @@ def test_a_step_that_fails_shows_the_end_of_its_output(tmp_path: Path) -> None:
 def test_the_patches_of_a_version_are_its_own_and_the_common_ones() -> None:
     for version, other in (("6.1", "6.12"), ("6.12", "6.1")):
         names = [path.name for path in build.patches(version)]
-        assert len(names) == 4
+        assert len(names) == {"6.1": 5, "6.12": 4}[version]
         assert names == sorted(names)
         assert not any(name.endswith(f"-{other}.patch") for name in names)
 
@@ -223,6 +223,37 @@ def test_scenarios_need_a_kernel_that_is_built(empty: Path) -> None:
         hopyard.run(hopyard.Scenario(**TWO))
     _add(empty, "6.1-a", variants=["cubic"])
     with pytest.raises(ValueError, match=r"Linux 6\.1 has no TCP variant `reno`.*expected cubic"):
+        hopyard.run(hopyard.Scenario(**TWO))
+
+
+def test_a_variant_without_a_twin_in_linux_is_named(empty: Path) -> None:
+    _add(empty, "6.1-a", variants=["cubic", "reno"])
+    flow = {**TWO["flow"][0], "tcp": "tahoe"}
+    with pytest.raises(ValueError, match=r"no TCP variant `tahoe`.*expected cubic, reno"):
+        hopyard.run(hopyard.Scenario(**{**TWO, "flow": [flow]}))
+
+
+def test_a_program_that_is_not_there_is_named(empty: Path) -> None:
+    _add(empty, "6.1-a")
+    hosts = [{"node": 0, "run": "true"}, {"node": 2, "run": "no-such-program -x"}]
+    with pytest.raises(ValueError, match=r"host\.1\.run: there is no program `no-such-program`"):
+        hopyard.run(hopyard.Scenario(**{**TWO, "flow": [], "host": hosts}))
+    nowhere = [{"node": 3, "run": "true"}]
+    with pytest.raises(ValueError, match=r"host\.0\.node|\[\[host\]\]"):
+        hopyard.run(hopyard.Scenario(**{**TWO, "flow": [], "host": nowhere}))
+
+
+def test_a_machine_that_cannot_have_kernels_is_an_error_before_a_run(
+    empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _add(empty, "6.1-a", variants=["reno"])
+    monkeypatch.setattr(check, "PERSONALITY", "raise SystemExit(0)")
+    monkeypatch.setattr(check, "TRACE", "raise SystemExit(1)")
+    with pytest.raises(ValueError, match="cannot run here: ptrace: refused: Operation not"):
+        hopyard.run(hopyard.Scenario(**TWO))
+    monkeypatch.setattr(check, "TRACE", "raise SystemExit(0)")
+    monkeypatch.setattr(check, "GUEST", 2**60)
+    with pytest.raises(ValueError, match=r"2 guests need \d+ MB \(in a container: --shm-size"):
         hopyard.run(hopyard.Scenario(**TWO))
 
 
@@ -259,6 +290,22 @@ def test_both_stacks_are_compared_in_one_table() -> None:
     again = hopyard.run(scenario, set=settings, series=["cwnd", "goodput"], jobs=1)
     assert again.flows.equals(results.flows)
     assert again.series.equals(results.series)
+
+
+@pytest.mark.usefixtures("kernel")
+def test_programs_of_the_machine_are_in_the_results(tmp_path: Path) -> None:
+    hosts = [
+        {"node": 2, "run": "sh -c 'getent hosts node0; exit 4'", "start": "1 s"},
+        {"node": 0, "run": "sh -c 'echo $A; sleep 100'", "environment": ["A=b"]},
+    ]
+    scenario = hopyard.Scenario(**{**TWO, "duration": "3 s", "runs": 1, "flow": [], "host": hosts})
+    results = hopyard.run(scenario, out=tmp_path / "out")
+    rows = results.programs.to_pylist()
+    first, second = rows
+    assert (first["node"], first["status"], first["output"].split()[-1]) == (2, 4, "node0")
+    assert 1 <= first["began_s"] < first["ended_s"] < 1.01
+    assert (second["output"], second["status"], second["ended_s"]) == ("b\n", None, None)
+    assert hopyard.Results.load(tmp_path / "out").programs.to_pylist() == rows
 
 
 @pytest.mark.usefixtures("kernel")
@@ -301,6 +348,7 @@ def test_ctrl_c_leaves_no_kernel_behind(kernel: cache.Built, tmp_path: Path) -> 
     root.mkdir()
     copy = root / kernel.folder.name
     shutil.copytree(kernel.folder, copy)
+    shutil.copytree(cache.agent().parent, root / "agents")
     file = tmp_path / "two.toml"
     file.write_text(hopyard.Scenario(**{**TWO, "duration": "10000 s"}).to_toml())
     command = [sys.executable, "-m", "hopyard", "run", str(file), "--jobs", "1"]

@@ -141,7 +141,7 @@ impl Drop for Folder {
 
 #[test]
 fn output_status_and_end_of_a_program_are_kept() {
-    let script = "echo out; echo 'a\\b' >&2; cat /etc/hosts; hostname; pwd; echo $MINE; sleep 2; exit 3";
+    let script = "echo out; printf '%s\\n' 'a\\b' >&2; cat /etc/hosts; hostname; pwd; echo $MINE; sleep 2; exit 3";
     let trap = "trap 'echo told to end; exit' TERM; while :; do sleep 1; done";
     let mut programs = [program(0, 1000, &["sh", "-c", script]), program(0, 0, &["sh", "-c", trap])];
     programs[0].environment.push(("MINE".into(), "a b".into()));
@@ -185,17 +185,17 @@ fn iperf3_sees_the_simulated_wire() {
         let (states, ways, outcome) = run(WIRE, &options);
         let output = text(&states[0].output[0]);
         assert_eq!(states[1].ended.map(|it| it.1), Some(0), "{}\n{states:?}", text(&states[1].output[0]));
-        // 434,400 bytes at 2 Mb/s, of which 1448 of 1500 bytes are payload, take 1.8 s; iperf3 counts what it has
-        // written, of which some waits in the socket.
+        // iperf3 stops when it has written its bytes, of which some wait in the socket then.
         assert!(output.contains("Server listening on 5201"), "{output}");
         let sent = ways.0.values().map(Vec::len).max().unwrap_or_default();
-        assert!(sent >= 300, "{sent} segments");
+        assert!((250..=320).contains(&sent), "{sent} segments");
         let received = output.lines().rfind(|line| line.contains("receiver")).unwrap_or_else(|| panic!("{output}"));
         let words: Vec<&str> = received.split_whitespace().collect();
         let place = words.iter().position(|it| it.ends_with("bits/sec")).expect("a rate");
         let rate: f64 = words[place - 1].parse().expect("a number");
         let kbps = rate * if words[place].starts_with('M') { 1e3 } else { 1.0 };
-        assert!((1750.0..=1931.0).contains(&kbps), "{version}: {received}");
+        // 1448 of 1500 bytes are payload; the first round trips do not fill the wire.
+        assert!((1880.0..=1931.0).contains(&kbps), "{version}: {received}");
         let (again, _, second) = run(WIRE, &options);
         assert_eq!((again, second.digest), (states, outcome.digest), "the same in each run");
     }
@@ -219,7 +219,7 @@ fn curl_fetches_a_file_by_the_name_of_a_node() {
     let (ended, status) = states[1].ended.expect("it has ended");
     assert_eq!(status, 0);
     // 54,000 bytes take 0.22 s on the wire, and a few round trips.
-    assert!((3.3..3.5).contains(&ended.seconds()), "{ended}");
+    assert!((3.25..3.3).contains(&ended.seconds()), "{ended}");
     let log = text(&states[0].output[1]);
     assert!(log.contains("\"GET /numbers HTTP/1.1\" 200"), "{log}");
     // The clock of the guest is the simulation's: its time of day begins at the same moment in each run.

@@ -154,6 +154,11 @@ impl Scenario {
         faults.collect()
     }
 
+    /// How many kernels a run has.
+    fn kernels(&self) -> usize {
+        self.inner.kernels()
+    }
+
     /// The names of the TCP variants of the flows of Linux.
     fn linux_variants(&self) -> Vec<String> {
         self.inner.linux_variants()

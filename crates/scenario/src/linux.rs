@@ -1,5 +1,7 @@
 //! The flows of a run whose TCP is Linux's, and the programs in simulated time.
 
+use std::collections::BTreeSet;
+
 use hopyard_engine::{Streams, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::traffic::{Offer, Period, Traffic as _};
@@ -74,6 +76,15 @@ impl Scenario {
         names.sort();
         names.dedup();
         names
+    }
+
+    /// How many kernels a run has: one for each node with an end of a flow of Linux, or with a program.
+    #[must_use]
+    pub fn kernels(&self) -> usize {
+        let flows = self.linux_flows(&mut self.spec(0));
+        let of_flows = flows.into_iter().flat_map(|flow| [flow.from, flow.to]);
+        let nodes = of_flows.chain(self.resolved.hosts.iter().map(|host| NodeId(host.node)));
+        nodes.collect::<BTreeSet<_>>().len()
     }
 
     /// The flows of Linux in the specification of a run. In the specification they do nothing from now on: their places

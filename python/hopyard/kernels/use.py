@@ -22,10 +22,12 @@ def needed(cores: Iterable[_core.Scenario]) -> dict[str, tuple[Path, Path]]:
             program is not there.
     """
     found: dict[str, Built] = {}
+    guests = 0
     for core in cores:
         if core.linux is None:
             continue
         version = core.linux
+        guests = max(guests, core.kernels())
         kernel = found.setdefault(version, newest(version))
         for variant in core.linux_variants():
             if variant not in kernel.variants:
@@ -35,7 +37,7 @@ def needed(cores: Iterable[_core.Scenario]) -> dict[str, tuple[Path, Path]]:
                 )
         for number, why in core.missing_programs():
             raise ValueError(f"{core.name}: host.{number}.run: {why}")
-    missing = [it for it in machine() if not it.good] if found else []
+    missing = [it for it in machine(guests) if not it.good] if found else []
     if missing:
         what = "; ".join(f"{it.what}: {it.found} ({it.cure})" for it in missing)
         raise ValueError(f"kernels in simulated time cannot run here: {what}")
