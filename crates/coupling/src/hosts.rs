@@ -56,7 +56,12 @@ impl<P: Probe> Hosts<P> {
         nodes: Vec<NodeId>,
         devices: Vec<Vec<Ipv4Addr>>,
     ) -> Result<Self, InjectError> {
-        nodes.iter().try_for_each(|&node| world.attach(node))?;
+        for (&node, devices) in nodes.iter().zip(&devices) {
+            match devices.as_slice() {
+                [_, _, ..] => world.attach_interfaces(node)?,
+                _ => world.attach(node)?,
+            }
+        }
         let (tickets, left, refused) = Default::default();
         Ok(Self { world, nodes, devices, tickets, left, refused })
     }

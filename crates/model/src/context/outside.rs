@@ -56,6 +56,8 @@ pub enum Departure {
 pub struct Outside {
     /// The nodes whose hosts are outside.
     hosts: BTreeSet<NodeId>,
+    /// Those of them that choose the interface of a datagram by its source address.
+    choosing: BTreeSet<NodeId>,
     departures: VecDeque<Departure>,
 }
 
@@ -63,6 +65,17 @@ impl Outside {
     /// The host of a node is outside from now on.
     pub fn attach(&mut self, node: NodeId) {
         self.hosts.insert(node);
+    }
+
+    /// The host of a node chooses the interface of a datagram by its source address.
+    pub fn attach_interfaces(&mut self, node: NodeId) {
+        self.choosing.insert(node);
+    }
+
+    /// Whether the host of a node chooses the interface of a datagram by its source address.
+    #[must_use]
+    pub fn chooses(&self, node: NodeId) -> bool {
+        self.choosing.contains(&node)
     }
 
     /// Whether the host of a node is outside.

@@ -65,8 +65,8 @@ pub(super) const MOST_DUE: usize = 1 << 20;
 /// What is to happen at the border of the network.
 #[derive(Debug)]
 pub(super) enum Due {
-    /// A datagram is put in.
-    Enter { token: Token, source: Address, destination: Address, ttl: u8, bytes: Arc<[u8]> },
+    /// A datagram is put in; with a next hop, it goes there whatever the way to its destination is.
+    Enter { token: Token, source: Address, destination: Address, by: Option<Address>, ttl: u8, bytes: Arc<[u8]> },
     /// The last bit of a packet is on its first wire.
     Sent { waiter: Waiter },
 }
