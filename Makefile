@@ -26,7 +26,7 @@ PYTHON_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.
 # The folders of Python that are there; bench and validation run without being installed.
 PYTHON_FOLDERS := $(wildcard python tests requirements validation bench studies)
 
-.PHONY: demo test test-rust test-fuzz test-python lint lint-rust lint-python format bench computation wheel-pgo validate packetdrill coverage papers lock clean
+.PHONY: demo test test-rust test-fuzz test-python lint lint-rust lint-python format bench computation wheel-pgo validate packetdrill kernels coverage papers lock clean
 
 demo: $(VENV)/installed
 	$(BIN)/hopyard run examples/chain.toml examples/rwp50.toml \
@@ -90,6 +90,12 @@ packetdrill:
 	test -d target/packetdrill || git clone --quiet $(PACKETDRILL) target/packetdrill
 	git -C target/packetdrill checkout --quiet $(PACKETDRILL_COMMIT)
 	cargo run --locked --quiet --package hopyard-validation -- packetdrill google=target/packetdrill/gtests/net $(SCRIPTS)
+
+# Linux kernels in simulated time: the same run many times, and what they cost; nothing else should run meanwhile. As root, with
+# NOBODY=PYTHON, a Python with Hopyard that every user can start, also as a user without rights.
+kernels: $(DEV)/installed
+	$(DEV)/bin/python -m validation.kernels cost
+	$(DEV)/bin/python -m validation.kernels repeated $(if $(NOBODY),--nobody $(NOBODY))
 
 # How often the intervals of hopyard.statistics have the truth: validation/results/coverage_*.csv and docs/statistics.md.
 coverage: $(DEV)/installed

@@ -8,9 +8,11 @@ import pyarrow as pa
 import pytest
 from hopyard.results import Results
 from hopyard.scenario import Scenario
+from live_lab import Lab
 from short import SHORT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -26,6 +28,17 @@ def short(tmp_path: Path) -> Path:
     path = tmp_path / "short.toml"
     path.write_text(Scenario(SHORT).to_toml())
     return path
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    """A folder for live runs, whose processes end with the test."""
+    made = Lab(tmp_path)
+    yield made
+    for process in made.started:
+        # A test that failed may have left it.
+        process.kill()
+        process.communicate()
 
 
 def _table(rows: list[dict[str, object]]) -> pa.Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import sqlite3
@@ -18,6 +19,7 @@ import pytest
 from click.testing import CliRunner
 from hopyard.cli import main
 from hopyard.kernels import build, cache, check
+from test_docs import DOCS, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,11 +54,11 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def _add(root: Path, folder: str, **about: object) -> Path:
     path = root / folder
     path.mkdir()
-    for name in ("linux", "agent"):
-        (path / name).write_text("#!/bin/sh\necho 6.1.192-hopyard\n")
-        (path / name).chmod(0o755)
-    content = {**ABOUT, "agent_key": cache.agent_key(), **about}
-    (path / cache.ABOUT).write_text(json.dumps(content))
+    (path / "linux").write_text("#!/bin/sh\necho 6.1.192-hopyard\n")
+    (path / "linux").chmod(0o755)
+    cache.agent().parent.mkdir(exist_ok=True)
+    cache.agent().touch()
+    (path / cache.ABOUT).write_text(json.dumps({**ABOUT, **about}))
     return path
 
 
@@ -76,10 +78,31 @@ def test_a_kernel_that_is_not_there_names_the_command() -> None:
         cache.newest("5.10")
 
 
-def test_an_agent_of_another_version_is_refused(empty: Path) -> None:
-    _add(empty, "6.1-a", agent_key="another")
-    with pytest.raises(ValueError, match="the agent is that of another version"):
+def test_an_agent_of_another_version_does_not_count(empty: Path) -> None:
+    _add(empty, "6.1-a")
+    cache.agent().rename(cache.agent().with_name("another"))
+    with pytest.raises(ValueError, match="there is no agent of this version of Hopyard"):
         cache.newest("6.1")
+
+
+def test_only_what_is_missing_is_built(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for tool in ("gcc", "strip"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"there is no {tool}")
+    source = empty / "source"
+    source.write_text("")
+    wanted = build.Recipe("6.1", source, "package", "gcc", [], source)
+    _add(empty, "6.1-a", key=wanted.key())
+    monkeypatch.setattr(cache, "MODULES", empty / "none")
+    cache.agent().unlink()
+    told: list[str] = []
+    found = build.build(wanted, told.append)
+    assert told == ["the agent is compiled", f"kernel 6.1 is there: {empty / '6.1-a'}"]
+    assert found.folder == empty / "6.1-a"
+    assert cache.agent().stat().st_size > 100_000
+    del told[:]
+    build.build(wanted, told.append)
+    assert told == [f"kernel 6.1 is there: {empty / '6.1-a'}"]
 
 
 def test_folders_of_other_versions_are_told_and_not_used(empty: Path) -> None:
@@ -111,16 +134,29 @@ def test_check_says_what_is_missing(empty: Path) -> None:
     assert "ok       kernel 6.1: 6.1.192-hopyard" in done.stdout
 
 
+@pytest.mark.usefixtures("empty")
+def test_the_machine_is_checked_without_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "TRACE", "raise SystemExit(0)")
+    monkeypatch.setattr(check, "PERSONALITY", "raise SystemExit(0)")
+    monkeypatch.setattr(check, "GUEST", 1)
+    done = CliRunner().invoke(main, ["kernels", "check", "--machine"])
+    assert (done.exit_code, "kernel 6.1" in done.stdout) == (0, False), done.stdout
+    monkeypatch.setattr(check, "TRACE", "raise SystemExit(1)")
+    done = CliRunner().invoke(main, ["kernels", "check", "--machine"])
+    assert done.exit_code == 1
+    assert "missing  ptrace: refused: Operation not permitted" in done.stdout
+
+
 def test_memory_that_forbids_programs_or_is_small_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert check.memory(tmp_path).good
+    assert check.memory(shared=tmp_path).good
     usual = os.statvfs(tmp_path)
     for place, value, found in ((8, os.ST_NOEXEC, "mounted noexec"), (4, 0, "0 MB free")):
         changed = [*usual]
         changed[place] = value
         monkeypatch.setattr(os, "statvfs", lambda _, it=changed: os.statvfs_result(it))
-        finding = check.memory(tmp_path)
+        finding = check.memory(shared=tmp_path)
         assert not finding.good
         assert finding.found.startswith(found)
 
@@ -177,7 +213,7 @@ def test_a_step_that_fails_shows_the_end_of_its_output(tmp_path: Path) -> None:
 def test_the_patches_of_a_version_are_its_own_and_the_common_ones() -> None:
     for version, other in (("6.1", "6.12"), ("6.12", "6.1")):
         names = [path.name for path in build.patches(version)]
-        assert len(names) == 4
+        assert len(names) == {"6.1": 5, "6.12": 4}[version]
         assert names == sorted(names)
         assert not any(name.endswith(f"-{other}.patch") for name in names)
 
@@ -187,6 +223,37 @@ def test_scenarios_need_a_kernel_that_is_built(empty: Path) -> None:
         hopyard.run(hopyard.Scenario(**TWO))
     _add(empty, "6.1-a", variants=["cubic"])
     with pytest.raises(ValueError, match=r"Linux 6\.1 has no TCP variant `reno`.*expected cubic"):
+        hopyard.run(hopyard.Scenario(**TWO))
+
+
+def test_a_variant_without_a_twin_in_linux_is_named(empty: Path) -> None:
+    _add(empty, "6.1-a", variants=["cubic", "reno"])
+    flow = {**TWO["flow"][0], "tcp": "tahoe"}
+    with pytest.raises(ValueError, match=r"no TCP variant `tahoe`.*expected cubic, reno"):
+        hopyard.run(hopyard.Scenario(**{**TWO, "flow": [flow]}))
+
+
+def test_a_program_that_is_not_there_is_named(empty: Path) -> None:
+    _add(empty, "6.1-a")
+    hosts = [{"node": 0, "run": "true"}, {"node": 2, "run": "no-such-program -x"}]
+    with pytest.raises(ValueError, match=r"host\.1\.run: there is no program `no-such-program`"):
+        hopyard.run(hopyard.Scenario(**{**TWO, "flow": [], "host": hosts}))
+    nowhere = [{"node": 3, "run": "true"}]
+    with pytest.raises(ValueError, match=r"host\.0\.node|\[\[host\]\]"):
+        hopyard.run(hopyard.Scenario(**{**TWO, "flow": [], "host": nowhere}))
+
+
+def test_a_machine_that_cannot_have_kernels_is_an_error_before_a_run(
+    empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _add(empty, "6.1-a", variants=["reno"])
+    monkeypatch.setattr(check, "PERSONALITY", "raise SystemExit(0)")
+    monkeypatch.setattr(check, "TRACE", "raise SystemExit(1)")
+    with pytest.raises(ValueError, match="cannot run here: ptrace: refused: Operation not"):
+        hopyard.run(hopyard.Scenario(**TWO))
+    monkeypatch.setattr(check, "TRACE", "raise SystemExit(0)")
+    monkeypatch.setattr(check, "GUEST", 2**60)
+    with pytest.raises(ValueError, match=r"2 guests need \d+ MB \(in a container: --shm-size"):
         hopyard.run(hopyard.Scenario(**TWO))
 
 
@@ -226,6 +293,22 @@ def test_both_stacks_are_compared_in_one_table() -> None:
 
 
 @pytest.mark.usefixtures("kernel")
+def test_programs_of_the_machine_are_in_the_results(tmp_path: Path) -> None:
+    hosts = [
+        {"node": 2, "run": "sh -c 'getent hosts node0; exit 4'", "start": "1 s"},
+        {"node": 0, "run": "sh -c 'echo $A; sleep 100'", "environment": ["A=b"]},
+    ]
+    scenario = hopyard.Scenario(**{**TWO, "duration": "3 s", "runs": 1, "flow": [], "host": hosts})
+    results = hopyard.run(scenario, out=tmp_path / "out")
+    rows = results.programs.to_pylist()
+    first, second = rows
+    assert (first["node"], first["status"], first["output"].split()[-1]) == (2, 4, "node0")
+    assert 1 <= first["began_s"] < first["ended_s"] < 1.01
+    assert (second["output"], second["status"], second["ended_s"]) == ("b\n", None, None)
+    assert hopyard.Results.load(tmp_path / "out").programs.to_pylist() == rows
+
+
+@pytest.mark.usefixtures("kernel")
 def test_a_capture_holds_the_segments_of_linux(tmp_path: Path) -> None:
     file = tmp_path / "linux.pcapng"
     hopyard.run(hopyard.Scenario(**{**TWO, "runs": 1}), capture=file)
@@ -240,12 +323,32 @@ def test_results_say_which_kernel_it_was(kernel: cache.Built, tmp_path: Path) ->
     assert platform[0].endswith(f", Linux {kernel.release} ({kernel.key})")
 
 
+@pytest.mark.usefixtures("kernel")
+def test_the_commands_of_the_tutorial_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = []
+    for block in blocks(DOCS / "linux.md"):
+        if block.file:
+            (tmp_path / block.file).write_text(block.text)
+        elif block.language == "sh":
+            lines += [line for line in block.text.splitlines() if line.startswith("hopyard run")]
+    assert len(lines) == 4
+    for line in lines:
+        # One run of a case shows as well as five that the command is right.
+        short = [] if "--run 0" in line else ["--runs", "1"]
+        done = CliRunner().invoke(main, [*shlex.split(line)[1:], *short])
+        assert done.exit_code == 0, f"{line}\n{done.output}"
+    assert (tmp_path / "window" / "cwnd.png").stat().st_size > 10_000
+    assert (tmp_path / "team.pcapng").stat().st_size > 100_000
+
+
 def test_ctrl_c_leaves_no_kernel_behind(kernel: cache.Built, tmp_path: Path) -> None:
     # A kernel of a name of its own is found among all processes.
     root = tmp_path / "kernels"
     root.mkdir()
     copy = root / kernel.folder.name
     shutil.copytree(kernel.folder, copy)
+    shutil.copytree(cache.agent().parent, root / "agents")
     file = tmp_path / "two.toml"
     file.write_text(hopyard.Scenario(**{**TWO, "duration": "10000 s"}).to_toml())
     command = [sys.executable, "-m", "hopyard", "run", str(file), "--jobs", "1"]

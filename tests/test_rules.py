@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import hopyard
 import pytest
@@ -220,6 +220,64 @@ def test_a_rule_is_told_every_event() -> None:
     assert all(recovering for _, recovering in seen["recovered"])
     assert ("restored", None) in [each[1:] for each in seen["route"]]
     assert ("hops", 2) in [each[1:] for each in seen["route"]]
+
+
+class Undoing(NewReno):
+    """Records what only the recovery of Linux tells, and how far an undone reduction goes back."""
+
+    seen: ClassVar[list[tuple[str, float, object]]] = []
+    recovery = "rack_linux"
+
+    def on_arrival(self, arrival: hopyard.congestion.Arrival) -> None:
+        self.seen.append(("arrival", self.cwnd, arrival.round_trip))
+
+    def on_condition(
+        self, condition: Literal["open", "disorder", "reduced", "recovery", "loss"]
+    ) -> None:
+        self.seen.append(("condition", self.cwnd, condition))
+
+    def on_undo(self, before: hopyard.congestion.Before) -> None:
+        self.seen.append(("undo", before.cwnd, before.ssthresh))
+        self.cwnd = before.cwnd / 2
+
+
+class Returning(Undoing):
+    """The same without an answer to the undone reduction."""
+
+    on_undo = CongestionControl.on_undo
+
+
+#: Datagrams fill the queue for a moment: segments arrive after the timeout, and none is lost.
+BURST = {
+    "profile": "linux",
+    "tcp": {"window": 4},
+    "wire": [{"between": [0, 1], "rate": "1 Mbps", "delay": "20 ms", "queue_length": 500}],
+    "flow": [
+        {"from": 0, "to": 1},
+        {
+            "from": 0,
+            "to": 1,
+            "udp": True,
+            "traffic": "on_off",
+            "start": "5 s",
+            "on_off": {"packet_size": "1000 B", "rate": "8 Mbps", "on": "200 ms", "off": "50 s"},
+        },
+    ],
+}
+
+
+@pytest.mark.parametrize("rule", [Undoing, Returning])
+def test_a_rule_is_told_of_conditions_and_undone_reductions(rule: type[Undoing]) -> None:
+    rule.seen.clear()
+    results = hopyard.run(Scenario(WIRE | BURST), set={"flow.0.tcp": rule}, runs=1)
+    assert results.flows["timeouts"].to_pylist()[0] > 0
+    seen: dict[str, list[object]] = {}
+    for kind, _, what in rule.seen:
+        seen.setdefault(kind, []).append(what)
+    assert {"loss", "open"} <= set(seen["condition"])
+    trips = [trip for trip in seen["arrival"] if isinstance(trip, float)]
+    assert min(trips) < 0.1 < max(trips)
+    assert ("undo" in seen) == (rule is Undoing)
 
 
 class Paced(NewReno):

@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 #: As many tables as `hopyard.database.TABLES` has names.
-_Tables: TypeAlias = tuple[Table, ...]
+_Tables: TypeAlias = list[Table]
 
 __version__: str
 #: A hash of the sources on which results depend: it tells builds of one version apart.
@@ -91,7 +91,9 @@ class Scenario:
     def hash(self) -> str: ...
     @property
     def linux(self) -> str | None:
-        """The version of Linux that flows have."""
+        """The version of Linux that flows and programs have."""
+    def kernels(self) -> int: ...
+    def missing_programs(self) -> list[tuple[int, str]]: ...
     def linux_variants(self) -> list[str]: ...
     @property
     def warnings(self) -> list[str]: ...
@@ -111,7 +113,7 @@ class Batch:
         runs: Sequence[Sequence[int]],
         jobs: int = ...,
         captures: Captures | None = ...,
-        kernels: Mapping[str, tuple[Path, Path]] | None = ...,
+        kernels: Mapping[str, tuple[Path, Path, Path]] | None = ...,
     ) -> Batch: ...
     @property
     def runs(self) -> int: ...
@@ -408,6 +410,25 @@ class Ack:
     @property
     def rate(self) -> RateSample | None:
         """A sample of the delivery rate, for a class with `wants_rate`; None otherwise."""
+
+@final
+class Arrival:
+    """An acknowledgement arrived, of whatever kind."""
+
+    @property
+    def round_trip(self) -> float | None:
+        """The round trip in seconds of the newest segment that it delivers, if sent once, or None."""
+
+@final
+class Before:
+    """The window and the threshold before a reduction that turned out to be wrong."""
+
+    @property
+    def cwnd(self) -> float:
+        """The congestion window, in segments."""
+    @property
+    def ssthresh(self) -> float:
+        """The slow start threshold, or three quarters of the window if that is more."""
 
 @final
 class Duplicate:

@@ -22,15 +22,28 @@ If the class is in `fixed.py` in the scenario's folder, run it with
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from hopyard._core import Ack, ControllerState, Duplicate, Loss, RateSample, Route, Sent, Timeout
+from hopyard._core import (
+    Ack,
+    Arrival,
+    Before,
+    ControllerState,
+    Duplicate,
+    Loss,
+    RateSample,
+    Route,
+    Sent,
+    Timeout,
+)
 
 if TYPE_CHECKING:
     from random import Random
 
 __all__ = [
     "Ack",
+    "Arrival",
+    "Before",
     "CongestionControl",
     "Duplicate",
     "Loss",
@@ -85,11 +98,28 @@ class CongestionControl(ControllerState):
     def on_timeout(self, timeout: Timeout) -> None:
         """The retransmission timer expired while data was in flight."""
 
+    def on_arrival(self, arrival: Arrival) -> None:
+        """An acknowledgement arrived, before it is known what it means for losses."""
+
     def on_duplicate(self, duplicate: Duplicate) -> None:
         """A duplicate acknowledgement arrived."""
 
     def on_recovered(self) -> None:
         """All losses are repaired. `on_ack` follows with phase "recovered"."""
+
+    def on_undo(self, before: Before) -> None:
+        """The loss that reduced the window was none; `before` has window and threshold before it.
+
+        If a class does not define this event, both return to those values where they are larger.
+        """
+
+    def on_condition(
+        self, condition: Literal["open", "disorder", "reduced", "recovery", "loss"]
+    ) -> None:
+        """The sender begins or ends to see or to repair losses. Windows cannot be set here.
+
+        Only the recovery "rack_linux" says so, with the states that Linux has.
+        """
 
     def on_sent(self, sent: Sent) -> None:
         """A segment was sent. Windows cannot be set here."""

@@ -22,6 +22,7 @@ FORMAT = "1"
 TABLES = (
     *("flows", "nodes", "drops", "series", "decisions"),
     *("overhead", "route_changes", "paths", "segments", "handoffs", "mobile_events", "detours"),
+    "programs",
 )
 #: The tables that are large: those of each run are a Parquet file, which the store names.
 FILED = ("series", "segments")

@@ -128,6 +128,7 @@ class Results:
     handoffs: pa.Table = field(default_factory=lambda: tables.empty()["handoffs"])
     mobile_events: pa.Table = field(default_factory=lambda: tables.empty()["mobile_events"])
     detours: pa.Table = field(default_factory=lambda: tables.empty()["detours"])
+    programs: pa.Table = field(default_factory=lambda: tables.empty()["programs"])
     complete: bool = True
     failures: tuple[Failure, ...] = ()
     origin: Origin | None = field(default=None, repr=False)

@@ -25,11 +25,14 @@ from typing import Any, ClassVar, get_origin
 from hopyard.congestion import CongestionControl
 
 EVENTS = (
+    "on_arrival",
     "on_ack",
     "on_duplicate",
     "on_loss",
     "on_timeout",
     "on_recovered",
+    "on_undo",
+    "on_condition",
     "on_sent",
     "on_route",
     "on_idle",

@@ -153,7 +153,7 @@ def _capture(
     return capture
 
 
-def kernels_of(cases: Sequence[Planned]) -> dict[str, tuple[Path, Path]] | None:
+def kernels_of(cases: Sequence[Planned]) -> dict[str, tuple[Path, Path, Path]] | None:
     """The kernels that cases need.
 
     Raises:

@@ -1,6 +1,7 @@
 //! The network of kernels: a world whose nodes have hosts outside.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::net::Ipv4Addr;
 
 use hopyard_engine::Time;
 use hopyard_kernels::{Departure, Network, Port, Sending, Ticket};
@@ -12,6 +13,8 @@ use hopyard_model::world::{InjectError, Watch, World};
 /// The bytes of an Ethernet header, and the type of IPv4 in it.
 const ETHERNET: usize = 14;
 const IPV4: [u8; 2] = [8, 0];
+/// Where the header of IP has the address of the destination.
+const DESTINATION: std::ops::Range<usize> = 16..20;
 /// The sender of all frames for kernels: who has sent a datagram over the air is for the network to know.
 const NETWORK: [u8; 6] = [2, 255, 255, 255, 255, 255];
 
@@ -31,24 +34,32 @@ pub struct Hosts<P: Probe> {
     pub world: World<P>,
     /// The node of each kernel, in order.
     nodes: Vec<NodeId>,
+    /// The addresses of the devices of each kernel.
+    devices: Vec<Vec<Ipv4Addr>>,
     tickets: BTreeMap<Token, Ticket>,
     left: VecDeque<Departure>,
     /// The frames of the kernels of nodes that were not taken, and why.
     pub refused: BTreeMap<(NodeId, &'static str), u64>,
 }
 
-/// The MAC address of a node's kernel.
-pub fn mac(node: NodeId) -> [u8; 6] {
+/// The MAC address of a device of a node's kernel.
+pub fn mac(node: NodeId, device: usize) -> [u8; 6] {
     let [a, b, c, d] = node.0.to_be_bytes();
-    [2, 0, a, b, c, d]
+    // No node has as many addresses.
+    [2, device as u8, a, b, c, d]
 }
 
 impl<P: Probe> Hosts<P> {
-    /// Attaches the hosts of these nodes.
-    pub fn new(mut world: World<P>, nodes: Vec<NodeId>) -> Result<Self, InjectError> {
-        nodes.iter().try_for_each(|&node| world.attach(node))?;
+    /// Attaches the hosts of these nodes, whose kernels have devices with these addresses.
+    pub fn new(mut world: World<P>, nodes: Vec<NodeId>, devices: Vec<Vec<Ipv4Addr>>) -> Result<Self, InjectError> {
+        for (&node, devices) in nodes.iter().zip(&devices) {
+            match devices.as_slice() {
+                [_, _, ..] => world.attach_interfaces(node)?,
+                _ => world.attach(node)?,
+            }
+        }
         let (tickets, left, refused) = Default::default();
-        Ok(Self { world, nodes, tickets, left, refused })
+        Ok(Self { world, nodes, devices, tickets, left, refused })
     }
 
     fn refuse(&mut self, node: NodeId, why: &'static str) -> Sending {
@@ -74,8 +85,12 @@ impl<P: Probe> Network for Hosts<P> {
                 Left::Datagram { node, bytes, .. } => {
                     // A host that is attached has a kernel.
                     let Ok(kernel) = self.nodes.binary_search(&node) else { continue };
-                    let frame = [&mac(node)[..], &NETWORK, &IPV4, &bytes].concat();
-                    self.left.push_back(Departure::Frame { to: Port { kernel, device: 0 }, frame });
+                    // Where its address has no device, the first one gets it.
+                    let address = bytes.get(DESTINATION).and_then(|it| <[u8; 4]>::try_from(it).ok());
+                    let address = address.map(Ipv4Addr::from);
+                    let device = self.devices[kernel].iter().position(|it| Some(*it) == address).unwrap_or(0);
+                    let frame = [&mac(node, device)[..], &NETWORK, &IPV4, &bytes].concat();
+                    self.left.push_back(Departure::Frame { to: Port { kernel, device }, frame });
                 }
                 Left::Completed { token, .. } => {
                     self.left.extend(self.tickets.remove(&token).map(Departure::Sent));
@@ -119,7 +134,7 @@ mod tests {
 
     /// The frame of a kernel with a datagram from one address to another.
     fn frame(from: [u8; 4], to: [u8; 4], ttl: u8) -> Vec<u8> {
-        let mut bytes = [&mac(NodeId(0))[..], &mac(NodeId(0)), &IPV4].concat();
+        let mut bytes = [&mac(NodeId(0), 0)[..], &mac(NodeId(0), 0), &IPV4].concat();
         let mut datagram = Vec::new();
         let header = Header::new(Protocol::EXPERIMENT, from.into(), to.into(), ttl);
         header.emit(b"payload", &mut datagram).expect("short enough");
@@ -137,7 +152,8 @@ mod tests {
         let world: World = World::new(&spec).expect("a network");
         let address = |node| world.addresses(NodeId(node))[0].octets();
         let (here, there) = (address(0), address(1));
-        let mut hosts = Hosts::new(world, vec![NodeId(0), NodeId(1)]).expect("both are there");
+        let devices = vec![vec![here.into()], vec![there.into()]];
+        let mut hosts = Hosts::new(world, vec![NodeId(0), NodeId(1)], devices).expect("both are there");
         let ticket = |head| Ticket::new(Port { kernel: 0, device: 0 }, head);
         let mut send = |frame: &[u8], head| hosts.send(Time::ZERO, frame, ticket(head));
         assert_eq!(send(&frame(here, there, 64), 1), Ok(Sending::Pending));

@@ -1,6 +1,6 @@
 //! What the kernels are told: the ends of flows at their node, addresses, parameters.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -10,6 +10,7 @@ use hopyard_kernels::{Guest, Settings, initrd};
 use hopyard_model::address::NodeId;
 
 use crate::hosts::mac;
+use crate::programs::Program;
 
 /// The port of the first flow's sink; that of the n-th flow is n higher.
 const SINKS: u16 = 5000;
@@ -24,6 +25,11 @@ const HEADERS: u32 = 40;
 const TIMESTAMPS: u32 = 12;
 /// The longest IP datagram of the devices, that of Ethernet: the kernels' receive buffers have no room for longer ones.
 const MTU: u32 = 1500;
+/// The least memory of a kernel with programs, in MiB.
+const LEAST_WITH_PROGRAMS: u32 = 128;
+
+/// How the name of a TCP variant's module begins; the variant follows.
+const MODULE: &str = "hopyard_";
 
 /// A flow between two kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,8 +57,6 @@ pub struct Options {
     pub program: PathBuf,
     /// The program that is each guest's first process, made together with the kernel.
     pub agent: Vec<u8>,
-    /// TCP variants that the kernel does not have itself: by name, the modules that `hopyard kernels build` has made.
-    pub modules: BTreeMap<String, Vec<u8>>,
     /// The memory of each kernel, in MiB.
     pub memory: u32,
     /// Where random numbers begin. Each kernel has its own.
@@ -61,6 +65,10 @@ pub struct Options {
     pub sample: Span,
     /// Parameters of the kernels: paths below `/proc/sys`, and values.
     pub sysctls: Vec<(String, String)>,
+    /// Modules that each kernel loads before anything else: their names, and what `hopyard kernels build` has made.
+    pub modules: Vec<(String, Vec<u8>)>,
+    /// Programs of this machine. Their nodes have kernels too.
+    pub programs: Vec<Program>,
     /// Completion, patience, and the like.
     pub settings: Settings,
 }
@@ -79,8 +87,54 @@ pub fn flow_of(source_port: u16) -> Option<usize> {
 /// How many flows there can be: their ports are different.
 pub const MOST_FLOWS: usize = (SOURCES - SINKS) as usize;
 
-/// The kernel of a node, with the ends of all flows at it. `address` gives the address of a node.
-pub fn guest(node: NodeId, flows: &[Flow], options: &Options, address: impl Fn(NodeId) -> Ipv4Addr) -> Guest {
+/// What the kernels are told of the network.
+#[derive(Debug)]
+pub struct Site<'a> {
+    /// The addresses of each node.
+    pub addresses: &'a [Vec<Ipv4Addr>],
+    /// Where each program is on this machine.
+    pub paths: &'a [PathBuf],
+    /// The end of the run.
+    pub end: Time,
+}
+
+impl Site<'_> {
+    /// The address by which a node is known.
+    pub fn first(&self, node: NodeId) -> Ipv4Addr {
+        // A node without an address has no kernel.
+        self.addresses[node.index()].first().copied().unwrap_or(Ipv4Addr::UNSPECIFIED)
+    }
+
+    /// The addresses of a node's kernel, each of which has a device: all of them where there are programs, which may use
+    /// them, and else the first.
+    pub fn devices(&self, node: NodeId, options: &Options) -> &[Ipv4Addr] {
+        let all = &self.addresses[node.index()];
+        if options.programs.iter().any(|it| it.node == node) { all } else { &all[..all.len().min(1)] }
+    }
+
+    /// The names of all nodes with their addresses, as in /etc/hosts. The further addresses of a node have names with
+    /// their numbers.
+    fn names(&self) -> String {
+        let mut text = "127.0.0.1 localhost\n".to_owned();
+        for (node, addresses) in self.addresses.iter().enumerate() {
+            for (number, address) in addresses.iter().enumerate() {
+                let further = if number == 0 { String::new() } else { format!("-{number}") };
+                let _ = writeln!(text, "{address} node{node}{further}");
+            }
+        }
+        text
+    }
+}
+
+/// The modules of the variants of the flows from a node: those that the kernel does not have itself.
+fn modules<'a>(node: NodeId, flows: &[Flow], options: &'a Options) -> Vec<&'a (String, Vec<u8>)> {
+    let has = |variant: &str| flows.iter().any(|it| it.from == node && it.variant == variant);
+    let is_wanted = |name: &str| name.strip_prefix(MODULE).is_none_or(has);
+    options.modules.iter().filter(|(name, _)| is_wanted(name)).collect()
+}
+
+/// The kernel of a node, with the ends of all flows at it, and its programs.
+pub fn guest(node: NodeId, flows: &[Flow], options: &Options, site: &Site<'_>) -> Guest {
     let mut orders = String::new();
     let off = ("net/ipv4/tcp_timestamps".to_owned(), "0".to_owned());
     let timestamps = !options.sysctls.contains(&off);
@@ -91,21 +145,29 @@ pub fn guest(node: NodeId, flows: &[Flow], options: &Options, address: impl Fn(N
     for (path, value) in &options.sysctls {
         order(format_args!("sysctl {path} {value}"));
     }
-    order(format_args!("mtu eth0 {MTU}"));
-    // The simulated network finds the way to every address.
-    order(format_args!("address eth0 {} 32", address(node)));
+    let modules = modules(node, flows, options);
+    for (name, _) in &modules {
+        order(format_args!("module {name}"));
+    }
+    let devices = site.devices(node, options);
+    for (number, address) in devices.iter().enumerate() {
+        order(format_args!("mtu eth{number} {MTU}"));
+        // The simulated network finds the way to every address.
+        order(format_args!("address eth{number} {address} 32"));
+    }
     order(format_args!("route 0.0.0.0 0 eth0"));
     let own = || flows.iter().filter(|it| it.from == node);
     if own().any(|it| it.notices) {
         // An error that the node's own routing reports has the source address of the kernel itself.
         order(format_args!("sysctl net/ipv4/conf/eth0/accept_local 1"));
     }
-    let variants: BTreeSet<&str> = own().map(|it| it.variant.as_str()).collect();
-    let mut modules: Vec<(String, &[u8])> = Vec::new();
-    for variant in variants {
-        if let Some(module) = options.modules.get(variant) {
-            order(format_args!("module hopyard_{variant}"));
-            modules.push((format!("modules/hopyard_{variant}.ko"), module));
+    for (number, address) in devices.iter().enumerate().skip(1) {
+        order(format_args!("mptcp {address} eth{number}"));
+        // The further addresses of others are reached from the own address of the same number.
+        for (_, others) in site.addresses.iter().enumerate().filter(|(other, _)| *other != node.index()) {
+            if let Some(other) = others.get(number) {
+                order(format_args!("route {other} 32 eth{number}"));
+            }
         }
     }
     for (number, flow) in flows.iter().enumerate() {
@@ -116,22 +178,45 @@ pub fn guest(node: NodeId, flows: &[Flow], options: &Options, address: impl Fn(N
         if flow.from == node {
             let Flow { variant, bytes, .. } = flow;
             let chunk = CHUNK * flow.segment;
-            let (to, start, bytes) = (address(flow.to), flow.start.nanos(), bytes.unwrap_or(0));
+            let (to, start, bytes) = (site.first(flow.to), flow.start.nanos(), bytes.unwrap_or(0));
             // Linux counts the options of each segment as a part of it (RFC 6691 §3).
             let mss = (flow.segment + if timestamps { TIMESTAMPS } else { 0 }).min(MTU - HEADERS);
             order(format_args!("source {to} {sink} {source} {variant} {start} {bytes} {chunk} {mss}"));
         }
     }
+    let programs = options.programs.iter().zip(site.paths).enumerate().filter(|(_, (it, _))| it.node == node);
+    let programs: Vec<_> = programs.collect();
+    if !programs.is_empty() {
+        order(format_args!("root node{node}"));
+        let hidden: BTreeSet<_> = programs.iter().flat_map(|(_, (it, path))| it.hidden(path)).collect();
+        for folder in hidden {
+            order(format_args!("show {}", folder.display()));
+        }
+        order(format_args!("end {}", site.end.nanos()));
+    }
+    for (number, (program, _)) in &programs {
+        order(format_args!("program {number} {}", program.start.nanos()));
+    }
     order(format_args!("sample {}", options.sample.nanos()));
-    let mut files = vec![("init", 0o755, options.agent.as_slice()), ("orders", 0o644, orders.as_bytes())];
-    files.extend(modules.iter().map(|(name, bytes)| (name.as_str(), 0o644, *bytes)));
+    let mut files: Vec<(String, u32, Vec<u8>)> = modules
+        .iter()
+        .map(|(name, module)| (format!("{name}.ko"), 0o644, module.clone()))
+        .chain(programs.iter().map(|(number, (it, path))| (format!("program-{number}"), 0o644, it.orders(path))))
+        .collect();
+    if !programs.is_empty() {
+        files.push(("hosts".into(), 0o644, site.names().into_bytes()));
+        files.push(("nobody".into(), 0o644, b"# There are no name servers: /etc/hosts has the names.\n".to_vec()));
+    }
+    let fixed = [("init", 0o755, &*options.agent), ("orders", 0o644, orders.as_bytes())];
+    let files = files.iter().map(|(name, mode, content)| (name.as_str(), *mode, content.as_slice()));
+    let files: Vec<_> = fixed.into_iter().chain(files).collect();
     Guest {
         name: format!("node {node}"),
         program: options.program.clone(),
         initrd: initrd::archive(&files),
         parameters: Vec::new(),
-        memory: options.memory,
-        devices: vec![mac(node)],
+        memory: if programs.is_empty() { options.memory } else { options.memory.max(LEAST_WITH_PROGRAMS) },
+        devices: (0..devices.len()).map(|device| mac(node, device)).collect(),
         // Seeds that are near to each other give numbers that have nothing in common.
         seed: options.seed.wrapping_mul(0x1_0000_0001).wrapping_add(node.0.into()),
     }

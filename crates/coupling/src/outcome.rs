@@ -4,10 +4,11 @@
 //! counts by phase, the delay of the application, and timeouts where a node is the source of several flows.
 
 use hopyard_engine::{Span, Time};
-use hopyard_model::observe::{Outcome, SeriesRow};
+use hopyard_model::observe::{Outcome, ProgramRow, SeriesRow};
 use hopyard_model::world::{Quantity, Spec};
 
 use crate::meter::{Ends, Meters};
+use crate::programs::{Program, ProgramState};
 use crate::run::{FlowState, Sample};
 
 /// Puts the results of a flow in the place of those that its number has, which are those of a flow that did nothing.
@@ -65,6 +66,21 @@ pub fn put(
     }
     // Samples of one time and flow keep their order.
     outcome.series.sort_by(|a, b| a.time_s.total_cmp(&b.time_s).then(a.flow.cmp(&b.flow)));
+}
+
+/// The row of a program. What it wrote is text; bytes that are none are replaced.
+pub fn program(number: u32, program: &Program, state: &ProgramState) -> ProgramRow {
+    let [output, errors] = state.output.each_ref().map(|it| String::from_utf8_lossy(it).into_owned());
+    ProgramRow {
+        program: number,
+        node: program.node.0,
+        command: program.arguments.join(" "),
+        began_s: state.began.map(Time::seconds),
+        ended_s: state.ended.map(|(at, _)| at.seconds()),
+        status: state.ended.map(|(_, status)| status),
+        output,
+        errors,
+    }
 }
 
 /// The samples of a quantity.

@@ -1,8 +1,8 @@
 //! A world and its kernels under one clock.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use hopyard_engine::Time;
+use hopyard_engine::{Span, Time};
 use hopyard_kernels::{Counters, Kernels};
 use hopyard_model::address::NodeId;
 use hopyard_model::observe::{DropRow, Outcome, Probe};
@@ -10,8 +10,14 @@ use hopyard_model::world::{Advanced, BuildError, InjectError, RunError, Spec, Wa
 
 use crate::hosts::Hosts;
 use crate::meter::{Counts, Ends, Meters};
-use crate::orders::{Flow, MOST_FLOWS, Options, flow_of, guest, ports};
+use crate::orders::{Flow, MOST_FLOWS, Options, Site, flow_of, guest, ports};
 use crate::outcome;
+use crate::programs::{Program, ProgramError, ProgramState, unescaped};
+
+/// How long before the end of a run the programs that have not ended are told to end, so that their output is known.
+const ENDING: Span = Span::from_millis(2);
+/// How many programs a run can have.
+const MOST_PROGRAMS: usize = 256;
 
 /// Why kernels and a network cannot go on together.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +47,25 @@ pub enum CouplingError {
     /// There are more flows than ports.
     #[error("expected at most {MOST_FLOWS} flows of kernels, found {0}")]
     Flows(usize),
+    /// A program is at a node that does not exist, or has no address.
+    #[error("program {program}: expected a node with an address, found {node}")]
+    Place {
+        /// The number of the program.
+        program: usize,
+        /// The node.
+        node: NodeId,
+    },
+    /// There are more programs than a kernel's agent can have.
+    #[error("expected at most {MOST_PROGRAMS} programs, found {0}")]
+    Programs(usize),
+    /// A program cannot run.
+    #[error("program {program}: {error}")]
+    Program {
+        /// The number of the program.
+        program: usize,
+        /// Why.
+        error: ProgramError,
+    },
     /// The agent of a kernel reports that it could not do something.
     #[error("node {node}: {what}")]
     Agent {
@@ -102,7 +127,10 @@ pub struct Coupled<P: Probe> {
     nodes: Vec<NodeId>,
     flows: Vec<FlowState>,
     samples: Vec<Sample>,
+    programs: Vec<(Program, ProgramState)>,
     measure_from: Time,
+    /// When programs are told to end.
+    last: Time,
     /// What each kernel had counted when the measuring began.
     before: Vec<[u64; 2]>,
 }
@@ -117,31 +145,40 @@ impl<P: Probe> Coupled<P> {
         if flows.len() > MOST_FLOWS {
             return Err(CouplingError::Flows(flows.len()));
         }
-        let mut addresses = BTreeMap::new();
-        for (number, flow) in flows.iter().enumerate() {
-            let bad = CouplingError::Ends { flow: number, from: flow.from, to: flow.to };
-            if flow.from == flow.to {
-                return Err(bad);
-            }
-            for node in [flow.from, flow.to] {
-                if node.index() >= world.node_count() {
-                    return Err(bad);
-                }
-                let Some(&address) = world.addresses(node).first() else { return Err(bad) };
-                addresses.insert(node, address);
-            }
+        if options.programs.len() > MOST_PROGRAMS {
+            return Err(CouplingError::Programs(options.programs.len()));
         }
-        let address = |node: NodeId| addresses[&node];
-        let nodes: Vec<NodeId> = addresses.keys().copied().collect();
+        let addresses: Vec<_> = (0..world.node_count() as u32).map(|it| world.addresses(NodeId(it)).to_vec()).collect();
+        let is_host = |node: NodeId| addresses.get(node.index()).is_some_and(|it| !it.is_empty());
+        let mut nodes = BTreeSet::new();
+        for (number, flow) in flows.iter().enumerate() {
+            if flow.from == flow.to || !is_host(flow.from) || !is_host(flow.to) {
+                return Err(CouplingError::Ends { flow: number, from: flow.from, to: flow.to });
+            }
+            nodes.extend([flow.from, flow.to]);
+        }
+        let mut paths = Vec::new();
+        for (number, program) in options.programs.iter().enumerate() {
+            if !is_host(program.node) {
+                return Err(CouplingError::Place { program: number, node: program.node });
+            }
+            paths.push(program.find().map_err(|error| CouplingError::Program { program: number, error })?);
+            nodes.insert(program.node);
+        }
+        let end = Time::ZERO + spec.duration;
+        let site = Site { addresses: &addresses, paths: &paths, end };
+        let address = |node: NodeId| site.first(node);
+        let nodes: Vec<NodeId> = nodes.into_iter().collect();
         let ends = flows.iter().enumerate().map(|(number, flow)| {
             let (source, sink) = ports(number);
             (address(flow.from), source, address(flow.to), sink)
         });
         let ends: Vec<Ends> = ends.collect();
         let meters = Meters::new(spec.measure_from, options.sample, ends.iter().copied());
-        let mut hosts = Hosts::new(world.with_other(spec, (meters, probe)), nodes.clone())?;
+        let devices = nodes.iter().map(|&node| site.devices(node, options).to_vec()).collect();
+        let mut hosts = Hosts::new(world.with_other(spec, (meters, probe)), nodes.clone(), devices)?;
         flows.iter().filter(|it| it.notices).try_for_each(|it| hosts.world.notify(it.from))?;
-        let guests: Vec<_> = nodes.iter().map(|&node| guest(node, flows, options, address)).collect();
+        let guests: Vec<_> = nodes.iter().map(|&node| guest(node, flows, options, &site)).collect();
         let kernels = Kernels::start(&guests, options.settings.clone())?;
         let state = |flow: &Flow| FlowState {
             flow: flow.clone(),
@@ -153,7 +190,9 @@ impl<P: Probe> Coupled<P> {
         };
         let (flows, measure_from, before) =
             (flows.iter().map(state).collect(), spec.measure_from, vec![[0; 2]; guests.len()]);
-        Ok(Self { kernels, hosts, ends, nodes, flows, samples: Vec::new(), measure_from, before })
+        let programs = options.programs.iter().map(|it| (it.clone(), ProgramState::default())).collect();
+        let last = Time::from_nanos(end.nanos().saturating_sub(ENDING.nanos()));
+        Ok(Self { kernels, hosts, ends, nodes, flows, samples: Vec::new(), programs, measure_from, last, before })
     }
 
     /// Carries out all events up to and including a time, in the network and in the kernels. The watch can stop it
@@ -188,7 +227,7 @@ impl<P: Probe> Coupled<P> {
     /// If packets do not add up.
     pub fn finish(mut self, numbers: &[usize], spec: &Spec) -> Result<(Outcome, P), CouplingError> {
         let (flows, samples, lost) = (self.flows(), self.samples(), self.lost());
-        let Self { kernels, hosts, ends, .. } = self;
+        let Self { kernels, hosts, ends, programs, .. } = self;
         // The kernels end before the results are made.
         drop(kernels);
         let (mut outcome, (meters, probe)) = hosts.world.finish()?;
@@ -199,6 +238,8 @@ impl<P: Probe> Coupled<P> {
         // The network has delivered what a kernel has not received.
         let row = |(node, reason, count): (NodeId, _, _)| DropRow { node: node.0, kind: "external", reason, count };
         outcome.drops.extend(lost.into_iter().map(row));
+        outcome.programs =
+            programs.iter().zip(0..).map(|((it, state), number)| outcome::program(number, it, state)).collect();
         Ok((outcome, probe))
     }
 
@@ -212,6 +253,11 @@ impl<P: Probe> Coupled<P> {
     /// The samples of the sending sockets since the last call, in the order of time.
     pub fn samples(&mut self) -> Vec<Sample> {
         std::mem::take(&mut self.samples)
+    }
+
+    /// The programs, and what is known of them.
+    pub fn programs(&self) -> &[(Program, ProgramState)] {
+        &self.programs
     }
 
     /// The nodes with kernels, and what has passed between each kernel and the simulation.
@@ -279,10 +325,31 @@ impl<P: Probe> Coupled<P> {
                 };
                 self.count(kernel, at, [timeouts, fast]);
             }
+            "began" | "output" | "ended" => self.report_program(kind, at, rest),
             "tcp" => self.samples.extend(flow().and_then(|flow| sample(at, flow, rest))),
             _ => {}
         }
         Ok(())
+    }
+}
+
+impl<P: Probe> Coupled<P> {
+    /// A report of a program: its number, and what became of it.
+    fn report_program(&mut self, kind: &str, at: Time, words: &[&str]) {
+        let number = |place: usize| words.get(place).and_then(|it| it.parse::<i32>().ok());
+        let program = number(0).and_then(|it| self.programs.get_mut(usize::try_from(it).ok()?));
+        let Some((_, state)) = program else { return };
+        match (kind, number(1), number(2)) {
+            ("output", Some(stream @ 1..=2), _) => {
+                state.output[stream as usize - 1].extend(words.get(2).map(|it| unescaped(it)).unwrap_or_default());
+            }
+            ("began", ..) => state.began = Some(at),
+            ("ended", Some(status), Some(signal)) if at < self.last => {
+                state.ended = Some((at, if signal > 0 { 128 + signal } else { status }));
+            }
+            // What ends after it was told to has not ended by itself.
+            _ => {}
+        }
     }
 }
 

@@ -3,7 +3,6 @@
 #[path = "../../kernels/tests/common/built.rs"]
 mod built;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use built::built;
@@ -59,11 +58,12 @@ fn options(version: &str) -> Option<Options> {
     Some(Options {
         program: built.program,
         agent: built.agent,
-        modules: BTreeMap::new(),
         memory: 32,
         seed: 1,
         sample: Span::from_millis(100),
         sysctls: Vec::new(),
+        modules: Vec::new(),
+        programs: Vec::new(),
         settings: Settings::default(),
     })
 }
@@ -152,11 +152,12 @@ fn flows_that_cannot_be_are_refused() {
     let options = Options {
         program: "/nowhere".into(),
         agent: Vec::new(),
-        modules: BTreeMap::new(),
         memory: 32,
         seed: 1,
         sample: Span::ZERO,
         sysctls: Vec::new(),
+        modules: Vec::new(),
+        programs: Vec::new(),
         settings: Settings::default(),
     };
     for (from, to) in [(0, 0), (0, 2)] {

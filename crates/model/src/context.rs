@@ -10,6 +10,7 @@ mod outside;
 mod overhead;
 mod price;
 mod purpose;
+mod sending;
 mod spending;
 mod way;
 
@@ -25,6 +26,7 @@ pub use self::outside::{Departure, Outside, Token, Untold};
 pub use self::overhead::{Media, Overhead, Tally};
 pub use self::price::{Attojoules, PacketPrices, Price, Prices};
 pub use self::purpose::{Purpose, Sent};
+pub use self::sending::{Sending, Waiter};
 pub use self::spending::{Shares, Spending};
 pub use self::way::{Way, WayChange};
 use crate::address::{Address, InterfaceId, NodeId, Prefix};
@@ -105,6 +107,13 @@ pub enum Action {
     },
     /// The hosts outside are told whose datagrams cannot be forwarded (`Outside::tell`).
     UnreachableOutside,
+    /// A segment has left the node at which it began, whose sender waits for that.
+    LeftNode {
+        /// Its flow.
+        flow: FlowId,
+        /// Its payload.
+        len: u32,
+    },
     /// The sources of messages that did not arrive are told, if these want that (`Context::undelivered`).
     Undelivered,
     /// A route changed.
@@ -349,6 +358,8 @@ pub struct Context {
     pub spending: Option<Box<Spending>>,
     /// The datagrams between the network and those outside.
     pub outside: Outside,
+    /// Packets of which somebody wants to know when the node at which they began has sent them.
+    pub sending: Sending,
     /// Whether somebody watches the run.
     pub is_watched: bool,
     /// The packets dropped since the probe was last told, if somebody watches.
@@ -486,7 +497,7 @@ impl Context {
     pub fn lose(&mut self, node: NodeId, id: PacketId, reason: DropReason) {
         self.end_of(id, false);
         let packet = self.packets.remove(id);
-        self.outside.complete(id, self.now, Err(reason));
+        self.complete(id, Err(reason));
         self.ledger.dropped += 1;
         self.digest.fold(self.now.nanos() ^ (u64::from(node.0) << 8 | reason as u64));
         let kind = packet.kind();
@@ -523,7 +534,26 @@ impl Context {
         self.ledger.handed_over += 1;
         self.end_of(id, false);
         self.packets.discard(id);
-        self.outside.complete(id, self.now, Ok(()));
+        self.complete(id, Ok(()));
+    }
+
+    /// A node has sent a packet or has given it up. At the first node somebody may wait for that.
+    #[inline]
+    pub fn complete(&mut self, id: PacketId, result: Result<(), DropReason>) {
+        if !self.sending.is_empty() {
+            self.tell_completed(id, result);
+        }
+    }
+
+    #[cold]
+    fn tell_completed(&mut self, id: PacketId, result: Result<(), DropReason>) {
+        match self.sending.take(id) {
+            Some(Waiter::Host(node, token)) => {
+                self.outside.leave(Departure::Completed { at: self.now, node, token, result });
+            }
+            Some(Waiter::Sender(flow, len)) => self.act(Action::LeftNode { flow, len }),
+            None => {}
+        }
     }
 
     /// Makes a receiver's copy of a packet that is being transmitted.

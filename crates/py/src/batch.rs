@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hopyard_model::observe::{
     DecisionRow, DetourRow, DropRow, FlowRow, HandoffRow, MobileEventRow, NodeRow, Outcome, OverheadRow, PathRow,
-    RouteChangeRow, SegmentRow, SeriesRow, own_columns,
+    ProgramRow, RouteChangeRow, SegmentRow, SeriesRow, own_columns,
 };
 use hopyard_model::transport::congestion;
 use hopyard_model::world::{Spec, Transport};
@@ -148,8 +148,7 @@ impl Batch {
 
     /// The runs that have ended since the last call, in the order of cases and runs, and the rows of the finished ones:
     /// flows, nodes, drops, series, decisions, overhead, route changes, paths, segments, handoffs, mobile events,
-    /// detours. The batch does not
-    /// keep them.
+    /// detours, programs. The batch does not keep them.
     fn take(&self, py: Python<'_>) -> PyResult<(Vec<Run>, Tables)> {
         py.detach(|| {
             let ended = self.pool.take();
@@ -160,8 +159,9 @@ impl Batch {
     }
 }
 
-/// Flows, nodes, drops, series, decisions, overhead, route changes, paths, segments, handoffs, mobile events, detours.
-pub type Tables = (Table, Table, Table, Table, Table, Table, Table, Table, Table, Table, Table, Table);
+/// Flows, nodes, drops, series, decisions, overhead, route changes, paths, segments, handoffs, mobile events, detours,
+/// programs.
+pub type Tables = Vec<Table>;
 /// A table could not be made.
 pub type Defect = Box<dyn std::error::Error + Send + Sync>;
 
@@ -192,6 +192,7 @@ pub fn tables<'a>(runs: impl IntoIterator<Item = (u32, u32, &'a Outcome)>) -> Re
     let (mut route_changes, mut paths) = (Rows::of::<RouteChangeRow>()?, Rows::of::<PathRow>()?);
     let (mut segments, mut handoffs) = (Rows::of::<SegmentRow>()?, Rows::of::<HandoffRow>()?);
     let (mut mobile_events, mut detours) = (Rows::of::<MobileEventRow>()?, Rows::of::<DetourRow>()?);
+    let mut programs = Rows::of::<ProgramRow>()?;
     for (case, run, outcome) in runs {
         flows.extend(case, run, &outcome.flows)?;
         nodes.extend(case, run, &outcome.nodes)?;
@@ -206,12 +207,13 @@ pub fn tables<'a>(runs: impl IntoIterator<Item = (u32, u32, &'a Outcome)>) -> Re
         handoffs.extend(case, run, &outcome.handoffs)?;
         mobile_events.extend(case, run, &outcome.mobile_events)?;
         detours.extend(case, run, &outcome.detours)?;
+        programs.extend(case, run, &outcome.programs)?;
     }
     let (flows, nodes, drops, series) = (flows.finish()?, nodes.finish()?, drops.finish()?, series.finish()?);
     let (decisions, overhead) = (decisions.finish()?, overhead.finish()?);
     let (route_changes, paths, segments) = (route_changes.finish()?, paths.finish()?, segments.finish()?);
     let (handoffs, mobile_events, detours) = (handoffs.finish()?, mobile_events.finish()?, detours.finish()?);
-    Ok((
+    Ok(vec![
         flows,
         nodes,
         drops,
@@ -224,7 +226,8 @@ pub fn tables<'a>(runs: impl IntoIterator<Item = (u32, u32, &'a Outcome)>) -> Re
         handoffs,
         mobile_events,
         detours,
-    ))
+        programs.finish()?,
+    ])
 }
 
 impl Run {

@@ -27,7 +27,7 @@ mod _core {
     #[pymodule_export]
     use crate::capture::Captures;
     #[pymodule_export]
-    use crate::congestion::{Ack, ControllerState, Duplicate, Loss, RateSample, Route, Sent, Timeout};
+    use crate::congestion::{Ack, Arrival, Before, ControllerState, Duplicate, Loss, RateSample, Route, Sent, Timeout};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::live::Live;

@@ -1,22 +1,23 @@
-//! Runs with flows whose TCP is Linux's.
+//! Runs with flows whose TCP is Linux's, or with programs in simulated time.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use hopyard_coupling::{Coupled, CouplingError, Flow, Options};
+use hopyard_coupling::{Coupled, CouplingError, Flow, Options, Program};
 use hopyard_engine::{Span, Time};
 use hopyard_kernels::{Completion, Settings};
+use hopyard_model::address::NodeId;
 use hopyard_model::observe::capture::{Capture, Options as CaptureOptions};
 use hopyard_model::observe::{Observer, Outcome, Probe};
 use hopyard_model::world::{Advanced, Spec, Watch, World};
 use hopyard_scenario as core;
-use hopyard_scenario::sections::Linux;
+use hopyard_scenario::sections::{Host, Linux};
 
 use crate::capture::Captured;
 
-/// The kernels that were built: for each version the program and the agent.
-pub type Kernels = BTreeMap<String, (PathBuf, PathBuf)>;
+/// The kernels that were built: for each version the program, the agent, and the folder of the modules.
+pub type Kernels = BTreeMap<String, (PathBuf, PathBuf, PathBuf)>;
 
 /// How many steps a run has, between which it tells how far it is.
 const STEPS: u64 = 100;
@@ -32,7 +33,7 @@ pub fn run(
 ) -> Result<Captured, String> {
     let mut spec = scenario.spec(run);
     let flows = scenario.linux_flows(&mut spec);
-    let options = options(linux, kernels, &spec)?;
+    let options = options(scenario, linux, kernels, &spec)?;
     // What was captured before survives a scenario that cannot be run.
     World::new(&spec).map_err(|error| error.to_string())?;
     let capture = file.map(|(path, options)| Capture::create(&path, options)).transpose();
@@ -73,9 +74,33 @@ fn make<P: Probe>(
     coupled.finish(&numbers, spec).map_err(text)
 }
 
-fn options(linux: &Linux, kernels: &Kernels, spec: &Spec) -> Result<Options, String> {
+/// The programs of a scenario.
+pub fn programs(scenario: &core::Scenario) -> Vec<Program> {
+    let program = |host: &Host| Program {
+        node: NodeId(host.node),
+        // A scenario with quotes that are not in pairs was refused.
+        arguments: host.arguments().unwrap_or_default(),
+        start: Time::ZERO + host.start,
+        environment: host.variables(),
+        folder: PathBuf::from(&host.folder),
+    };
+    scenario.hosts().iter().map(program).collect()
+}
+
+/// The modules of those variants that the kernel does not have itself.
+fn read_modules(scenario: &core::Scenario, folder: &Path) -> Result<Vec<(String, Vec<u8>)>, String> {
+    let names = scenario.linux_variants().into_iter().map(|variant| format!("hopyard_{variant}"));
+    let there = names.map(|name| (folder.join(format!("{name}.ko")), name)).filter(|(path, _)| path.exists());
+    let read = |(path, name): (PathBuf, String)| {
+        let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok((name, bytes))
+    };
+    there.map(read).collect()
+}
+
+fn options(scenario: &core::Scenario, linux: &Linux, kernels: &Kernels, spec: &Spec) -> Result<Options, String> {
     let version = &linux.version;
-    let (program, agent) = kernels.get(version).ok_or_else(|| format!("there is no kernel {version}"))?;
+    let (program, agent, modules) = kernels.get(version).ok_or_else(|| format!("there is no kernel {version}"))?;
     let completion = match linux.completion {
         core::sections::Completion::Sent => Completion::Sent,
         core::sections::Completion::Immediate => Completion::Immediate,
@@ -88,6 +113,8 @@ fn options(linux: &Linux, kernels: &Kernels, spec: &Spec) -> Result<Options, Str
         seed: spec.seed ^ spec.run << 32,
         sample: linux.sample,
         sysctls: linux.parameters(),
+        modules: read_modules(scenario, modules)?,
+        programs: programs(scenario),
         settings: Settings {
             completion,
             memory_folder: std::env::var_os("TMPDIR").map(PathBuf::from),

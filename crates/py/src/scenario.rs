@@ -147,6 +147,19 @@ impl Scenario {
         self.inner.linux().map(|linux| linux.version.clone())
     }
 
+    /// What keeps programs in simulated time from running here: the number of each, and why.
+    fn missing_programs(&self) -> Vec<(usize, String)> {
+        let programs = crate::linux::programs(&self.inner);
+        let faults =
+            programs.iter().enumerate().filter_map(|(number, it)| Some((number, it.find().err()?.to_string())));
+        faults.collect()
+    }
+
+    /// How many kernels a run has.
+    fn kernels(&self) -> usize {
+        self.inner.kernels()
+    }
+
     /// The names of the TCP variants of the flows of Linux.
     fn linux_variants(&self) -> Vec<String> {
         self.inner.linux_variants()

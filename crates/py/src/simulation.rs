@@ -54,7 +54,8 @@ impl Simulation {
     fn new(py: Python<'_>, scenario: &Scenario, run: u32) -> PyResult<Self> {
         let scenario = scenario.inner();
         if scenario.linux().is_some() {
-            let message = "a simulation in steps cannot have flows with `stack = \"linux\"`: expected a run";
+            let message =
+                "a simulation in steps cannot have flows with `stack = \"linux\"`, and no [[host]]: expected a run";
             return Err(PyValueError::new_err(message));
         }
         let began = clock(ClockId::Monotonic);

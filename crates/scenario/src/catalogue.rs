@@ -89,6 +89,11 @@ static FLOWS: ModelInfo = ModelInfo::of::<sections::Flows>(
 );
 static LINUX: ModelInfo =
     ModelInfo::of::<sections::Linux>("scenario", "linux", "The kernels of flows whose TCP is Linux's.");
+static HOST: ModelInfo = ModelInfo::of::<sections::Host>(
+    "scenario",
+    "host",
+    "A program of this machine that runs at a node in simulated time.",
+);
 static WIRE: ModelInfo = ModelInfo::of::<sections::Wire>("scenario", "wire", "A wired link between two nodes.");
 static HOME_AGENT: ModelInfo =
     ModelInfo::of::<sections::HomeAgent>("scenario", "home_agent", "A node that is the home agent of mobile hosts.");
@@ -199,6 +204,7 @@ pub(crate) static LAYOUT: &[Layout] = &[
     },
     Layout { one_or_list: true, rooms: FLOW_ROOMS, selectors: FLOW_SELECTORS, ..Layout::of("flows", &[&FLOWS, &TCP]) },
     Layout::of("linux", &[&LINUX]),
+    Layout { list: true, required: &["node", "run"], ..Layout::of("host", &[&HOST]) },
     Layout { list: true, required: &["between"], ..Layout::of("wire", &[&WIRE, &WIRED]) },
     Layout { list: true, required: &["between"], ..Layout::of("tunnel", &[&TUNNEL]) },
     Layout { list: true, required: &["node"], ..Layout::of("home_agent", &[&HOME_AGENT]) },

@@ -14,7 +14,7 @@ use crate::files::MovementFile;
 use crate::place::Place;
 use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, RandomFlows, Resolved, TcpKind, file_key};
 use crate::sections::{
-    Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Linux, Measure, MobileHost,
+    Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Host, Linux, Measure, MobileHost,
     Movement, Pairs, Sleep, Stack, Tunnel, Westwood, Wire,
 };
 use crate::value::Values;
@@ -45,6 +45,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         flows,
         random_flows,
         linux,
+        hosts,
         wires,
         tunnels,
         home_agents,
@@ -181,7 +182,8 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         identity["mobile_hosts"] = mobile_hosts.iter().map(host).collect();
     }
     let listed = flows.iter().map(|(flow, _)| flow.stack);
-    if listed.chain(random_flows.iter().map(|set| set.flows.stack)).any(|stack| stack == Stack::Linux) {
+    let has_flow = listed.chain(random_flows.iter().map(|set| set.flows.stack)).any(|stack| stack == Stack::Linux);
+    if has_flow || !hosts.is_empty() {
         // A kernel wakes up for each sample.
         let Linux { version, completion, sysctls, sample, memory, westwood } = linux;
         identity["linux"] = json!([version, completion, sysctls, sample, memory]);
@@ -189,6 +191,13 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         if *westwood == Westwood::Published {
             identity["westwood"] = json!(westwood);
         }
+    }
+    if !hosts.is_empty() {
+        let host = |it: &Host| {
+            let Host { node, run, start, environment, folder } = it;
+            json!([node, run, start, environment, folder])
+        };
+        identity["hosts"] = hosts.iter().map(host).collect();
     }
     // Scenarios without energy keep the hash that they had before there was any.
     if energy_model.model.name != "off" || *battery != Endless || !batteries.is_empty() {
@@ -218,12 +227,13 @@ fn chosen(chosen: &Chosen, files: &BTreeMap<String, Arc<MovementFile>>) -> Value
 type WithoutEffect = (&'static str, fn() -> Value);
 
 /// Parameters of TCP that came with the profile `linux`, and the value of each without effect.
-const LATER_IN_TCP: [WithoutEffect; 6] = [
+const LATER_IN_TCP: [WithoutEffect; 7] = [
     ("syn_options", || json!(false)),
     ("lone_ack", || json!(false)),
     ("pair_segments", || json!(false)),
     ("unpaced_segments", || json!(0)),
     ("pacing_credit", || json!(false)),
+    ("small_queues", || json!(false)),
     ("timers", || json!("exact")),
 ];
 

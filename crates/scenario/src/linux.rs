@@ -1,4 +1,6 @@
-//! The flows of a run whose TCP is Linux's.
+//! The flows of a run whose TCP is Linux's, and the programs in simulated time.
+
+use std::collections::BTreeSet;
 
 use hopyard_engine::{Streams, Time};
 use hopyard_model::address::NodeId;
@@ -8,7 +10,7 @@ use hopyard_model::world::{FlowSpec, Spec, Transport};
 
 use crate::resolve::Resolved;
 use crate::scenario::Scenario;
-use crate::sections::{Linux, Stack};
+use crate::sections::{Host, Linux, Stack};
 
 /// A flow between two Linux kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,10 +58,17 @@ fn stacks(resolved: &Resolved) -> impl Iterator<Item = Stack> {
 }
 
 impl Scenario {
-    /// What holds for the kernels of this scenario; nothing if it has no flow of Linux.
+    /// What holds for the kernels of this scenario; nothing if it has no flow of Linux and no program.
     #[must_use]
     pub fn linux(&self) -> Option<&Linux> {
-        stacks(&self.resolved).any(|stack| stack == Stack::Linux).then_some(&self.resolved.linux)
+        let is_used = !self.resolved.hosts.is_empty() || stacks(&self.resolved).any(|stack| stack == Stack::Linux);
+        is_used.then_some(&self.resolved.linux)
+    }
+
+    /// The programs that run at nodes in simulated time.
+    #[must_use]
+    pub fn hosts(&self) -> &[Host] {
+        &self.resolved.hosts
     }
 
     /// The names of the TCP variants of the flows of Linux, each once, in alphabetical order.
@@ -70,6 +79,15 @@ impl Scenario {
         names.sort();
         names.dedup();
         names
+    }
+
+    /// How many kernels a run has: one for each node with an end of a flow of Linux, or with a program.
+    #[must_use]
+    pub fn kernels(&self) -> usize {
+        let flows = self.linux_flows(&mut self.spec(0));
+        let of_flows = flows.into_iter().flat_map(|flow| [flow.from, flow.to]);
+        let nodes = of_flows.chain(self.resolved.hosts.iter().map(|host| NodeId(host.node)));
+        nodes.collect::<BTreeSet<_>>().len()
     }
 
     /// The flows of Linux in the specification of a run. In the specification they do nothing from now on: their places

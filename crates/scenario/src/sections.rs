@@ -36,7 +36,7 @@ mod linux;
 mod mobile;
 mod network;
 pub use energy::{Battery, Energy, Interval, Sleep};
-pub use linux::{Completion, Linux, Stack, Westwood};
+pub use linux::{Completion, Host, Linux, Stack, Westwood};
 pub use mobile::{Denial, First, ForeignAgent, HomeAgent, MobileHost};
 pub use network::Network;
 

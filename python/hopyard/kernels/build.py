@@ -1,7 +1,8 @@
 """Builds a kernel for simulated time from Debian's source package.
 
 The source is unpacked and patched in a folder of its own, which is removed afterwards; what is kept
-is one static program of 6 MB, and the agent.
+is one static program of 6 MB, and what modules are built with. Agent and modules have keys of their
+own: only what is missing is built.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import os
 import re
 import shutil
 import subprocess
+import tarfile
 import tempfile
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 #: What is built from: the agent, and the patches and the configuration of Linux.
 HERE = Path(__file__).parent
 #: Higher where the same files give another kernel.
-RECIPE = 1
+RECIPE = 2
 #: A program that is needed, and Debian's package that has it.
 TOOLS = {
     "gcc": "gcc",
@@ -43,6 +45,9 @@ TOOLS = {
 }
 #: Parts of the source that no configuration of `ARCH=um` reads.
 LEFT_OUT = ("drivers/gpu/drm/amd/include", "tools/testing", "Documentation/translations")
+#: What an external module is built with: parts of the source, and of the built tree.
+SOURCE_HEADERS = ("Makefile", "Kbuild", "include", "scripts", "arch/um", "arch/x86")
+BUILT_HEADERS = (".config", "Module.symvers", "include", "scripts", "arch/um/include", "arch/x86")
 #: The bytes that unpacked source and objects take.
 ROOM = 2 * 1024**3
 #: How many lines of the compiler's output an error shows.
@@ -129,23 +134,32 @@ def build(
     key = wanted.key()
     root = cache.root()
     root.mkdir(parents=True, exist_ok=True)
-    with _alone(root, tell):
-        for kernel in cache.built():
-            if kernel.key == key and not force:
-                tell(f"kernel {wanted.version} is there: {kernel.folder}")
-                return _with_agent(kernel, tell)
-        free = shutil.disk_usage(root).free
-        if free < ROOM:
-            raise BuildError(
-                f"{root}: the build takes {ROOM // 1024**2} MB for a while,"
-                f" {free // 1024**2} MB are free"
-            )
-        with tempfile.TemporaryDirectory(prefix=".building-", dir=root) as folder:
-            kernel = _built(wanted, key, Path(folder), tell, jobs)
-            final = root / f"{wanted.version}-{key}"
-            if final.exists():
-                shutil.rmtree(final)
-            kernel.folder.rename(final)
+    with _alone(root, tell), tempfile.TemporaryDirectory(prefix=".building-", dir=root) as folder:
+        work = Path(folder)
+        # First, because it fails at once where there is no static C library.
+        _agent(work, tell)
+        kernel = next((it for it in cache.built() if it.key == key), None)
+        if kernel is None or force:
+            kernel = _kernel(wanted, key, work, tell, jobs)
+        else:
+            tell(f"kernel {wanted.version} is there: {kernel.folder}")
+        _modules(kernel, work, tell)
+        return kernel
+
+
+def _kernel(wanted: Recipe, key: str, work: Path, tell: Callable[[str], None], jobs: int) -> Built:
+    root = cache.root()
+    free = shutil.disk_usage(root).free
+    if free < ROOM:
+        raise BuildError(
+            f"{root}: the build takes {ROOM // 1024**2} MB for a while,"
+            f" {free // 1024**2} MB are free"
+        )
+    kernel = _built(wanted, key, work, tell, jobs)
+    final = root / f"{wanted.version}-{key}"
+    if final.exists():
+        shutil.rmtree(final)
+    kernel.folder.rename(final)
     return next(it for it in cache.built() if it.folder == final)
 
 
@@ -153,8 +167,6 @@ def _built(wanted: Recipe, key: str, work: Path, tell: Callable[[str], None], jo
     made = work / "made"
     made.mkdir()
     steps = _Steps(work / "build.log")
-    # First, because it fails at once where there is no static C library.
-    agent_key = _compile_agent(made, steps, tell)
     tell(f"the source of {wanted.package} is unpacked")
     name = f"linux-source-{wanted.version}"
     without = [f"--exclude={name}/{part}" for part in LEFT_OUT]
@@ -184,6 +196,7 @@ def _built(wanted: Recipe, key: str, work: Path, tell: Callable[[str], None], jo
     strip = ["strip", "-o", str(made / "linux"), str(objects / "linux")]
     steps.run("the kernel cannot be stripped", strip, work)
     (made / "config").write_text(configuration, encoding="utf-8")
+    _keep_headers(source, objects, made / "headers.tar.gz")
     shutil.copy(HERE / "linux" / "COPYING", made / "COPYING")
     kernel = Built(
         folder=made,
@@ -191,7 +204,6 @@ def _built(wanted: Recipe, key: str, work: Path, tell: Callable[[str], None], jo
         release=_output([str(made / "linux"), "--version"]).strip(),
         package=wanted.package,
         key=key,
-        agent_key=agent_key,
         compiler=wanted.compiler,
         variants=variants(configuration),
         made=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -200,30 +212,63 @@ def _built(wanted: Recipe, key: str, work: Path, tell: Callable[[str], None], jo
     return kernel
 
 
-def _compile_agent(folder: Path, steps: _Steps, tell: Callable[[str], None]) -> str:
-    """Compiles the agent in a folder, where it takes the place of another one at the end.
-
-    Returns the key of what was compiled.
-    """
-    key = cache.agent_key()
+def _agent(work: Path, tell: Callable[[str], None]) -> None:
+    """Compiles the agent of this version of Hopyard, unless it is there."""
+    final = cache.agent()
+    if final.is_file():
+        return
     tell("the agent is compiled")
-    new = folder / "agent.new"
+    final.parent.mkdir(exist_ok=True)
+    steps, new = _Steps(work / "agent.log"), work / "agent"
     command = ["gcc", "-O2", "-static", "-pthread", "-o", str(new), str(cache.AGENT)]
-    steps.run("the agent cannot be compiled (package libc6-dev)", command, folder)
-    steps.run("the agent cannot be stripped", ["strip", str(new)], folder)
-    new.replace(folder / "agent")
-    return key
+    steps.run("the agent cannot be compiled (package libc6-dev)", command, work)
+    steps.run("the agent cannot be stripped", ["strip", str(new)], work)
+    new.replace(final)
 
 
-def _with_agent(kernel: Built, tell: Callable[[str], None]) -> Built:
-    """A kernel with the agent of this version of Hopyard."""
-    if kernel.agent_key == cache.agent_key():
-        return kernel
-    with tempfile.TemporaryDirectory() as folder:
-        key = _compile_agent(kernel.folder, _Steps(Path(folder) / "build.log"), tell)
-    kernel = replace(kernel, agent_key=key)
-    kernel.write()
-    return kernel
+def _keep_headers(source: Path, objects: Path, into: Path) -> None:
+    """Keeps what external modules are built with, without objects and what is hidden."""
+
+    def wanted(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
+        name = Path(entry.name).name
+        left = entry.name.startswith("source/arch") and name.endswith((".c", ".S", ".dts"))
+        return None if left or name.endswith((".o", ".a", ".cmd")) else entry
+
+    with tarfile.open(into, "w:gz", compresslevel=3) as archive:
+        for name, folder, parts in (
+            ("source", source, SOURCE_HEADERS),
+            ("objects", objects, BUILT_HEADERS),
+        ):
+            for part in parts:
+                archive.add(folder / part, f"{name}/{part}", filter=wanted)
+
+
+def _modules(kernel: Built, work: Path, tell: Callable[[str], None]) -> None:
+    """Builds the modules of this version of Hopyard for a kernel, unless they are there."""
+    sources = sorted(cache.MODULES.glob("*.c"))
+    final = kernel.modules
+    if final.is_dir() or not sources:
+        return
+    tell(f"the modules for kernel {kernel.version} are compiled")
+    tree = work / "tree"
+    with tarfile.open(kernel.headers) as archive:
+        archive.extractall(tree, filter="data")
+    new = work / "modules"
+    shutil.copytree(cache.MODULES, new)
+    names = " ".join(f"{source.stem}.o" for source in sources)
+    (new / "Kbuild").write_text(f"obj-m := {names}\n", encoding="utf-8")
+    # Warnings are errors here: the flags of a kernel leave little that is not one.
+    steps = _Steps(work / "modules.log")
+    make = ["make", "-s", "-C", str(tree / "source"), "ARCH=um", "SUBARCH=x86_64"]
+    make += [f"O={tree / 'objects'}", f"M={new}", "KCFLAGS=-Werror", "modules"]
+    steps.run("the modules cannot be compiled", make, work)
+    made = work / "made-modules"
+    made.mkdir()
+    for source in sources:
+        name = f"{source.stem}.ko"
+        strip = ["strip", "--strip-debug", "-o", str(made / name), str(new / name)]
+        steps.run(f"{name} cannot be stripped", strip, work)
+    made.rename(final)
 
 
 def variants(configuration: str) -> list[str]:

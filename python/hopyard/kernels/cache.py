@@ -1,7 +1,9 @@
 """The kernels that were built, in the user's cache.
 
-Each is a folder `VERSION-KEY` with the kernel (`linux`), the first program of its guests (`agent`),
-the configuration, and `kernel.json`, which is written last.
+Each is a folder `VERSION-KEY` with the kernel (`linux`), the configuration, what modules for it are
+built with (`headers.tar.gz`), and `kernel.json`, which is written last. The first program of all
+guests, the agent, is in a folder `agents`, under a key of its own: another agent needs no other
+kernel. The modules of a kernel are in its folder, under a key of their own too.
 """
 
 from __future__ import annotations
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
 
 #: The source of the agent, which gets its orders from Hopyard: both have to be of one version.
 AGENT = Path(__file__).parent / "guest" / "agent.c"
+#: How the name of a TCP variant's module begins.
+MODULE = "hopyard_"
+#: The sources of modules for the kernels.
+MODULES = Path(__file__).parent / "linux" / "modules"
 #: The versions that can be built.
 VERSIONS = ("6.1", "6.12")
 #: The file that says what a folder holds.
@@ -39,8 +45,6 @@ class Built:
     package: str
     #: Source, patches, configuration and compiler, as one number.
     key: str
-    #: The source of the agent, as a number.
-    agent_key: str
     #: The compiler's name for itself.
     compiler: str
     #: The TCP variants that it has.
@@ -54,9 +58,22 @@ class Built:
         return self.folder / "linux"
 
     @property
-    def agent(self) -> Path:
-        """The first program of its guests."""
-        return self.folder / "agent"
+    def headers(self) -> Path:
+        """What modules for it are built with."""
+        return self.folder / "headers.tar.gz"
+
+    @property
+    def modules(self) -> Path:
+        """The folder of its modules, as this version of Hopyard has them."""
+        return self.folder / f"modules-{modules_key()}"
+
+    def module_variants(self) -> list[str]:
+        """The TCP variants that it has as modules of Hopyard."""
+        return sorted(path.stem.removeprefix(MODULE) for path in self.modules.glob(f"{MODULE}*.ko"))
+
+    def all_variants(self) -> list[str]:
+        """All TCP variants that its sockets can have."""
+        return sorted([*self.variants, *self.module_variants()])
 
     def write(self) -> None:
         """Writes the file that makes the folder a built kernel."""
@@ -66,9 +83,23 @@ class Built:
         (self.folder / ABOUT).write_text(text, encoding="utf-8")
 
 
-def agent_key() -> str:
-    """The source of this version's agent, as a number."""
-    return hashlib.sha256(AGENT.read_bytes()).hexdigest()[:12]
+def agent() -> Path:
+    """Where the agent of this version of Hopyard is, if it was built."""
+    return root() / "agents" / key_of([AGENT])
+
+
+def modules_key() -> str:
+    """The sources of this version's modules, as a number."""
+    return key_of(sorted(MODULES.glob("*.[ch]")))
+
+
+def key_of(sources: Sequence[Path]) -> str:
+    """The names and contents of files, as a number."""
+    found = hashlib.sha256()
+    for path in sources:
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        found.update(f"{path.name} {content}\n".encode())
+    return found.hexdigest()[:12]
 
 
 def available() -> bool:
@@ -102,8 +133,7 @@ def _read(path: Path) -> Built | None:
         kernel = Built(folder=path.parent, **about)
     except (ValueError, TypeError):
         return None
-    whole = kernel.version in VERSIONS and kernel.program.is_file() and kernel.agent.is_file()
-    return kernel if whole else None
+    return kernel if kernel.version in VERSIONS and kernel.program.is_file() else None
 
 
 def newest(version: str) -> Built:
@@ -114,14 +144,14 @@ def newest(version: str) -> Built:
     """
     if version not in VERSIONS:
         raise ValueError(f"expected a kernel {' or '.join(VERSIONS)}, found {version!r}")
-    for kernel in built():
-        if kernel.version == version and kernel.agent_key == agent_key():
-            return kernel
-        if kernel.version == version:
-            raise ValueError(
-                f"{kernel.folder}: the agent is that of another version of Hopyard:"
-                f" `hopyard kernels build {version}` makes it anew, without the kernel"
-            )
-    raise ValueError(
-        f"there is no kernel {version} in {root()}: `hopyard kernels build {version}` makes it"
-    )
+    kernel = next((it for it in built() if it.version == version), None)
+    if kernel is None:
+        raise ValueError(
+            f"there is no kernel {version} in {root()}: `hopyard kernels build {version}` makes it"
+        )
+    if not agent().is_file():
+        raise ValueError(
+            f"{agent()}: there is no agent of this version of Hopyard:"
+            f" `hopyard kernels build {version}` makes it, without the kernel"
+        )
+    return kernel

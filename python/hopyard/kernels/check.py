@@ -51,11 +51,11 @@ def check() -> list[Finding]:
     return [*found, *_kernels()] if found[0].good else found
 
 
-def machine() -> list[Finding]:
-    """Looks at what the machine must have, whatever kernel it is."""
+def machine(guests: int = 2) -> list[Finding]:
+    """Looks at what the machine must have, whatever kernel it is, for a number of guests."""
     here = f"{platform.system()} on {platform.machine()}"
     system = Finding("system", cache.available(), here, "Linux on an x86-64 processor is needed")
-    return [system, _trace(), _personality(), memory()] if system.good else [system]
+    return [system, _trace(), _personality(), memory(guests)] if system.good else [system]
 
 
 def _trace() -> Finding:
@@ -70,8 +70,8 @@ def _personality() -> Finding:
     return Finding("personality", code == 0, "allowed" if code == 0 else _refused(code), cure)
 
 
-def memory(shared: Path = SHARED) -> Finding:
-    """The folder for the memory of guests."""
+def memory(guests: int = 2, shared: Path = SHARED) -> Finding:
+    """The folder for the memory of guests, of which there are this many."""
     folder = shared if shared.is_dir() else Path(tempfile.gettempdir())
     what = f"memory in {folder}"
     try:
@@ -85,7 +85,9 @@ def memory(shared: Path = SHARED) -> Finding:
     if state.f_flag & os.ST_NOEXEC:
         return Finding(what, False, "mounted noexec", "mount -o remount,exec it, or set TMPDIR")
     cure = "in a container: --shm-size=1g; or set TMPDIR to a folder with more room"
-    return Finding(what, free >= 2 * GUEST, found, cure)
+    if free < guests * GUEST:
+        found = f"{found}; {guests} guests need {guests * GUEST // 1024**2} MB"
+    return Finding(what, free >= guests * GUEST, found, cure)
 
 
 def _kernels() -> list[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hopyard.kernels.cache import Built, newest
+from hopyard.kernels.cache import Built, agent, newest
 from hopyard.kernels.check import machine
 
 if TYPE_CHECKING:
@@ -14,34 +14,43 @@ if TYPE_CHECKING:
     from hopyard import _core
 
 
-def needed(cores: Iterable[_core.Scenario]) -> dict[str, tuple[Path, Path]]:
-    """The program and the agent of each version of Linux that scenarios have flows of.
+def needed(cores: Iterable[_core.Scenario]) -> dict[str, tuple[Path, Path, Path]]:
+    """What each version of Linux is that flows and programs of scenarios have.
+
+    That is the kernel, the agent, and the folder of the modules.
 
     Raises:
-        ValueError: when a kernel is not built, or lacks a TCP variant, or cannot run here.
+        ValueError: when a kernel is not built, or lacks a TCP variant, or cannot run here, or a
+            program is not there.
     """
     found: dict[str, Built] = {}
+    guests = 0
     for core in cores:
         if core.linux is None:
             continue
         version = core.linux
+        guests = max(guests, core.kernels())
         kernel = found.setdefault(version, newest(version))
         for variant in core.linux_variants():
-            if variant not in kernel.variants:
+            if variant not in kernel.all_variants():
                 raise ValueError(
                     f"{core.name}: Linux {version} has no TCP variant `{variant}`, which flows with"
-                    f' `stack = "linux"` have: expected {", ".join(kernel.variants)}'
+                    f' `stack = "linux"` have: expected {", ".join(kernel.all_variants())}'
                 )
-    missing = [it for it in machine() if not it.good] if found else []
+        for number, why in core.missing_programs():
+            raise ValueError(f"{core.name}: host.{number}.run: {why}")
+    missing = [it for it in machine(guests) if not it.good] if found else []
     if missing:
         what = "; ".join(f"{it.what}: {it.found} ({it.cure})" for it in missing)
         raise ValueError(f"kernels in simulated time cannot run here: {what}")
-    return {version: (kernel.program, kernel.agent) for version, kernel in found.items()}
+    return {version: (kernel.program, agent(), kernel.modules) for version, kernel in found.items()}
 
 
 def named(core: _core.Scenario) -> str:
-    """What the results of a scenario say of its kernel; nothing if it has no flow of Linux."""
+    """What the results of a scenario say of its kernel; nothing if it has none."""
     if core.linux is None:
         return ""
     kernel = newest(core.linux)
-    return f", Linux {kernel.release} ({kernel.key})"
+    modules = [it for it in core.linux_variants() if it in kernel.module_variants()]
+    of_modules = f", {kernel.modules.name}" if modules else ""
+    return f", Linux {kernel.release} ({kernel.key}{of_modules})"

@@ -1,6 +1,8 @@
 //! The kernels that `hopyard kernels build` has made.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
 
 /// A built kernel, from the user's cache. Without one, the test says so and ends.
 pub struct Built {
@@ -32,18 +34,34 @@ pub fn built(version: &str) -> Option<Built> {
             .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")))
             .map(|it| it.join("hopyard/kernels"))
     })?;
-    // The newest folder whose name begins so and that has a file of this kind.
-    let newest = |prefix: String, marked: &str| {
-        let all = std::fs::read_dir(&folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
-        let named = |path: &PathBuf| path.file_name().is_some_and(|it| it.to_string_lossy().starts_with(&prefix));
-        let modified = |path: &PathBuf| path.join(marked).metadata().and_then(|it| it.modified()).ok();
-        all.filter(|path| named(path) && path.join(marked).exists()).max_by_key(modified)
-    };
-    let Some(found) = newest(format!("{version}-"), "kernel.json") else {
+    let Some(found) = newest(&folder, &format!("{version}-"), "kernel.json") else {
         eprintln!("skipped: no kernel {version} in {}; `hopyard kernels build {version}` makes it", folder.display());
         return None;
     };
-    let agent = std::fs::read(found.join("agent")).expect("the agent can be read");
-    let modules = newest(format!("modules-{version}-"), "");
-    Some(Built { program: found.join("linux"), agent, modules })
+    let modules = newest(&found, "modules-", "");
+    Some(Built { program: found.join("linux"), agent: agent().to_vec(), modules })
+}
+
+/// The newest folder whose name begins so and that has a file of this name.
+fn newest(root: &Path, prefix: &str, file: &str) -> Option<PathBuf> {
+    let all = std::fs::read_dir(root).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    let is_named = |path: &PathBuf| path.file_name().is_some_and(|it| it.to_string_lossy().starts_with(prefix));
+    let modified = |path: &PathBuf| path.join(file).metadata().and_then(|it| it.modified()).ok();
+    all.filter(|path| is_named(path) && path.join(file).exists()).max_by_key(modified)
+}
+
+/// The agent of this source, compiled as `hopyard kernels build` does it: whoever has built the kernel has a compiler.
+fn agent() -> &'static [u8] {
+    static AGENT: OnceLock<Vec<u8>> = OnceLock::new();
+    AGENT.get_or_init(|| {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/hopyard/kernels/guest/agent.c");
+        let program = std::env::temp_dir().join(format!("hopyard-agent-{}", std::process::id()));
+        let mut command = Command::new("gcc");
+        command.args(["-O2", "-static", "-pthread", "-o"]).arg(&program).arg(source);
+        assert!(command.status().expect("a compiler").success(), "the agent cannot be compiled");
+        let bytes = std::fs::read(&program).expect("the agent can be read");
+        // What is left behind in a folder for temporary files does no harm.
+        let _ = std::fs::remove_file(program);
+        bytes
+    })
 }

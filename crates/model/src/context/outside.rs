@@ -17,7 +17,6 @@ use hopyard_engine::Time;
 
 use super::DropReason;
 use crate::address::{Address, NodeId};
-use crate::packet::PacketId;
 
 /// The number of a datagram that was put in, from zero on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -74,8 +73,8 @@ pub struct Outside {
     /// Those of them that are told what cannot be forwarded.
     notified: BTreeSet<NodeId>,
     untold: Vec<Untold>,
-    /// The datagrams that the node at which they were put in has not sent yet.
-    sending: Vec<(PacketId, NodeId, Token)>,
+    /// Those of them that choose the interface of a datagram by its source address.
+    choosing: BTreeSet<NodeId>,
     departures: VecDeque<Departure>,
 }
 
@@ -83,6 +82,17 @@ impl Outside {
     /// The host of a node is outside from now on.
     pub fn attach(&mut self, node: NodeId) {
         self.hosts.insert(node);
+    }
+
+    /// The host of a node chooses the interface of a datagram by its source address.
+    pub fn attach_interfaces(&mut self, node: NodeId) {
+        self.choosing.insert(node);
+    }
+
+    /// Whether the host of a node chooses the interface of a datagram by its source address.
+    #[must_use]
+    pub fn chooses(&self, node: NodeId) -> bool {
+        self.choosing.contains(&node)
     }
 
     /// Whether the host of a node is outside.
@@ -110,34 +120,6 @@ impl Outside {
     /// All hosts that are to be told.
     pub fn untold(&mut self) -> Vec<Untold> {
         std::mem::take(&mut self.untold)
-    }
-
-    /// A node begins to send a datagram.
-    pub fn begin(&mut self, packet: PacketId, node: NodeId, token: Token) {
-        self.sending.push((packet, node, token));
-    }
-
-    /// The node and the number of a datagram that its node has not sent; it is not reported here any more.
-    pub fn take(&mut self, packet: PacketId) -> Option<(NodeId, Token)> {
-        let place = self.sending.iter().position(|(it, ..)| *it == packet)?;
-        let (_, node, token) = self.sending.swap_remove(place);
-        Some((node, token))
-    }
-
-    /// A packet was sent or given up; if it is a datagram from outside at its first node, this is reported.
-    #[inline]
-    pub fn complete(&mut self, packet: PacketId, at: Time, result: Result<(), DropReason>) {
-        if !self.sending.is_empty() {
-            self.report(packet, at, result);
-        }
-    }
-
-    /// Most runs have nobody outside: this stays out of the way of their packets.
-    #[cold]
-    fn report(&mut self, packet: PacketId, at: Time, result: Result<(), DropReason>) {
-        if let Some((node, token)) = self.take(packet) {
-            self.leave(Departure::Completed { at, node, token, result });
-        }
     }
 
     /// Something leaves the network now.

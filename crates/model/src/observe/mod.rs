@@ -28,8 +28,8 @@ pub use observer::{Observed, Observer, Recorded};
 pub use path_log::PathLog;
 pub use probe::{DecisionView, FrameView, IsMeant, Probe, Reception};
 pub use results::{
-    DecisionRow, DropRow, FlowRow, NodeRow, Outcome, OverheadRow, PathRow, RouteChangeRow, SegmentRow, SeriesRow,
-    TrueCause, own_columns,
+    DecisionRow, DropRow, FlowRow, NodeRow, Outcome, OverheadRow, PathRow, ProgramRow, RouteChangeRow, SegmentRow,
+    SeriesRow, TrueCause, own_columns,
 };
 pub use route_log::{Path, PathEnd, RouteChangeView, RouteChanges, RouteLog};
 pub use segment_log::{SegmentFlows, SegmentLog};

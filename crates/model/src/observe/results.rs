@@ -51,6 +51,8 @@ pub struct Outcome {
     pub mobile_events: Vec<MobileEventRow>,
     /// A row for each flow of such a host and each agent, whose packets have come through a tunnel.
     pub detours: Vec<DetourRow>,
+    /// A row for each program that ran at a node in simulated time.
+    pub programs: Vec<ProgramRow>,
 }
 
 /// A row for each flow of each run. Counts, rates and delays belong to the measuring window, from `measure.from` to the
@@ -588,4 +590,27 @@ pub struct SeriesRow {
     pub unit: &'static str,
     /// The value of the quantity.
     pub value: f64,
+}
+
+/// A row for each program that ran at a node in simulated time (`[[host]]`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramRow {
+    /// The program's number: 0, 1, 2 and so on in the order of the scenario.
+    pub program: u32,
+    /// The node's number.
+    pub node: u32,
+    /// The program and its arguments.
+    pub command: String,
+    /// Simulated time at which it began; empty if the run ended before.
+    #[schemars(extend("unit" = "s"))]
+    pub began_s: Option<f64>,
+    /// Simulated time at which it ended by itself; empty if it ran until the end of the run.
+    #[schemars(extend("unit" = "s"))]
+    pub ended_s: Option<f64>,
+    /// Its exit status if it ended by itself; 128 and the signal's number if a signal ended it.
+    pub status: Option<i32>,
+    /// What it wrote to its standard output.
+    pub output: String,
+    /// What it wrote to its standard error.
+    pub errors: String,
 }

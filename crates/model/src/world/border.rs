@@ -8,7 +8,7 @@ use hopyard_engine::Time;
 use hopyard_wire::WireError;
 
 use crate::address::{Address, NodeId};
-use crate::context::Token;
+use crate::context::{Token, Waiter};
 
 /// Why a datagram cannot be put in.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -65,10 +65,10 @@ pub(super) const MOST_DUE: usize = 1 << 20;
 /// What is to happen at the border of the network.
 #[derive(Debug)]
 pub(super) enum Due {
-    /// A datagram is put in.
-    Enter { token: Token, source: Address, destination: Address, ttl: u8, bytes: Arc<[u8]> },
-    /// The last bit of a datagram is on its first wire.
-    Sent { token: Token },
+    /// A datagram is put in; with a next hop, it goes there whatever the way to its destination is.
+    Enter { token: Token, source: Address, destination: Address, by: Option<Address>, ttl: u8, bytes: Arc<[u8]> },
+    /// The last bit of a packet is on its first wire.
+    Sent { waiter: Waiter },
 }
 
 /// Source, destination, protocol and ports of a datagram: what notices are told apart by.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::observe::{
-    DecisionRow, DetourRow, DropRow, FlowRow, HandoffRow, MobileEventRow, NodeRow, OverheadRow, PathRow,
+    DecisionRow, DetourRow, DropRow, FlowRow, HandoffRow, MobileEventRow, NodeRow, OverheadRow, PathRow, ProgramRow,
     RouteChangeRow, SegmentRow, SeriesRow, own_columns,
 };
 use crate::world::Quantity;
@@ -51,6 +51,7 @@ pub fn tables() -> Vec<TableInfo> {
         table::<HandoffRow>("handoffs"),
         table::<MobileEventRow>("mobile_events"),
         table::<DetourRow>("detours"),
+        table::<ProgramRow>("programs"),
     ]
 }
 

@@ -150,6 +150,7 @@ impl<P: Probe> World<P> {
                 }
                 Action::Unreachable { node, quote } => self.tell_unreachable(node, quote),
                 Action::UnreachableOutside => self.tell_outside(),
+                Action::LeftNode { flow, len } => self.on_left_node(flow, len),
                 Action::Undelivered => self.tell_undelivered(),
                 Action::RouteChanged { node, change } => self.on_route_changed(node, change),
                 Action::SlotsAssigned { node, slots } => self.assign_slots(node, &slots),
@@ -560,7 +561,7 @@ impl<P: Probe> World<P> {
     fn on_link_failed(&mut self, interface: InterfaceId, packet: PacketId, next_hop: Address) {
         let node = self.interfaces[interface.index()].node;
         self.cx.digest.fold(self.cx.now.nanos() ^ u64::from(node.0) << 40 ^ u64::from(next_hop.0));
-        self.cx.outside.complete(packet, self.cx.now, Err(self.cx.link_failure));
+        self.cx.complete(packet, Err(self.cx.link_failure));
         if P::WATCHES {
             // What was dropped before is told before.
             self.tell_drops();

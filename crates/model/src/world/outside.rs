@@ -18,9 +18,10 @@ use hopyard_engine::Time;
 use hopyard_wire::{icmp, ipv4};
 
 use super::border::{Due, InjectError, MOST_DUE};
-use super::{Event, World};
+use super::{Attachment, Event, World};
 use crate::address::{Address, InterfaceId, NodeId};
-use crate::context::{Departure, DropReason, Token, Untold};
+use crate::context::{Departure, DropReason, Token, Untold, Waiter};
+use crate::ip::Way;
 use crate::observe::Probe;
 use crate::order;
 use crate::packet::{Body, FlowId, Packet, PacketId};
@@ -48,6 +49,18 @@ impl<P: Probe> World<P> {
             return Err(InjectError::NotAttached(node));
         }
         self.cx.outside.notify(node);
+        Ok(())
+    }
+
+    /// The host of a node is outside from now on, as with [`World::attach`], and has a device for each interface of the
+    /// node: what it sends from an address beyond the first leaves by the interface with that address, to the other end
+    /// of its wire, or to the destination if that has a radio on the same channel. Everything else goes as usual.
+    ///
+    /// # Errors
+    /// If there is no such node.
+    pub fn attach_interfaces(&mut self, node: NodeId) -> Result<(), InjectError> {
+        self.attach(node)?;
+        self.cx.outside.attach_interfaces(node);
         Ok(())
     }
 
@@ -80,10 +93,12 @@ impl<P: Probe> World<P> {
         }
         // Protocols know each node by its first address. Those that cross wires find the others too.
         let owner = self.cx.owners.of(destination);
-        let destination = if self.nodes[node.index()].routes_wires { destination } else { owner.into() };
+        let by = self.neighbour_by(node, source, destination);
+        let names_all = self.nodes[node.index()].routes_wires || by.is_some();
+        let destination = if names_all { destination } else { owner.into() };
         let token = Token(self.border.injected);
         self.border.injected += 1;
-        self.schedule(at, node, Due::Enter { token, source, destination, ttl: header.ttl, bytes });
+        self.schedule(at, node, Due::Enter { token, source, destination, by, ttl: header.ttl, bytes });
         Ok(token)
     }
 
@@ -100,6 +115,21 @@ impl<P: Probe> World<P> {
             return Some(self.cx.now);
         }
         self.queue.next_time().filter(|&time| time <= self.end)
+    }
+
+    /// The neighbour to which a datagram goes by the interface with its source address, if its host chooses interfaces
+    /// and this one is not the first.
+    fn neighbour_by(&self, node: NodeId, source: Address, destination: Address) -> Option<Address> {
+        let chooses = self.cx.outside.chooses(node) && source != node.into();
+        let interface = self.interfaces.get(source.index()).filter(|_| chooses)?;
+        match interface.attachment {
+            Attachment::Wire { wire, direction } => Some(self.wires[wire].to(direction).into()),
+            Attachment::Radio { channel, .. } => match self.interfaces.get(destination.index())?.attachment {
+                Attachment::Radio { channel: its, .. } if its == channel => Some(destination),
+                _ => None,
+            },
+            Attachment::Tunnel { .. } | Attachment::Nothing => None,
+        }
     }
 
     fn check_node(&self, node: NodeId) -> Result<(), InjectError> {
@@ -129,7 +159,7 @@ impl<P: Probe> World<P> {
         let Some(key) = due.next().map(|(&key, _)| key) else { return };
         let Some(due) = self.border.due.remove(&key) else { return };
         match due {
-            Due::Enter { token, source, destination, ttl, bytes } => {
+            Due::Enter { token, source, destination, by, ttl, bytes } => {
                 self.cx.digest.fold(now.nanos() ^ u64::from(node.0) << 40);
                 for part in bytes.chunks(8) {
                     let mut word = [0; 8];
@@ -148,19 +178,23 @@ impl<P: Probe> World<P> {
                     salvaged: 0,
                     body: Body::External(bytes),
                 });
-                self.cx.outside.begin(packet, node, token);
+                self.cx.sending.begin(packet, Waiter::Host(node, token));
                 if P::WATCHES {
                     self.probe.on_originated(now, node, &self.cx.packets[packet]);
                 }
                 if self.is_dead(node) {
                     return self.cx.drop_packet(node, packet, DropReason::BatteryEmpty);
                 }
-                self.route(node, packet);
+                match by {
+                    Some(next_hop) => self.send_by_way(node, packet, destination, Some(Way::Via(next_hop))),
+                    None => self.route(node, packet),
+                }
                 self.arm_routing(node.index());
             }
-            Due::Sent { token } => {
+            Due::Sent { waiter: Waiter::Host(node, token) } => {
                 self.cx.outside.leave(Departure::Completed { at: now, node, token, result: Ok(()) });
             }
+            Due::Sent { waiter: Waiter::Sender(flow, len) } => self.on_left_node(flow, len),
         }
     }
 
@@ -219,8 +253,14 @@ impl<P: Probe> World<P> {
     /// A packet has entered a wire, and its last bit is there at this time.
     #[inline]
     pub(super) fn enters_wire(&mut self, packet: PacketId, at: Time) {
-        if let Some((node, token)) = self.cx.outside.take(packet) {
-            self.schedule(at, node, Due::Sent { token });
+        if !self.cx.sending.is_empty()
+            && let Some(waiter) = self.cx.sending.take(packet)
+        {
+            let node = match waiter {
+                Waiter::Host(node, _) => node,
+                Waiter::Sender(flow, _) => self.flows[flow.index()].from,
+            };
+            self.schedule(at, node, Due::Sent { waiter });
         }
     }
 

@@ -42,6 +42,7 @@ impl<P: Probe> World<P> {
             handoffs: Vec::new(),
             mobile_events: Vec::new(),
             detours: Vec::new(),
+            programs: Vec::new(),
         };
         if P::WATCHES {
             self.probe.report(&mut outcome);

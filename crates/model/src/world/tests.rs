@@ -3,7 +3,7 @@ mod slots;
 use hopyard_wire::{WireError, ipv4};
 
 use super::*;
-use crate::context::{Departure, Token};
+use crate::context::{Departure, Token, Waiter};
 use crate::link::wired;
 use crate::packet::{Carrier, IP_HEADER, Message, Place, RoutingMessage, UDP_HEADER};
 use crate::params::{Params as _, RFC};
@@ -98,7 +98,8 @@ fn a_datagram_for_which_the_queue_has_no_room_is_refused() {
     let mut world = wired_pair();
     world.attach(NodeId(0)).expect("it is there");
     let bytes = datagram(&world, 0);
-    let due = |number| ((Time::ZERO, NodeId(0), number), border::Due::Sent { token: Token(number) });
+    let waiter = |number| Waiter::Host(NodeId(0), Token(number));
+    let due = |number| ((Time::ZERO, NodeId(0), number), border::Due::Sent { waiter: waiter(number) });
     world.border.due = (1..border::MOST_DUE as u64).map(due).collect();
     assert_eq!(world.inject(NodeId(0), Time::ZERO, &bytes), Ok(Token(0)));
     assert_eq!(world.inject(NodeId(0), Time::ZERO, &bytes), Err(InjectError::Full));

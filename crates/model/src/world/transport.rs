@@ -6,7 +6,7 @@ use super::error::RuleFailure;
 use super::flow::{Counts, Endpoints, Sampled};
 use super::{Quantity, World};
 use crate::address::{Address, NodeId};
-use crate::context::DropReason;
+use crate::context::{DropReason, Waiter};
 use crate::ip::Way;
 use crate::observe::{Probe, SeriesRow};
 use crate::packet::{Body, FlowId, IP_HEADER, Packet, PacketId, Quote, TcpHeader, UDP_HEADER, UNREACHABLE, UdpHeader};
@@ -108,6 +108,16 @@ impl<P: Probe> World<P> {
         self.arm_source(flow);
     }
 
+    /// A segment has left the node of its source, where the amount of waiting data is limited.
+    pub(super) fn on_left_node(&mut self, flow: FlowId, len: u32) {
+        let now = self.cx.now;
+        if let Endpoints::Tcp { sender, .. } = &mut self.flows[flow.index()].transport
+            && sender.on_left_node(u64::from(len), now)
+        {
+            self.pump_sender(flow.index());
+        }
+    }
+
     /// A flow's congestion control has failed: the run ends here.
     fn fail(&mut self, flow: usize, message: String) {
         if self.failure.is_none() {
@@ -140,6 +150,7 @@ impl<P: Probe> World<P> {
     }
 
     fn originate(&mut self, flow: usize, source: NodeId, destination: NodeId, size: u32, body: Body) {
+        let len = if let Body::Tcp(header) = &body { header.len } else { 0 };
         let packet = self.cx.originate(Packet {
             created: self.cx.now,
             source: source.into(),
@@ -153,6 +164,13 @@ impl<P: Probe> World<P> {
         });
         if P::WATCHES {
             self.probe.on_originated(self.cx.now, source, &self.cx.packets[packet]);
+        }
+        if len > 0
+            && let Endpoints::Tcp { sender, .. } = &mut self.flows[flow].transport
+            && sender.limits_queue()
+        {
+            sender.on_queued(u64::from(len));
+            self.cx.sending.begin(packet, Waiter::Sender(FlowId(flow as u32), len));
         }
         self.route(source, packet);
         self.arm_routing(source.index());

@@ -13,7 +13,9 @@ use std::sync::Arc;
 
 use hopyard_engine::{Rng, Span, Time};
 use hopyard_model::transport::congestion::external::ExternalConfig;
-use hopyard_model::transport::congestion::{self, Answer, CongestionControl, NetworkEvent, RecoveryChoice, View};
+use hopyard_model::transport::congestion::{
+    self, Answer, Condition, CongestionControl, NetworkEvent, RecoveryChoice, View,
+};
 use hopyard_scenario::{Declaration, ExternalControllers, Refusal};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -21,7 +23,7 @@ use pyo3::{PyClass, PyClassInitializer};
 use serde_json::{Map, Value, json};
 
 use self::state::Stage;
-pub use self::state::{Ack, ControllerState, Duplicate, Loss, RateSample, Route, Sent, Timeout};
+pub use self::state::{Ack, Arrival, Before, ControllerState, Duplicate, Loss, RateSample, Route, Sent, Timeout};
 
 /// The Python module that finds classes and explains exceptions.
 const MODULE: &str = "hopyard.rules";
@@ -57,11 +59,14 @@ fn refusal(error: &PyErr, py: Python<'_>) -> Refusal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 enum Event {
+    Arrival,
     Ack,
     Duplicate,
     Loss,
     Timeout,
     Recovered,
+    Undo,
+    Condition,
     Sent,
     Route,
     Idle,
@@ -69,13 +74,16 @@ enum Event {
 }
 
 impl Event {
-    const COUNT: usize = 9;
+    const COUNT: usize = 12;
     const ALL: [Self; Self::COUNT] = [
+        Self::Arrival,
         Self::Ack,
         Self::Duplicate,
         Self::Loss,
         Self::Timeout,
         Self::Recovered,
+        Self::Undo,
+        Self::Condition,
         Self::Sent,
         Self::Route,
         Self::Idle,
@@ -85,11 +93,14 @@ impl Event {
     /// The method's name.
     const fn name(self) -> &'static str {
         match self {
+            Self::Arrival => "on_arrival",
             Self::Ack => "on_ack",
             Self::Duplicate => "on_duplicate",
             Self::Loss => "on_loss",
             Self::Timeout => "on_timeout",
             Self::Recovered => "on_recovered",
+            Self::Undo => "on_undo",
+            Self::Condition => "on_condition",
             Self::Sent => "on_sent",
             Self::Route => "on_route",
             Self::Idle => "on_idle",
@@ -260,7 +271,7 @@ impl PythonController {
         argument: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Answer> {
         let Some(method) = &self.methods[event as usize] else { return Ok(Answer::Keep) };
-        let stage = if event == Event::Sent { Stage::Told } else { Stage::Event };
+        let stage = if matches!(event, Event::Sent | Event::Condition) { Stage::Told } else { Stage::Event };
         {
             let mut state = self.state.borrow_mut(py);
             state.begin(view, stage);
@@ -310,7 +321,22 @@ where
     Ok(Some(Bound::new(py, value)?.into_any()))
 }
 
+/// The word for what a sender knows of losses.
+const fn word(condition: Condition) -> &'static str {
+    match condition {
+        Condition::Open => "open",
+        Condition::Disorder => "disorder",
+        Condition::Reduced => "reduced",
+        Condition::Recovery => "recovery",
+        Condition::Loss => "loss",
+    }
+}
+
 impl CongestionControl for PythonController {
+    fn on_arrival(&mut self, arrived: &congestion::Arrived, view: &View) -> Answer {
+        self.event(Event::Arrival, view, |py| object(py, Arrival::new(arrived)))
+    }
+
     fn on_ack(&mut self, ack: &congestion::Ack, view: &View) -> Answer {
         self.event(Event::Ack, view, |py| object(py, Ack::new(py, ack)?))
     }
@@ -329,6 +355,18 @@ impl CongestionControl for PythonController {
 
     fn on_recovered(&mut self, view: &View) -> Answer {
         self.event(Event::Recovered, view, |_| Ok(None))
+    }
+
+    fn on_undo(&mut self, before: &congestion::Before, view: &View) -> Answer {
+        if self.methods[Event::Undo as usize].is_none() {
+            let (cwnd, ssthresh) = (view.cwnd.max(before.cwnd), view.ssthresh.max(before.ssthresh));
+            return Answer::Set { cwnd, ssthresh };
+        }
+        self.event(Event::Undo, view, |py| object(py, Before::new(before)))
+    }
+
+    fn on_condition(&mut self, condition: Condition, view: &View) {
+        self.event(Event::Condition, view, |py| Ok(Some(word(condition).into_pyobject(py)?.into_any())));
     }
 
     fn on_sent(&mut self, sent: &congestion::Sent, view: &View) {

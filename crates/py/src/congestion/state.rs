@@ -466,6 +466,36 @@ impl Ack {
     }
 }
 
+/// An acknowledgement arrived, of whatever kind.
+#[pyclass(frozen, get_all, module = "hopyard._core")]
+#[derive(Debug)]
+pub struct Arrival {
+    /// The round trip in seconds of the newest segment that it delivers, if that was sent once; None otherwise.
+    round_trip: Option<f64>,
+}
+
+impl Arrival {
+    pub fn new(arrived: &congestion::Arrived) -> Self {
+        Self { round_trip: arrived.round_trip.map(Span::seconds) }
+    }
+}
+
+/// The window and the threshold before a reduction that turned out to be wrong.
+#[pyclass(frozen, get_all, module = "hopyard._core")]
+#[derive(Debug)]
+pub struct Before {
+    /// The congestion window, in segments.
+    cwnd: f64,
+    /// The slow start threshold in segments, or three quarters of the window if that is more.
+    ssthresh: f64,
+}
+
+impl Before {
+    pub fn new(before: &congestion::Before) -> Self {
+        Self { cwnd: before.cwnd, ssthresh: before.ssthresh }
+    }
+}
+
 /// A duplicate acknowledgement.
 #[pyclass(frozen, get_all, module = "hopyard._core")]
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! Checks of flows whose TCP is Linux's.
+//! Checks of flows whose TCP is Linux's, and of programs in simulated time.
 
 use hopyard_engine::Streams;
 use hopyard_model::traffic;
@@ -12,6 +12,8 @@ use crate::sections::{Stack, Until};
 
 /// How many flows of Linux a run can have, because each has ports of its own.
 const MOST: u64 = 10_000;
+/// How many programs a run can have.
+const MOST_PROGRAMS: usize = 256;
 
 impl Resolver<'_> {
     /// Reports flows of Linux that cannot be.
@@ -32,10 +34,21 @@ impl Resolver<'_> {
         if flows > MOST {
             self.problem("flows", format!("expected at most {MOST} flows of Linux, found {flows}"));
         }
-        if flows == 0 {
+        let all = resolved.all_nodes();
+        for (i, host) in resolved.hosts.iter().enumerate() {
+            let path = format!("host.{i}.node");
+            if host.node >= all && self.has(&path) && !self.is_faulty(&format!("host.{i}")) {
+                self.no_node(&path, host.node, all, "nodes");
+            }
+        }
+        if resolved.hosts.len() > MOST_PROGRAMS {
+            let message = format!("expected at most {MOST_PROGRAMS} programs, found {}", resolved.hosts.len());
+            self.problem(&format!("host.{MOST_PROGRAMS}"), message);
+        }
+        if flows == 0 && resolved.hosts.is_empty() {
             self.complete.remove("linux");
             if self.table("linux").is_some() {
-                let message = "[linux] is not used: no flow has `stack = \"linux\"`";
+                let message = "[linux] is not used: no flow has `stack = \"linux\"`, and there is no [[host]]";
                 self.unused("linux", message.to_owned());
             }
         }

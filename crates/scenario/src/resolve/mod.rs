@@ -36,7 +36,7 @@ use crate::files::Files;
 use crate::key::join;
 use crate::merge::{Judge, Section};
 use crate::sections::{
-    Address, Battery, Energy, ForeignAgent, Head, HomeAgent, Linux, Measure, MobileHost, Nodes, Simulator, Sleep,
+    Address, Battery, Energy, ForeignAgent, Head, HomeAgent, Host, Linux, Measure, MobileHost, Nodes, Simulator, Sleep,
     Tunnel,
 };
 use crate::tree::Table;
@@ -112,6 +112,7 @@ impl Resolver<'_> {
         let flows = self.flows(&tcp);
         let random_flows = self.random_flows(&tcp);
         let linux: Linux = typed(&self.plain("linux"));
+        let hosts = self.simple_list::<Host>("host");
         let wires = self.wires();
         let tunnels = self.simple_list::<Tunnel>("tunnel");
         let measure: Measure = typed(&self.plain("measure"));
@@ -141,6 +142,7 @@ impl Resolver<'_> {
             flows,
             random_flows,
             linux,
+            hosts,
             wires,
             tunnels,
             home_agents,

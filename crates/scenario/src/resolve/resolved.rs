@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::files::MovementFile;
 use crate::problem::Problem;
 use crate::sections::{
-    Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Linux, Measure, MobileHost,
+    Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Host, Linux, Measure, MobileHost,
     Movement, Nodes, Simulator, Sleep, Tunnel, Wire,
 };
 use crate::value::Values;
@@ -107,6 +107,7 @@ pub(crate) struct Resolved {
     pub flows: Vec<(Flow, FlowKind)>,
     pub random_flows: Vec<RandomFlows>,
     pub linux: Linux,
+    pub hosts: Vec<Host>,
     pub wires: Vec<(Wire, Values)>,
     pub tunnels: Vec<Tunnel>,
     pub home_agents: Vec<HomeAgent>,

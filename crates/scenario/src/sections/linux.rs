@@ -38,8 +38,8 @@ pub enum Westwood {
     Published,
 }
 
-/// `[linux]`: the kernels of flows with `stack = "linux"`. A node with an end of such a flow has one kernel, which is
-/// the host of all of these flows.
+/// `[linux]`: the kernels of flows with `stack = "linux"`, and of programs. A node with an end of such a flow, or with a
+/// program (`[[host]]`), has one kernel, which is the host of all of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Linux {
@@ -53,7 +53,8 @@ pub struct Linux {
     pub sample: Span,
     /// What the kernels have as `westwood`: "linux" (their own, which is Westwood+) or "published" (a module of Hopyard).
     pub westwood: Westwood,
-    /// The memory of each kernel, in MiB. What a kernel does not touch takes no memory of the machine.
+    /// The memory of each kernel, in MiB; one with programs has at least 128. What a kernel does not touch takes no memory
+    /// of the machine.
     pub memory: u32,
 }
 
@@ -128,9 +129,85 @@ impl Params for Linux {
     }
 }
 
+/// `[[host]]`: a program of this machine that runs at a node in simulated time. Its network is the simulated one, and its
+/// TCP that of the node's kernel (`[linux]`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// The number of the node.
+    pub node: u32,
+    /// The program and its arguments, such as "iperf3 -s", with the quotes of a shell, and nothing else of one.
+    pub run: String,
+    /// When it begins.
+    pub start: Span,
+    /// What is in its environment besides `PATH`, `HOME`, `LANG` and `TZ`, or in their places, such as `"DEBUG=1"`.
+    pub environment: Vec<String>,
+    /// Its working folder: an absolute path of this machine. "/tmp" is an empty folder of the node, which the program
+    /// may write to.
+    pub folder: String,
+}
+
+impl Default for Host {
+    fn default() -> Self {
+        Self { node: 0, run: String::new(), start: Span::ZERO, environment: Vec::new(), folder: "/tmp".to_owned() }
+    }
+}
+
+impl Host {
+    /// The program and its arguments, if the quotes are in pairs.
+    #[must_use]
+    pub fn arguments(&self) -> Option<Vec<String>> {
+        shlex::split(&self.run)
+    }
+
+    /// The names and values of the environment.
+    #[must_use]
+    pub fn variables(&self) -> Vec<(String, String)> {
+        let pairs = self.environment.iter().filter_map(|text| text.split_once('='));
+        pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+}
+
+section!(Host, |host| {
+    let problem = match host.arguments() {
+        None => Some(format!("expected quotes in pairs, found \"{}\"", host.run)),
+        Some(arguments) if arguments.first().is_none_or(String::is_empty) && host != &Host::default() => {
+            Some("expected a program and its arguments, such as \"iperf3 -s\", found nothing".to_owned())
+        }
+        Some(_) if host.run.contains('\0') => Some("expected a text without a zero byte".to_owned()),
+        Some(_) => None,
+    };
+    if let Some(problem) = problem {
+        return Err(Fault::new("run", problem));
+    }
+    let is_sound =
+        |text: &&String| text.split_once('=').is_some_and(|(name, _)| !name.is_empty() && !text.contains('\0'));
+    if let Some(text) = host.environment.iter().find(|text| !is_sound(text)) {
+        return Err(Fault::new("environment", format!("expected a text such as \"NAME=value\", found \"{text}\"")));
+    }
+    if !host.folder.starts_with('/') || host.folder.contains(char::is_control) || host.folder.len() > 1000 {
+        return Err(Fault::new("folder", format!("expected an absolute path, found \"{}\"", host.folder)));
+    }
+    Ok(())
+});
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_has_the_arguments_of_a_shell() {
+        let host = |run: &str| Host { run: run.to_owned(), ..Host::default() };
+        assert_eq!(host("sh -c 'a  b'").arguments(), Some(vec!["sh".into(), "-c".into(), "a  b".into()]));
+        let parameter = |host: Host| host.check().err().map(|fault| fault.parameter);
+        assert_eq!(parameter(host("true")), None);
+        assert_eq!(parameter(host("sh -c 'a")), Some("run"));
+        assert_eq!(parameter(Host { node: 1, ..host(" ") }), Some("run"));
+        assert_eq!(parameter(Host { environment: vec!["=1".into()], ..host("true") }), Some("environment"));
+        assert_eq!(parameter(Host { folder: "tmp".into(), ..host("true") }), Some("folder"));
+        let variables = Host { environment: vec!["A=b=c".into()], ..host("true") }.variables();
+        assert_eq!(variables, [("A".to_owned(), "b=c".to_owned())]);
+    }
 
     #[test]
     fn parameters_are_paths_and_values() {

@@ -13,6 +13,12 @@
  *   source ADDRESS PORT OWN_PORT VARIANT START BYTES CHUNK MSS
  *                                          sends BYTES (0: without end) from the time START on, in pieces of CHUNK; the
  *                                          largest segment has MSS bytes, options included (0: as the device allows)
+ *   module NAME                            loads the module /NAME.ko
+ *   mptcp ADDRESS DEVICE                   MPTCP announces this address of the device, and uses it
+ *   root NAME                              the machine's file system, read-only, is at /host from now on; NAME is the host's
+ *   show FOLDER                            a folder of the machine that a temporary file system hides there is seen again
+ *   program NUMBER START                   runs /program-NUMBER in /host from START on, and reports its output and its end
+ *   end TIME                               programs are asked to end 2 ms before this time, and are killed 1 ms before it
  *   ping ADDRESS START COUNT               sends COUNT echo requests, a second apart
  *   spin START                             computes without end from START on (for tests of the watchdog)
  *   crash START                            ends the kernel at START (for tests)
@@ -24,7 +30,9 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/genetlink.h>
 #include <linux/inet_diag.h>
+#include <linux/mptcp.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
@@ -33,7 +41,9 @@
 #include <net/route.h>
 #include <netinet/in.h>
 #include <netinet/ip_icmp.h>
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,12 +53,18 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define BILLION 1000000000ll
 /* The stack of a thread: its buffers are static or allocated. */
 #define STACK (64 * 1024)
+#define MILLISECOND 1000000ll
+/* How many programs a node can have, and how many bytes of their output a report has. */
+#define PROGRAMS 256
+#define CHUNK 512
 
 struct role {
 	char address[16], variant[16];
@@ -402,6 +418,294 @@ static void *sample(void *argument)
 	}
 }
 
+static void load_module(const char *name)
+{
+	char path[128];
+	int file;
+
+	snprintf(path, sizeof path, "/%s.ko", name);
+	file = open(path, O_RDONLY);
+	if (file < 0 || syscall(SYS_finit_module, file, "", 0))
+		fail("module", name);
+	if (file >= 0)
+		close(file);
+}
+
+/* Adds an attribute to a message, and returns where its content is. */
+static void *attribute(struct nlmsghdr *message, int type, const void *content, int length)
+{
+	struct nlattr *added = (void *)((char *)message + NLMSG_ALIGN(message->nlmsg_len));
+
+	added->nla_type = type;
+	added->nla_len = NLA_HDRLEN + length;
+	if (length)
+		memcpy((char *)added + NLA_HDRLEN, content, length);
+	message->nlmsg_len = NLMSG_ALIGN(message->nlmsg_len) + NLA_ALIGN(added->nla_len);
+	return added;
+}
+
+/* Begins a message of generic netlink. */
+static void begin(struct nlmsghdr *message, int family, int command, int version)
+{
+	struct genlmsghdr *header = NLMSG_DATA(message);
+
+	memset(message, 0, 512);
+	message->nlmsg_type = family;
+	message->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+	message->nlmsg_len = NLMSG_LENGTH(sizeof *header);
+	header->cmd = command;
+	header->version = version;
+}
+
+/* Sends a message, and takes its answers: the attribute of a type with 16 bits, or -1. */
+static int exchange(int generic, struct nlmsghdr *message, int type, const char *what)
+{
+	char buffer[4096];
+	int found = -1;
+
+	if (send(generic, message, message->nlmsg_len, 0) < 0)
+		fail(what, "");
+	for (;;) {
+		int length = recv(generic, buffer, sizeof buffer, 0);
+		struct nlmsghdr *answer = (struct nlmsghdr *)buffer;
+
+		if (length <= 0) {
+			fail(what, "");
+			return -1;
+		}
+		for (; NLMSG_OK(answer, length); answer = NLMSG_NEXT(answer, length)) {
+			struct nlattr *it = (void *)((char *)NLMSG_DATA(answer) + GENL_HDRLEN);
+
+			if (answer->nlmsg_type == NLMSG_ERROR) {
+				errno = -((struct nlmsgerr *)NLMSG_DATA(answer))->error;
+				if (errno)
+					fail(what, "");
+				return found;
+			}
+			while ((char *)it + NLA_HDRLEN <= (char *)answer + answer->nlmsg_len && it->nla_len) {
+				if (it->nla_type == type)
+					found = *(uint16_t *)((char *)it + NLA_HDRLEN);
+				it = (void *)((char *)it + NLA_ALIGN(it->nla_len));
+			}
+		}
+	}
+}
+
+/* MPTCP announces an address, and takes up to eight addresses and subflows. */
+static void set_endpoint(const char *address, const char *device)
+{
+	char buffer[512] __attribute__((aligned(8)));
+	struct nlmsghdr *message = (struct nlmsghdr *)buffer;
+	struct in_addr name = internet(address, 0).sin_addr;
+	int generic = socket(AF_NETLINK, SOCK_RAW, NETLINK_GENERIC), family, index = if_nametoindex(device);
+	uint32_t limit = 8, flags = MPTCP_PM_ADDR_FLAG_SIGNAL;
+	uint16_t internet_family = AF_INET;
+	struct nlattr *nest;
+
+	begin(message, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 1);
+	attribute(message, CTRL_ATTR_FAMILY_NAME, MPTCP_PM_NAME, sizeof MPTCP_PM_NAME);
+	family = exchange(generic, message, CTRL_ATTR_FAMILY_ID, "mptcp");
+	begin(message, family, MPTCP_PM_CMD_SET_LIMITS, MPTCP_PM_VER);
+	attribute(message, MPTCP_PM_ATTR_RCV_ADD_ADDRS, &limit, sizeof limit);
+	attribute(message, MPTCP_PM_ATTR_SUBFLOWS, &limit, sizeof limit);
+	exchange(generic, message, 0, "limits of mptcp");
+	begin(message, family, MPTCP_PM_CMD_ADD_ADDR, MPTCP_PM_VER);
+	nest = attribute(message, MPTCP_PM_ATTR_ADDR | NLA_F_NESTED, NULL, 0);
+	attribute(message, MPTCP_PM_ADDR_ATTR_FAMILY, &internet_family, sizeof internet_family);
+	attribute(message, MPTCP_PM_ADDR_ATTR_ADDR4, &name, sizeof name);
+	attribute(message, MPTCP_PM_ADDR_ATTR_FLAGS, &flags, sizeof flags);
+	attribute(message, MPTCP_PM_ADDR_ATTR_IF_IDX, &index, sizeof index);
+	nest->nla_len = (char *)message + message->nlmsg_len - (char *)nest;
+	exchange(generic, message, 0, "endpoint of mptcp");
+	close(generic);
+}
+
+static void mount_at(const char *type, const char *path, unsigned long flags, const char *data)
+{
+	if (mount(type, path, type, flags, data))
+		fail("mounting", path);
+}
+
+/* The machine's file system, of which nothing can be changed, with folders for what a program writes. */
+static void set_root(const char *name)
+{
+	static const char *const links[][2] = {
+		{ "/proc/self/fd", "/dev/fd" }, { "/proc/self/fd/0", "/dev/stdin" },
+		{ "/proc/self/fd/1", "/dev/stdout" }, { "/proc/self/fd/2", "/dev/stderr" },
+	};
+
+	if (sethostname(name, strlen(name)))
+		fail("name", name);
+	mkdir("/host", 0755);
+	mount_at("hostfs", "/host", MS_RDONLY, "/");
+	mkdir("/dev/pts", 0755);
+	mkdir("/dev/shm", 0755);
+	for (unsigned i = 0; i < sizeof links / sizeof *links; i++)
+		if (symlink(links[i][0], links[i][1]))
+			fail("link", links[i][1]);
+	mount_at("proc", "/host/proc", 0, NULL);
+	mount_at("sysfs", "/host/sys", 0, NULL);
+	mount_at("devtmpfs", "/host/dev", 0, NULL);
+	mount_at("devpts", "/host/dev/pts", 0, "ptmxmode=0666");
+	mount_at("tmpfs", "/host/dev/shm", 0, NULL);
+	mount_at("tmpfs", "/host/tmp", 0, NULL);
+	mount_at("tmpfs", "/host/run", 0, NULL);
+	mount_at("tmpfs", "/host/var/tmp", 0, NULL);
+	if (mount("/hosts", "/host/etc/hosts", NULL, MS_BIND, NULL))
+		fail("mounting", "/etc/hosts");
+	/* Name servers of the machine are not in this network. A machine without this file asks nobody. */
+	if (mount("/nobody", "/host/etc/resolv.conf", NULL, MS_BIND, NULL) && errno != ENOENT)
+		fail("mounting", "/etc/resolv.conf");
+}
+
+static void show(const char *folder)
+{
+	char path[4200];
+	struct stat found;
+
+	snprintf(path, sizeof path, "/host%s", folder);
+	if (!stat(path, &found))
+		return;
+	for (char *slash = strchr(path + 6, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		mkdir(path, 0755);
+		*slash = '/';
+	}
+	mkdir(path, 0755);
+	mount_at("hostfs", path, MS_RDONLY, folder);
+}
+
+/* The processes of programs that have begun and not ended; 0: none. */
+static pid_t programs[PROGRAMS];
+
+/* Reports output in pieces, each a line: what is not printable is written as \xHH. */
+static void report_output(int number, int stream, const unsigned char *bytes, int length)
+{
+	char text[4 * CHUNK + 1], *end = text;
+
+	for (int i = 0; i < length; i++)
+		if (bytes[i] > ' ' && bytes[i] < 127 && bytes[i] != '\\')
+			*end++ = bytes[i];
+		else
+			end += sprintf(end, "\\x%02x", bytes[i]);
+	*end = 0;
+	printf("@output %lld %d %d %s\n", now(), number, stream, text);
+}
+
+/* The strings of a file, each with a zero at its end: the folder, the program, the number of arguments, arguments,
+ * environment. */
+static char **strings_of(int number)
+{
+	char path[64], *content = NULL, **found = NULL;
+	size_t length = 0, count = 0, room = 0;
+	FILE *file;
+
+	snprintf(path, sizeof path, "/program-%d", number);
+	file = fopen(path, "r");
+	if (!file)
+		fail("program", path);
+	while (file && getdelim(&content, &length, 0, file) > 0) {
+		if (count + 2 > room)
+			found = realloc(found, (room += 64) * sizeof *found);
+		found[count++] = content;
+		found[count] = NULL;
+		content = NULL;
+	}
+	if (file)
+		fclose(file);
+	return count > 3 ? found : NULL;
+}
+
+/* What the process of a program does before the program begins. */
+static void become(char **strings, int *streams)
+{
+	int arguments = atoi(strings[2]), input = open("/dev/null", O_RDONLY);
+	char **environment = strings + 3 + arguments;
+	char *list[arguments + 1];
+	sigset_t none;
+
+	memcpy(list, strings + 3, arguments * sizeof *list);
+	list[arguments] = NULL;
+	dup2(input, 0);
+	dup2(streams[0], 1);
+	dup2(streams[1], 2);
+	for (int i = 3; i < 64; i++)
+		close(i);
+	setsid();
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (chroot("/host") || chdir(strings[0]))
+		dprintf(2, "hopyard: %s: %s\n", strings[0], strerror(errno));
+	else if (execve(strings[1], list, environment))
+		dprintf(2, "hopyard: %s: %s\n", strings[1], strerror(errno));
+	_exit(127);
+}
+
+static void *program(void *argument)
+{
+	struct role *role = argument;
+	int number = role->count, out[2], errors[2], status, open_streams = 2;
+	char **strings = strings_of(number);
+	unsigned char bytes[CHUNK];
+	struct pollfd wanted[2];
+	pid_t child;
+
+	if (!strings || number < 0 || number >= PROGRAMS) {
+		errno = EINVAL;
+		fail("program", "");
+		return NULL;
+	}
+	sleep_until(role->start);
+	if (pipe2(out, O_CLOEXEC) || pipe2(errors, O_CLOEXEC))
+		fail("pipe", "");
+	printf("@began %lld %d\n", now(), number);
+	child = fork();
+	if (child < 0)
+		fail("fork", "");
+	if (child == 0)
+		become(strings, (int[]){ out[1], errors[1] });
+	programs[number] = child;
+	close(out[1]);
+	close(errors[1]);
+	wanted[0] = (struct pollfd){ out[0], POLLIN, 0 };
+	wanted[1] = (struct pollfd){ errors[0], POLLIN, 0 };
+	while (open_streams > 0 && poll(wanted, 2, -1) >= 0)
+		for (int i = 0; i < 2; i++) {
+			ssize_t count;
+
+			if (!wanted[i].revents)
+				continue;
+			count = read(wanted[i].fd, bytes, sizeof bytes);
+			if (count > 0) {
+				report_output(number, i + 1, bytes, count);
+			} else {
+				close(wanted[i].fd);
+				wanted[i].fd = -1;
+				open_streams--;
+			}
+		}
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	programs[number] = 0;
+	printf("@ended %lld %d %d %d\n", now(), number, WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+	       WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+	return NULL;
+}
+
+/* Ends programs a little before the run ends, so that what they have written is known. */
+static void *finish(void *argument)
+{
+	struct role *role = argument;
+
+	for (int step = 2; step > 0; step--) {
+		sleep_until(role->start - step * MILLISECOND);
+		for (int i = 0; i < PROGRAMS; i++)
+			if (programs[i])
+				kill(-programs[i], step == 2 ? SIGTERM : SIGKILL);
+	}
+	return NULL;
+}
+
 static void *spin(void *argument)
 {
 	sleep_until(((struct role *)argument)->start);
@@ -440,6 +744,18 @@ static void order(const char *line)
 	else if (sscanf(line, "source %15s %d %d %15s %lld %lld %lld %d", role->address, &role->port, &role->own_port,
 			role->variant, &role->start, &role->bytes, &role->chunk, &role->mss) == 8 && role->chunk > 0)
 		start(source, role);
+	else if (sscanf(line, "module %111s", value) == 1)
+		load_module(value);
+	else if (sscanf(line, "mptcp %15s %15s", value, device) == 2)
+		set_endpoint(value, device);
+	else if (sscanf(line, "root %111s", value) == 1)
+		set_root(value);
+	else if (!strncmp(line, "show ", 5))
+		show(line + 5);
+	else if (sscanf(line, "program %d %lld", &role->count, &role->start) == 2)
+		start(program, role);
+	else if (sscanf(line, "end %lld", &role->start) == 1)
+		start(finish, role);
 	else if (sscanf(line, "ping %15s %lld %d", role->address, &role->start, &role->count) == 3)
 		start(ping, role);
 	else if (sscanf(line, "spin %lld", &role->start) == 1)
@@ -454,7 +770,7 @@ static void order(const char *line)
 
 int main(void)
 {
-	char line[512];
+	char line[4200];
 	FILE *orders;
 	int console;
 
@@ -467,7 +783,7 @@ int main(void)
 		dup2(console, 1);
 		dup2(console, 2);
 	}
-	setvbuf(stdout, NULL, _IOLBF, 1024);
+	setvbuf(stdout, NULL, _IOLBF, 4096);
 	/* Threads wake up when they want to, and not up to 50 microseconds later. */
 	prctl(PR_SET_TIMERSLACK, 1);
 	set_address("lo", "127.0.0.1", 8);

@@ -167,6 +167,9 @@ pub struct Params {
     pub unpaced_segments: u32,
     /// Whether a segment that leaves later than pacing allows shortens the next gap, by a half at most. linux: on.
     pub pacing_credit: bool,
+    /// Whether at most two pairs of segments wait in the queues of their node, or what the pacing rate sends in a
+    /// millisecond (Linux's TCP small queues). linux: on.
+    pub small_queues: bool,
     /// Whether segments carry timestamps (RFC 7323), so that every acknowledgement gives a round-trip sample. Without
     /// timestamps, one segment is timed at a time. ns2: `timestamps_`.
     pub timestamps: bool,
@@ -250,6 +253,7 @@ impl params::Params for Params {
             max_burst: 0,
             unpaced_segments: 0,
             pacing_credit: false,
+            small_queues: false,
             timestamps: true,
             echo_copies: if profile == NS2 { EchoCopies::All } else { EchoCopies::Last },
             estimation: Estimation::Rfc6298,
@@ -270,6 +274,7 @@ impl params::Params for Params {
                 pair_segments: true,
                 unpaced_segments: 10,
                 pacing_credit: true,
+                small_queues: true,
                 lone_ack: true,
                 recovery: RecoveryChoice::RackLinux,
                 estimation: Estimation::Linux,

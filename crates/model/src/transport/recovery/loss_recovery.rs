@@ -55,6 +55,9 @@ pub(crate) trait LossRecovery {
     /// The segment at `index` was sent although the window may have had no room for it.
     fn on_forced(&mut self, _core: &mut Core, _index: usize) {}
 
+    /// The next segment is not sent yet, because the sender's node has no room for it.
+    fn on_held(&mut self, _core: &mut Core) {}
+
     /// How many segments may leave together, of the `quantum` that pacing allows.
     fn together(&self, _core: &Core, quantum: u32) -> u32 {
         quantum

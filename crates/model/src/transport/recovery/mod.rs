@@ -80,6 +80,9 @@ macro_rules! recovery {
             fn on_forced(&mut self, core: &mut Core, index: usize) {
                 match self { $(Self::$variant(it) => it.on_forced(core, index),)+ }
             }
+            fn on_held(&mut self, core: &mut Core) {
+                match self { $(Self::$variant(it) => it.on_held(core),)+ }
+            }
             fn together(&self, core: &Core, quantum: u32) -> u32 {
                 match self { $(Self::$variant(it) => it.together(core, quantum),)+ }
             }

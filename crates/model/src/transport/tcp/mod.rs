@@ -15,6 +15,7 @@ mod config;
 mod pacing;
 mod receiver;
 mod sender;
+mod small_queue;
 mod state;
 
 #[cfg(test)]

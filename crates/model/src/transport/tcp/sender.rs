@@ -5,6 +5,7 @@ use hopyard_engine::{Rng, Span, Time};
 
 use super::config::Config;
 use super::pacing::Pacing;
+use super::small_queue::{SmallQueue, assumed_rate};
 use super::state::Connection;
 use crate::packet::{TcpFlags, TcpHeader};
 use crate::transport::congestion::{Answer, CongestionControl, Controller, Sent, Timeout};
@@ -69,6 +70,7 @@ pub struct TcpSender {
     /// When something was last sent or newly acknowledged.
     active: Time,
     pacing: Pacing,
+    small_queue: SmallQueue,
     /// The receiver's latest timestamp.
     peer_timestamp: u32,
     /// The receiver's next sequence number.
@@ -104,10 +106,13 @@ impl TcpSender {
         if control.wants_rate() {
             core.sample_rate();
         }
+        let segments = 1 + u64::from(core.params.pair_segments);
+        let piece = core.params.small_queues.then(|| segments * u64::from(core.params.mss()));
         Self {
             recovery,
             initial_window: f64::from(core.params.initial_window),
             pacing: Pacing::new(core.params.pacing_credit),
+            small_queue: SmallQueue::new(piece),
             core,
             control,
             stage: Stage::Closed,
@@ -138,6 +143,25 @@ impl TcpSender {
     #[must_use]
     pub fn wants_notices(&self) -> bool {
         self.control.wants_notices()
+    }
+
+    /// Whether the amount of data that waits in the sender's node is limited: then the node tells of it.
+    pub const fn limits_queue(&self) -> bool {
+        self.small_queue.is_on()
+    }
+
+    /// A segment of this payload waits in the sender's node.
+    pub const fn on_queued(&mut self, len: u64) {
+        self.small_queue.on_queued(len);
+    }
+
+    /// It has left the node, or was dropped there. Returns whether a segment may be sent now that waited for this.
+    pub fn on_left_node(&mut self, len: u64, now: Time) -> bool {
+        let waited = self.small_queue.on_left(len);
+        if waited {
+            self.begin(now);
+        }
+        waited
     }
 
     /// Sets the rate of data frames on the network's radios.
@@ -218,6 +242,7 @@ impl TcpSender {
         self.recovery.on_event();
         self.core.limited = false;
         self.pacing.begin();
+        self.small_queue.begin();
         self.core.burst = match self.core.params.max_burst {
             0 => u32::MAX,
             burst => burst,
@@ -470,6 +495,10 @@ impl TcpSender {
             self.core.note_silence();
             return None;
         };
+        if self.small_queue.is_on() && !self.has_room_in_node(index) {
+            self.recovery.on_held(&mut self.core);
+            return None;
+        }
         // A congestion control that has seen only timeouts would wait for minutes with nothing outstanding.
         let unpaced = self.core.counters.segments < u64::from(self.core.params.unpaced_segments);
         let gap = if unpaced { Span::ZERO } else { self.control.pacing_gap().min(self.core.rtt.timeout()) };
@@ -482,6 +511,20 @@ impl TcpSender {
         let header = self.emit_in_order(index);
         self.recovery.on_sent(&mut self.core, index);
         Some(header)
+    }
+
+    /// Whether the node can take the segment at `index`, which need not be sent yet.
+    fn has_room_in_node(&mut self, index: usize) -> bool {
+        let Self { core, control, small_queue, .. } = self;
+        let sent = core.board.get(index).map(|segment| u64::from(segment.len));
+        let len = sent.unwrap_or_else(|| u64::from(core.new_payload()));
+        small_queue.allows(len, sent.is_some(), || {
+            let (gap, segment) = (control.pacing_gap(), f64::from(core.params.mss()));
+            if !gap.is_zero() {
+                return segment / gap.seconds();
+            }
+            assumed_rate(core.cwnd, core.ssthresh, core.rtt.srtt(), segment)
+        })
     }
 
     /// With nothing outstanding and no room for a segment in the window, only a timer can continue the transfer.

@@ -211,7 +211,7 @@ impl Lone {
                     self.learned.push((neighbour, until));
                     continue;
                 }
-                Action::Reroute { .. } | Action::Undelivered => continue,
+                Action::Reroute { .. } | Action::LeftNode { .. } | Action::Undelivered => continue,
                 other => panic!("not for Mobile IP: {other:?}"),
             };
             let it = &self.cx.packets[packet];

@@ -605,6 +605,12 @@ impl LossRecovery for RackLinux {
         self.note_sent(core, index);
     }
 
+    fn on_held(&mut self, core: &mut Core) {
+        if std::mem::take(&mut self.sent_new) {
+            self.usage.note(core, core.in_network() >= core.cwnd);
+        }
+    }
+
     fn together(&self, core: &Core, quantum: u32) -> u32 {
         self.pairs.as_ref().map_or(quantum, |_| quantum.min(Pairs::left_in_piece(core)))
     }

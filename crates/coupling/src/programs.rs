@@ -1,0 +1,268 @@
+//! Programs of this machine that run in simulated time, at nodes: how they are found, and what became of them.
+//!
+//! A program sees the machine's file system through its kernel, and can change nothing of it. Its environment and its
+//! working folder are given; nothing of the environment in which the simulation runs reaches it.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use hopyard_engine::Time;
+use hopyard_model::address::NodeId;
+
+/// The search path of programs, in the guest and for those that are looked for.
+pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// The environment of every program; what a scenario sets comes on top of it.
+const ENVIRONMENT: [(&str, &str); 4] = [("PATH", PATH), ("HOME", "/tmp"), ("LANG", "C.UTF-8"), ("TZ", "UTC0")];
+/// Folders in whose place a guest has empty ones of its own.
+const HIDDEN: [&str; 4] = ["/tmp", "/run", "/var/tmp", "/dev/shm"];
+/// How many scripts may be interpreted by scripts, as in Linux.
+const MOST_SCRIPTS: usize = 5;
+
+/// A program at a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The node.
+    pub node: NodeId,
+    /// The name of the program, or its path, and its arguments.
+    pub arguments: Vec<String>,
+    /// When it begins.
+    pub start: Time,
+    /// What is in its environment besides `PATH`, `HOME`, `LANG` and `TZ`, or in their places.
+    pub environment: Vec<(String, String)>,
+    /// Its working folder: a path of the machine.
+    pub folder: PathBuf,
+}
+
+/// What became of a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProgramState {
+    /// When it began.
+    pub began: Option<Time>,
+    /// When it ended by itself, and with which exit status; 128 and the number of the signal if one ended it.
+    pub ended: Option<(Time, i32)>,
+    /// What it wrote to its standard output and its standard error.
+    pub output: [Vec<u8>; 2],
+}
+
+/// Why a program cannot run.
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramError {
+    /// There is no command.
+    #[error("expected a program and its arguments, found nothing")]
+    Nothing,
+    /// No such program.
+    #[error("there is no program `{name}` in {PATH}")]
+    Missing {
+        /// What was looked for.
+        name: String,
+    },
+    /// A file that is needed is not there, or cannot be read.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// A file is not one that can be run.
+    #[error("{}: this is not a file that can be run", .0.display())]
+    NotExecutable(PathBuf),
+    /// A program needs a loader or an interpreter that is not there.
+    #[error("{} needs {}, which is not there", program.display(), needed.display())]
+    Interpreter {
+        /// The program.
+        program: PathBuf,
+        /// What it names.
+        needed: PathBuf,
+    },
+    /// The working folder is not there.
+    #[error("the working folder {} is not there", .0.display())]
+    Folder(PathBuf),
+    /// A text with a zero in it, which no program can be given.
+    #[error("expected a text without a zero byte, found {0:?}")]
+    Zero(String),
+}
+
+impl Program {
+    /// Looks for the program, for what loads or interprets it, and for the working folder.
+    ///
+    /// # Errors
+    /// If something is not there. Nothing has been started then.
+    pub fn find(&self) -> Result<PathBuf, ProgramError> {
+        let name = self.arguments.first().filter(|it| !it.is_empty()).ok_or(ProgramError::Nothing)?;
+        let pairs = self.environment.iter().flat_map(|(name, value)| [name, value]);
+        if let Some(text) = self.arguments.iter().chain(pairs).find(|it| it.contains('\0')) {
+            return Err(ProgramError::Zero(text.clone()));
+        }
+        if !self.folder.is_dir() || !self.folder.is_absolute() {
+            return Err(ProgramError::Folder(self.folder.clone()));
+        }
+        let path = if name.contains('/') {
+            self.folder.join(name)
+        } else {
+            let mut all = PATH.split(':').map(|folder| Path::new(folder).join(name));
+            all.find(|it| is_executable(it)).ok_or_else(|| ProgramError::Missing { name: name.clone() })?
+        };
+        check(&path, 0)?;
+        Ok(path)
+    }
+
+    /// The content of the file that tells a guest about the program at this path.
+    pub(crate) fn orders(&self, path: &Path) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut put = |text: &[u8]| {
+            bytes.extend(text);
+            bytes.push(0);
+        };
+        put(self.folder.as_os_str().as_bytes());
+        put(path.as_os_str().as_bytes());
+        put(self.arguments.len().to_string().as_bytes());
+        self.arguments.iter().for_each(|it| put(it.as_bytes()));
+        let own = self.environment.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let is_set = |name: &str| self.environment.iter().any(|(it, _)| it == name);
+        let given = ENVIRONMENT.into_iter().filter(|(name, _)| !is_set(name));
+        given.chain(own).for_each(|(name, value)| put(format!("{name}={value}").as_bytes()));
+        bytes
+    }
+
+    /// The folders that the program needs, and that folders of the guest would hide.
+    pub(crate) fn hidden(&self, path: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+        let all = [Some(self.folder.clone()), path.parent().map(Path::to_owned)];
+        all.into_iter().flatten().filter(|it| HIDDEN.iter().any(|hidden| it.starts_with(hidden)))
+    }
+}
+
+fn is_executable(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+}
+
+/// Checks that a file can be run, and so the program that loads or interprets it.
+fn check(path: &Path, depth: usize) -> Result<(), ProgramError> {
+    let about = |error| ProgramError::File { path: path.to_owned(), error };
+    fs::metadata(path).map_err(about)?;
+    if !is_executable(path) || depth > MOST_SCRIPTS {
+        return Err(ProgramError::NotExecutable(path.to_owned()));
+    }
+    // The headers of a program, and the first line of a script, are at its begin.
+    let mut head = Vec::new();
+    File::open(path).and_then(|file| file.take(4096).read_to_end(&mut head)).map_err(about)?;
+    let needed = match interpreter(&head) {
+        Some(needed) => needed,
+        None if head.starts_with(b"\x7fELF") => return Ok(()),
+        None => return Err(ProgramError::NotExecutable(path.to_owned())),
+    };
+    if !is_executable(&needed) {
+        return Err(ProgramError::Interpreter { program: path.to_owned(), needed });
+    }
+    check(&needed, depth + 1)
+}
+
+/// The loader that a program names (PT_INTERP of ELF-64), or the interpreter of a script.
+fn interpreter(head: &[u8]) -> Option<PathBuf> {
+    if let Some(line) = head.strip_prefix(b"#!") {
+        let line = line.split(|&it| it == b'\n').next()?;
+        let word = line.split(|it| b" \t".contains(it)).find(|it| !it.is_empty())?;
+        return Some(PathBuf::from(std::ffi::OsStr::from_bytes(word)));
+    }
+    /// The type of a program header that names the loader.
+    const INTERPRETER: u64 = 3;
+    let number = |at: usize, length: usize| {
+        let bytes = head.get(at..at.checked_add(length)?)?;
+        Some(bytes.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte)))
+    };
+    head.strip_prefix(b"\x7fELF\x02")?;
+    let (headers, size, count) = (number(32, 8)?, number(54, 2)?, number(56, 2)?);
+    let header = (0..count).find_map(|it| {
+        let at = usize::try_from(headers.checked_add(it * size)?).ok()?;
+        (number(at, 4)? == INTERPRETER).then_some(at)
+    })?;
+    let (begin, length) = (number(header + 8, 8)? as usize, number(header + 32, 8)? as usize);
+    let name = head.get(begin..begin.checked_add(length)?)?;
+    let name = name.split(|&it| it == 0).next()?;
+    Some(PathBuf::from(std::ffi::OsStr::from_bytes(name)))
+}
+
+/// The bytes of a report of output, in which what is not printable is written as `\xHH`.
+pub(crate) fn unescaped(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let code = after.strip_prefix(b"x").and_then(|it| it.get(..2)).filter(|_| first == b'\\');
+        let code = code.and_then(|it| u8::from_str_radix(std::str::from_utf8(it).ok()?, 16).ok());
+        bytes.push(code.unwrap_or(first));
+        rest = if code.is_some() { &after[3..] } else { after };
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(arguments: &[&str]) -> Program {
+        Program {
+            node: NodeId(0),
+            arguments: arguments.iter().map(|&it| it.to_owned()).collect(),
+            start: Time::ZERO,
+            environment: vec![("TZ".into(), "CET".into())],
+            folder: "/".into(),
+        }
+    }
+
+    #[test]
+    fn a_program_of_the_system_is_found_with_its_loader() {
+        let path = program(&["sh", "-c", "true"]).find().expect("every system has it");
+        assert!(path.ends_with("sh"), "{}", path.display());
+        assert_eq!(program(&["/bin/sh"]).find().expect("a path"), Path::new("/bin/sh"));
+        let head = fs::read("/bin/sh").expect("readable");
+        let loader = interpreter(&head[..4096]).expect("it has a loader");
+        assert!(loader.is_absolute() && loader.exists(), "{}", loader.display());
+    }
+
+    #[test]
+    fn what_is_not_there_is_named() {
+        let text = |it: &Program| it.find().expect_err("not there").to_string();
+        assert_eq!(
+            text(&program(&["no-such-program", "x"])),
+            format!("there is no program `no-such-program` in {PATH}")
+        );
+        assert!(text(&program(&["/no/such"])).starts_with("/no/such: No such file"));
+        assert_eq!(text(&program(&[])), "expected a program and its arguments, found nothing");
+        assert_eq!(text(&program(&["/etc/passwd"])), "/etc/passwd: this is not a file that can be run");
+        let away = Program { folder: "/no/folder".into(), ..program(&["sh"]) };
+        assert_eq!(text(&away), "the working folder /no/folder is not there");
+        assert_eq!(text(&program(&["sh", "a\0"])), "expected a text without a zero byte, found \"a\\0\"");
+    }
+
+    #[test]
+    fn a_script_without_its_interpreter_is_refused() {
+        let folder = std::env::temp_dir().join(format!("hopyard-programs-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let script = folder.join("script");
+        fs::write(&script, "#! /no/interpreter -x\n").expect("written");
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("executable");
+        let found = program(&[&script.to_string_lossy()]).find().expect_err("no interpreter").to_string();
+        fs::write(&script, "#!/bin/sh\n").expect("written");
+        let good = program(&[&script.to_string_lossy()]).find();
+        fs::remove_dir_all(&folder).expect("removed");
+        assert_eq!(found, format!("{} needs /no/interpreter, which is not there", script.display()));
+        assert_eq!(good.expect("it can be run"), script);
+    }
+
+    #[test]
+    fn orders_have_the_arguments_and_the_environment() {
+        let orders = program(&["a", ""]).orders(Path::new("/bin/a"));
+        let parts: Vec<_> = orders.split(|&it| it == 0).map(String::from_utf8_lossy).collect();
+        assert_eq!(parts[..5], ["/", "/bin/a", "2", "a", ""]);
+        assert_eq!(parts[5..], [&format!("PATH={PATH}"), "HOME=/tmp", "LANG=C.UTF-8", "TZ=CET", ""]);
+    }
+
+    #[test]
+    fn output_is_what_was_written() {
+        assert_eq!(unescaped(r"a\x20b\x5c\x0a\xff"), b"a b\\\n\xff");
+        assert_eq!(unescaped(r"\x4"), br"\x4");
+    }
+}

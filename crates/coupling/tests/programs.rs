@@ -1,0 +1,327 @@
+//! Programs of this machine at nodes, in simulated time. Without a built kernel, or without a program, a test compares
+//! nothing, and says so.
+
+#[path = "../../kernels/tests/common/built.rs"]
+mod built;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use built::built;
+use hopyard_coupling::{Coupled, CouplingError, Options, Program, ProgramState};
+use hopyard_engine::{Span, Time};
+use hopyard_kernels::Settings;
+use hopyard_model::address::NodeId;
+use hopyard_model::observe::{Outcome, Probe};
+use hopyard_model::packet::{Body, Packet};
+use hopyard_model::world::{Advanced, Spec, Watch};
+use hopyard_scenario::Scenario;
+
+/// Two hosts on a wire.
+const WIRE: &str = r#"
+duration = "9 s"
+[nodes]
+wired = 2
+[[wire]]
+between = [0, 1]
+rate = "2 Mbps"
+delay = "10 ms"
+"#;
+
+/// Two hosts with two ways between them, over a router each. `DOWN` is a key of the last wire.
+const TWO_WAYS: &str = r#"
+duration = "20 s"
+[nodes]
+wired = 4
+[[wire]]
+between = [0, 1]
+rate = "2 Mbps"
+delay = "5 ms"
+[[wire]]
+between = [0, 2]
+rate = "2 Mbps"
+delay = "5 ms"
+[[wire]]
+between = [1, 3]
+rate = "2 Mbps"
+delay = "5 ms"
+[[wire]]
+between = [2, 3]
+rate = "2 Mbps"
+delay = "5 ms"
+DOWN
+"#;
+
+/// Two nodes with two radios each, on different channels.
+const TWO_RADIOS: &str = r#"
+duration = "20 s"
+[nodes]
+count = 2
+spacing = "200 m"
+[routing]
+protocol = "static"
+[[channel]]
+nodes = [0, 1]
+"#;
+
+fn spec(text: &str) -> Spec {
+    let scenario =
+        Scenario::load(text, "test.toml", Path::new(""), &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    scenario.spec(0)
+}
+
+fn program(node: u32, start: u64, arguments: &[&str]) -> Program {
+    Program {
+        node: NodeId(node),
+        arguments: arguments.iter().map(|&it| it.to_owned()).collect(),
+        start: Time::ZERO + Span::from_millis(start),
+        environment: Vec::new(),
+        folder: "/tmp".into(),
+    }
+}
+
+/// Options with these programs, if the kernel and they are there.
+#[expect(clippy::print_stderr, reason = "whoever runs the tests should know that some compared nothing")]
+fn options(version: &str, programs: &[Program]) -> Option<Options> {
+    let built = built(version)?;
+    if let Some(error) = programs.iter().find_map(|it| it.find().err()) {
+        eprintln!("skipped: {error}");
+        return None;
+    }
+    Some(Options {
+        program: built.program,
+        agent: built.agent,
+        memory: 32,
+        seed: 1,
+        sample: Span::ZERO,
+        sysctls: Vec::new(),
+        modules: Vec::new(),
+        programs: programs.to_vec(),
+        settings: Settings::default(),
+    })
+}
+
+/// How many datagrams with more than 200 bytes each address has sent.
+#[derive(Debug, Default)]
+struct Ways(BTreeMap<[u8; 4], Vec<Time>>);
+
+impl Probe for Ways {
+    fn on_originated(&mut self, now: Time, _: NodeId, packet: &Packet) {
+        if let Body::External(bytes) = &packet.body
+            && bytes.len() > 200
+        {
+            let source = bytes[12..16].try_into().expect("four bytes");
+            self.0.entry(source).or_default().push(now);
+        }
+    }
+}
+
+/// What became of the programs, what was sent, and the outcome.
+fn run(text: &str, options: &Options) -> (Vec<ProgramState>, Ways, Outcome) {
+    let spec = spec(text);
+    let mut coupled = Coupled::start(&spec, &[], options, Ways::default()).unwrap_or_else(|error| panic!("{error}"));
+    let reached = coupled.advance(Time::ZERO + spec.duration, &Watch::default());
+    let reached = reached.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(reached, Advanced::Ended);
+    let states = coupled.programs().iter().map(|(_, state)| state.clone()).collect();
+    let (outcome, ways) = coupled.finish(&[], &spec).expect("packets add up");
+    (states, ways, outcome)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A folder of this test, which is removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("hopyard-programs-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        Self(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left behind in a folder for temporary files does no harm.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn output_status_and_end_of_a_program_are_kept() {
+    let script = "echo out; printf '%s\\n' 'a\\b' >&2; cat /etc/hosts; hostname; pwd; echo $MINE; sleep 2; exit 3";
+    let trap = "trap 'echo told to end; exit' TERM; while :; do sleep 1; done";
+    let mut programs = [program(0, 1000, &["sh", "-c", script]), program(0, 0, &["sh", "-c", trap])];
+    programs[0].environment.push(("MINE".into(), "a b".into()));
+    let late = program(1, 9500, &["true"]);
+    for version in ["6.1", "6.12"] {
+        let Some(options) = options(version, &[programs.as_slice(), &[late.clone()]].concat()) else { continue };
+        let (states, _, outcome) = run(WIRE, &options);
+        let hosts = "127.0.0.1 localhost\n10.0.0.1 node0\n10.0.0.2 node1\n";
+        let output = text(&states[0].output[0]);
+        let names = output.strip_prefix("out\n").and_then(|it| it.strip_suffix("node0\n/tmp\na b\n"));
+        let names: Vec<_> = names.unwrap_or_else(|| panic!("{output}")).lines().collect();
+        assert_eq!(names.len(), hosts.lines().count(), "{names:?}");
+        assert!(names[1].ends_with(" node0") && names[2].ends_with(" node1"), "{names:?}");
+        assert_eq!(text(&states[0].output[1]), "a\\b\n");
+        let (ended, status) = states[0].ended.expect("it has ended");
+        assert_eq!(status, 3);
+        assert!((3.0..3.01).contains(&ended.seconds()), "{ended}");
+        assert_eq!((states[1].ended, text(&states[1].output[0])), (None, "told to end\n".to_owned()));
+        assert_eq!(states[2], ProgramState::default(), "it does not begin");
+        let rows: Vec<_> = outcome.programs.iter().map(|it| (it.program, it.node, it.status)).collect();
+        assert_eq!(rows, [(0, 0, Some(3)), (1, 0, None), (2, 1, None)]);
+    }
+}
+
+#[test]
+fn nothing_of_the_machine_can_be_changed() {
+    let script = "touch /etc/hopyard-test; rm /etc/passwd; echo here > /tmp/file; cat /tmp/file";
+    let Some(options) = options("6.1", &[program(0, 0, &["sh", "-c", script])]) else { return };
+    let (states, ..) = run(WIRE, &options);
+    assert_eq!(text(&states[0].output[0]), "here\n");
+    assert_eq!(text(&states[0].output[1]).matches("Read-only file system").count(), 2, "{states:?}");
+    assert!(!Path::new("/etc/hopyard-test").exists() && Path::new("/etc/passwd").exists());
+}
+
+#[test]
+fn iperf3_sees_the_simulated_wire() {
+    let programs =
+        [program(1, 0, &["iperf3", "-s", "-1"]), program(0, 1000, &["iperf3", "-c", "node1", "-n", "434400", "-J"])];
+    for version in ["6.1", "6.12"] {
+        let Some(options) = options(version, &programs) else { continue };
+        let (states, ways, outcome) = run(WIRE, &options);
+        let output = text(&states[0].output[0]);
+        assert_eq!(states[1].ended.map(|it| it.1), Some(0), "{}\n{states:?}", text(&states[1].output[0]));
+        // iperf3 stops when it has written its bytes, of which some wait in the socket then.
+        assert!(output.contains("Server listening on 5201"), "{output}");
+        let sent = ways.0.values().map(Vec::len).max().unwrap_or_default();
+        assert!((250..=320).contains(&sent), "{sent} segments");
+        let received = output.lines().rfind(|line| line.contains("receiver")).unwrap_or_else(|| panic!("{output}"));
+        let words: Vec<&str> = received.split_whitespace().collect();
+        let place = words.iter().position(|it| it.ends_with("bits/sec")).expect("a rate");
+        let rate: f64 = words[place - 1].parse().expect("a number");
+        let kbps = rate * if words[place].starts_with('M') { 1e3 } else { 1.0 };
+        // 1448 of 1500 bytes are payload; the first round trips do not fill the wire.
+        assert!((1880.0..=1931.0).contains(&kbps), "{version}: {received}");
+        let (again, _, second) = run(WIRE, &options);
+        assert_eq!((again, second.digest), (states, outcome.digest), "the same in each run");
+    }
+}
+
+#[test]
+fn curl_fetches_a_file_by_the_name_of_a_node() {
+    let folder = Folder::new("curl");
+    let content: String = (0..9000).map(|it| format!("{it:05}\n")).collect();
+    fs::write(folder.0.join("numbers"), &content).expect("written");
+    let server = Program {
+        folder: folder.0.clone(),
+        environment: vec![("PYTHONUNBUFFERED".into(), "1".into())],
+        ..program(1, 0, &["/usr/bin/python3", "-m", "http.server", "8080"])
+    };
+    let client = program(0, 3000, &["curl", "-sS", "http://node1:8080/numbers"]);
+    let Some(options) = options("6.1", &[server, client]) else { return };
+    let (states, _, outcome) = run(WIRE, &options);
+    assert_eq!(text(&states[1].output[1]), "", "{}", text(&states[0].output[1]));
+    assert!(states[1].output[0] == content.as_bytes(), "{} bytes", states[1].output[0].len());
+    let (ended, status) = states[1].ended.expect("it has ended");
+    assert_eq!(status, 0);
+    // 54,000 bytes take 0.22 s on the wire, and a few round trips.
+    assert!((3.25..3.3).contains(&ended.seconds()), "{ended}");
+    let log = text(&states[0].output[1]);
+    assert!(log.contains("\"GET /numbers HTTP/1.1\" 200"), "{log}");
+    // The clock of the guest is the simulation's: its time of day begins at the same moment in each run.
+    assert!(log.contains("13/Sep/2020 12:26:43"), "{log}");
+    let (again, _, second) = run(WIRE, &options);
+    assert_eq!((again, second.digest), (states, outcome.digest), "the same in each run");
+}
+
+/// A server and a client of MPTCP, the latter with as many bytes as it sends.
+const SERVER: &str = "import socket
+listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)
+listener.bind(('', 5001))
+listener.listen()
+connection, _ = listener.accept()
+count = 0
+while data := connection.recv(65536):
+    count += len(data)
+print(count, flush=True)
+";
+const CLIENT: &str = "import socket, sys
+connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)
+connection.connect((sys.argv[1], 5001))
+connection.sendall(bytes(2_000_000))
+connection.shutdown(socket.SHUT_WR)
+print(connection.recv(1), flush=True)
+";
+
+#[test]
+fn mptcp_uses_both_ways_and_survives_the_loss_of_one() {
+    let programs = [
+        program(3, 0, &["/usr/bin/python3", "-c", SERVER]),
+        program(0, 1000, &["/usr/bin/python3", "-c", CLIENT, "node3"]),
+    ];
+    for version in ["6.1", "6.12"] {
+        let Some(options) = options(version, &programs) else { continue };
+        let both = run(&TWO_WAYS.replace("DOWN", ""), &options);
+        assert_eq!(text(&both.0[0].output[0]), "2000000\n", "{:?}", both.0);
+        let counts: Vec<usize> = both.1.0.values().map(Vec::len).collect();
+        assert!(counts.len() == 2 && counts.iter().all(|it| *it > 400), "{version}: {counts:?}");
+        let ended = both.0[0].ended.expect("it has ended").0;
+        // One way alone would take 8.3 s.
+        assert!(ended.seconds() < 1.0 + 5.0, "{version}: {ended}");
+
+        let broken = run(&TWO_WAYS.replace("DOWN", "down = [{ from = \"3 s\", to = \"30 s\" }]"), &options);
+        assert_eq!(text(&broken.0[0].output[0]), "2000000\n", "{:?}", broken.0);
+        let late = broken.0[0].ended.expect("it has ended").0;
+        assert!(late > ended, "{version}: {late}");
+        let again = run(&TWO_WAYS.replace("DOWN", "down = [{ from = \"3 s\", to = \"30 s\" }]"), &options);
+        assert_eq!((again.0, again.2.digest), (broken.0, broken.2.digest), "the same in each run");
+    }
+}
+
+#[test]
+fn mptcp_uses_both_radios_of_a_node() {
+    let programs = [
+        program(1, 0, &["/usr/bin/python3", "-c", SERVER]),
+        program(0, 1000, &["/usr/bin/python3", "-c", CLIENT, "node1"]),
+    ];
+    let Some(options) = options("6.12", &programs) else { return };
+    let both = run(TWO_RADIOS, &options);
+    assert_eq!(text(&both.0[0].output[0]), "2000000\n", "{:?}", both.0);
+    let counts: Vec<usize> = both.1.0.values().map(Vec::len).collect();
+    assert!(counts.len() == 2 && counts.iter().all(|it| *it > 400), "{counts:?}");
+    let one = run(TWO_RADIOS.split("[[channel]]").next().expect("a text"), &options);
+    let [both, one] = [both, one].map(|it| it.0[0].ended.expect("it has ended").0.seconds() - 1.0);
+    assert!(both < 0.65 * one, "{both} s over two radios, {one} s over one");
+}
+
+#[test]
+fn a_program_that_is_not_there_is_an_error_before_anything_starts() {
+    let options = Options {
+        program: "/no/kernel".into(),
+        agent: Vec::new(),
+        memory: 32,
+        seed: 1,
+        sample: Span::ZERO,
+        sysctls: Vec::new(),
+        modules: Vec::new(),
+        programs: vec![program(0, 0, &["no-such-program"])],
+        settings: Settings::default(),
+    };
+    let refused = |options: &Options| {
+        let error = Coupled::start(&spec(WIRE), &[], options, ()).err().expect("refused");
+        assert!(!matches!(error, CouplingError::Kernels(_)), "no kernel was looked for");
+        error.to_string()
+    };
+    let text = refused(&options);
+    assert!(text.starts_with("program 0: there is no program `no-such-program` in /usr/local/sbin:"), "{text}");
+    let nowhere = Options { programs: vec![program(7, 0, &["sh"])], ..options.clone() };
+    assert_eq!(refused(&nowhere), "program 0: expected a node with an address, found 7");
+    let many = Options { programs: vec![program(0, 0, &["sh"]); 257], ..options };
+    assert_eq!(refused(&many), "expected at most 256 programs, found 257");
+}

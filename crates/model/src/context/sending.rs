@@ -1,0 +1,80 @@
+//! Packets that the node at which they began has not sent yet, where somebody is told when it has.
+//!
+//! A kernel outside learns so that the buffer of a datagram is free again. A sender with a limit on what waits in its own
+//! node learns so that there is room for the next segment.
+
+use super::Token;
+use crate::address::NodeId;
+use crate::packet::{FlowId, PacketId};
+
+/// Who is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiter {
+    /// The host outside of a node, which has put a datagram in.
+    Host(NodeId, Token),
+    /// The sender of a flow: a segment with so many bytes of payload.
+    Sender(FlowId, u32),
+}
+
+/// The packets that somebody waits for.
+#[derive(Clone, Debug, Default)]
+pub struct Sending {
+    packets: Vec<(PacketId, Waiter)>,
+}
+
+impl Sending {
+    /// A node begins to send a packet.
+    pub fn begin(&mut self, packet: PacketId, waiter: Waiter) {
+        self.packets.push((packet, waiter));
+    }
+
+    /// Whether nobody waits. Most runs are such, and their packets must not wait for this.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    /// Who waits for a packet; nobody does any more.
+    pub fn take(&mut self, packet: PacketId) -> Option<Waiter> {
+        let place = self.packets.iter().position(|(it, _)| *it == packet)?;
+        Some(self.packets.swap_remove(place).1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hopyard_engine::Time;
+
+    use super::*;
+    use crate::address::Address;
+    use crate::packet::{Body, Packet, PacketPool, UdpHeader};
+
+    fn datagram(flow: u32) -> Packet {
+        Packet {
+            created: Time::ZERO,
+            source: Address(0),
+            destination: Address(1),
+            flow: FlowId(flow),
+            size: 48,
+            ttl: 9,
+            hops: 0,
+            salvaged: 0,
+            body: Body::Udp(UdpHeader { sequence: 0, len: 20 }),
+        }
+    }
+
+    #[test]
+    fn each_packet_is_told_of_once() {
+        let mut pool = PacketPool::default();
+        let packets: Vec<_> = (0..3).map(|flow| pool.insert(datagram(flow))).collect();
+        let mut sending = Sending::default();
+        for (flow, &packet) in packets.iter().enumerate() {
+            sending.begin(packet, Waiter::Sender(FlowId(flow as u32), 9));
+        }
+        assert_eq!(sending.take(packets[0]), Some(Waiter::Sender(FlowId(0), 9)));
+        assert_eq!(sending.take(packets[0]), None);
+        assert_eq!(sending.take(packets[2]), Some(Waiter::Sender(FlowId(2), 9)));
+        assert!(!sending.is_empty());
+    }
+}

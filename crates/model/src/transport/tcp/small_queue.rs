@@ -1,0 +1,133 @@
+//! How much of a connection's data may wait in its own node, as Linux limits it (TCP small queues).
+//!
+//! A host with this limit learns when its interface has sent a segment, and gives it the next one only then. The queue of
+//! the interface stays short, and its wait is no part of the round trip.
+
+use hopyard_engine::Span;
+
+/// What the pacing rate sends in this part of a second may always wait: a power of two in Linux.
+const PARTS_OF_A_SECOND: f64 = 1024.0;
+/// Pieces that may always wait.
+const PIECES: u64 = 2;
+
+/// The data of one connection that is in the queues of its node.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SmallQueue {
+    /// Payload of the segments of one piece; zero if there is no limit.
+    piece: u64,
+    /// Payload in the queues of the node.
+    queued: u64,
+    /// A segment waits for those.
+    is_waiting: bool,
+    /// Payload that is left of the piece whose first segment has left.
+    rest: u64,
+}
+
+impl SmallQueue {
+    /// Nothing is queued. A `piece` is what the sender passes on at once, in bytes of payload.
+    pub const fn new(piece: Option<u64>) -> Self {
+        Self { piece: if let Some(piece) = piece { piece } else { 0 }, queued: 0, is_waiting: false, rest: 0 }
+    }
+
+    /// Whether there is a limit.
+    pub const fn is_on(&self) -> bool {
+        self.piece > 0
+    }
+
+    /// The sender begins to send: the rest of a former piece begins a new one.
+    pub const fn begin(&mut self) {
+        self.rest = 0;
+    }
+
+    /// Whether a segment of this payload may be given to the node. The second segment of a piece may always be. A
+    /// retransmission may while less than twice the limit waits.
+    pub fn allows(&mut self, len: u64, is_retransmission: bool, rate: impl FnOnce() -> f64) -> bool {
+        if !self.is_on() {
+            return true;
+        }
+        if !is_retransmission && self.rest >= len && len > 0 {
+            self.rest -= len;
+            return true;
+        }
+        let limit = (PIECES * self.piece).max((rate() / PARTS_OF_A_SECOND) as u64);
+        let limit = if is_retransmission { 2 * limit } else { limit };
+        self.is_waiting = self.queued >= limit;
+        self.rest = if self.is_waiting || is_retransmission { 0 } else { self.piece.saturating_sub(len) };
+        !self.is_waiting
+    }
+
+    /// A segment of this payload is in the queues of the node.
+    pub const fn on_queued(&mut self, len: u64) {
+        self.queued += len;
+    }
+
+    /// It has left them, or was dropped there. Returns whether a segment waited for that.
+    pub const fn on_left(&mut self, len: u64) -> bool {
+        self.queued -= len;
+        std::mem::replace(&mut self.is_waiting, false)
+    }
+}
+
+/// The rate at which Linux assumes that a sender without pacing sends, in bytes per second: twice the window in a round
+/// trip while the window is below half of the threshold, else 1.2 times.
+pub fn assumed_rate(window: f64, threshold: f64, round_trip: Option<Span>, segment: f64) -> f64 {
+    let factor = if window < threshold / 2.0 { 2.0 } else { 1.2 };
+    round_trip.map_or(0.0, |it| factor * window * segment / it.seconds().max(1e-6))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives new segments of 1000 bytes until one has to wait.
+    fn fill(queue: &mut SmallQueue, rate: f64) -> u64 {
+        queue.begin();
+        let mut given = 0;
+        while queue.allows(1000, false, || rate) {
+            queue.on_queued(1000);
+            given += 1;
+        }
+        given
+    }
+
+    #[test]
+    fn two_pieces_may_wait() {
+        for (piece, given) in [(1000, 2), (2000, 4)] {
+            let mut queue = SmallQueue::new(Some(piece));
+            assert_eq!(fill(&mut queue, 0.0), given);
+            assert_eq!(fill(&mut queue, 0.0), 0);
+            // One has left: a whole piece follows.
+            assert!(queue.on_left(1000));
+            assert!(!queue.on_left(1000), "nobody waits any more");
+            queue.on_queued(1000);
+            assert_eq!(fill(&mut queue, 0.0), piece / 1000);
+        }
+    }
+
+    #[test]
+    fn what_the_rate_sends_in_a_millisecond_may_wait() {
+        let mut queue = SmallQueue::new(Some(1000));
+        assert_eq!(fill(&mut queue, 10.0 * 1000.0 * 1024.0), 10);
+        let second = Span::from_secs(1);
+        assert_eq!(assumed_rate(10.0, 65_535.0, Some(second), 1000.0), 20_000.0);
+        assert_eq!(assumed_rate(10.0, 20.0, Some(second), 1000.0), 12_000.0);
+        assert_eq!(assumed_rate(10.0, 20.0, None, 1000.0), 0.0);
+    }
+
+    #[test]
+    fn retransmissions_have_twice_the_room() {
+        let mut queue = SmallQueue::new(Some(1000));
+        fill(&mut queue, 0.0);
+        assert!(queue.allows(1000, true, || 0.0));
+        queue.on_queued(2000);
+        assert!(!queue.allows(1000, true, || 0.0));
+        assert!(queue.on_left(4000));
+    }
+
+    #[test]
+    fn without_a_limit_all_may_wait() {
+        let mut queue = SmallQueue::new(None);
+        queue.on_queued(1 << 40);
+        assert!(!queue.is_on() && queue.allows(1000, false, || 0.0));
+    }
+}

@@ -1,0 +1,65 @@
+//! The limit on what a sender leaves waiting in its own node (Linux's TCP small queues).
+
+mod common;
+
+use common::{add_tcp, chain, mbps, network, run, with_ranges};
+use hopyard_engine::Span;
+use hopyard_model::address::NodeId;
+use hopyard_model::link::wired;
+use hopyard_model::observe::Outcome;
+use hopyard_model::params::Params as _;
+use hopyard_model::world::{Spec, WireSpec};
+
+/// One hop of radio at 2 Mb/s, for 20 s.
+fn radio(senders: u32, small_queues: bool) -> Outcome {
+    let mut spec = network("rfc", "static", &chain(2, 200.0));
+    with_ranges(&mut spec, 250.0, 550.0);
+    for _ in 0..senders {
+        add_tcp(&mut spec, 0, 1, "linux", "newreno", |tcp| tcp.small_queues = small_queues);
+    }
+    spec.duration = Span::from_secs(20);
+    run(&spec)
+}
+
+#[test]
+fn the_queue_of_the_source_has_two_pairs_and_one_that_follows() {
+    let [without, with] = [false, true].map(|small_queues| radio(1, small_queues));
+    // Without the limit the window fills the queue, until it overflows.
+    assert_eq!(without.nodes[0].queue_max, 50);
+    assert!(without.flows[0].retransmissions > 0);
+    // Two pairs; when one segment has left, a pair follows: at most five segments with data. Besides them, the segment
+    // that ends the opening.
+    assert_eq!(with.nodes[0].queue_max, 6);
+    assert!((3.0..5.0).contains(&with.nodes[0].queue_mean), "{}", with.nodes[0].queue_mean);
+    assert_eq!(with.flows[0].retransmissions, 0);
+    // The link is as busy.
+    let [without, with] = [without, with].map(|it| it.flows[0].goodput_kbps);
+    assert!((with / without - 1.0).abs() < 0.02, "{with} {without}");
+}
+
+#[test]
+fn each_connection_has_its_own_limit() {
+    let outcome = radio(3, true);
+    assert!((9..=18).contains(&outcome.nodes[0].queue_max), "{}", outcome.nodes[0].queue_max);
+    assert_eq!(outcome.flows.iter().map(|it| it.retransmissions).sum::<u64>(), 0);
+}
+
+#[test]
+fn a_wire_tells_when_the_last_bit_is_on_it() {
+    let wire = |small_queues| -> Spec {
+        let mut spec = network("rfc", "static", &chain(2, 0.0));
+        for node in &mut spec.nodes {
+            node.radios.clear();
+        }
+        let params = wired::Params { rate: mbps(1.0), ..wired::Params::of_profile("rfc") };
+        spec.wires.push(WireSpec { ends: (NodeId(0), NodeId(1)), params, network: None });
+        add_tcp(&mut spec, 0, 1, "linux", "cubic", |tcp| tcp.small_queues = small_queues);
+        spec.duration = Span::from_secs(20);
+        spec
+    };
+    let [without, with] = [false, true].map(|small_queues| run(&wire(small_queues)));
+    let delay = |it: &Outcome| it.flows[0].delay_ms.expect("packets arrived");
+    // Five segments of 1500 bytes take 60 ms.
+    assert!(delay(&with) < 62.0 + 10.0 && delay(&without) > 300.0, "{} {}", delay(&with), delay(&without));
+    assert!(with.flows[0].goodput_kbps > 0.99 * without.flows[0].goodput_kbps);
+}

@@ -1,0 +1,210 @@
+"""Measures kernels in simulated time: `python -m validation.kernels repeated|cost`.
+
+`repeated` makes the same run again and again, and counts how many have the digest and the capture
+of the first. `cost` tells processor time for each data segment and for each second of an idle
+kernel, and what fifty kernels at once take. Both write a table in `validation/results`.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+import click
+from hopyard.kernels import cache
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "validation" / "results"
+INPUTS = ROOT / "validation" / "inputs" / "kernels"
+ONCE = Path(__file__).parent / "once.py"
+#: The number of the user without rights.
+NOBODY = 65534
+#: Sizes of two transfers: their difference is free of what a run costs at its start.
+SIZES = {"1 MB": 1000, "11 MB": 11000}
+#: Durations of two runs in which nothing is sent but at their start, in seconds.
+IDLE = (100, 10_100)
+#: The kernels of the scenario `wire`.
+ENDS = 2
+#: How often each run of the costs is made; the least processor time counts.
+TRIES = 5
+
+
+class Found(TypedDict):
+    """What one run says of itself."""
+
+    digest: str
+    capture: str
+    cpu_s: float
+    wall_s: float
+    segments: int
+    memory_kb: int
+
+
+class Place:
+    """Where runs are made: a Python that has Hopyard, a user, and the folder of kernels."""
+
+    def __init__(self, python: str, kernels: Path, user: int | None = None) -> None:
+        self.python = python
+        self.user = user
+        self.environment = {**os.environ, "HOPYARD_KERNELS": str(kernels)}
+        if user is not None:
+            # The home and the folder for temporary files of root are not for others.
+            self.environment |= {"HOME": "/nonexistent", "TMPDIR": "/tmp"}
+
+    def run(self, scenario: str, *settings: str, capture: bool = False) -> Found:
+        """Makes a run in a process of its own."""
+        options = ["--capture"] if capture else []
+        done = subprocess.run(
+            [self.python, str(ONCE), *options, str(INPUTS / scenario), *settings],
+            env=self.environment,
+            cwd="/",
+            user=self.user,
+            group=self.user,
+            extra_groups=None if self.user is None else [],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise click.ClickException(f"{scenario} {' '.join(settings)}: {done.stderr}")
+        found: Found = json.loads(done.stdout)
+        return found
+
+
+def write(name: str, rows: Iterable[dict[str, object]]) -> None:
+    """Writes a table of the results."""
+    rows = list(rows)
+    with (RESULTS / name).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+@contextmanager
+def busy(processes: int) -> Iterator[None]:
+    """Keeps processors busy meanwhile."""
+    with ExitStack() as stack:
+        for _ in range(processes):
+            command = [sys.executable, "-c", "while True: pass"]
+            process = stack.enter_context(subprocess.Popen(command))
+            stack.callback(process.kill)
+        yield
+
+
+@contextmanager
+def public(version: str) -> Iterator[Path]:
+    """A folder with one built kernel that every user can read."""
+    kernel = cache.newest(version)
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(kernel.folder, Path(folder) / kernel.folder.name)
+        Path(folder).chmod(0o755)
+        (Path(folder) / kernel.folder.name).chmod(0o755)
+        yield Path(folder)
+
+
+def compare(place: Place, version: str, runs: int, jobs: int) -> dict[str, object]:
+    """How many of some runs have the digest and the capture of the first."""
+    loads = []
+
+    def once(_number: int) -> Found:
+        run = place.run("mixed.toml", f"linux.version={version}", capture=True)
+        loads.append(os.getloadavg()[0])
+        return run
+
+    with ThreadPoolExecutor(jobs) as pool:
+        found = list(pool.map(once, range(runs)))
+    first = found[0]
+    return {
+        # Processes that ran or waited for a processor, of the last minute, as runs ended.
+        "load": f"{min(loads):.1f} to {max(loads):.1f}",
+        "runs": runs,
+        "same_digest": sum(it["digest"] == first["digest"] for it in found),
+        "same_capture": sum(it["capture"] == first["capture"] for it in found),
+        "digest": first["digest"],
+        "capture": first["capture"][:16],
+    }
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Measure Linux kernels in simulated time."""
+
+
+@main.command()
+@click.option("--runs", type=click.IntRange(min=2), default=100, help="Runs of each kind.")
+@click.option("--nobody", metavar="PYTHON", help="A Python with Hopyard that every user can start.")
+def repeated(runs: int, nobody: str | None) -> None:
+    """Make one run many times: two versions, idle and under load, as root and as nobody."""
+    rows: list[dict[str, object]] = []
+    cores = os.cpu_count() or 1
+    for version in cache.VERSIONS:
+        with public(version) as kernels:
+            places = {"this user": Place(sys.executable, kernels)}
+            if os.geteuid() == 0:
+                places = {"root": places["this user"]}
+                if nobody is not None:
+                    places["nobody"] = Place(nobody, kernels, NOBODY)
+            for user, place in places.items():
+                for state, others, jobs in (("idle", 0, 1), ("loaded", 2 * cores, cores)):
+                    with busy(others):
+                        row = compare(place, version, runs, jobs)
+                    head = {"kernel": cache.newest(version).release, "state": state, "user": user}
+                    rows.append(head | row)
+                    click.echo(json.dumps(rows[-1]))
+    write("kernels_repeated.csv", rows)
+
+
+def least(place: Place, scenario: str, *settings: str) -> Found:
+    """The run with the least processor time of some that are alike."""
+    return min((place.run(scenario, *settings) for _ in range(TRIES)), key=lambda it: it["cpu_s"])
+
+
+def costs(place: Place, version: str) -> list[dict[str, object]]:
+    """The rows of one version of Linux."""
+    of = f"linux.version={version}"
+    rows: list[dict[str, object]] = []
+
+    def add(what: str, value: float, unit: str) -> None:
+        release = cache.newest(version).release
+        rows.append({"kernel": release, "what": what, "value": f"{value:.4g}", "unit": unit})
+        click.echo(json.dumps(rows[-1]))
+
+    for stack in ("linux", "hopyard"):
+        runs = [
+            least(place, "wire.toml", of, f"traffic.transfer.size={size}", f"flow.stack={stack}")
+            for size in SIZES
+        ]
+        more = runs[1]["segments"] - runs[0]["segments"]
+        add(f"a data segment, {stack}", 1e3 * (runs[1]["cpu_s"] - runs[0]["cpu_s"]) / more, "ms")
+    short, long = (
+        least(place, "wire.toml", of, f"duration={each} s", "linux.sample=1000 s") for each in IDLE
+    )
+    idle = (long["cpu_s"] - short["cpu_s"]) / (IDLE[1] - IDLE[0]) / ENDS
+    add("an idle kernel and second", 1e3 * idle, "ms")
+    fifty = place.run("fifty.toml", of)
+    for name, unit in (("cpu_s", "s"), ("wall_s", "s"), ("segments", ""), ("memory_kb", "kB")):
+        add(f"50 kernels, 60 s: {name.partition('_')[0]}", fifty[name], unit)  # type: ignore[literal-required]
+    return rows
+
+
+@main.command()
+def cost() -> None:
+    """Measure processor time and memory; nothing else should run meanwhile."""
+    place = Place(sys.executable, cache.root())
+    write("kernels_cost.csv", [row for version in cache.VERSIONS for row in costs(place, version)])
+
+
+if __name__ == "__main__":
+    main()
