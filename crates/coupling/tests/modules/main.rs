@@ -120,7 +120,7 @@ fn kernel(version: &str, variant: &str, case: &Case) -> Option<Course> {
     let settings = Settings { completion: Completion::Immediate, ..Settings::default() };
     let mut peer = Peer::new(case, variant == "elfn", 64);
     let mut kernels = Kernels::start(&[guest], settings).expect("started");
-    kernels.advance(Time::ZERO + Span::from_secs(40), &mut peer, || false).unwrap_or_else(|error| panic!("{error}"));
+    kernels.advance(Time::ZERO + Span::from_secs(60), &mut peer, || false).unwrap_or_else(|error| panic!("{error}"));
     let lines = kernels.lines(0).expect("a log");
     assert!(!lines.contains("@error"), "{variant}: {lines}");
     let begin = peer.begin();
@@ -183,6 +183,8 @@ fn modules_and_hopyards_own_variants_over_one_link() {
             let agreement = linux::compare(&own.departures, &linux.departures);
             let [(cwnd, ssthresh), (own_cwnd, own_ssthresh)] = [linux.at(1700), own.at(1700)];
             let name = (module, &*case.name);
+            let course = |it: &Course| [1300, 1400, 1450, 1500, 1550, 1600].map(|at| it.at(at));
+            println!("Linux {:?}\nown {:?}", course(&linux), course(&own));
             println!(
                 "| {module} | {} | {} / {} | {} / {} | {:.2} / {:.2} | {cwnd} / {own_cwnd:.1} | {ssthresh} / {own_ssthresh:.1} | {:?} |",
                 case.name,
@@ -194,6 +196,13 @@ fn modules_and_hopyards_own_variants_over_one_link() {
                 own.end(),
                 agreement.order,
             );
+            if let Some(at) = agreement.order {
+                let around = |departures: &[Departure]| {
+                    let some = departures.iter().skip(at.saturating_sub(3)).take(12);
+                    some.map(|it| (it.time.seconds(), it.segment, it.again)).collect::<Vec<_>>()
+                };
+                println!("Linux {:?}\nown {:?}", around(&linux.departures), around(&own.departures));
+            }
             assert_eq!(agreement.order.is_some(), OTHER_ORDER.contains(&name), "{name:?}: {agreement:?}");
             let late = (linux.end() - own.end()).abs() > 0.16;
             assert_eq!(late, OTHER_END.contains(&name), "{name:?}: {} and {} s", linux.end(), own.end());
