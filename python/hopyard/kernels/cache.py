@@ -71,6 +71,11 @@ class Built:
         """The TCP variants that it has as modules of Hopyard."""
         return sorted(path.stem.removeprefix(MODULE) for path in self.modules.glob(f"{MODULE}*.ko"))
 
+    def lacks_module(self, variant: str) -> bool:
+        """Whether a TCP variant is a module of Hopyard that was not built for it."""
+        source = MODULES / f"{MODULE}{variant}.c"
+        return source.is_file() and variant not in self.module_variants()
+
     def all_variants(self) -> list[str]:
         """All TCP variants that its sockets can have."""
         return sorted([*self.variants, *self.module_variants()])

@@ -32,6 +32,12 @@ def needed(cores: Iterable[_core.Scenario]) -> dict[str, tuple[Path, Path, Path]
         guests = max(guests, core.kernels())
         kernel = found.setdefault(version, newest(version))
         for variant in core.linux_variants():
+            if kernel.lacks_module(variant):
+                raise ValueError(
+                    f"{core.name}: the module of the TCP variant `{variant}` was not built for"
+                    f" Linux {version}: `hopyard kernels build {version}` makes it, without the"
+                    " kernel"
+                )
             if variant not in kernel.all_variants():
                 raise ValueError(
                     f"{core.name}: Linux {version} has no TCP variant `{variant}`, which flows with"
