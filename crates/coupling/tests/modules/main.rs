@@ -103,7 +103,7 @@ fn kernel(version: &str, variant: &str, case: &Case) -> Option<Course> {
          address eth0 {KERNEL} 24\nmodule hopyard_{variant}\nsource {PEER} 5001 40000 {variant} {START} {bytes} {bytes} 0\n\
          sample {SAMPLE}\n"
     );
-    let name = format!("modules/hopyard_{variant}.ko");
+    let name = format!("hopyard_{variant}.ko");
     let files =
         [("init", 0o755, built.agent.as_slice()), ("orders", 0o644, orders.as_bytes()), (&name, 0o644, &module)];
     let Built { program, .. } = built;
@@ -234,7 +234,8 @@ fn elfn_freezes_and_probes_in_linux() {
         assert_eq!(probes.len(), 2, "{version}: {probes:?}");
         assert_eq!(probes[0].0, probes[1].0, "{version}: the first segment that is not acknowledged");
         assert!((probes[1].1 - probes[0].1 - 2.0).abs() < 0.05, "{version}: {probes:?}");
+        // The segments that the outage has taken halve the window that was kept, and which has grown since.
         let (before, after) = (linux.at(790), linux.at(7000));
-        assert!(after.0 >= before.0 && after.1.is_infinite(), "{version}: {before:?} {after:?}");
+        assert!(after.1 >= before.0, "{version}: {before:?} {after:?}");
     }
 }
