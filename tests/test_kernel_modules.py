@@ -89,7 +89,8 @@ def test_westwoods_window_is_what_the_path_holds_and_never_grows(drive: Drive) -
     # 100 segments a second, a round trip of 125 ms: the path holds 12 and a half.
     acks = [f"ack {1 + 10_000 * n} {n * MSS} 0 125000" for n in range(1, 1000)]
     states = drive("westwood_2001", [*acks, "loss 1000000", "recovered"])
-    assert states[-1] == (12, 12, pytest.approx(100_000, rel=0.01))
+    assert states[-1][:2] == (12, 12)
+    assert states[-1].bandwidth == pytest.approx(100_000, rel=0.01)
     # A shorter window stays.
     states = drive("westwood_2001", ["loss 1000", "recovered", *acks, "loss 1000000", "recovered"])
     assert (states[1].cwnd, states[-1].cwnd, states[-1].ssthresh) == (2, 2, 12)

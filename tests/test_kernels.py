@@ -124,6 +124,24 @@ def test_the_list_shows_kernels_with_their_variants(empty: Path) -> None:
     assert "tcp: cubic, reno" in done.stdout
 
 
+def test_modules_are_listed_and_needed(empty: Path) -> None:
+    _add(empty, "6.1-a", variants=["cubic", "reno"])
+    flow = {**TWO["flow"][0], "tcp": "welcome"}
+    scenario = hopyard.Scenario(**{**TWO, "flow": [flow]})
+    missing = r"module of the TCP variant `welcome` .*`hopyard kernels build 6\.1` makes it"
+    with pytest.raises(ValueError, match=missing):
+        hopyard.run(scenario)
+    (kernel,) = cache.built()
+    kernel.modules.mkdir()
+    (kernel.modules / "hopyard_welcome.ko").touch()
+    (kernel.modules / "hopyard_elfn.ko").touch()
+    assert kernel.senders() == ["cubic", "elfn", "reno", "welcome"]
+    assert not kernel.lacks_module("welcome")
+    assert not kernel.lacks_module("bbr")
+    done = CliRunner().invoke(main, ["kernels", "list"])
+    assert "tcp, as modules of Hopyard: elfn, welcome" in done.stdout
+
+
 def test_check_says_what_is_missing(empty: Path) -> None:
     done = CliRunner().invoke(main, ["kernels", "check"])
     assert done.exit_code == 1

@@ -56,6 +56,8 @@ def listed() -> None:
         click.echo(f"{kernel.version}  {kernel.release}  {kernel.package}  made {kernel.made}")
         click.echo(f"  {kernel.folder}")
         click.echo(f"  tcp: {', '.join(kernel.variants)}")
+        if modules := kernel.module_variants():
+            click.echo(f"  tcp, as modules of Hopyard: {', '.join(modules)}")
     for folder in unreadable():
         say(f"{folder}: this is no kernel that this version of Hopyard can use")
     if not found:

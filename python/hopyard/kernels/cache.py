@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: The source of the agent, which gets its orders from Hopyard: both have to be of one version.
 AGENT = Path(__file__).parent / "guest" / "agent.c"
+#: How the name of a TCP variant's module begins.
+MODULE = "hopyard_"
 #: The sources of modules for the kernels.
 MODULES = Path(__file__).parent / "linux" / "modules"
 #: The versions that can be built.
@@ -65,10 +67,18 @@ class Built:
         """The folder of its modules, as this version of Hopyard has them."""
         return root() / f"modules-{self.version}-{self.key}-{modules_key()}"
 
+    def module_variants(self) -> list[str]:
+        """The TCP variants that it has as modules of Hopyard."""
+        return sorted(path.stem.removeprefix(MODULE) for path in self.modules.glob(f"{MODULE}*.ko"))
+
+    def lacks_module(self, variant: str) -> bool:
+        """Whether a TCP variant is a module of Hopyard that was not built for it."""
+        source = MODULES / f"{MODULE}{variant}.c"
+        return source.is_file() and variant not in self.module_variants()
+
     def senders(self) -> list[str]:
         """The TCP variants that it has, those of modules that were built included."""
-        modules = (path.stem.removeprefix("hopyard_") for path in self.modules.glob("*.ko"))
-        return sorted({*self.variants, *modules})
+        return sorted({*self.variants, *self.module_variants()})
 
     def write(self) -> None:
         """Writes the file that makes the folder a built kernel."""

@@ -30,6 +30,11 @@ def needed(cores: Iterable[_core.Scenario]) -> dict[str, tuple[Path, Path, Path]
         guests = max(guests, core.kernels())
         kernel = found.setdefault(version, newest(version))
         for variant in core.linux_variants():
+            if kernel.lacks_module(variant):
+                raise ValueError(
+                    f"{core.name}: the module of the TCP variant `{variant}` is not there for Linux"
+                    f" {version}: `hopyard kernels build {version}` makes it"
+                )
             if variant not in kernel.senders():
                 raise ValueError(
                     f"{core.name}: Linux {version} has no TCP variant `{variant}`, which flows with"
@@ -49,4 +54,6 @@ def named(core: _core.Scenario) -> str:
     if core.linux is None:
         return ""
     kernel = newest(core.linux)
-    return f", Linux {kernel.release} ({kernel.key})"
+    has_module = any(it in kernel.module_variants() for it in core.linux_variants())
+    of_modules = f", {kernel.modules.name}" if has_module else ""
+    return f", Linux {kernel.release} ({kernel.key}{of_modules})"

@@ -14,7 +14,7 @@ mod peer;
 use built::{Built, built};
 use hopyard_engine::units::{Bytes, Rate};
 use hopyard_engine::{Span, Streams, Time};
-use hopyard_kernels::{Guest, Kernels, Settings, initrd};
+use hopyard_kernels::{Completion, Guest, Kernels, Settings, initrd};
 use hopyard_model::params::{LINUX, Params as _};
 use hopyard_model::transport::congestion::{self, adaptive_pacing};
 use hopyard_model::transport::tcp::{self, NetworkEvent};
@@ -65,6 +65,7 @@ fn cases() -> Vec<Case> {
         case("out for 1 s", &[], Some((800, 1800))),
         case("out for 5 s", &[], Some((800, 5800))),
     ];
+    // So that segments are left after it.
     cases[7].segments = 500;
     cases
 }
@@ -105,7 +106,7 @@ fn kernel(version: &str, variant: &str, case: &Case) -> Option<Course> {
          address eth0 {KERNEL} 24\nmodule hopyard_{variant}\nsource {PEER} 5001 40000 {variant} {START} {bytes} {bytes} 0\n\
          sample {SAMPLE}\n"
     );
-    let name = format!("modules/hopyard_{variant}.ko");
+    let name = format!("hopyard_{variant}.ko");
     let files =
         [("init", 0o755, built.agent.as_slice()), ("orders", 0o644, orders.as_bytes()), (&name, 0o644, &module)];
     let Built { program, .. } = built;
@@ -118,9 +119,11 @@ fn kernel(version: &str, variant: &str, case: &Case) -> Option<Course> {
         devices: vec![MAC],
         seed: 1,
     };
+    // The captures of Linux's senders, which the profile follows, were made without back-pressure too.
+    let settings = Settings { completion: Completion::Immediate, ..Settings::default() };
     let mut peer = Peer::new(case, variant == "elfn", 64);
-    let mut kernels = Kernels::start(&[guest], Settings::default()).expect("started");
-    kernels.advance(Time::ZERO + Span::from_secs(40), &mut peer, || false).unwrap_or_else(|error| panic!("{error}"));
+    let mut kernels = Kernels::start(&[guest], settings).expect("started");
+    kernels.advance(Time::ZERO + Span::from_secs(60), &mut peer, || false).unwrap_or_else(|error| panic!("{error}"));
     let lines = kernels.lines(0).expect("a log");
     assert!(!lines.contains("@error"), "{variant}: {lines}");
     let begin = peer.begin();
@@ -153,29 +156,89 @@ fn own(variant: &str, case: &Case) -> Course {
     Course { windows, departures: run.departures }
 }
 
+/// Cases in which the order of segments is not that of Hopyard's own variant, with Linux 6.1. The pages say why.
+const OTHER_ORDER: &[(&str, &str)] = &[
+    ("welcome", "4 losses"),
+    ("welcome", "lost again"),
+    ("welcome", "out for 1 s"),
+    ("welcome", "out for 5 s"),
+    ("elfn", "4 losses"),
+    ("adaptive_pacing", "out for 5 s"),
+    ("westwood_2001", "lost again"),
+    ("westwood_2001", "out for 5 s"),
+];
+
+/// Cases in which the last segment leaves at another time.
+const OTHER_END: &[(&str, &str)] = &[
+    ("welcome", "out for 1 s"),
+    ("welcome", "out for 5 s"),
+    ("adaptive_pacing", "out for 5 s"),
+    ("westwood_2001", "out for 5 s"),
+];
+
 #[test]
 #[expect(clippy::print_stdout, reason = "the tables of the pages")]
 fn modules_and_hopyards_own_variants_over_one_link() {
-    for version in VERSIONS {
-        for (module, variant) in VARIANTS {
-            for case in cases() {
-                let Some(linux) = kernel(version, module, &case) else { return };
-                let own = own(variant, &case);
-                let agreement = linux::compare(&own.departures, &linux.departures);
-                let [(cwnd, ssthresh), (own_cwnd, own_ssthresh)] = [linux.at(1700), own.at(1700)];
-                println!(
-                    "| {version} {module} | {} | {} / {} | {} / {} | {:.2} / {:.2} | {cwnd} / {own_cwnd:.1} | {ssthresh} / {own_ssthresh:.1} | {:?} {:?} |",
-                    case.name,
-                    linux.departures.len(),
-                    own.departures.len(),
-                    linux.again(),
-                    own.again(),
-                    linux.end(),
-                    own.end(),
-                    agreement.order,
-                    agreement.time,
-                );
+    for (module, variant) in VARIANTS {
+        for case in cases() {
+            let Some(linux) = kernel("6.1", module, &case) else { return };
+            let own = own(variant, &case);
+            let agreement = linux::compare(&own.departures, &linux.departures);
+            let [(cwnd, ssthresh), (own_cwnd, own_ssthresh)] = [linux.at(1700), own.at(1700)];
+            let name = (module, &*case.name);
+            let course = |it: &Course| [1300, 1400, 1450, 1500, 1550, 1600].map(|at| it.at(at));
+            println!("Linux {:?}\nown {:?}", course(&linux), course(&own));
+            println!(
+                "| {module} | {} | {} / {} | {} / {} | {:.2} / {:.2} | {cwnd} / {own_cwnd:.1} | {ssthresh} / {own_ssthresh:.1} | {:?} |",
+                case.name,
+                linux.departures.len(),
+                own.departures.len(),
+                linux.again(),
+                own.again(),
+                linux.end(),
+                own.end(),
+                agreement.order,
+            );
+            if let Some(at) = agreement.order {
+                let around = |departures: &[Departure]| {
+                    let some = departures.iter().skip(at.saturating_sub(3)).take(12);
+                    some.map(|it| (it.time.seconds(), it.segment, it.again)).collect::<Vec<_>>()
+                };
+                println!("Linux {:?}\nown {:?}", around(&linux.departures), around(&own.departures));
             }
+            assert_eq!(agreement.order.is_some(), OTHER_ORDER.contains(&name), "{name:?}: {agreement:?}");
+            let late = (linux.end() - own.end()).abs() > 0.16;
+            assert_eq!(late, OTHER_END.contains(&name), "{name:?}: {} and {} s", linux.end(), own.end());
         }
+    }
+}
+
+#[test]
+fn every_kernel_has_every_module() {
+    for version in VERSIONS {
+        for (module, _) in VARIANTS {
+            let case = case("4 losses", &[100, 102, 105, 180], None);
+            let Some(linux) = kernel(version, module, &case) else { break };
+            assert_eq!((linux.departures.len(), linux.again()), (304, 4), "{version} {module}");
+            let again = kernel(version, module, &case).expect("it is there");
+            assert_eq!(again.departures, linux.departures, "{version} {module}: each run is the same");
+        }
+    }
+}
+
+/// The link is out from 0.8 s to 5.8 s: one probe every two seconds, and then the window as it was.
+#[test]
+fn elfn_freezes_and_probes_in_linux() {
+    for version in VERSIONS {
+        let Some(case) = cases().pop() else { return };
+        let Some(linux) = kernel(version, "elfn", &case) else { continue };
+        let out = linux.departures.iter().filter(|it| (1.2..5.8).contains(&it.time.seconds()));
+        let probes: Vec<(u64, f64)> = out.map(|it| (it.segment, it.time.seconds())).collect();
+        assert_eq!(probes.len(), 2, "{version}: {probes:?}");
+        assert_eq!(probes[0].0, probes[1].0, "{version}: the first segment that is not acknowledged");
+        assert!((probes[1].1 - probes[0].1 - 2.0).abs() < 0.05, "{version}: {probes:?}");
+        // The segments that the outage has taken halve the window that was kept, and which has grown since.
+        let (before, after) = (linux.at(790), linux.at(7000));
+        assert!(after.1 >= before.0, "{version}: {before:?} {after:?}");
     }
 }

@@ -268,13 +268,12 @@ static void notice(struct sock *sk, u32 seq)
 	}
 }
 
-/* The socket whose segment an ICMP error quotes, if this is its congestion control; then its sequence number too. */
-static void read_notice(struct sk_buff *skb)
+/* An ICMP error: the socket whose segment it quotes is told, if this is its congestion control. */
+static void read_notice(struct net *net, struct sk_buff *skb)
 {
 	const struct iphdr *outer, *inner;
 	const struct icmphdr *icmp;
 	const struct tcphdr *tcp;
-	struct net *net = dev_net(skb->dev);
 	unsigned int length;
 	struct sock *sk;
 
@@ -312,7 +311,7 @@ static void elfn_data_ready(struct sock *sk)
 	struct sk_buff *skb;
 
 	while ((skb = skb_dequeue(&sk->sk_receive_queue))) {
-		read_notice(skb);
+		read_notice(sock_net(sk), skb);
 		consume_skb(skb);
 	}
 }
