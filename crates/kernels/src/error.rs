@@ -67,6 +67,7 @@ pub enum Error {
     Stopped(Time),
 }
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 impl Error {
     /// An answer of the system to an attempt.
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -481,3 +481,30 @@ fn every_address_of_a_node_with_two_radios_is_reached() {
         assert_eq!(arrived, [first, second, first, second], "{protocol}");
     }
 }
+
+#[test]
+fn a_host_that_chooses_interfaces_sends_by_the_one_with_its_address() {
+    let mut spec = wires();
+    // Node 0 has a direct wire to node 2 first, and then one to node 1.
+    let direct = WireSpec { ends: (NodeId(0), NodeId(2)), ..spec.wires[0].clone() };
+    spec.wires.insert(0, direct);
+    let time_to_live = |chooses: bool, number: usize| {
+        let mut world = world(&spec);
+        if chooses {
+            world.attach_interfaces(NodeId(0)).expect("it is there");
+        }
+        let own = world.addresses(NodeId(0));
+        let there = *world.addresses(NodeId(2)).last().expect("an address");
+        world.inject(NodeId(0), at(100), &datagram(own[number], there, 9, b"chosen")).expect("it can be put in");
+        let (left, _) = finish(world);
+        left.iter().find_map(|it| match it {
+            Departure::Datagram { bytes, node: NodeId(2), .. } => Some(bytes[8]),
+            _ => None,
+        })
+    };
+    let usual = time_to_live(false, 0).expect("it arrives");
+    // Without a choice, every datagram takes the direct wire.
+    assert_eq!(time_to_live(false, 1), Some(usual));
+    assert_eq!(time_to_live(true, 0), Some(usual));
+    assert_eq!(time_to_live(true, 1), Some(usual - 1), "over node 1");
+}
