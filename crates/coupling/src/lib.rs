@@ -2,8 +2,8 @@
 //! and the radios of a simulated network.
 //!
 //! A kernel has a node's address. Its datagrams enter the network at that node, and those for it leave the network
-//! there ([`World::inject`], [`World::egress`]). All flows with an end at a node share its kernel, and so do programs of
-//! this machine that run at the node in simulated time.
+//! there ([`World::inject`], [`World::egress`]). All flows with an end at a node share its kernel, and so do
+//! programs of this machine that run at the node in simulated time.
 //!
 //! [`World::inject`]: hopyard_model::world::World::inject
 //! [`World::egress`]: hopyard_model::world::World::egress

@@ -111,8 +111,8 @@ impl Site<'_> {
         self.addresses[node.index()].first().copied().unwrap_or(Ipv4Addr::UNSPECIFIED)
     }
 
-    /// The addresses of a node's kernel, each of which has a device: all of them where there are programs, which may use
-    /// them, and else the first.
+    /// The addresses of a node's kernel, each of which has a device: all of them where there are programs, which may
+    /// use them, and else the first.
     pub fn devices(&self, node: NodeId, options: &Options) -> &[Ipv4Addr] {
         let all = &self.addresses[node.index()];
         if options.programs.iter().any(|it| it.node == node) { all } else { &all[..all.len().min(1)] }

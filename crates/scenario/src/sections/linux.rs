@@ -38,8 +38,8 @@ pub enum Westwood {
     Published,
 }
 
-/// `[linux]`: the kernels of flows with `stack = "linux"`, and of programs. A node with an end of such a flow, or with a
-/// program (`[[host]]`), has one kernel, which is the host of all of them.
+/// `[linux]`: the kernels of flows with `stack = "linux"`, and of programs. A node with an end of such a flow, or with
+/// a program (`[[host]]`), has one kernel, which is the host of all of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Linux {
@@ -51,10 +51,11 @@ pub struct Linux {
     pub sysctls: Vec<String>,
     /// The interval between samples of the kernels' sockets.
     pub sample: Span,
-    /// What the kernels have as `westwood`: "linux" (their own, which is Westwood+) or "published" (a module of Hopyard).
+    /// What the kernels have as `westwood`: "linux" (their own, which is Westwood+) or "published" (a module of
+    /// Hopyard).
     pub westwood: Westwood,
-    /// The memory of each kernel, in MiB; one with programs has at least 128. What a kernel does not touch takes no memory
-    /// of the machine.
+    /// The memory of each kernel, in MiB; one with programs has at least 128. What a kernel does not touch takes no
+    /// memory of the machine.
     pub memory: u32,
 }
 
@@ -129,8 +130,8 @@ impl Params for Linux {
     }
 }
 
-/// `[[host]]`: a program of this machine that runs at a node in simulated time. Its network is the simulated one, and its
-/// TCP that of the node's kernel (`[linux]`).
+/// `[[host]]`: a program of this machine that runs at a node in simulated time. Its network is the simulated one, and
+/// its TCP that of the node's kernel (`[linux]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
