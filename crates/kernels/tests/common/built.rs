@@ -9,11 +9,13 @@ pub struct Built {
     pub program: PathBuf,
     pub agent: Vec<u8>,
     /// The folder with its modules, if they were built.
+    #[allow(dead_code, reason = "some programs need no modules")]
     modules: Option<PathBuf>,
 }
 
 impl Built {
     /// The module of a TCP variant. Without it, the test says so and ends.
+    #[allow(dead_code, reason = "some programs need no modules")]
     #[expect(clippy::print_stderr, reason = "whoever runs the tests should know that some compared nothing")]
     pub fn module(&self, variant: &str) -> Option<Vec<u8>> {
         let path = self.modules.as_ref().map(|it| it.join(format!("hopyard_{variant}.ko")));
