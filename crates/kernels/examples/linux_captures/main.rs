@@ -5,6 +5,7 @@
 //! `crates/model/tests/data/linux/NAME`. It needs the kernels 6.1 and 6.12 (`hopyard kernels build 6.1 6.12`). The same
 //! seed gives the same files.
 
+#[allow(dead_code, reason = "the recorder needs no modules")]
 #[path = "../../tests/common/built.rs"]
 mod built;
 mod cases;
