@@ -62,8 +62,8 @@ pub struct Params {
     /// The times at which the link is down, in both directions: each from an instant on to another one, in order. What
     /// waits, is under way or is sent meanwhile is lost. Routes do not change.
     pub down: Vec<Down>,
-    /// Delays and losses from the first node to the second, by a schedule: each entry from a time, or from a packet, on.
-    /// They are added to `delay` and `losses`.
+    /// Delays and losses from the first node to the second, by a schedule: each entry from a time, or from a packet,
+    /// on. They are added to `delay` and `losses`.
     pub replay: Vec<Entry>,
     /// The same from the second node to the first.
     pub replay_back: Vec<Entry>,

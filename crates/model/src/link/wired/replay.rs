@@ -1,4 +1,4 @@
-//! Delays and losses of a link that change over time or from packet to packet, as a trace of another network gives them.
+//! Delays and losses of a link that change over time or from packet to packet, as the trace of a network gives them.
 //!
 //! This is the emulation of SEDLANE (Seddik-Ghaleb, Ghamri-Doudane and Senouci, ICC 2007): packets of a trace with
 //! similar round-trip times form a class, and each class has a delay and a loss rate, which a pipe of dummynet applies.
