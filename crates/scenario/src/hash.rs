@@ -232,7 +232,7 @@ fn chosen(chosen: &Chosen, files: &BTreeMap<String, Arc<MovementFile>>) -> Value
 type WithoutEffect = (&'static str, fn() -> Value);
 
 /// Parameters of TCP that came with the profile `linux`, and the value of each without effect.
-const LATER_IN_TCP: [WithoutEffect; 7] = [
+const LATER_IN_TCP: [WithoutEffect; 8] = [
     ("syn_options", || json!(false)),
     ("lone_ack", || json!(false)),
     ("pair_segments", || json!(false)),
