@@ -21,7 +21,7 @@ from hopyard import Scenario, _core
 if TYPE_CHECKING:
     from hopyard.progress import Progress
 
-    Taken: TypeAlias = tuple[list[_core.Run], tuple[_core.Table, ...]]
+    Taken: TypeAlias = tuple[list[_core.Run], list[_core.Table]]
 
 CHAIN = {
     "name": "chain",

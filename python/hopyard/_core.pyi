@@ -14,7 +14,9 @@ __all__ = [
     "KINDS",
     "USUAL_CAPTURE_KINDS",
     "Ack",
+    "Arrival",
     "Batch",
+    "Before",
     "Captures",
     "ControllerState",
     "Duplicate",
@@ -417,7 +419,7 @@ class Arrival:
 
     @property
     def round_trip(self) -> float | None:
-        """The round trip in seconds of the newest segment that it delivers, if sent once, or None."""
+        """The round trip in seconds of the newest segment delivered, if that was sent once."""
 
 @final
 class Before:
@@ -428,7 +430,7 @@ class Before:
         """The congestion window, in segments."""
     @property
     def ssthresh(self) -> float:
-        """The slow start threshold, or three quarters of the window if that is more."""
+        """The slow start threshold in segments, or three quarters of the window if that is more."""
 
 @final
 class Duplicate:

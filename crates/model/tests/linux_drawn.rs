@@ -92,8 +92,8 @@ fn report(cases: &[Case]) -> (String, BTreeMap<String, Count>) {
     (format!("{text}\n{differing}"), by_class)
 }
 
-/// Compares a set with its golden file, and its counts with a floor: order, and besides time, of the class "plain" and of
-/// all classes.
+/// Compares a set with its golden file, and its counts with a floor: order, and besides time, of the class "plain" and
+/// of all classes.
 fn check(name: &str, cases: &[Case], plain: (usize, usize), all: (usize, usize)) {
     let (text, counts) = report(cases);
     insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "golden", omit_expression => true }, {

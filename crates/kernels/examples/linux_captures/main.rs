@@ -1,9 +1,9 @@
 //! Records what Linux's senders send, for the comparison of the profile `linux` with it.
 //!
-//! `cargo run --release -p hopyard-kernels --example linux_captures -- NAME SEED` draws the cases of a set from the seed, carries
-//! each of them out between two kernels in simulated time, and writes `cases.csv`, `departures.csv.gz` and `acks.csv.gz` to
-//! `crates/model/tests/data/linux/NAME`. It needs the kernels 6.1 and 6.12 (`hopyard kernels build 6.1 6.12`). The same
-//! seed gives the same files.
+//! `cargo run --release -p hopyard-kernels --example linux_captures -- NAME SEED` draws the cases of a set from the
+//! seed, carries each of them out between two kernels in simulated time, and writes `cases.csv`, `departures.csv.gz`
+//! and `acks.csv.gz` to `crates/model/tests/data/linux/NAME`. It needs the kernels 6.1 and 6.12 (`hopyard kernels build
+//! 6.1 6.12`). The same seed gives the same files.
 
 #[allow(dead_code, reason = "the recorder needs no modules")]
 #[path = "../../tests/common/built.rs"]

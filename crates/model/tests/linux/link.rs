@@ -9,8 +9,8 @@ use hopyard_model::transport::tcp::{self, NetworkEvent, SenderState, TcpReceiver
 
 use super::{Case, Departure, SEGMENT};
 
-/// How long the sending kernel's clock had been running when it started, in effect: its count of ticks of 4 ms begins at
-/// 2^32 - 75,000, and its timers are rounded to multiples of up to 4,096 ticks: 2,824 ticks more.
+/// How long the sending kernel's clock had been running when it started, in effect: its count of ticks of 4 ms begins
+/// at 2^32 - 75,000, and its timers are rounded to multiples of up to 4,096 ticks: 2,824 ticks more.
 const BEFORE: Span = Span::from_micros(2_824 * 4_000);
 /// The longest time that a case may take.
 const LIMIT: Span = Span::from_secs(900);
@@ -164,7 +164,8 @@ impl Run {
         }
     }
 
-    /// Linux's receiver acknowledges a FIN before the application reads of it and closes: its own FIN is a segment apart.
+    /// Linux's receiver acknowledges a FIN before the application reads of it and closes: its own FIN is a segment
+    /// apart.
     fn answer(&mut self, header: TcpHeader, now: Time) {
         if header.flags.fin && !self.closed {
             self.closed = true;

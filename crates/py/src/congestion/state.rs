@@ -470,7 +470,7 @@ impl Ack {
 #[pyclass(frozen, get_all, module = "hopyard._core")]
 #[derive(Debug)]
 pub struct Arrival {
-    /// The round trip in seconds of the newest segment that it delivers, if that was sent once; None otherwise.
+    /// The round trip in seconds of the newest segment delivered, if that was sent once.
     round_trip: Option<f64>,
 }
 

@@ -3,8 +3,8 @@
 //!
 //! Read: RFC 5681 §4.2, RFC 1122 §4.2.3.2, RFC 2883, Linux's `ip-sysctl` on `tcp_comp_sack_nr` and
 //! `tcp_comp_sack_delay_ns`, and captures of Linux 6.1 receivers. No code of the kernel was used. Left out: connections
-//! with data in both directions, for which Linux leaves quick acknowledgements, the ticks of the timers, and the slack of 0.1 ms that
-//! Linux allows the timer of compression.
+//! with data in both directions, for which Linux leaves quick acknowledgements, the ticks of the timers, and the slack
+//! of 0.1 ms that Linux allows the timer of compression.
 
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;

@@ -1,7 +1,7 @@
 //! How much of a connection's data may wait in its own node, as Linux limits it (TCP small queues).
 //!
-//! A host with this limit learns when its interface has sent a segment, and gives it the next one only then. The queue of
-//! the interface stays short, and its wait is no part of the round trip.
+//! A host with this limit learns when its interface has sent a segment, and gives it the next one only then. The queue
+//! of the interface stays short, and its wait is no part of the round trip.
 
 use hopyard_engine::Span;
 

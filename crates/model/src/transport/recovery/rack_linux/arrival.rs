@@ -77,8 +77,8 @@ impl Report {
         self.bytes += u64::from(segment.len);
     }
 
-    /// Without SACK, `unnamed` segments had been counted when duplicate acknowledgements arrived: they are not delivered
-    /// again. One segment at least is. Returns how many segments are acknowledged.
+    /// Without SACK, `unnamed` segments had been counted when duplicate acknowledgements arrived: they are not
+    /// delivered again. One segment at least is. Returns how many segments are acknowledged.
     pub fn without_unnamed(&mut self, unnamed: u32) -> u32 {
         let acked = self.segments;
         // The acknowledgement may be that of the retransmission, whatever else it covers.

@@ -1,10 +1,10 @@
 //! Why a single segment may wait although the window has room for it: segments are sent in pairs.
 //!
-//! Linux hands data to the interface in buffers of at least two segments (segmentation offload), and of more if it sends
-//! fast: what it sends in about a millisecond. If the window has room for less than a buffer, the segments wait for the
-//! next acknowledgement, so that they leave together. They do not wait if the sender has been silent, if the room is a
-//! good part of the window, if the acknowledgement is not due soon, while losses are repaired, or if they are the last
-//! of what the application has written at once.
+//! Linux hands data to the interface in buffers of at least two segments (segmentation offload), and of more if it
+//! sends fast: what it sends in about a millisecond. If the window has room for less than a buffer, the segments wait
+//! for the next acknowledgement, so that they leave together. They do not wait if the sender has been silent, if the
+//! room is a good part of the window, if the acknowledgement is not due soon, while losses are repaired, or if they are
+//! the last of what the application has written at once.
 
 use hopyard_engine::{Span, Time};
 
