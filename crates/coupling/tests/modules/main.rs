@@ -106,7 +106,7 @@ fn kernel(version: &str, variant: &str, case: &Case) -> Option<Course> {
          address eth0 {KERNEL} 24\nmodule hopyard_{variant}\nsource {PEER} 5001 40000 {variant} {START} {bytes} {bytes} 0\n\
          sample {SAMPLE}\n"
     );
-    let name = format!("hopyard_{variant}.ko");
+    let name = format!("modules/hopyard_{variant}.ko");
     let files =
         [("init", 0o755, built.agent.as_slice()), ("orders", 0o644, orders.as_bytes()), (&name, 0o644, &module)];
     let Built { program, .. } = built;
