@@ -175,5 +175,10 @@ def results() -> Results:
         for tcp in goodput
         for run in range(3)
     ]
+    programs = [
+        _origin(tcp, run, program=0, node=1, command="iperf3 -s", status=0, output="", errors="")
+        for tcp in goodput
+        for run in range(3)
+    ]
     rows = flows, nodes, drops, series, decisions, overhead, changes, paths, segments, handoffs
-    return Results(*map(_table, (*rows, events, detours)))
+    return Results(*map(_table, (*rows, events, detours, programs)))

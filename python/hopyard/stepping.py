@@ -262,6 +262,11 @@ class Simulation:
         return self._table("detours")
 
     @property
+    def programs(self) -> pa.Table:
+        """The programs of the scenario: none, as runs in steps have no kernels."""
+        return self._table("programs")
+
+    @property
     def positions(self) -> pa.Table:
         """A row for each node with a radio: `node`, and `x_m`, `y_m`, `z_m` in metres."""
         return self._table("positions")

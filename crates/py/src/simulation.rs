@@ -12,7 +12,7 @@ use hopyard_model::address::NodeId;
 use hopyard_model::context::{Departure, DropReason};
 use hopyard_model::observe::{
     DecisionRow, DetourRow, DropRow, FlowRow, HandoffRow, MobileEventRow, NodeRow, Observer, OverheadRow, PathRow,
-    PositionRow, QueueRow, RouteChangeRow, RouteRow, SegmentRow, SeriesRow, Totals,
+    PositionRow, ProgramRow, QueueRow, RouteChangeRow, RouteRow, SegmentRow, SeriesRow, Totals,
 };
 use hopyard_model::world::{Advanced, InjectError, Watch, World};
 use hopyard_scenario as core;
@@ -178,6 +178,8 @@ impl Simulation {
             "handoffs" => rows::<HandoffRow>(&world.probe().handoffs(world.now())),
             "mobile_events" => rows::<MobileEventRow>(&world.probe().mobile_events(world.now())),
             "detours" => rows::<DetourRow>(&world.probe().detours()),
+            // Runs in steps have no kernels, in which programs run.
+            "programs" => rows::<ProgramRow>(&[]),
             "positions" => rows::<PositionRow>(&world.positions()),
             "queues" => rows::<QueueRow>(&world.queues()),
             _ => Err(PyValueError::new_err(format!("there is no table {name:?}"))),
