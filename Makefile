@@ -93,9 +93,9 @@ packetdrill:
 
 # Linux kernels in simulated time: the same run many times, and what they cost; nothing else should run meanwhile. As root, with
 # NOBODY=PYTHON, a Python with Hopyard that every user can start, also as a user without rights.
-kernels: $(DEV)/installed
-	$(DEV)/bin/python -m validation.kernels cost
-	$(DEV)/bin/python -m validation.kernels repeated $(if $(NOBODY),--nobody $(NOBODY))
+kernels: $(VENV)/installed
+	$(BIN)/python -m validation.kernels cost
+	$(BIN)/python -m validation.kernels repeated $(if $(NOBODY),--nobody $(NOBODY))
 
 # How often the intervals of hopyard.statistics have the truth: validation/results/coverage_*.csv and docs/statistics.md.
 coverage: $(DEV)/installed

@@ -114,6 +114,13 @@ def public(version: str) -> Iterator[Path]:
         yield Path(folder)
 
 
+def places(kernels: Path, nobody: str | None) -> Iterator[tuple[str, Place]]:
+    """Who makes the runs: this user, and `nobody` if this is root and has a Python for it."""
+    yield "root" if os.geteuid() == 0 else "this user", Place(sys.executable, kernels)
+    if os.geteuid() == 0 and nobody is not None:
+        yield "nobody", Place(nobody, kernels, NOBODY)
+
+
 def compare(place: Place, version: str, runs: int, jobs: int) -> dict[str, object]:
     """How many of some runs have the digest and the capture of the first."""
     loads = []
@@ -149,17 +156,12 @@ def repeated(runs: int, nobody: str | None) -> None:
     """Make one run many times: two versions, idle and under load, as root and as nobody."""
     rows: list[dict[str, object]] = []
     cores = os.cpu_count() or 1
-    for version in cache.VERSIONS:
-        with public(version) as kernels:
-            places = {"this user": Place(sys.executable, kernels)}
-            if os.geteuid() == 0:
-                places = {"root": places["this user"]}
-                if nobody is not None:
-                    places["nobody"] = Place(nobody, kernels, NOBODY)
-            for user, place in places.items():
-                for state, others, jobs in (("idle", 0, 1), ("loaded", 2 * cores, cores)):
-                    with busy(others):
-                        row = compare(place, version, runs, jobs)
+    # The idle runs first: nothing else has to rest during the others.
+    for state, others in (("idle", 0), ("loaded", 2 * cores)):
+        for version in cache.VERSIONS:
+            with public(version) as kernels, busy(others):
+                for user, place in places(kernels, nobody):
+                    row = compare(place, version, runs, jobs=cores)
                     head = {"kernel": cache.newest(version).release, "state": state, "user": user}
                     rows.append(head | row)
                     click.echo(json.dumps(rows[-1]))

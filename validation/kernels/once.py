@@ -62,7 +62,7 @@ def main() -> None:
         while not over.wait(1.0):
             most = max(most, memory_kb(os.getpid()))
 
-    watcher = threading.Thread(target=watch)
+    watcher = threading.Thread(target=watch, daemon=True)
     began, used = time.monotonic(), processor_s()
     watcher.start()
     with tempfile.TemporaryDirectory() as folder:
