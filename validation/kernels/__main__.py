@@ -31,8 +31,9 @@ INPUTS = ROOT / "validation" / "inputs" / "kernels"
 ONCE = Path(__file__).parent / "once.py"
 #: The number of the user without rights.
 NOBODY = 65534
-#: Sizes of two transfers: their difference is free of what a run costs at its start.
-SIZES = {"1 MB": 1000, "11 MB": 11000}
+#: For each stack the sizes of two transfers, and the duration of the runs: their difference is free
+#: of what a run costs at its start.
+TRANSFERS = {"linux": ("1 MB", "11 MB", "100 s"), "hopyard": ("1 MB", "1 GB", "1000 s")}
 #: Durations of two runs in which nothing is sent but at their start, in seconds.
 IDLE = (100, 10_100)
 #: The kernels of the scenario `wire`.
@@ -183,10 +184,10 @@ def costs(place: Place, version: str) -> list[dict[str, object]]:
         rows.append({"kernel": release, "what": what, "value": f"{value:.4g}", "unit": unit})
         click.echo(json.dumps(rows[-1]))
 
-    for stack in ("linux", "hopyard"):
+    for stack, (*sizes, duration) in TRANSFERS.items():
+        settings = (of, f"flow.stack={stack}", f"duration={duration}")
         runs = [
-            least(place, "wire.toml", of, f"traffic.transfer.size={size}", f"flow.stack={stack}")
-            for size in SIZES
+            least(place, "wire.toml", *settings, f"traffic.transfer.size={size}") for size in sizes
         ]
         more = runs[1]["segments"] - runs[0]["segments"]
         add(f"a data segment, {stack}", 1e3 * (runs[1]["cpu_s"] - runs[0]["cpu_s"]) / more, "ms")
