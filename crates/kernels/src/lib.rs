@@ -22,6 +22,8 @@ mod guest;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod memory;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod processor;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod raw;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod ring;

@@ -16,6 +16,7 @@ use crate::device::{Answer, Received, TRANSMIT};
 use crate::error::Error;
 use crate::guest::{Event, Failure, Guest, TIME_SOCKET};
 use crate::network::{Departure, Network, Port, Sending, Ticket};
+use crate::processor::Processor;
 use crate::settings::{self, Completion, Counters, Settings};
 use crate::time_socket::{Message, Operation};
 
@@ -44,6 +45,8 @@ pub struct Kernels {
     starts: Vec<Message>,
     /// The kernel that runs, and the time before which it may go on without asking.
     running: Option<(usize, Time)>,
+    /// Where all of them compute.
+    processor: Option<Processor>,
     /// The folder of the run; it goes last, after the processes that use it.
     folder: Folder,
 }
@@ -66,6 +69,9 @@ impl Kernels {
     /// If one cannot be started.
     pub fn start(guests: &[settings::Guest], settings: Settings) -> Result<Self, Error> {
         let folder = Folder(new_folder(settings.folder.as_deref())?);
+        let processor = Processor::claim();
+        // The kernels start with the processor of this thread.
+        let _stay = processor.as_ref().and_then(Processor::stay);
         let socket = folder.0.join(TIME_SOCKET);
         let listener = UnixListener::bind(&socket)
             .map_err(Error::system(format!("the time socket {} cannot be made", socket.display())))?;
@@ -77,6 +83,7 @@ impl Kernels {
             now: Time::ZERO,
             starts: Vec::new(),
             running: None,
+            processor,
             folder,
         };
         for (number, spec) in guests.iter().enumerate() {
@@ -136,6 +143,7 @@ impl Kernels {
         network: &mut N,
         mut stop: impl FnMut() -> bool,
     ) -> Result<(), Error> {
+        let _stay = self.processor.as_ref().and_then(Processor::stay);
         for (number, start) in std::mem::take(&mut self.starts).into_iter().enumerate() {
             self.running = Some((number, self.now));
             self.tell(number, |guest| guest.acknowledge(start, 0))?;
