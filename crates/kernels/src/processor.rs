@@ -15,7 +15,7 @@ pub struct Processor {
     only: CpuSet,
     /// A socket without a file, whose name only one process can have: other runs of this machine know by it that the
     /// processor has a run. The system closes it, however this process ends.
-    claim: Option<UnixListener>,
+    _claim: Option<UnixListener>,
 }
 
 /// The calling thread, and the processes that it starts, compute on the run's processor until this is dropped.
@@ -37,7 +37,7 @@ impl Processor {
         let (processor, claim) = free.map_or((any, None), |(processor, claim)| (processor, Some(claim)));
         let mut only = CpuSet::new();
         only.set(processor);
-        Some(Self { only, claim })
+        Some(Self { only, _claim: claim })
     }
 
     /// Keeps the calling thread there. Nothing if the system refuses.
@@ -88,7 +88,7 @@ mod tests {
             assert_eq!(usable(), all);
             let stay = second.stay().expect("it may be chosen");
             // Other programs of the machine may have all names.
-            assert!(usable() != of_first || first.claim.is_none() || second.claim.is_none());
+            assert!(usable() != of_first || first._claim.is_none() || second._claim.is_none());
             drop(stay);
         });
         test.join().expect("the thread");
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_claim_ends_with_its_owner() {
-        let Some(one) = Processor::claim().filter(|it| it.claim.is_some()) else { return };
+        let Some(one) = Processor::claim().filter(|it| it._claim.is_some()) else { return };
         let number = (0..CpuSet::MAX_CPU).find(|&it| one.only.is_set(it)).expect("it has one");
         assert!(claim(number).is_none());
         drop(one);
