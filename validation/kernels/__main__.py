@@ -29,6 +29,10 @@ ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "validation" / "results"
 INPUTS = ROOT / "validation" / "inputs" / "kernels"
 ONCE = Path(__file__).parent / "once.py"
+#: The table of runs that were made again and again, and how busy the machine was meanwhile. The
+#: idle runs come first: nothing has to rest during the others.
+REPEATED = "kernels_repeated.csv"
+STATES = ("idle", "loaded")
 #: The number of the user without rights.
 NOBODY = 65534
 #: For each stack the sizes of two transfers, and the duration of the runs: their difference is free
@@ -105,14 +109,14 @@ def busy(processes: int) -> Iterator[None]:
 
 
 @contextmanager
-def public(version: str) -> Iterator[Path]:
-    """A folder with one built kernel that every user can read."""
-    kernel = cache.newest(version)
+def public() -> Iterator[Path]:
+    """A folder with the built kernels that every user can read."""
     with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(kernel.folder, Path(folder) / kernel.folder.name)
-        Path(folder).chmod(0o755)
-        (Path(folder) / kernel.folder.name).chmod(0o755)
-        yield Path(folder)
+        kernels = Path(folder) / "kernels"
+        shutil.copytree(cache.root(), kernels)
+        for path in (Path(folder), kernels, *kernels.rglob("*")):
+            path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
+        yield kernels
 
 
 def places(kernels: Path, nobody: str | None) -> Iterator[tuple[str, Place]]:
@@ -153,20 +157,24 @@ def main() -> None:
 @main.command()
 @click.option("--runs", type=click.IntRange(min=2), default=100, help="Runs of each kind.")
 @click.option("--nobody", metavar="PYTHON", help="A Python with Hopyard that every user can start.")
-def repeated(runs: int, nobody: str | None) -> None:
+@click.option("--state", type=click.Choice(STATES), help="This state only; the other's rows stay.")
+def repeated(runs: int, nobody: str | None, state: str | None) -> None:
     """Make one run many times: two versions, idle and under load, as root and as nobody."""
-    rows: list[dict[str, object]] = []
     cores = os.cpu_count() or 1
-    # The idle runs first: nothing else has to rest during the others.
-    for state, others in (("idle", 0), ("loaded", 2 * cores)):
+    rows: list[dict[str, object]] = []
+    if state is not None and (RESULTS / REPEATED).exists():
+        with (RESULTS / REPEATED).open(newline="", encoding="utf-8") as file:
+            rows += [row for row in csv.DictReader(file) if row["state"] != state]
+    for each in STATES if state is None else (state,):
+        others = 2 * cores if each == "loaded" else 0
         for version in cache.VERSIONS:
-            with public(version) as kernels, busy(others):
+            with public() as kernels, busy(others):
                 for user, place in places(kernels, nobody):
                     row = compare(place, version, runs, jobs=cores)
-                    head = {"kernel": cache.newest(version).release, "state": state, "user": user}
+                    head = {"kernel": cache.newest(version).release, "state": each, "user": user}
                     rows.append(head | row)
                     click.echo(json.dumps(rows[-1]))
-    write("kernels_repeated.csv", rows)
+    write(REPEATED, sorted(rows, key=lambda it: STATES.index(str(it["state"]))))
 
 
 def least(place: Place, scenario: str, *settings: str) -> Found:
