@@ -113,7 +113,13 @@ def test_folders_of_other_versions_are_told_and_not_used(empty: Path) -> None:
     assert cache.unreadable() == [bad, worse]
     done = CliRunner().invoke(main, ["kernels", "list"])
     assert f"{bad}: this is no kernel that this version of Hopyard can use" in done.stderr
-    assert done.exit_code == 0
+    assert done.exit_code == 1
+
+
+def test_a_list_without_a_kernel_says_what_to_do(empty: Path) -> None:
+    done = CliRunner().invoke(main, ["kernels", "list"])
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert f"there is no kernel in {empty}: `hopyard kernels build` makes one" in done.stderr
 
 
 def test_the_list_shows_kernels_with_their_variants(empty: Path) -> None:

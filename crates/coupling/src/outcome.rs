@@ -1,7 +1,7 @@
 //! The results of flows of kernels, in the tables of all flows.
 //!
 //! What only the inside of a sender knows, and the samples of its socket do not tell, stays zero or empty: times and
-//! counts by phase, the delay of the application, and timeouts where a node is the source of several flows.
+//! counts by phase, the delay of the application. Timeouts and fast retransmits that are not known are empty.
 
 use hopyard_engine::{Span, Time};
 use hopyard_model::observe::{Outcome, ProgramRow, SeriesRow};
@@ -49,7 +49,7 @@ pub fn put(
         let [arrival, new, delivery] = counts.first.map(|it| it.map(Time::seconds));
         (row.first_arrival_s, row.first_new_s, row.first_delivery_s) = (arrival, new, delivery);
         row.delivered_bytes = counts.delivered_bytes;
-        [row.timeouts, row.fast_retransmits] = state.recoveries.unwrap_or_default();
+        (row.timeouts, row.fast_retransmits) = (state.timeouts, state.fast_retransmits);
         row.cwnd_mean = mean_cwnd(samples, end);
     }
     let flow = number as u32;

@@ -66,6 +66,19 @@ protocol = "static"
 nodes = [0, 1]
 "#;
 
+/// Three nodes in a row, with AODV and 802.11.
+const CHAIN: &str = r#"
+duration = "5 s"
+[nodes]
+count = 3
+spacing = "200 m"
+[radio]
+receive = "250 m"
+sense = "550 m"
+[routing]
+protocol = "aodv"
+"#;
+
 fn spec(text: &str) -> Spec {
     let scenario =
         Scenario::load(text, "test.toml", Path::new(""), &[]).unwrap_or_else(|problems| panic!("{problems}"));
@@ -213,6 +226,55 @@ fn iperf3_sees_the_simulated_wire() {
         assert!((1880.0..=1931.0).contains(&kbps), "{version}: {received}");
         let (again, _, second) = run(WIRE, &options);
         assert_eq!((again, second.digest), (states, outcome.digest), "the same in each run");
+    }
+}
+
+/// iperf3's client computes without a pause while the server's answer is behind data: a short buffer keeps that short.
+#[test]
+fn iperf3_ends_over_three_radios() {
+    let client = ["iperf3", "-c", "node2", "-t", "2", "-w", "16K"];
+    let programs = [program(2, 0, &["iperf3", "-s"]), program(0, 1000, &client)];
+    let Some(options) = options("6.1", &programs) else { return };
+    let (states, _, _) = run(CHAIN, &options);
+    let output = text(&states[1].output[0]);
+    let (ended, status) = states[1].ended.unwrap_or_else(|| panic!("{states:?}"));
+    assert_eq!(status, 0, "{output}");
+    assert!((3.0..4.5).contains(&ended.seconds()), "{ended}\n{output}");
+    assert!(output.contains("iperf Done."), "{output}");
+}
+
+/// Datagrams that are longer than the devices' 1500 bytes: kernels send fragments, and put them together.
+#[test]
+fn long_datagrams_cross_the_network_in_fragments() {
+    const RECEIVER: &str = "import socket
+listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+listener.bind(('', 7000))
+for _ in range(3):
+    data, peer = listener.recvfrom(65536)
+    print(len(data), data == bytes(i * 7 % 251 for i in range(len(data))), flush=True)
+";
+    const SENDER: &str = "import socket, time
+peer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for length in (8192, 1473, 65507):
+    peer.sendto(bytes(i * 7 % 251 for i in range(length)), ('node2', 7000))
+    time.sleep(1)
+";
+    let programs = [
+        program(0, 500, &["ping", "-c", "3", "-i", "0.5", "-s", "3000", "node2"]),
+        program(2, 0, &["/usr/bin/python3", "-c", RECEIVER]),
+        program(0, 2000, &["/usr/bin/python3", "-c", SENDER]),
+    ];
+    for version in ["6.1", "6.12"] {
+        let Some(options) = options(version, &programs) else { continue };
+        let (states, ways, outcome) = run(CHAIN, &options);
+        let ping = text(&states[0].output[0]);
+        assert!(ping.contains("3 packets transmitted, 3 received"), "{version}: {states:?}");
+        assert!(ping.contains("3008 bytes from node2"), "{version}: {ping}");
+        let received = text(&states[1].output[0]);
+        assert_eq!(received, "8192 True\n1473 True\n65507 True\n", "{version}: {:?}", outcome.drops);
+        // Each fragment is a packet: 2 of 3 of a request have more than 200 bytes, and so on.
+        let sent = ways.0[&[10, 0, 0, 1]].len();
+        assert!(sent >= 3 * 2 + 6 + 1 + 44, "{version}: {sent}");
     }
 }
 
