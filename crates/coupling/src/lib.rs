@@ -18,4 +18,4 @@ mod run;
 pub use meter::{Counts, Meters};
 pub use orders::{Flow, Options};
 pub use programs::{Program, ProgramError, ProgramState};
-pub use run::{Coupled, CouplingError, FlowState, Sample};
+pub use run::{Coupled, CouplingError, FlowState, OwnRows, Sample};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hopyard_engine::{Span, Time};
 use hopyard_kernels::{Counters, Kernels};
 use hopyard_model::address::NodeId;
-use hopyard_model::observe::{DropRow, Outcome, Probe};
+use hopyard_model::observe::{DropRow, FlowRow, Outcome, Probe, ProgramRow, SeriesRow};
 use hopyard_model::world::{Advanced, BuildError, InjectError, RunError, Spec, Watch, World};
 
 use crate::hosts::Hosts;
@@ -119,6 +119,19 @@ pub struct FlowState {
     pub fast_retransmits: Option<u64>,
 }
 
+/// The tables in which kernels take part, those of the network included.
+#[derive(Clone, Debug, Default)]
+pub struct OwnRows {
+    /// A row for each flow.
+    pub flows: Vec<FlowRow>,
+    /// A row for each sample.
+    pub series: Vec<SeriesRow>,
+    /// A row for each node, kind of packet and reason with a drop.
+    pub drops: Vec<DropRow>,
+    /// A row for each program.
+    pub programs: Vec<ProgramRow>,
+}
+
 /// A world whose nodes have Linux kernels as hosts.
 pub struct Coupled<P: Probe> {
     // First, so that the processes end first.
@@ -131,6 +144,7 @@ pub struct Coupled<P: Probe> {
     samples: Vec<Sample>,
     programs: Vec<(Program, ProgramState)>,
     measure_from: Time,
+    end: Time,
     /// When programs are told to end.
     last: Time,
     /// Timeouts and fast retransmits that each kernel had counted when the measuring began.
@@ -212,6 +226,7 @@ impl<P: Probe> Coupled<P> {
             samples: Vec::new(),
             programs,
             measure_from,
+            end,
             last,
             before,
             own_before,
@@ -248,22 +263,43 @@ impl<P: Probe> Coupled<P> {
     ///
     /// # Errors
     /// If packets do not add up.
-    pub fn finish(mut self, numbers: &[usize], spec: &Spec) -> Result<(Outcome, P), CouplingError> {
-        let (flows, samples, lost) = (self.flows(), self.samples(), self.lost());
-        let Self { kernels, hosts, ends, programs, .. } = self;
+    pub fn finish(self, numbers: &[usize], spec: &Spec) -> Result<(Outcome, P), CouplingError> {
+        let own = self.rows(numbers, spec);
+        let Self { kernels, hosts, .. } = self;
         // The kernels end before the results are made.
         drop(kernels);
-        let (mut outcome, (meters, probe)) = hosts.world.finish()?;
-        for (flow, ((state, &number), &ends)) in flows.iter().zip(numbers).zip(&ends).enumerate() {
-            let samples: Vec<_> = samples.iter().filter(|it| it.flow == flow).copied().collect();
-            outcome::put(&mut outcome, number, state, &samples, &meters, ends, spec);
+        let (mut outcome, (_, probe)) = hosts.world.finish()?;
+        (outcome.flows, outcome.series, outcome.drops, outcome.programs) =
+            (own.flows, own.series, own.drops, own.programs);
+        Ok((outcome, probe))
+    }
+
+    /// The tables in which kernels take part, at the time that the run has reached. The flow with the number
+    /// `numbers[n]` is the n-th flow of kernels.
+    pub fn rows(&self, numbers: &[usize], spec: &Spec) -> OwnRows {
+        let (world, (meters, _)) = (&self.hosts.world, self.hosts.world.probe());
+        let (mut flows, mut series) = (world.flows(), world.series().to_vec());
+        let states = self.flows();
+        for (flow, ((state, &number), &ends)) in states.iter().zip(numbers).zip(&self.ends).enumerate() {
+            let samples: Vec<_> = self.samples.iter().filter(|it| it.flow == flow).copied().collect();
+            if let Some(row) = flows.get_mut(number) {
+                outcome::flow(row, state, &samples, self.measure_from, world.now());
+            }
+            outcome::series(&mut series, number, &spec.observe.series, &samples, meters, ends, world.now());
         }
         // The network has delivered what a kernel has not received.
         let row = |(node, reason, count): (NodeId, _, _)| DropRow { node: node.0, kind: "external", reason, count };
-        outcome.drops.extend(lost.into_iter().map(row));
-        outcome.programs =
-            programs.iter().zip(0..).map(|((it, state), number)| outcome::program(number, it, state)).collect();
-        Ok((outcome, probe))
+        let drops = world.drops().into_iter().chain(self.lost().into_iter().map(row)).collect();
+        let programs = self.programs.iter().zip(0..);
+        let programs = programs.map(|((it, state), number)| outcome::program(number, it, state)).collect();
+        OwnRows { flows, series, drops, programs }
+    }
+
+    /// When the network or a kernel does something next, if one does before the end of the run. Kernels have no wishes
+    /// before the first step.
+    pub fn next_event(&self) -> Option<Time> {
+        let wish = self.kernels.next_wish().filter(|at| *at <= self.end);
+        self.hosts.world.next_event().into_iter().chain(wish).min()
     }
 
     /// What is known of the flows.
