@@ -1,23 +1,19 @@
 //! Programs of this machine at nodes, in simulated time. Without a built kernel, or without a program, a test compares
 //! nothing, and says so.
 
-#[path = "../../kernels/tests/common/built.rs"]
-#[allow(dead_code, reason = "modules are for other tests")]
-mod built;
+mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use built::built;
+use common::{VERSIONS, at, spec, with_kernel, without_kernel};
 use hopyard_coupling::{Coupled, CouplingError, Options, Program, ProgramState};
-use hopyard_engine::{Span, Time};
-use hopyard_kernels::Settings;
+use hopyard_engine::Time;
 use hopyard_model::address::NodeId;
 use hopyard_model::observe::{Outcome, Probe};
 use hopyard_model::packet::{Body, Packet};
-use hopyard_model::world::{Advanced, Spec, Watch};
-use hopyard_scenario::Scenario;
+use hopyard_model::world::{Advanced, Watch};
 
 /// Two hosts on a wire.
 const WIRE: &str = r#"
@@ -79,17 +75,11 @@ sense = "550 m"
 protocol = "aodv"
 "#;
 
-fn spec(text: &str) -> Spec {
-    let scenario =
-        Scenario::load(text, "test.toml", Path::new(""), &[]).unwrap_or_else(|problems| panic!("{problems}"));
-    scenario.spec(0)
-}
-
 fn program(node: u32, start: u64, arguments: &[&str]) -> Program {
     Program {
         node: NodeId(node),
         arguments: arguments.iter().map(|&it| it.to_owned()).collect(),
-        start: Time::ZERO + Span::from_millis(start),
+        start: at(start),
         environment: Vec::new(),
         folder: "/tmp".into(),
     }
@@ -98,22 +88,12 @@ fn program(node: u32, start: u64, arguments: &[&str]) -> Program {
 /// Options with these programs, if the kernel and they are there.
 #[expect(clippy::print_stderr, reason = "whoever runs the tests should know that some compared nothing")]
 fn options(version: &str, programs: &[Program]) -> Option<Options> {
-    let built = built(version)?;
+    let options = with_kernel(version)?;
     if let Some(error) = programs.iter().find_map(|it| it.find().err()) {
         eprintln!("skipped: {error}");
         return None;
     }
-    Some(Options {
-        program: built.program,
-        agent: built.agent,
-        memory: 32,
-        seed: 1,
-        sample: Span::ZERO,
-        sysctls: Vec::new(),
-        modules: BTreeMap::new(),
-        programs: programs.to_vec(),
-        settings: Settings::default(),
-    })
+    Some(Options { programs: programs.to_vec(), ..options })
 }
 
 /// How many datagrams with more than 200 bytes each address has sent.
@@ -172,7 +152,7 @@ fn output_status_and_end_of_a_program_are_kept() {
     let mut programs = [program(0, 1000, &["sh", "-c", script]), program(0, 0, &["sh", "-c", trap])];
     programs[0].environment.push(("MINE".into(), "a b".into()));
     let late = program(1, 9500, &["true"]);
-    for version in ["6.1", "6.12"] {
+    for version in VERSIONS {
         let Some(options) = options(version, &[programs.as_slice(), std::slice::from_ref(&late)].concat()) else {
             continue;
         };
@@ -208,7 +188,7 @@ fn nothing_of_the_machine_can_be_changed() {
 fn iperf3_sees_the_simulated_wire() {
     let programs =
         [program(1, 0, &["iperf3", "-s", "-1"]), program(0, 1000, &["iperf3", "-c", "node1", "-n", "434400", "-J"])];
-    for version in ["6.1", "6.12"] {
+    for version in VERSIONS {
         let Some(options) = options(version, &programs) else { continue };
         let (states, ways, outcome) = run(WIRE, &options);
         let output = text(&states[0].output[0]);
@@ -264,7 +244,7 @@ for length in (8192, 1473, 65507):
         program(2, 0, &["/usr/bin/python3", "-c", RECEIVER]),
         program(0, 2000, &["/usr/bin/python3", "-c", SENDER]),
     ];
-    for version in ["6.1", "6.12"] {
+    for version in VERSIONS {
         let Some(options) = options(version, &programs) else { continue };
         let (states, ways, outcome) = run(CHAIN, &options);
         let ping = text(&states[0].output[0]);
@@ -330,7 +310,7 @@ fn mptcp_uses_both_ways_and_survives_the_loss_of_one() {
         program(3, 0, &["/usr/bin/python3", "-c", SERVER]),
         program(0, 1000, &["/usr/bin/python3", "-c", CLIENT, "node3"]),
     ];
-    for version in ["6.1", "6.12"] {
+    for version in VERSIONS {
         let Some(options) = options(version, &programs) else { continue };
         let both = run(&TWO_WAYS.replace("DOWN", ""), &options);
         assert_eq!(text(&both.0[0].output[0]), "2000000\n", "{:?}", both.0);
@@ -367,17 +347,7 @@ fn mptcp_uses_both_radios_of_a_node() {
 
 #[test]
 fn a_program_that_is_not_there_is_an_error_before_anything_starts() {
-    let options = Options {
-        program: "/no/kernel".into(),
-        agent: Vec::new(),
-        memory: 32,
-        seed: 1,
-        sample: Span::ZERO,
-        sysctls: Vec::new(),
-        modules: BTreeMap::new(),
-        programs: vec![program(0, 0, &["no-such-program"])],
-        settings: Settings::default(),
-    };
+    let options = Options { programs: vec![program(0, 0, &["no-such-program"])], ..without_kernel() };
     let refused = |options: &Options| {
         let error = Coupled::start(&spec(WIRE), &[], options, ()).err().expect("refused");
         assert!(!matches!(error, CouplingError::Kernels(_)), "no kernel was looked for");
