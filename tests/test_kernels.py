@@ -18,8 +18,11 @@ from typing import TYPE_CHECKING, Any
 import hopyard
 import pytest
 from click.testing import CliRunner
+from hopyard.catalogue import models
 from hopyard.cli import main
 from hopyard.kernels import build, cache, check
+from hopyard.kernels.use import most
+from hopyard.plan import plan
 from test_docs import DOCS, blocks
 
 if TYPE_CHECKING:
@@ -278,11 +281,70 @@ def test_a_machine_that_cannot_have_kernels_is_an_error_before_a_run(
         hopyard.run(hopyard.Scenario(**TWO))
     monkeypatch.setattr(check, "TRACE", "raise SystemExit(0)")
     monkeypatch.setattr(check, "GUEST", 2**60)
-    with pytest.raises(ValueError, match=r"2 guests need \d+ MB \(in a container: --shm-size"):
+    with pytest.raises(ValueError, match=r"kernels need at least \d+ MB and .*container: --shm-si"):
         hopyard.run(hopyard.Scenario(**TWO))
 
 
-def test_a_simulation_in_steps_needs_a_kernel_that_is_built(empty: Path) -> None:
+def test_check_compares_the_memory_of_kernels_with_what_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosts = [{"node": 1, "run": "true"}, {"node": 0, "run": "true"}]
+    file = tmp_path / "two.toml"
+    file.write_text(hopyard.Scenario(**{**TWO, "host": hosts}).to_toml())
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    done = CliRunner().invoke(main, ["check", str(file)])
+    # One kernel has flows only; two have programs.
+    need = f"{file}: 3 kernels need at least 40 MB and at most 288 MB; there are "
+    assert (done.exit_code, need in done.stdout) == (0, True), done.output
+    assert f"MB free in {tmp_path}\n" in done.stdout
+    usual = os.statvfs(tmp_path)
+    changed = [*usual]
+    changed[4] = 39 * 1024**2 // usual.f_frsize
+    monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result(changed))
+    done = CliRunner().invoke(main, ["check", str(file)])
+    assert (done.exit_code, f"error: {need}39 MB free" in done.stderr) == (2, True), done.output
+    changed[4] = 200 * 1024**2 // usual.f_frsize
+    done = CliRunner().invoke(main, ["check", str(file)])
+    assert (done.exit_code, "less than they may take" in done.stdout) == (0, True), done.output
+
+
+def test_runs_at_a_time_need_their_memory_at_the_same_time() -> None:
+    core = plan(hopyard.Scenario(**TWO))[0].core
+    one = most([(core, 1)], 8)
+    assert (one.kernels, one.least, one.most) == (2, 2 * check.GUEST, 2 * 32 * 1024**2)
+    assert most([(core, 5), (core, 5)], 3) == check.Need(3 * one.least, 3 * one.most, 6)
+
+
+def test_variants_with_a_twin_in_linux_are_named(tmp_path: Path) -> None:
+    def told(*variants: str) -> str:
+        flows = [{"from": 0, "to": 2, "tcp": variant} for variant in variants]
+        file = tmp_path / "two.toml"
+        file.write_text(hopyard.Scenario(**{**TWO, "flow": flows}).to_toml())
+        done = CliRunner().invoke(main, ["check", str(file)])
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    assert "Linux has cubic, reno too: --set flow.stack=linux" in told("reno", "cubic")
+    assert "Linux has" not in told("reno", "tahoe")
+    listed = CliRunner().invoke(main, ["models", "veno"]).stdout
+    assert "--set flow.stack=linux runs flows with Linux's TCP" in listed
+    assert "flow.stack" not in CliRunner().invoke(main, ["models", "tahoe"]).stdout
+
+
+def test_the_twins_are_variants_of_the_kernels() -> None:
+    configuration = (build.HERE / "linux" / "fragment.config").read_text(encoding="utf-8")
+    modules = {path.stem.removeprefix(cache.MODULE) for path in cache.MODULES.glob("hopyard_*.c")}
+    there = {*build.variants(configuration), *modules}
+    twins = {model["name"] for model in models("congestion") if model["has_twin"]}
+    assert twins <= there, twins - there
+    assert {"reno", "cubic", "welcome"} <= twins
+
+
+def test_a_simulation_in_steps_needs_a_kernel_that_is_built(
+    empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for question in ("TRACE", "PERSONALITY"):
+        monkeypatch.setattr(check, question, "raise SystemExit(0)")
     with pytest.raises(ValueError, match=r"`hopyard kernels build 6\.1` makes it"):
         hopyard.start(hopyard.Scenario(**TWO))
     _add(empty, "6.1-a", variants=["reno"])

@@ -58,9 +58,7 @@ class Need:
         return cls(least * runs, core.kernel_memory() * runs, kernels * runs)
 
     def __add__(self, other: Need) -> Need:
-        return Need(
-            self.least + other.least, self.most + other.most, self.kernels + other.kernels
-        )
+        return Need(self.least + other.least, self.most + other.most, self.kernels + other.kernels)
 
     def __str__(self) -> str:
         text = f"{self.kernels} kernels need at least {_mb(self.least)}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
-from hopyard.kernels.cache import Built, agent, newest
-from hopyard.kernels.check import Need, machine
+from hopyard.kernels.cache import Built, agent, available, newest
+from hopyard.kernels.check import Need, machine, room
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from hopyard import _core
@@ -55,11 +56,30 @@ def needed(
 
 def most(cases: Sequence[tuple[_core.Scenario, int]], threads: int = 1) -> Need:
     """The memory that the runs need which need most of those that are made at a time."""
+    at_a_time = threads or os.cpu_count() or 1
     each = sorted(
-        (Need.of(core) for core, runs in cases if core.linux for _ in range(min(runs, threads))),
+        (Need.of(core) for core, runs in cases if core.linux for _ in range(min(runs, at_a_time))),
         reverse=True,
     )
-    return sum(each[:threads], Need(0, 0, 0))
+    return sum(each[:at_a_time], Need(0, 0, 0))
+
+
+def memory_of(cores: Iterable[_core.Scenario]) -> tuple[str, bool]:
+    """What the kernels of a run of these cases need beside what there is, and whether that fits.
+
+    The text is empty where no case has kernels, or this machine can have none.
+    """
+    need = most([(core, 1) for core in cores])
+    if not need.kernels or not available():
+        return "", True
+    try:
+        there = room()
+    except OSError:
+        # `hopyard kernels check` says why.
+        return str(need), True
+    fits = need.least <= there.bytes
+    doubt = ", which is less than they may take" if fits and need.most > there.bytes else ""
+    return f"{need}; there are {there}{doubt}", fits
 
 
 def named(core: _core.Scenario) -> str:
