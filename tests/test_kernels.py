@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shlex
@@ -17,8 +18,11 @@ from typing import TYPE_CHECKING, Any
 import hopyard
 import pytest
 from click.testing import CliRunner
+from hopyard.catalogue import models
 from hopyard.cli import main
 from hopyard.kernels import build, cache, check
+from hopyard.kernels.use import most
+from hopyard.plan import plan
 from test_docs import DOCS, blocks
 
 if TYPE_CHECKING:
@@ -113,7 +117,13 @@ def test_folders_of_other_versions_are_told_and_not_used(empty: Path) -> None:
     assert cache.unreadable() == [bad, worse]
     done = CliRunner().invoke(main, ["kernels", "list"])
     assert f"{bad}: this is no kernel that this version of Hopyard can use" in done.stderr
-    assert done.exit_code == 0
+    assert done.exit_code == 1
+
+
+def test_a_list_without_a_kernel_says_what_to_do(empty: Path) -> None:
+    done = CliRunner().invoke(main, ["kernels", "list"])
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert f"there is no kernel in {empty}: `hopyard kernels build` makes one" in done.stderr
 
 
 def test_the_list_shows_kernels_with_their_variants(empty: Path) -> None:
@@ -271,12 +281,74 @@ def test_a_machine_that_cannot_have_kernels_is_an_error_before_a_run(
         hopyard.run(hopyard.Scenario(**TWO))
     monkeypatch.setattr(check, "TRACE", "raise SystemExit(0)")
     monkeypatch.setattr(check, "GUEST", 2**60)
-    with pytest.raises(ValueError, match=r"2 guests need \d+ MB \(in a container: --shm-size"):
+    with pytest.raises(ValueError, match=r"kernels need at least \d+ MB and .*container: --shm-si"):
         hopyard.run(hopyard.Scenario(**TWO))
 
 
-def test_a_simulation_in_steps_has_no_flows_of_linux() -> None:
-    with pytest.raises(ValueError, match="in steps cannot have flows"):
+def test_check_compares_the_memory_of_kernels_with_what_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosts = [{"node": 1, "run": "true"}, {"node": 0, "run": "true"}]
+    file = tmp_path / "two.toml"
+    file.write_text(hopyard.Scenario(**{**TWO, "host": hosts}).to_toml())
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    done = CliRunner().invoke(main, ["check", str(file)])
+    # One kernel has flows only; two have programs.
+    need = f"{file}: 3 kernels need at least 40 MB and at most 288 MB; there are "
+    assert (done.exit_code, need in done.stdout) == (0, True), done.output
+    assert f"MB free in {tmp_path}\n" in done.stdout
+    usual = os.statvfs(tmp_path)
+    changed = [*usual]
+    changed[4] = 39 * 1024**2 // usual.f_frsize
+    monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result(changed))
+    done = CliRunner().invoke(main, ["check", str(file)])
+    assert (done.exit_code, f"error: {need}39 MB free" in done.stderr) == (2, True), done.output
+    changed[4] = 200 * 1024**2 // usual.f_frsize
+    done = CliRunner().invoke(main, ["check", str(file)])
+    assert (done.exit_code, "less than they may take" in done.stdout) == (0, True), done.output
+
+
+def test_runs_at_a_time_need_their_memory_at_the_same_time() -> None:
+    core = plan(hopyard.Scenario(**TWO))[0].core
+    one = most([(core, 1)], 8)
+    assert (one.kernels, one.least, one.most) == (2, 2 * check.GUEST, 2 * 32 * 1024**2)
+    assert most([(core, 5), (core, 5)], 3) == check.Need(3 * one.least, 3 * one.most, 6)
+
+
+def test_variants_with_a_twin_in_linux_are_named(tmp_path: Path) -> None:
+    def told(*variants: str) -> str:
+        flows = [{"from": 0, "to": 2, "tcp": variant} for variant in variants]
+        file = tmp_path / "two.toml"
+        file.write_text(hopyard.Scenario(**{**TWO, "flow": flows}).to_toml())
+        done = CliRunner().invoke(main, ["check", str(file)])
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    assert "Linux has cubic, reno too: --set flow.stack=linux" in told("reno", "cubic")
+    assert "Linux has" not in told("reno", "tahoe")
+    listed = CliRunner().invoke(main, ["models", "veno"]).stdout
+    assert "--set flow.stack=linux runs flows with Linux's TCP" in listed
+    assert "flow.stack" not in CliRunner().invoke(main, ["models", "tahoe"]).stdout
+
+
+def test_the_twins_are_variants_of_the_kernels() -> None:
+    configuration = (build.HERE / "linux" / "fragment.config").read_text(encoding="utf-8")
+    modules = {path.stem.removeprefix(cache.MODULE) for path in cache.MODULES.glob("hopyard_*.c")}
+    there = {*build.variants(configuration), *modules}
+    twins = {model["name"] for model in models("congestion") if model["has_twin"]}
+    assert twins <= there, twins - there
+    assert {"reno", "cubic", "welcome"} <= twins
+
+
+def test_a_simulation_in_steps_needs_a_kernel_that_is_built(
+    empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for question in ("TRACE", "PERSONALITY"):
+        monkeypatch.setattr(check, question, "raise SystemExit(0)")
+    with pytest.raises(ValueError, match=r"`hopyard kernels build 6\.1` makes it"):
+        hopyard.start(hopyard.Scenario(**TWO))
+    _add(empty, "6.1-a", variants=["reno"])
+    with pytest.raises(hopyard.SimulationError, match="the kernel of node 0"):
         hopyard.start(hopyard.Scenario(**TWO))
 
 
@@ -333,6 +405,77 @@ def test_a_capture_holds_the_segments_of_linux(tmp_path: Path) -> None:
     assert file.stat().st_size > 100_000
 
 
+#: A flow of each stack, and a program.
+STEPS: dict[str, Any] = {
+    **TWO,
+    "flow": [TWO["flow"][0], {"from": 2, "to": 0, "tcp": "newreno", "start": "2 s"}],
+    "host": [{"node": 1, "run": "sh -c 'echo here; sleep 3; exit 4'", "start": "1 s"}],
+}
+
+
+@pytest.mark.usefixtures("kernel")
+def test_steps_give_the_run_in_one_go() -> None:
+    scenario = hopyard.Scenario(**STEPS)
+    whole = hopyard.run(scenario, runs=[1], series=["cwnd", "goodput"])
+    with hopyard.start(scenario, run=1, series=["cwnd", "goodput"]) as simulation:
+        assert simulation.next_event_ns == 0
+        assert simulation.advance("2.7 s")
+        before = simulation.flows.to_pylist()
+        assert [row["transport"] for row in before] == ["reno (Linux)", "newreno"]
+        assert before[0]["delivered_bytes"] > 10_000
+        windows = [row for row in simulation.series.to_pylist() if row["quantity"] == "cwnd"]
+        assert max(row["time_s"] for row in windows if row["flow"] == 0) == pytest.approx(2.7)
+        (program,) = simulation.programs.to_pylist()
+        assert (program["output"], program["status"]) == ("here\n", None)
+        assert 2_700_000_000 < (simulation.next_event_ns or 0) < 2_800_000_000
+        with pytest.raises(ValueError, match="hosts of this simulation are Linux kernels"):
+            simulation.attach(1)
+        with pytest.raises(ValueError, match="hosts of this simulation are Linux kernels"):
+            simulation.egress()
+        while simulation.advance("0.31 s"):
+            pass
+        assert simulation.flows["delivered_bytes"][0].as_py() > before[0]["delivered_bytes"]
+        results = simulation.finish()
+    assert results.runs["digest"].to_pylist() == whole.runs["digest"].to_pylist()
+    for table in ("flows", "series", "drops", "nodes", "programs"):
+        assert getattr(results, table).equals(getattr(whole, table)), table
+
+
+def test_kernels_end_with_a_simulation_in_steps(
+    kernel: cache.Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = _copied(kernel, tmp_path)
+    monkeypatch.setenv("HOPYARD_KERNELS", str(copy.parent))
+    scenario = hopyard.Scenario(**STEPS)
+
+    def begin() -> hopyard.Simulation:
+        simulation = hopyard.start(scenario)
+        simulation.advance("1.5 s")
+        assert len(_processes(copy / "linux")) >= 3
+        return simulation
+
+    begin().close()
+    assert _wait(lambda: not _processes(copy / "linux"))
+
+    simulation: hopyard.Simulation | None = begin()
+    simulation = None
+    gc.collect()
+    assert simulation is None
+    assert _wait(lambda: not _processes(copy / "linux"))
+
+    with pytest.raises(ZeroDivisionError), begin() as another:
+        another.advance(1 / 0)
+    assert _wait(lambda: not _processes(copy / "linux"))
+
+    broken = begin()
+    for process in _processes(copy / "linux"):
+        os.kill(int(process), signal.SIGKILL)
+    with pytest.raises(hopyard.SimulationError, match="the kernel of node"):
+        broken.advance("1 s")
+    with pytest.raises(ValueError, match="the simulation is over"):
+        broken.advance("1 s")
+
+
 def test_results_say_which_kernel_it_was(kernel: cache.Built, tmp_path: Path) -> None:
     hopyard.run(hopyard.Scenario(**{**TWO, "runs": 1, "duration": "2 s"}), out=tmp_path / "results")
     (store,) = (tmp_path / "results").glob("*.sqlite*")
@@ -361,12 +504,8 @@ def test_the_commands_of_the_tutorial_run(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_ctrl_c_leaves_no_kernel_behind(kernel: cache.Built, tmp_path: Path) -> None:
-    # A kernel of a name of its own is found among all processes.
-    root = tmp_path / "kernels"
-    root.mkdir()
-    copy = root / kernel.folder.name
-    shutil.copytree(kernel.folder, copy)
-    shutil.copytree(cache.agent().parent, root / "agents")
+    copy = _copied(kernel, tmp_path)
+    root = copy.parent
     file = tmp_path / "two.toml"
     file.write_text(hopyard.Scenario(**{**TWO, "duration": "10000 s"}).to_toml())
     command = [sys.executable, "-m", "hopyard", "run", str(file), "--jobs", "1"]
@@ -384,6 +523,16 @@ def test_ctrl_c_leaves_no_kernel_behind(kernel: cache.Built, tmp_path: Path) -> 
         process.send_signal(number)
         process.communicate(timeout=60)
         assert _wait(lambda: not _processes(copy / "linux")), number
+
+
+def _copied(kernel: cache.Built, folder: Path) -> Path:
+    """A kernel of a name of its own, which is found among all processes."""
+    root = folder / "kernels"
+    root.mkdir()
+    copy = root / kernel.folder.name
+    shutil.copytree(kernel.folder, copy)
+    shutil.copytree(cache.agent().parent, root / "agents")
+    return copy
 
 
 def _processes(program: Path) -> list[str]:

@@ -31,6 +31,8 @@ class Model(TypedDict):
     name: str
     section: str
     summary: str
+    #: Whether Linux has it too: flows with `stack = "linux"` can have it.
+    has_twin: bool
     parameters: list[Parameter]
 
 

@@ -537,7 +537,26 @@ def check(
         verdict = f"no errors, {len(doubts)} warning{plural}" if doubts else "nothing wrong"
         many = f", {len(cases)} cases" if len(cases) > 1 else ""
         click.echo(f"{path}: {verdict}{many}")
+        wrong |= not _told_of_linux(path, [case.core for case in cases])
     context.exit(BAD_INPUT if wrong else 0)
+
+
+def _told_of_linux(path: Path, cores: Sequence[_core.Scenario]) -> bool:
+    """Says what kernels need, or which variants Linux has too. Returns whether kernels fit."""
+    if all(core.linux is None for core in cores):
+        twins = [core.twins() for core in cores]
+        if twins and all(twins):
+            names = ", ".join(sorted({name for each in twins for name in each}))
+            click.echo(f"{path}: Linux has {names} too: --set flow.stack=linux runs its TCP")
+        return True
+    from hopyard.kernels.use import memory_of
+
+    text, fits = memory_of(cores)
+    if not fits:
+        say(f"error: {path}: {text}")
+    elif text:
+        click.echo(f"{path}: {text}")
+    return fits
 
 
 @main.command()

@@ -46,8 +46,9 @@ def build(ctx: click.Context, versions: Sequence[str], jobs: int, *, force: bool
         click.echo(f"{kernel.release}  {kernel.folder}")
 
 
-@kernels.command(name="list")
-def listed() -> None:
+@kernels.command(name="list", epilog="Exit codes: 0 there is one or more; 1 there is none.")
+@click.pass_context
+def listed(ctx: click.Context) -> None:
     """Lists the kernels that were built, with their TCP variants."""
     from hopyard.kernels.cache import built, root, unreadable
 
@@ -61,7 +62,11 @@ def listed() -> None:
     for folder in unreadable():
         say(f"{folder}: this is no kernel that this version of Hopyard can use")
     if not found:
-        say(f"there is no kernel in {root()}: `hopyard kernels build` makes one")
+        say(
+            f"there is no kernel in {root()}: `hopyard kernels build` makes one, and"
+            " `hopyard kernels check` says whether it can run here"
+        )
+        ctx.exit(FAILED)
 
 
 @kernels.command(epilog="Exit codes: 0 one kernel or more can run; 1 something is missing.")

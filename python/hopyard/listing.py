@@ -39,7 +39,8 @@ def show_models(word: str | None, profile: str | None = None, out: Console | Non
         for model in found:
             room = "" if model["room"] == previous else model["room"]
             previous = model["room"]
-            rows.append((model["name"], room or "", model["section"], model["summary"]))
+            twin = " In Linux too." if model["has_twin"] else ""
+            rows.append((model["name"], room or "", model["section"], model["summary"] + twin))
         terminal.definitions(out, ("model", "room", "where", "what it is"), rows)
         say(out, ("hopyard models NAME lists the parameters of a model.", "dim"))
     for model in exact:
@@ -49,6 +50,8 @@ def show_models(word: str | None, profile: str | None = None, out: Console | Non
 def _parameters(model: Model, profile: str | None, out: Console) -> None:
     title = f" ({model['room']}), in {model['section']}: {model['summary']}"
     say(out, (model["name"], "bold"), (title, ""))
+    if model["has_twin"]:
+        say(out, ("Linux has it too: --set flow.stack=linux runs flows with Linux's TCP.", ""))
     if not model["parameters"]:
         say(out, ("It has no parameters.", ""))
         return

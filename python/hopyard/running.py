@@ -153,8 +153,10 @@ def _capture(
     return capture
 
 
-def kernels_of(cases: Sequence[Planned]) -> dict[str, tuple[Path, Path, Path]] | None:
-    """The kernels that cases need.
+def kernels_of(
+    cases: Sequence[Planned], threads: int = 1
+) -> dict[str, tuple[Path, Path, Path]] | None:
+    """The kernels that cases need, with memory for this many runs at a time.
 
     Raises:
         ValueError: when one is not there, or cannot run.
@@ -163,7 +165,7 @@ def kernels_of(cases: Sequence[Planned]) -> dict[str, tuple[Path, Path, Path]] |
         return None
     from hopyard.kernels.use import needed
 
-    return needed(case.core for case in cases)
+    return needed([(case.core, len(case.runs)) for case in cases], threads)
 
 
 def make(
@@ -185,7 +187,7 @@ def make(
     wanted = cases if folder is None else folder.missing(cases)
     count = threads(jobs, sum(len(case.runs) for case in wanted))
     memory.check(wanted, count)
-    kernels = kernels_of(wanted)
+    kernels = kernels_of(wanted, count)
     captures = None if capture is None else capture.core(cases, wanted)
     watch = watcher() if progress is None or progress is True else nullcontext(progress or None)
     keep = _Memory(cases) if folder is None else _Stored(cases, wanted, folder)

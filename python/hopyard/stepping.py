@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from hopyard import _core, memory
 from hopyard.plan import plan
 from hopyard.records import MOST_RUN, Record
+from hopyard.running import kernels_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -44,7 +45,9 @@ def start(
 
     Raises:
         ScenarioError: when the scenario is wrong, with every problem found.
-        ValueError, TypeError: when what is given is wrong, or is a comparison of several cases.
+        ValueError, TypeError: when what is given is wrong, or is a comparison of several cases, or
+            a kernel that the scenario needs is not there, or cannot run here.
+        SimulationError: when a kernel cannot be started.
     """
     if isinstance(run, bool) or not hasattr(run, "__index__"):
         raise TypeError(f"run: expected a whole number, found {run!r}")
@@ -107,13 +110,13 @@ class Simulation:
                 print(simulation.now, simulation.queues.to_pylist())
             results = simulation.finish()
 
-    Leaving the `with` lets the network go.
+    Leaving the `with` lets the network go, and ends its kernels, if it has some.
     """
 
     def __init__(self, case: Planned, run: int) -> None:
         self._case = case
         self._run = run
-        self._core = _core.Simulation(case.core, run)
+        self._core = _core.Simulation(case.core, run, kernels_of([case]))
 
     def advance(
         self,
@@ -135,7 +138,8 @@ class Simulation:
 
         Raises:
             ValueError, TypeError: when a time is none or has passed, or the simulation is over.
-            SimulationError: when a congestion control written in Python fails.
+            SimulationError: when a congestion control written in Python fails, or a kernel. The
+                simulation is over then, and its kernels have ended.
         """
         if sum(given is not None for given in (by, until, until_ns)) != 1:
             raise TypeError('expected a duration, as in advance("10 s"), or until="30 s"')
@@ -167,7 +171,7 @@ class Simulation:
         return of_batch([self._case], [record], [[read(table) for table in tables]])
 
     def close(self) -> None:
-        """Lets the network go without results."""
+        """Lets the network go without results, and ends its kernels."""
         self._core.close()
 
     def __enter__(self) -> Self:
@@ -263,7 +267,7 @@ class Simulation:
 
     @property
     def programs(self) -> pa.Table:
-        """The programs of the scenario: none, as runs in steps have no kernels."""
+        """A row for each program of the scenario, with what it has written so far."""
         return self._table("programs")
 
     @property
@@ -331,7 +335,8 @@ class Simulation:
             at_ns: the same in nanoseconds.
 
         Raises:
-            ValueError, TypeError: when the datagram, its addresses or the time cannot be.
+            ValueError, TypeError: when the datagram, its addresses or the time cannot be, or the
+                hosts of the simulation are kernels.
         """
         if at is not None and at_ns is not None:
             raise TypeError("expected one time, at or at_ns")

@@ -130,7 +130,7 @@ class Threads:
 
         count = threads(self._jobs, sum(len(case.runs) for case in cases))
         memory.check(cases, count)
-        kernels = kernels_of(cases)
+        kernels = kernels_of(cases, count)
         cores, wanted = [each.core for each in cases], [each.runs for each in cases]
         batch = _core.Batch(cores, wanted, count, None, kernels)
         try:

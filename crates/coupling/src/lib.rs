@@ -16,6 +16,6 @@ mod programs;
 mod run;
 
 pub use meter::{Counts, Meters};
-pub use orders::{Flow, Options};
+pub use orders::{Flow, LEAST_WITH_PROGRAMS, Options};
 pub use programs::{Program, ProgramError, ProgramState};
-pub use run::{Coupled, CouplingError, FlowState, Sample};
+pub use run::{Coupled, CouplingError, FlowState, OwnRows, Sample};

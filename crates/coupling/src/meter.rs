@@ -195,7 +195,9 @@ impl Meter {
 }
 
 fn parse(datagram: &[u8]) -> Option<Segment> {
-    let (header, payload) = Header::parse(datagram).ok().filter(|(header, _)| header.protocol == Protocol::TCP)?;
+    // A fragment has no ports, or not the whole payload. TCP sends none of itself.
+    let is_whole_tcp = |it: &Header| it.protocol == Protocol::TCP && !it.more_fragments && it.fragment_offset == 0;
+    let (header, payload) = Header::parse(datagram).ok().filter(|(header, _)| is_whole_tcp(header))?;
     let short = |at: usize| Some(u16::from_be_bytes(payload.get(at..at + 2)?.try_into().ok()?));
     let (source, destination) = (short(0)?, short(2)?);
     let sequence = u32::from_be_bytes(payload.get(4..8)?.try_into().ok()?);
@@ -290,6 +292,16 @@ mod tests {
         let counts = meters.counts(ENDS);
         assert_eq!((counts.packets_sent, counts.retransmissions, counts.delivered_bytes), (1, 1, 0));
         assert_eq!(meters.counts((B, 1, A, 2)), Counts::default());
+        // The first bytes of a later fragment are no header of TCP.
+        let (mut header, payload) = match &data.body {
+            Body::External(bytes) => Header::parse(bytes).map(|(header, rest)| (header, rest.to_vec())).expect("whole"),
+            other => panic!("{other:?}"),
+        };
+        header.fragment_offset = 3;
+        let mut bytes = Vec::new();
+        header.emit(&payload, &mut bytes).expect("short enough");
+        meters.on_originated(at(7), node, &Packet { body: Body::External(bytes.into()), ..data.clone() });
+        assert_eq!(meters.counts(ENDS), counts);
         let broken = Packet { body: Body::External(b"no datagram".as_slice().into()), ..data };
         meters.on_originated(at(7), node, &broken);
         assert_eq!(meters.counts(ENDS), counts);

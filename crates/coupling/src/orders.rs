@@ -26,7 +26,7 @@ const TIMESTAMPS: u32 = 12;
 /// The longest IP datagram of the devices, that of Ethernet: the kernels' receive buffers have no room for longer ones.
 const MTU: u32 = 1500;
 /// The least memory of a kernel with programs, in MiB.
-const LEAST_WITH_PROGRAMS: u32 = 128;
+pub const LEAST_WITH_PROGRAMS: u32 = 128;
 
 /// The limits of sockets' buffers that Linux has with 1 GB of memory and more: least, first and most bytes. With the
 /// little memory of a guest it would have smaller ones, and so a receiver's window below 100 kB.

@@ -1,60 +1,61 @@
 //! The results of flows of kernels, in the tables of all flows.
 //!
 //! What only the inside of a sender knows, and the samples of its socket do not tell, stays zero or empty: times and
-//! counts by phase, the delay of the application, and timeouts where a node is the source of several flows.
+//! counts by phase, the delay of the application. Timeouts and fast retransmits that are not known are empty.
 
-use hopyard_engine::{Span, Time};
-use hopyard_model::observe::{Outcome, ProgramRow, SeriesRow};
-use hopyard_model::world::{Quantity, Spec};
+use hopyard_engine::Time;
+use hopyard_model::observe::{FlowRow, ProgramRow, SeriesRow};
+use hopyard_model::world::Quantity;
 
 use crate::meter::{Ends, Meters};
 use crate::programs::{Program, ProgramState};
 use crate::run::{FlowState, Sample};
 
-/// Puts the results of a flow in the place of those that its number has, which are those of a flow that did nothing.
-pub fn put(
-    outcome: &mut Outcome,
+/// Puts the results of a flow at a time in the place of those of a flow that did nothing.
+pub fn flow(row: &mut FlowRow, state: &FlowState, samples: &[Sample], measure_from: Time, end: Time) {
+    let counts = &state.counts;
+    let window = end.since(measure_from).seconds();
+    let kbps = |bytes: u64| if window > 0.0 { bytes as f64 * 8.0 / window / 1e3 } else { 0.0 };
+    let percent = |part: u64| 100.0 * part as f64 / counts.packets_sent.max(1) as f64;
+    let mut delays: Vec<f64> = counts.delays.iter().map(|span| span.seconds() * 1e3).collect();
+    delays.sort_unstable_by(f64::total_cmp);
+    // The smallest delay that this share of the packets did not exceed.
+    let quantile = |share: usize| delays.get((delays.len() * share).div_ceil(100).max(1) - 1).copied();
+    let mean_of = |sum: f64| (counts.packets_arrived > 0).then(|| sum / counts.packets_arrived as f64);
+    row.transport = format!("{} (Linux)", state.flow.variant).into();
+    row.goodput_kbps = kbps(counts.delivered_bytes);
+    row.throughput_kbps = kbps(counts.network_bytes);
+    row.payload_kbps = kbps(counts.unique_bytes);
+    row.delay_ms = mean_of(delays.iter().sum());
+    (row.delay_p50_ms, row.delay_p95_ms, row.delay_p99_ms) = (quantile(50), quantile(95), quantile(99));
+    row.packets_sent = counts.packets_sent;
+    row.packets_arrived = counts.packets_arrived;
+    row.packets_unique = counts.packets_unique;
+    row.packets_dropped = counts.packets_dropped;
+    row.retransmissions = counts.retransmissions;
+    row.loss_transport_percent = percent(counts.retransmissions);
+    row.loss_network_percent = percent(counts.packets_dropped);
+    row.hops = mean_of(counts.hops as f64);
+    let [arrival, new, delivery] = counts.first.map(|it| it.map(Time::seconds));
+    (row.first_arrival_s, row.first_new_s, row.first_delivery_s) = (arrival, new, delivery);
+    row.delivered_bytes = counts.delivered_bytes;
+    (row.timeouts, row.fast_retransmits) = (state.timeouts, state.fast_retransmits);
+    row.cwnd_mean = mean_cwnd(samples, end);
+}
+
+/// Puts the series of a flow up to a time in the place of those that its number has.
+pub fn series(
+    rows: &mut Vec<SeriesRow>,
     number: usize,
-    state: &FlowState,
+    quantities: &[Quantity],
     samples: &[Sample],
     meters: &Meters,
     ends: Ends,
-    spec: &Spec,
+    end: Time,
 ) {
-    let end = Time::ZERO + Span::from_secs_f64(outcome.simulated);
-    if let Some(row) = outcome.flows.get_mut(number) {
-        let counts = &state.counts;
-        let window = end.since(spec.measure_from).seconds();
-        let kbps = |bytes: u64| if window > 0.0 { bytes as f64 * 8.0 / window / 1e3 } else { 0.0 };
-        let percent = |part: u64| 100.0 * part as f64 / counts.packets_sent.max(1) as f64;
-        let mut delays: Vec<f64> = counts.delays.iter().map(|span| span.seconds() * 1e3).collect();
-        delays.sort_unstable_by(f64::total_cmp);
-        // The smallest delay that this share of the packets did not exceed.
-        let quantile = |share: usize| delays.get((delays.len() * share).div_ceil(100).max(1) - 1).copied();
-        let mean_of = |sum: f64| (counts.packets_arrived > 0).then(|| sum / counts.packets_arrived as f64);
-        row.transport = format!("{} (Linux)", state.flow.variant).into();
-        row.goodput_kbps = kbps(counts.delivered_bytes);
-        row.throughput_kbps = kbps(counts.network_bytes);
-        row.payload_kbps = kbps(counts.unique_bytes);
-        row.delay_ms = mean_of(delays.iter().sum());
-        (row.delay_p50_ms, row.delay_p95_ms, row.delay_p99_ms) = (quantile(50), quantile(95), quantile(99));
-        row.packets_sent = counts.packets_sent;
-        row.packets_arrived = counts.packets_arrived;
-        row.packets_unique = counts.packets_unique;
-        row.packets_dropped = counts.packets_dropped;
-        row.retransmissions = counts.retransmissions;
-        row.loss_transport_percent = percent(counts.retransmissions);
-        row.loss_network_percent = percent(counts.packets_dropped);
-        row.hops = mean_of(counts.hops as f64);
-        let [arrival, new, delivery] = counts.first.map(|it| it.map(Time::seconds));
-        (row.first_arrival_s, row.first_new_s, row.first_delivery_s) = (arrival, new, delivery);
-        row.delivered_bytes = counts.delivered_bytes;
-        [row.timeouts, row.fast_retransmits] = state.recoveries.unwrap_or_default();
-        row.cwnd_mean = mean_cwnd(samples, end);
-    }
     let flow = number as u32;
-    outcome.series.retain(|row| row.flow != flow);
-    for &quantity in &spec.observe.series {
+    rows.retain(|row| row.flow != flow);
+    for &quantity in quantities {
         let row = |(at, value): (Time, f64)| SeriesRow {
             flow,
             time_s: at.seconds(),
@@ -62,10 +63,10 @@ pub fn put(
             unit: quantity.unit(),
             value,
         };
-        outcome.series.extend(values(quantity, samples, meters, ends, end).into_iter().map(row));
+        rows.extend(values(quantity, samples, meters, ends, end).into_iter().map(row));
     }
     // Samples of one time and flow keep their order.
-    outcome.series.sort_by(|a, b| a.time_s.total_cmp(&b.time_s).then(a.flow.cmp(&b.flow)));
+    rows.sort_by(|a, b| a.time_s.total_cmp(&b.time_s).then(a.flow.cmp(&b.flow)));
 }
 
 /// The row of a program. What it wrote is text; bytes that are none are replaced.

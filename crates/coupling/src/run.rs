@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hopyard_engine::{Span, Time};
 use hopyard_kernels::{Counters, Kernels};
 use hopyard_model::address::NodeId;
-use hopyard_model::observe::{DropRow, Outcome, Probe};
+use hopyard_model::observe::{DropRow, FlowRow, Outcome, Probe, ProgramRow, SeriesRow};
 use hopyard_model::world::{Advanced, BuildError, InjectError, RunError, Spec, Watch, World};
 
 use crate::hosts::Hosts;
@@ -112,9 +112,24 @@ pub struct FlowState {
     pub finished: Option<Time>,
     /// When the connection was given up, and Linux's error number.
     pub broken: Option<(Time, u32)>,
-    /// Timeouts and fast retransmits since `measure.from`. A kernel counts those of all of its sockets together: they
-    /// are known of a flow that is the only one from its node.
-    pub recoveries: Option<[u64; 2]>,
+    /// Timeouts since `measure.from`. Linux 6.7 and later tell them of each socket. Earlier ones count those of all
+    /// sockets together: they are known of a flow that alone has an end at its node, without programs.
+    pub timeouts: Option<u64>,
+    /// Fast retransmits since `measure.from`, which every kernel counts of all sockets together.
+    pub fast_retransmits: Option<u64>,
+}
+
+/// The tables in which kernels take part, those of the network included.
+#[derive(Clone, Debug, Default)]
+pub struct OwnRows {
+    /// A row for each flow.
+    pub flows: Vec<FlowRow>,
+    /// A row for each sample.
+    pub series: Vec<SeriesRow>,
+    /// A row for each node, kind of packet and reason with a drop.
+    pub drops: Vec<DropRow>,
+    /// A row for each program.
+    pub programs: Vec<ProgramRow>,
 }
 
 /// A world whose nodes have Linux kernels as hosts.
@@ -129,10 +144,13 @@ pub struct Coupled<P: Probe> {
     samples: Vec<Sample>,
     programs: Vec<(Program, ProgramState)>,
     measure_from: Time,
+    end: Time,
     /// When programs are told to end.
     last: Time,
-    /// What each kernel had counted when the measuring began.
+    /// Timeouts and fast retransmits that each kernel had counted when the measuring began.
     before: Vec<[u64; 2]>,
+    /// Timeouts of each flow's socket at that time, and whether the kernel tells them.
+    own_before: Vec<Option<u64>>,
 }
 
 impl<P: Probe> Coupled<P> {
@@ -180,19 +198,39 @@ impl<P: Probe> Coupled<P> {
         flows.iter().filter(|it| it.notices).try_for_each(|it| hosts.world.notify(it.from))?;
         let guests: Vec<_> = nodes.iter().map(|&node| guest(node, flows, options, &site)).collect();
         let kernels = Kernels::start(&guests, options.settings.clone())?;
-        let state = |flow: &Flow| FlowState {
-            flow: flow.clone(),
-            counts: Counts::default(),
-            connected: None,
-            finished: None,
-            broken: None,
-            recoveries: flows.iter().filter(|it| it.from == flow.from).nth(1).is_none().then_some([0; 2]),
+        let state = |flow: &Flow| {
+            let ends_here = |it: &&Flow| it.from == flow.from || it.to == flow.from;
+            let is_alone = flows.iter().filter(ends_here).nth(1).is_none()
+                && !options.programs.iter().any(|it| it.node == flow.from);
+            FlowState {
+                flow: flow.clone(),
+                counts: Counts::default(),
+                connected: None,
+                finished: None,
+                broken: None,
+                timeouts: is_alone.then_some(0),
+                fast_retransmits: is_alone.then_some(0),
+            }
         };
-        let (flows, measure_from, before) =
-            (flows.iter().map(state).collect(), spec.measure_from, vec![[0; 2]; guests.len()]);
+        let (measure_from, before, own_before) =
+            (spec.measure_from, vec![[0; 2]; guests.len()], vec![None; flows.len()]);
+        let flows = flows.iter().map(state).collect();
         let programs = options.programs.iter().map(|it| (it.clone(), ProgramState::default())).collect();
         let last = Time::from_nanos(end.nanos().saturating_sub(ENDING.nanos()));
-        Ok(Self { kernels, hosts, ends, nodes, flows, samples: Vec::new(), programs, measure_from, last, before })
+        Ok(Self {
+            kernels,
+            hosts,
+            ends,
+            nodes,
+            flows,
+            samples: Vec::new(),
+            programs,
+            measure_from,
+            end,
+            last,
+            before,
+            own_before,
+        })
     }
 
     /// Carries out all events up to and including a time, in the network and in the kernels. The watch can stop it
@@ -225,22 +263,43 @@ impl<P: Probe> Coupled<P> {
     ///
     /// # Errors
     /// If packets do not add up.
-    pub fn finish(mut self, numbers: &[usize], spec: &Spec) -> Result<(Outcome, P), CouplingError> {
-        let (flows, samples, lost) = (self.flows(), self.samples(), self.lost());
-        let Self { kernels, hosts, ends, programs, .. } = self;
+    pub fn finish(self, numbers: &[usize], spec: &Spec) -> Result<(Outcome, P), CouplingError> {
+        let own = self.rows(numbers, spec);
+        let Self { kernels, hosts, .. } = self;
         // The kernels end before the results are made.
         drop(kernels);
-        let (mut outcome, (meters, probe)) = hosts.world.finish()?;
-        for (flow, ((state, &number), &ends)) in flows.iter().zip(numbers).zip(&ends).enumerate() {
-            let samples: Vec<_> = samples.iter().filter(|it| it.flow == flow).copied().collect();
-            outcome::put(&mut outcome, number, state, &samples, &meters, ends, spec);
+        let (mut outcome, (_, probe)) = hosts.world.finish()?;
+        (outcome.flows, outcome.series, outcome.drops, outcome.programs) =
+            (own.flows, own.series, own.drops, own.programs);
+        Ok((outcome, probe))
+    }
+
+    /// The tables in which kernels take part, at the time that the run has reached. The flow with the number
+    /// `numbers[n]` is the n-th flow of kernels.
+    pub fn rows(&self, numbers: &[usize], spec: &Spec) -> OwnRows {
+        let (world, (meters, _)) = (&self.hosts.world, self.hosts.world.probe());
+        let (mut flows, mut series) = (world.flows(), world.series().to_vec());
+        let states = self.flows();
+        for (flow, ((state, &number), &ends)) in states.iter().zip(numbers).zip(&self.ends).enumerate() {
+            let samples: Vec<_> = self.samples.iter().filter(|it| it.flow == flow).copied().collect();
+            if let Some(row) = flows.get_mut(number) {
+                outcome::flow(row, state, &samples, self.measure_from, world.now());
+            }
+            outcome::series(&mut series, number, &spec.observe.series, &samples, meters, ends, world.now());
         }
         // The network has delivered what a kernel has not received.
         let row = |(node, reason, count): (NodeId, _, _)| DropRow { node: node.0, kind: "external", reason, count };
-        outcome.drops.extend(lost.into_iter().map(row));
-        outcome.programs =
-            programs.iter().zip(0..).map(|((it, state), number)| outcome::program(number, it, state)).collect();
-        Ok((outcome, probe))
+        let drops = world.drops().into_iter().chain(self.lost().into_iter().map(row)).collect();
+        let programs = self.programs.iter().zip(0..);
+        let programs = programs.map(|((it, state), number)| outcome::program(number, it, state)).collect();
+        OwnRows { flows, series, drops, programs }
+    }
+
+    /// When the network or a kernel does something next, if one does before the end of the run. Kernels have no wishes
+    /// before the first step.
+    pub fn next_event(&self) -> Option<Time> {
+        let wish = self.kernels.next_wish().filter(|at| *at <= self.end);
+        self.hosts.world.next_event().into_iter().chain(wish).min()
     }
 
     /// What is known of the flows.
@@ -286,9 +345,20 @@ impl<P: Probe> Coupled<P> {
             return;
         }
         let (node, before) = (self.nodes[kernel], self.before[kernel]);
-        for it in self.flows.iter_mut().filter(|it| it.flow.from == node).filter_map(|it| it.recoveries.as_mut()) {
-            *it = [counted[0] - before[0], counted[1] - before[1]];
+        let [timeouts, fast] = [counted[0] - before[0], counted[1] - before[1]];
+        for (it, own) in self.flows.iter_mut().zip(&self.own_before).filter(|(it, _)| it.flow.from == node) {
+            it.fast_retransmits = it.fast_retransmits.map(|_| fast);
+            // What the socket itself tells is newer, or the same.
+            it.timeouts = it.timeouts.map(|known| if own.is_some() { known } else { timeouts });
         }
+    }
+
+    /// The timeouts that a flow's socket had up to a time, if the words of a report have them.
+    fn count_timeouts(&mut self, flow: usize, at: Time, words: &[&str]) {
+        let Some(timeouts) = value(words, "timeouts").map(u64::from) else { return };
+        let before = if at < self.measure_from { timeouts } else { self.own_before[flow].unwrap_or_default() };
+        self.own_before[flow] = Some(before);
+        self.flows[flow].timeouts = Some(timeouts - before);
     }
 
     /// A line that a kernel has written: a report of the agent, or something of the kernel.
@@ -312,6 +382,7 @@ impl<P: Probe> Coupled<P> {
             "sent" => {
                 if let Some(flow) = flow() {
                     self.flows[flow].finished = Some(at);
+                    self.count_timeouts(flow, at, rest);
                 }
             }
             "broken" => {
@@ -326,7 +397,12 @@ impl<P: Probe> Coupled<P> {
                 self.count(kernel, at, [timeouts, fast]);
             }
             "began" | "output" | "ended" => self.report_program(kind, at, rest),
-            "tcp" => self.samples.extend(flow().and_then(|flow| sample(at, flow, rest))),
+            "tcp" => {
+                if let Some(flow) = flow() {
+                    self.samples.extend(sample(at, flow, rest));
+                    self.count_timeouts(flow, at, rest);
+                }
+            }
             _ => {}
         }
         Ok(())
@@ -353,12 +429,15 @@ impl<P: Probe> Coupled<P> {
     }
 }
 
+/// The value after a name in the words of a report.
+fn value(words: &[&str], name: &str) -> Option<u32> {
+    let place = words.iter().position(|it| *it == name)?;
+    words.get(place + 1)?.parse().ok()
+}
+
 /// The sample in the words of a report: two ports, the state, then names with values.
 fn sample(at: Time, flow: usize, words: &[&str]) -> Option<Sample> {
-    let value = |name: &str| {
-        let place = words.iter().position(|it| *it == name)?;
-        words.get(place + 1)?.parse::<u32>().ok()
-    };
+    let value = |name: &str| value(words, name);
     // Linux has no threshold yet: 0x7fffffff (TCP_INFINITE_SSTHRESH).
     let ssthresh = value("ssthresh").filter(|it| *it < 0x7fff_ffff);
     Some(Sample {

@@ -1,19 +1,12 @@
 //! Linux's TCP over simulated networks. Without a built kernel these tests compare nothing, and say so.
 
-#[path = "../../kernels/tests/common/built.rs"]
-#[allow(dead_code, reason = "modules are for other tests")]
-mod built;
+mod common;
 
-use std::collections::BTreeMap;
-use std::path::Path;
-
-use built::built;
+use common::{VERSIONS, at, scenario, spec, with_kernel, without_kernel};
 use hopyard_coupling::{Coupled, CouplingError, Flow, FlowState, Options, Sample};
 use hopyard_engine::{Span, Time};
-use hopyard_kernels::Settings;
 use hopyard_model::address::NodeId;
-use hopyard_model::world::{Advanced, Spec, Watch};
-use hopyard_scenario::Scenario;
+use hopyard_model::world::{Advanced, Watch};
 
 /// Four nodes in a row with AODV and 802.11, and a flow of Hopyard's own TCP from the second to the last.
 const CHAIN: &str = r#"
@@ -49,34 +42,17 @@ udp = true
 start = "19 s"
 "#;
 
-fn spec(text: &str) -> Spec {
-    let scenario =
-        Scenario::load(text, "test.toml", Path::new(""), &[]).unwrap_or_else(|problems| panic!("{problems}"));
-    scenario.spec(0)
-}
-
+/// Options for a built kernel whose sockets are sampled.
 fn options(version: &str) -> Option<Options> {
-    let built = built(version)?;
-    Some(Options {
-        program: built.program,
-        agent: built.agent,
-        modules: BTreeMap::new(),
-        memory: 32,
-        seed: 1,
-        sample: Span::from_millis(100),
-        sysctls: Vec::new(),
-        programs: Vec::new(),
-        settings: Settings::default(),
-    })
+    Some(Options { sample: Span::from_millis(100), ..with_kernel(version)? })
 }
 
 fn flow(from: u32, to: u32, variant: &str, start: u64) -> Flow {
-    let start = Time::ZERO + Span::from_millis(start);
     Flow {
         from: NodeId(from),
         to: NodeId(to),
         variant: variant.into(),
-        start,
+        start: at(start),
         bytes: None,
         stop: None,
         writes: Vec::new(),
@@ -121,7 +97,7 @@ fn linux_and_our_own_flows_share_a_network() {
 
 #[test]
 fn a_wire_is_full() {
-    for version in ["6.1", "6.12"] {
+    for version in VERSIONS {
         let Some(options) = options(version) else { continue };
         for variant in ["reno", "cubic", "vegas", "veno", "westwood", "illinois", "bbr"] {
             let (_, flows, samples) = run(WIRE, &[flow(0, 1, variant, 1000)], &options, Span::from_secs(9), 9);
@@ -137,7 +113,7 @@ fn a_wire_is_full() {
 #[test]
 fn windows_grow_as_on_a_host_with_more_memory() {
     let text = WIRE.replace("2 Mbps", "20 Mbps").replace("10 ms", "100 ms");
-    for version in ["6.1", "6.12"] {
+    for version in VERSIONS {
         let Some(mut options) = options(version) else { continue };
         let mut goodput = |sysctls: &[(&str, &str)]| {
             options.sysctls = sysctls.iter().map(|&(path, value)| (path.into(), value.into())).collect();
@@ -165,7 +141,6 @@ fn a_transfer_ends() {
 #[test]
 fn an_application_writes_at_its_times_and_stops() {
     let Some(options) = options("6.1") else { return };
-    let at = |millis| Time::ZERO + Span::from_millis(millis);
     // The third write is larger than what the wire carries until the fourth.
     let writes = vec![(at(1000), 500), (at(2000), 1000), (at(3000), 400_000), (at(3500), 2000)];
     let packets = Flow { writes, ..flow(0, 1, "reno", 1000) };
@@ -193,17 +168,7 @@ fn a_variant_that_the_kernel_lacks_is_an_error() {
 
 #[test]
 fn flows_that_cannot_be_are_refused() {
-    let options = Options {
-        program: "/nowhere".into(),
-        agent: Vec::new(),
-        modules: BTreeMap::new(),
-        memory: 32,
-        seed: 1,
-        sample: Span::ZERO,
-        sysctls: Vec::new(),
-        programs: Vec::new(),
-        settings: Settings::default(),
-    };
+    let options = without_kernel();
     for (from, to) in [(0, 0), (0, 2)] {
         let error = Coupled::start(&spec(WIRE), &[flow(from, to, "reno", 0)], &options, ()).err();
         let text = error.expect("refused").to_string();
@@ -220,8 +185,7 @@ fn a_scenario_has_flows_of_both_stacks() {
     let text = CHAIN.replace("[[flow]]", "[measure]\nfrom = \"2 s\"\nseries = [\"cwnd\", \"goodput\"]\n[[flow]]");
     let linux =
         "[[flow]]\nfrom = 0\nto = 3\ntcp = \"cubic\"\nstack = \"linux\"\nstart = \"1 s\"\nsegment_size = \"1000 B\"\n";
-    let scenario = Scenario::load(&format!("{text}{linux}"), "test.toml", Path::new(""), &[]);
-    let scenario = scenario.unwrap_or_else(|problems| panic!("{problems}"));
+    let scenario = scenario(&format!("{text}{linux}"));
     let mut spec = scenario.spec(0);
     let found = scenario.linux_flows(&mut spec);
     assert_eq!(found.iter().map(|it| (it.number, it.variant.as_str())).collect::<Vec<_>>(), [(1, "cubic")]);
@@ -257,14 +221,37 @@ fn a_scenario_has_flows_of_both_stacks() {
     // All segments but retransmitted parts are full: 8 s of measuring.
     assert_eq!(linux.delivered_bytes % 1000, 0, "{linux:?}");
     assert!((linux.goodput_kbps - linux.delivered_bytes as f64 * 8e-3 / 8.0).abs() < 1e-9);
-    assert!(linux.retransmissions > 0 && linux.timeouts + linux.fast_retransmits > 0, "{linux:?}");
-    assert!(linux.timeouts + linux.fast_retransmits <= linux.retransmissions, "{linux:?}");
+    assert!(linux.retransmissions > 0, "{linux:?}");
+    let recoveries = linux.timeouts.expect("it is alone") + linux.fast_retransmits.expect("it is alone");
+    assert!(recoveries > 0 && recoveries <= linux.retransmissions, "{linux:?}");
     assert!(linux.cwnd_mean.is_some_and(|it| it > 1.0), "{linux:?}");
     let goodput: f64 =
         outcome.series.iter().filter(|it| it.flow == 1 && it.quantity == "goodput").map(|it| it.value).sum();
     // From the start on, and not from the measuring on: 100 samples of 0.1 s.
     assert!(goodput * 0.1 / 8e-3 >= linux.delivered_bytes as f64, "{goodput}");
     assert!(outcome.series.iter().any(|it| it.flow == 1 && it.quantity == "cwnd" && it.value >= 2.0));
+}
+
+/// The wire is out for 5 s, in which timers expire several times.
+#[test]
+fn timeouts_are_those_of_each_flow_or_are_not_known() {
+    let text = WIRE.replace("delay = \"10 ms\"\n", "delay = \"10 ms\"\ndown = [{ from = \"3 s\", to = \"8 s\" }]\n");
+    for (version, told) in [("6.1", false), ("6.12", true)] {
+        let Some(options) = options(version) else { continue };
+        let flows = [flow(0, 1, "cubic", 1000), flow(0, 1, "reno", 9000), flow(0, 1, "reno", 1500)];
+        let (_, states, samples) = run(&text, &flows, &options, Span::from_secs(15), 15);
+        let timeouts: Vec<_> = states.iter().map(|it| it.timeouts).collect();
+        if told {
+            let [Some(first), Some(0), Some(third)] = timeouts[..] else { panic!("{timeouts:?}") };
+            assert!((2..=8).contains(&first) && (2..=8).contains(&third), "{timeouts:?}");
+        } else {
+            assert_eq!(timeouts, [None; 3]);
+        }
+        assert!(samples.iter().any(|it| it.flow == 1) && states.iter().all(|it| it.fast_retransmits.is_none()));
+        let (_, states, _) = run(&text, &flows[..1], &options, Span::from_secs(15), 15);
+        assert!(states[0].timeouts.is_some_and(|it| (2..=8).contains(&it)), "{version}: {states:?}");
+        assert!(states[0].fast_retransmits.is_some(), "{version}: {states:?}");
+    }
 }
 
 #[test]

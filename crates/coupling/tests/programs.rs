@@ -1,23 +1,19 @@
 //! Programs of this machine at nodes, in simulated time. Without a built kernel, or without a program, a test compares
 //! nothing, and says so.
 
-#[path = "../../kernels/tests/common/built.rs"]
-#[allow(dead_code, reason = "modules are for other tests")]
-mod built;
+mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use built::built;
+use common::{VERSIONS, at, spec, with_kernel, without_kernel};
 use hopyard_coupling::{Coupled, CouplingError, Options, Program, ProgramState};
-use hopyard_engine::{Span, Time};
-use hopyard_kernels::Settings;
+use hopyard_engine::Time;
 use hopyard_model::address::NodeId;
 use hopyard_model::observe::{Outcome, Probe};
 use hopyard_model::packet::{Body, Packet};
-use hopyard_model::world::{Advanced, Spec, Watch};
-use hopyard_scenario::Scenario;
+use hopyard_model::world::{Advanced, Watch};
 
 /// Two hosts on a wire.
 const WIRE: &str = r#"
@@ -66,17 +62,24 @@ protocol = "static"
 nodes = [0, 1]
 "#;
 
-fn spec(text: &str) -> Spec {
-    let scenario =
-        Scenario::load(text, "test.toml", Path::new(""), &[]).unwrap_or_else(|problems| panic!("{problems}"));
-    scenario.spec(0)
-}
+/// Three nodes in a row, with AODV and 802.11.
+const CHAIN: &str = r#"
+duration = "5 s"
+[nodes]
+count = 3
+spacing = "200 m"
+[radio]
+receive = "250 m"
+sense = "550 m"
+[routing]
+protocol = "aodv"
+"#;
 
 fn program(node: u32, start: u64, arguments: &[&str]) -> Program {
     Program {
         node: NodeId(node),
         arguments: arguments.iter().map(|&it| it.to_owned()).collect(),
-        start: Time::ZERO + Span::from_millis(start),
+        start: at(start),
         environment: Vec::new(),
         folder: "/tmp".into(),
     }
@@ -85,22 +88,12 @@ fn program(node: u32, start: u64, arguments: &[&str]) -> Program {
 /// Options with these programs, if the kernel and they are there.
 #[expect(clippy::print_stderr, reason = "whoever runs the tests should know that some compared nothing")]
 fn options(version: &str, programs: &[Program]) -> Option<Options> {
-    let built = built(version)?;
+    let options = with_kernel(version)?;
     if let Some(error) = programs.iter().find_map(|it| it.find().err()) {
         eprintln!("skipped: {error}");
         return None;
     }
-    Some(Options {
-        program: built.program,
-        agent: built.agent,
-        memory: 32,
-        seed: 1,
-        sample: Span::ZERO,
-        sysctls: Vec::new(),
-        modules: BTreeMap::new(),
-        programs: programs.to_vec(),
-        settings: Settings::default(),
-    })
+    Some(Options { programs: programs.to_vec(), ..options })
 }
 
 /// How many datagrams with more than 200 bytes each address has sent.
@@ -159,7 +152,7 @@ fn output_status_and_end_of_a_program_are_kept() {
     let mut programs = [program(0, 1000, &["sh", "-c", script]), program(0, 0, &["sh", "-c", trap])];
     programs[0].environment.push(("MINE".into(), "a b".into()));
     let late = program(1, 9500, &["true"]);
-    for version in ["6.1", "6.12"] {
+    for version in VERSIONS {
         let Some(options) = options(version, &[programs.as_slice(), std::slice::from_ref(&late)].concat()) else {
             continue;
         };
@@ -195,7 +188,7 @@ fn nothing_of_the_machine_can_be_changed() {
 fn iperf3_sees_the_simulated_wire() {
     let programs =
         [program(1, 0, &["iperf3", "-s", "-1"]), program(0, 1000, &["iperf3", "-c", "node1", "-n", "434400", "-J"])];
-    for version in ["6.1", "6.12"] {
+    for version in VERSIONS {
         let Some(options) = options(version, &programs) else { continue };
         let (states, ways, outcome) = run(WIRE, &options);
         let output = text(&states[0].output[0]);
@@ -213,6 +206,55 @@ fn iperf3_sees_the_simulated_wire() {
         assert!((1880.0..=1931.0).contains(&kbps), "{version}: {received}");
         let (again, _, second) = run(WIRE, &options);
         assert_eq!((again, second.digest), (states, outcome.digest), "the same in each run");
+    }
+}
+
+/// iperf3's client computes without a pause while the server's answer is behind data: a short buffer keeps that short.
+#[test]
+fn iperf3_ends_over_three_radios() {
+    let client = ["iperf3", "-c", "node2", "-t", "2", "-w", "16K"];
+    let programs = [program(2, 0, &["iperf3", "-s"]), program(0, 1000, &client)];
+    let Some(options) = options("6.1", &programs) else { return };
+    let (states, _, _) = run(CHAIN, &options);
+    let output = text(&states[1].output[0]);
+    let (ended, status) = states[1].ended.unwrap_or_else(|| panic!("{states:?}"));
+    assert_eq!(status, 0, "{output}");
+    assert!((3.0..4.5).contains(&ended.seconds()), "{ended}\n{output}");
+    assert!(output.contains("iperf Done."), "{output}");
+}
+
+/// Datagrams that are longer than the devices' 1500 bytes: kernels send fragments, and put them together.
+#[test]
+fn long_datagrams_cross_the_network_in_fragments() {
+    const RECEIVER: &str = "import socket
+listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+listener.bind(('', 7000))
+for _ in range(3):
+    data, peer = listener.recvfrom(65536)
+    print(len(data), data == bytes(i * 7 % 251 for i in range(len(data))), flush=True)
+";
+    const SENDER: &str = "import socket, time
+peer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for length in (8192, 1473, 65507):
+    peer.sendto(bytes(i * 7 % 251 for i in range(length)), ('node2', 7000))
+    time.sleep(1)
+";
+    let programs = [
+        program(0, 500, &["ping", "-c", "3", "-i", "0.5", "-s", "3000", "node2"]),
+        program(2, 0, &["/usr/bin/python3", "-c", RECEIVER]),
+        program(0, 2000, &["/usr/bin/python3", "-c", SENDER]),
+    ];
+    for version in VERSIONS {
+        let Some(options) = options(version, &programs) else { continue };
+        let (states, ways, outcome) = run(CHAIN, &options);
+        let ping = text(&states[0].output[0]);
+        assert!(ping.contains("3 packets transmitted, 3 received"), "{version}: {states:?}");
+        assert!(ping.contains("3008 bytes from node2"), "{version}: {ping}");
+        let received = text(&states[1].output[0]);
+        assert_eq!(received, "8192 True\n1473 True\n65507 True\n", "{version}: {:?}", outcome.drops);
+        // Each fragment is a packet: 2 of 3 of a request have more than 200 bytes, and so on.
+        let sent = ways.0[&[10, 0, 0, 1]].len();
+        assert!(sent >= 3 * 2 + 6 + 1 + 44, "{version}: {sent}");
     }
 }
 
@@ -268,7 +310,7 @@ fn mptcp_uses_both_ways_and_survives_the_loss_of_one() {
         program(3, 0, &["/usr/bin/python3", "-c", SERVER]),
         program(0, 1000, &["/usr/bin/python3", "-c", CLIENT, "node3"]),
     ];
-    for version in ["6.1", "6.12"] {
+    for version in VERSIONS {
         let Some(options) = options(version, &programs) else { continue };
         let both = run(&TWO_WAYS.replace("DOWN", ""), &options);
         assert_eq!(text(&both.0[0].output[0]), "2000000\n", "{:?}", both.0);
@@ -305,17 +347,7 @@ fn mptcp_uses_both_radios_of_a_node() {
 
 #[test]
 fn a_program_that_is_not_there_is_an_error_before_anything_starts() {
-    let options = Options {
-        program: "/no/kernel".into(),
-        agent: Vec::new(),
-        memory: 32,
-        seed: 1,
-        sample: Span::ZERO,
-        sysctls: Vec::new(),
-        modules: BTreeMap::new(),
-        programs: vec![program(0, 0, &["no-such-program"])],
-        settings: Settings::default(),
-    };
+    let options = Options { programs: vec![program(0, 0, &["no-such-program"])], ..without_kernel() };
     let refused = |options: &Options| {
         let error = Coupled::start(&spec(WIRE), &[], options, ()).err().expect("refused");
         assert!(!matches!(error, CouplingError::Kernels(_)), "no kernel was looked for");

@@ -111,6 +111,12 @@ impl Kernels {
         self.counters[kernel]
     }
 
+    /// When the first kernel wishes to run, if one does.
+    #[must_use]
+    pub fn next_wish(&self) -> Option<Time> {
+        self.calendar.first().map(|(at, _)| at.max(self.now))
+    }
+
     /// The number of kernels.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -31,6 +31,12 @@ impl Kernels {
         match *self {}
     }
 
+    /// When the first kernel wishes to run.
+    #[must_use]
+    pub fn next_wish(&self) -> Option<Time> {
+        match *self {}
+    }
+
     /// The number of kernels.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -39,6 +39,11 @@ fn world(text: &str, attached: &[NodeId]) -> World {
     world
 }
 
+/// The same hosts with a flow, which has an event or more each millisecond.
+fn with_flow() -> String {
+    format!("{WIRES}\n[[flow]]\nfrom = 0\nto = 2\n")
+}
+
 fn datagram(source: Ipv4Addr, destination: Ipv4Addr, payload: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     Header::new(Protocol(253), source, destination, 64).emit(&vec![7; payload], &mut bytes).expect("short enough");
@@ -123,7 +128,11 @@ impl Host for Fake<'_> {
 const SETTINGS: Settings = Settings { bound: Span::from_millis(1), share: 0.01, crossings: true, in_flight: None };
 
 fn live(world: &mut World, host: &mut Fake<'_>) -> Report {
-    couple(world, host, &ENDS, SETTINGS, &Watch::default()).expect("the devices stay")
+    live_with(world, host, SETTINGS, &Watch::default())
+}
+
+fn live_with(world: &mut World, host: &mut Fake<'_>, settings: Settings, watch: &Watch) -> Report {
+    couple(world, host, &ENDS, settings, watch).expect("the devices stay")
 }
 
 /// When datagrams that are put in at these times leave the network, and the digest at the end.
@@ -175,7 +184,7 @@ fn the_lateness_of_the_host_is_recorded_and_judged() {
         let micros = Span::from_micros;
         let mut host = Fake { arrivals, wakes_late: micros(300), takes: micros(40), ..Fake::default() };
         let settings = Settings { bound: micros(bound), ..SETTINGS };
-        couple(&mut world, &mut host, &ENDS, settings, &Watch::default()).expect("the devices stay")
+        live_with(&mut world, &mut host, settings, &Watch::default())
     };
     let report = run(350);
     assert_eq!((report.packets.count, report.packets.late), (50, 0));
@@ -204,9 +213,7 @@ fn a_datagram_goes_in_at_the_time_at_which_it_is_read() {
 
 #[test]
 fn a_stall_of_the_host_makes_a_run_late() {
-    // Cross traffic has an event or more each millisecond.
-    let text = format!("{WIRES}\n[[flow]]\nfrom = 0\nto = 2\n");
-    let mut world = world(&text, &ENDS);
+    let mut world = world(&with_flow(), &ENDS);
     let there = between(&world, ENDS[0], ENDS[1], 100);
     let stall = Some((at(300_000), Span::from_millis(200)));
     let mut host = Fake { arrivals: [(at(310_000), 0, there)].into(), stall, ..Fake::default() };
@@ -268,7 +275,7 @@ fn a_run_can_be_stopped_and_has_its_results() {
     let mut world = world(WIRES, &ENDS);
     let watch = Watch::default();
     let mut host = Fake { stop: Some((at(250_000), &watch)), ..Fake::default() };
-    let report = couple(&mut world, &mut host, &ENDS, SETTINGS, &watch).expect("the devices stay");
+    let report = live_with(&mut world, &mut host, SETTINGS, &watch);
     assert_eq!(report.end, End::Stopped);
     assert!(host.now < at(290_000), "it is seen soon: {:?}", host.now);
     assert_eq!(report.simulated(), host.now, "the results are of the time until then");
@@ -285,7 +292,7 @@ fn a_device_that_is_removed_ends_the_run() {
 
 #[test]
 fn without_programs_a_run_has_the_digest_of_its_scenario() {
-    let text = format!("{WIRES}\n[[flow]]\nfrom = 0\nto = 2\n");
+    let text = with_flow();
     let mut plain = world(&text, &[]);
     plain.advance(Time::NEVER, &Watch::default());
     let mut world = world(&text, &ENDS);
@@ -302,7 +309,7 @@ fn a_full_ring_leaves_datagrams_in_the_device() {
         let arrivals = (0..40).map(|_| (at(1_000), 0, there.clone())).collect();
         let mut host = Fake { arrivals, ..Fake::default() };
         let settings = Settings { in_flight, ..SETTINGS };
-        let report = couple(&mut world, &mut host, &ENDS, settings, &Watch::default()).expect("the devices stay");
+        let report = live_with(&mut world, &mut host, settings, &Watch::default());
         assert_eq!((report.nodes[0].packets_in, report.nodes[1].packets_out), (40, 40));
         // A datagram that the ring had no place for has not waited for the loop.
         assert_eq!(report.reads.max_s, Some(0.0));
@@ -320,8 +327,7 @@ fn a_full_ring_leaves_datagrams_in_the_device() {
 
 #[test]
 fn a_network_that_takes_too_long_ends_with_the_clock_of_the_host() {
-    let text = format!("{WIRES}\n[[flow]]\nfrom = 0\nto = 2\n");
-    let mut world = world(&text, &ENDS);
+    let mut world = world(&with_flow(), &ENDS);
     let mut host = Fake { costs: Span::from_millis(5), ..Fake::default() };
     let report = live(&mut world, &mut host);
     assert_eq!((report.end, report.in_time), (End::Duration, false));
@@ -332,12 +338,12 @@ fn a_network_that_takes_too_long_ends_with_the_clock_of_the_host() {
 
 #[test]
 fn a_network_that_takes_too_long_can_be_stopped() {
-    let text = format!("{WIRES}\n[[flow]]\nfrom = 0\nto = 2\n").replace("\"1 s\"", "\"100 s\"");
+    let text = with_flow().replace("\"1 s\"", "\"100 s\"");
     let mut world = world(&text, &ENDS);
     let watch = Watch::default();
     let stop = Some((at(5_000_000), &watch));
     let mut host = Fake { costs: Span::from_millis(5), stop, ..Fake::default() };
-    let report = couple(&mut world, &mut host, &ENDS, SETTINGS, &watch).expect("the devices stay");
+    let report = live_with(&mut world, &mut host, SETTINGS, &watch);
     assert_eq!(report.end, End::Stopped);
     assert!(host.now < at(5_100_000) && report.simulated() < at(3_000_000), "{report:?}");
 }

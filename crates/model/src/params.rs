@@ -137,6 +137,8 @@ pub struct ModelInfo {
     /// The normal form of such values: "2000 kbps" and "2 Mbps" are the same rate, and must give the same configuration
     /// hash.
     pub canonical: fn(&Value) -> Result<Value, ParamsError>,
+    /// Whether Linux has this model too, under the same name.
+    pub has_twin: bool,
 }
 
 impl ModelInfo {
@@ -152,7 +154,15 @@ impl ModelInfo {
             schema: || schemars::schema_for!(P),
             check: |value| read::<P>(value).map(|_| ()),
             canonical: |value| read::<P>(value).map(|params| to_value(&params)),
+            has_twin: false,
         }
+    }
+
+    /// The same model, which Linux has too under the same name: in the kernel itself, or as a module of Hopyard.
+    #[must_use]
+    pub const fn twin_in_linux(mut self) -> Self {
+        self.has_twin = true;
+        self
     }
 }
 
@@ -202,12 +212,14 @@ impl<P: Clone> DerefMut for Shared<P> {
 /// the Python stubs and the documentation. The macro defines a `Config` enum with one variant for the parameters of
 /// each model, the models' names and [`ModelInfo`]s, and `Config::read`. Each module must have a `Params` type.
 ///
+/// Properties of a model follow its summary, each the name of a function of [`ModelInfo`]: `"summary", twin_in_linux;`.
+///
 /// A registry that accepts models from outside this crate names their type after its own name: `"congestion" +
 /// External(external::ExternalConfig)` adds that variant to `Config`. The type must have a `name`.
 #[macro_export]
 macro_rules! registry {
     (@config $text:ty, [$($custom:ident($type:ty))?], $room:literal:
-        $($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
+        $($name:literal => $module:ident :: $variant:ident, $summary:literal $(, $property:ident)*;)+) => {
         /// Which model of this kind to use, with its parameters.
         ///
         /// The parameters are shared, for the nodes of a large network mostly have equal ones.
@@ -220,7 +232,7 @@ macro_rules! registry {
 
         /// Every model of this kind.
         pub const MODELS: &[$crate::params::ModelInfo] =
-            &[$($crate::params::ModelInfo::of::<$module::Params>($room, $name, $summary)),+];
+            &[$($crate::params::ModelInfo::of::<$module::Params>($room, $name, $summary)$(.$property())*),+];
 
         impl Config {
             /// A model's defaults under a profile.

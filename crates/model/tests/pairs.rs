@@ -59,7 +59,7 @@ fn outage(variant: &str) -> Spec {
 fn behaviour(spec: &Spec) -> [u64; 4] {
     let outcome = run(spec);
     let flow = &outcome.flows[0];
-    [flow.delivered_bytes, flow.packets_sent, flow.retransmissions, flow.timeouts]
+    [flow.delivered_bytes, flow.packets_sent, flow.retransmissions, flow.timeouts.unwrap_or_default()]
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod errors;
 mod linux;
 #[cfg(target_os = "linux")]
 mod live;
+mod network;
 mod order;
 mod pool;
 mod scenario;

@@ -15,6 +15,7 @@ use hopyard_scenario as core;
 use hopyard_scenario::sections::{Host, Linux};
 
 use crate::capture::Captured;
+use crate::network::{self, Keeper};
 
 /// The kernels that were built: for each version the program, the agent, and the folder of modules.
 pub type Kernels = BTreeMap<String, (PathBuf, PathBuf, PathBuf)>;
@@ -58,12 +59,7 @@ fn make<P: Probe>(
     watch: &Watch,
 ) -> Result<(Outcome, P), String> {
     let text = |error: CouplingError| error.to_string();
-    let numbers: Vec<usize> = flows.iter().map(|flow| flow.number).collect();
-    let flow = |it: core::LinuxFlow| {
-        let core::LinuxFlow { number: _, from, to, variant, start, bytes, stop, writes, segment, notices } = it;
-        Flow { from, to, variant, start, bytes, stop, writes, segment, notices }
-    };
-    let flows: Vec<Flow> = flows.into_iter().map(flow).collect();
+    let (numbers, flows) = numbered(flows);
     let mut coupled = Coupled::start(spec, &flows, options, probe).map_err(text)?;
     let step = Span::from_nanos(spec.duration.nanos().div_ceil(STEPS).max(1));
     let mut until = Time::ZERO;
@@ -72,6 +68,32 @@ fn make<P: Probe>(
         coupled.advance(until, watch).map_err(text)? == Advanced::Reached
     } {}
     coupled.finish(&numbers, spec).map_err(text)
+}
+
+/// The flows of kernels, and the number of each among all flows.
+fn numbered(flows: Vec<core::LinuxFlow>) -> (Vec<usize>, Vec<Flow>) {
+    let flow = |it: core::LinuxFlow| {
+        let core::LinuxFlow { number, from, to, variant, start, bytes, stop, writes, segment, notices } = it;
+        (number, Flow { from, to, variant, start, bytes, stop, writes, segment, notices })
+    };
+    flows.into_iter().map(flow).unzip()
+}
+
+/// Builds the network of a run in steps, and starts its kernels.
+pub fn start(
+    scenario: &core::Scenario,
+    linux: &Linux,
+    kernels: &Kernels,
+    run: u64,
+) -> Result<network::Kernels, String> {
+    let mut spec = scenario.spec(run);
+    let (numbers, flows) = numbered(scenario.linux_flows(&mut spec));
+    let options = options(scenario, linux, kernels, &spec)?;
+    let observer = Observer::new(spec.observe.recorded.clone());
+    let make = move || Coupled::start(&spec, &flows, &options, observer).map(|coupled| (coupled, spec));
+    let (made, thread) = Keeper::make(make).map_err(|error| error.to_string())?;
+    let (coupled, spec) = made.map_err(|error| error.to_string())?;
+    Ok(network::Kernels { coupled, thread, numbers, spec })
 }
 
 /// The modules in a folder that are variants of the scenario's flows. The other variants are the kernel's own.

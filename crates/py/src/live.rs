@@ -7,12 +7,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use hopyard_engine::{Span, Time};
 use hopyard_live::{Crossing, Kernel, Report, Settings, Tun, couple};
 use hopyard_model::address::NodeId;
-use hopyard_model::observe::Observer;
 use hopyard_model::world::{Watch, World};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 
 use crate::errors::SimulationError;
+use crate::network::Watching;
 use crate::simulation::Simulation;
 use crate::table::{Rows, Table, defect};
 
@@ -56,7 +56,7 @@ impl Live {
     /// meanwhile. The devices are removed at the end.
     fn run(&self, py: Python<'_>) -> PyResult<String> {
         let (nodes, devices): (Vec<_>, Vec<_>) = std::mem::take(&mut *locked(&self.devices)).into_iter().unzip();
-        let work = |world: &mut World<Observer>| {
+        let work = |world: &mut World<Watching>| {
             // What happens at time zero takes longer than any later event: the clock starts after it.
             world.advance(Time::ZERO, &self.watch);
             let mut host = Kernel::start(&devices)?;

@@ -160,6 +160,25 @@ impl Scenario {
         self.inner.kernels()
     }
 
+    /// How many of these kernels have programs.
+    fn kernels_with_programs(&self) -> usize {
+        self.inner.kernels_with_programs()
+    }
+
+    /// The most memory that the kernels of a run can take, in bytes: all that each has.
+    fn kernel_memory(&self) -> u64 {
+        let Some(linux) = self.inner.linux() else { return 0 };
+        let with_programs = self.inner.kernels_with_programs();
+        let of = |kernels: usize, memory: u32| kernels as u64 * u64::from(memory) << 20;
+        let more = linux.memory.max(hopyard_coupling::LEAST_WITH_PROGRAMS);
+        of(self.inner.kernels() - with_programs, linux.memory) + of(with_programs, more)
+    }
+
+    /// The TCP variants of the flows, if Linux has all of them too.
+    fn twins(&self) -> Vec<&'static str> {
+        self.inner.twins().into_iter().collect()
+    }
+
     /// The names of the TCP variants of the flows of Linux.
     fn linux_variants(&self) -> Vec<String> {
         self.inner.linux_variants()

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::thread;
 use std::time::Duration;
 
+use hopyard_coupling::Meters;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::context::{Departure, DropReason};
@@ -24,6 +25,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::batch::{Run, Tables, has_rules, node_rows, tables};
 use crate::errors::SimulationError;
+use crate::linux::{self, Kernels};
+use crate::network::{Network, Watching};
 use crate::pool::clock;
 use crate::scenario::Scenario;
 use crate::table::{Rows, Table, defect};
@@ -41,42 +44,49 @@ pub struct Simulation {
     has_rules: bool,
 }
 
-/// The world, until the run is finished or failed; and the time that was spent on it.
+/// The network, until the run is finished or failed; and the time that was spent on it.
 struct State {
-    world: Option<Box<World<Observer>>>,
+    network: Option<Network>,
     spent: Duration,
 }
 
 #[pymethods]
 impl Simulation {
-    /// Builds the network of a run, at time zero.
+    /// Builds the network of a run, at time zero. `kernels` has the program, the agent and the modules of each version
+    /// of Linux that the scenario names; without it, the scenario cannot have flows of Linux, and no programs.
     #[new]
-    fn new(py: Python<'_>, scenario: &Scenario, run: u32) -> PyResult<Self> {
+    #[pyo3(signature = (scenario, run, kernels=None))]
+    fn new(py: Python<'_>, scenario: &Scenario, run: u32, kernels: Option<Kernels>) -> PyResult<Self> {
         let scenario = scenario.inner();
-        if scenario.linux().is_some() {
-            let message =
-                "a simulation in steps cannot have flows with `stack = \"linux\"`, and no [[host]]: expected a run";
+        if scenario.linux().is_some() && kernels.is_none() {
+            let message = "a live run cannot have flows with `stack = \"linux\"`, and no [[host]]: expected a run";
             return Err(PyValueError::new_err(message));
         }
         let began = clock(ClockId::Monotonic);
-        let (world, has_rules) = py
-            .detach(|| {
+        let build = || match scenario.linux().zip(kernels) {
+            Some((linux, kernels)) => {
+                let built = linux::start(&scenario, linux, &kernels, u64::from(run))?;
+                let has_rules = has_rules(&built.spec);
+                Ok((Network::Kernels(Box::new(built)), has_rules))
+            }
+            None => {
                 let spec = scenario.spec(u64::from(run));
-                World::with_probe(&spec, Observer::new(spec.observe.recorded.clone()))
-                    .map(|world| (world, has_rules(&spec)))
-            })
-            .map_err(|error| SimulationError::new_err(error.to_string()))?;
-        let state =
-            Mutex::new(State { world: Some(Box::new(world)), spent: clock(ClockId::Monotonic).saturating_sub(began) });
-        Ok(Self { state, scenario, run, has_rules })
+                let watching = (Meters::default(), Observer::new(spec.observe.recorded.clone()));
+                let world = World::with_probe(&spec, watching).map_err(|error| error.to_string())?;
+                Ok((Network::Alone(Box::new(world)), has_rules(&spec)))
+            }
+        };
+        let (network, has_rules) = py.detach(build).map_err(|error: String| SimulationError::new_err(error))?;
+        let state = State { network: Some(network), spent: clock(ClockId::Monotonic).saturating_sub(began) };
+        Ok(Self { state: Mutex::new(state), scenario, run, has_rules })
     }
 
     /// Carries out all events up to and including a time, in nanoseconds, or to the end of the run. Returns whether
     /// more follows. Other Python threads go on meanwhile. A signal stops it between two events.
     fn advance(&self, py: Python<'_>, until: u64) -> PyResult<bool> {
         let mut state = self.state()?;
-        let State { world, spent } = &mut *state;
-        let it = world.as_mut().ok_or_else(over)?;
+        let State { network, spent } = &mut *state;
+        let it = network.as_mut().ok_or_else(over)?;
         let (began, watch, caller) = (clock(ClockId::Monotonic), Watch::default(), thread::current());
         let mut signal = Ok(());
         let done = AtomicBool::new(false);
@@ -105,27 +115,24 @@ impl Simulation {
             })
         });
         *spent += clock(ClockId::Monotonic).saturating_sub(began);
-        let Ok(advanced) = advanced else {
-            // The world may be in no order.
-            *world = None;
-            return Err(SimulationError::new_err(format!("run {} failed: an internal check did not hold", self.run)));
-        };
-        signal?;
-        let failure = world.as_ref().and_then(|world| world.failure()).map(ToString::to_string);
-        if let Some(failure) = failure {
-            *world = None;
+        let advanced = advanced.unwrap_or_else(|_| Err("an internal check did not hold".to_owned()));
+        if let Err(failure) = advanced {
+            // The world may be in no order. Kernels end here.
+            *network = None;
+            signal?;
             return Err(SimulationError::new_err(format!("run {} failed: {failure}", self.run)));
         }
-        Ok(advanced == Advanced::Reached)
+        signal?;
+        Ok(advanced == Ok(Advanced::Reached))
     }
 
     /// Ends the run at the time that it has reached: what is known of it, and its tables.
     fn finish(&self, py: Python<'_>) -> PyResult<(Run, Tables)> {
         let mut state = self.state()?;
-        let world = state.world.take().ok_or_else(over)?;
+        let network = state.network.take().ok_or_else(over)?;
         let began = clock(ClockId::Monotonic);
-        let (outcome, _) = py
-            .detach(|| world.finish())
+        let outcome = py
+            .detach(|| network.finish())
             .map_err(|error| SimulationError::new_err(format!("run {} failed: {error}", self.run)))?;
         let spent = (state.spent + clock(ClockId::Monotonic).saturating_sub(began)).as_secs_f64();
         let digest = format!("{:016x}", outcome.digest);
@@ -133,16 +140,16 @@ impl Simulation {
         Ok((Run::done(0, self.run, digest, spent), made))
     }
 
-    /// Lets the network go.
+    /// Lets the network go, and ends its kernels.
     fn close(&self) -> PyResult<()> {
-        self.state()?.world = None;
+        self.state()?.network = None;
         Ok(())
     }
 
     /// Whether the run can go on: it is neither finished nor closed, and has not failed.
     #[getter]
     fn is_open(&self) -> PyResult<bool> {
-        Ok(self.state()?.world.is_some())
+        Ok(self.state()?.network.is_some())
     }
 
     /// The simulated time, in nanoseconds.
@@ -165,25 +172,28 @@ impl Simulation {
 
     /// The rows of a table, as of now.
     fn table(&self, name: &str) -> PyResult<Table> {
-        self.look(|world| match name {
-            "flows" => rows::<FlowRow>(&world.flows()),
+        let state = self.state()?;
+        let network = state.network.as_ref().ok_or_else(over)?;
+        let world = network.world();
+        let observed = &world.probe().1;
+        match name {
+            "flows" => rows::<FlowRow>(&network.rows().flows),
             "nodes" => nodes(&world.nodes()),
-            "drops" => rows::<DropRow>(&world.drops()),
-            "series" => rows::<SeriesRow>(world.series()),
-            "decisions" => rows::<DecisionRow>(world.probe().decisions()),
+            "drops" => rows::<DropRow>(&network.rows().drops),
+            "series" => rows::<SeriesRow>(&network.rows().series),
+            "programs" => rows::<ProgramRow>(&network.rows().programs),
+            "decisions" => rows::<DecisionRow>(observed.decisions()),
             "overhead" => rows::<OverheadRow>(&world.overhead()),
-            "route_changes" => rows::<RouteChangeRow>(world.probe().route_changes()),
-            "paths" => rows::<PathRow>(&world.probe().paths()),
-            "segments" => rows::<SegmentRow>(&world.probe().segments()),
-            "handoffs" => rows::<HandoffRow>(&world.probe().handoffs(world.now())),
-            "mobile_events" => rows::<MobileEventRow>(&world.probe().mobile_events(world.now())),
-            "detours" => rows::<DetourRow>(&world.probe().detours()),
-            // Runs in steps have no kernels, in which programs run.
-            "programs" => rows::<ProgramRow>(&[]),
+            "route_changes" => rows::<RouteChangeRow>(observed.route_changes()),
+            "paths" => rows::<PathRow>(&observed.paths()),
+            "segments" => rows::<SegmentRow>(&observed.segments()),
+            "handoffs" => rows::<HandoffRow>(&observed.handoffs(world.now())),
+            "mobile_events" => rows::<MobileEventRow>(&observed.mobile_events(world.now())),
+            "detours" => rows::<DetourRow>(&observed.detours()),
             "positions" => rows::<PositionRow>(&world.positions()),
             "queues" => rows::<QueueRow>(&world.queues()),
             _ => Err(PyValueError::new_err(format!("there is no table {name:?}"))),
-        })
+        }
     }
 
     /// The ways that a node has to other nodes.
@@ -210,7 +220,7 @@ impl Simulation {
     /// error of a completion.
     fn egress<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyTuple>>> {
         let mut state = self.state()?;
-        let world = state.world.as_mut().ok_or_else(over)?;
+        let world = state.network.as_mut().ok_or_else(over)?.alone().ok_or_else(has_kernels)?;
         let left = std::iter::from_fn(|| world.egress());
         left.map(|departure| match departure {
             Departure::Datagram { at, node, address, bytes } => {
@@ -227,7 +237,7 @@ impl Simulation {
     /// When the next event happens, in nanoseconds; nothing if none does before the end of the run.
     #[getter]
     fn next_event(&self) -> PyResult<Option<u64>> {
-        self.look(|world| Ok(world.next_event().map(Time::nanos)))
+        Ok(self.state()?.network.as_ref().ok_or_else(over)?.next_event().map(Time::nanos))
     }
 
     /// Counters of packets from the start of the run.
@@ -259,16 +269,16 @@ impl Simulation {
 impl Simulation {
     /// Lets work go on with the world in this thread. Other Python threads go on meanwhile.
     #[cfg(target_os = "linux")]
-    pub fn work<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut World<Observer>) -> T + Send) -> PyResult<T> {
+    pub fn work<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut World<Watching>) -> T + Send) -> PyResult<T> {
         let mut state = self.state()?;
-        let State { world, spent } = &mut *state;
-        let it = world.as_mut().ok_or_else(over)?;
+        let State { network, spent } = &mut *state;
+        let it = network.as_mut().ok_or_else(over)?.alone().ok_or_else(has_kernels)?;
         let began = clock(ClockId::Monotonic);
         let done = py.detach(|| catch_unwind(AssertUnwindSafe(|| work(it))));
         *spent += clock(ClockId::Monotonic).saturating_sub(began);
         done.map_err(|_| {
             // The world may be in no order.
-            *world = None;
+            *network = None;
             SimulationError::new_err(format!("run {} failed: an internal check did not hold", self.run))
         })
     }
@@ -284,12 +294,14 @@ impl Simulation {
         }
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut World<Observer>) -> Result<T, InjectError>) -> PyResult<T> {
-        change(self.state()?.world.as_mut().ok_or_else(over)?).map_err(|error| PyValueError::new_err(error.to_string()))
+    fn change<T>(&self, change: impl FnOnce(&mut World<Watching>) -> Result<T, InjectError>) -> PyResult<T> {
+        let mut state = self.state()?;
+        let world = state.network.as_mut().ok_or_else(over)?.alone().ok_or_else(has_kernels)?;
+        change(world).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    fn look<T>(&self, look: impl FnOnce(&World<Observer>) -> PyResult<T>) -> PyResult<T> {
-        look(self.state()?.world.as_ref().ok_or_else(over)?)
+    fn look<T>(&self, look: impl FnOnce(&World<Watching>) -> PyResult<T>) -> PyResult<T> {
+        look(self.state()?.network.as_ref().ok_or_else(over)?.world())
     }
 }
 
@@ -303,7 +315,13 @@ fn over() -> PyErr {
     PyValueError::new_err("the simulation is over: it was finished or closed, or it failed")
 }
 
-fn known(world: &World<Observer>, node: u32) -> PyResult<NodeId> {
+fn has_kernels() -> PyErr {
+    let message = "the hosts of this simulation are Linux kernels: expected one without flows with \
+                   `stack = \"linux\"` and without [[host]], where datagrams come from outside";
+    PyValueError::new_err(message)
+}
+
+fn known(world: &World<Watching>, node: u32) -> PyResult<NodeId> {
     let nodes = world.node_count();
     if (node as usize) < nodes {
         return Ok(NodeId(node));

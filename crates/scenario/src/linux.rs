@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hopyard_engine::{Rng, Streams, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::traffic::{self, Offer, Period, Traffic as _};
-use hopyard_model::transport::congestion::{CongestionControl as _, Controller};
+use hopyard_model::transport::congestion::{self, CongestionControl as _, Controller};
 use hopyard_model::world::{FlowSpec, Spec, Transport};
 
 use crate::resolve::Resolved;
@@ -97,6 +97,21 @@ impl Scenario {
         names
     }
 
+    /// The TCP variants of the flows, if Linux has all of them too: with `flow.stack = "linux"` the scenario runs with
+    /// Linux's TCP. Empty if some flow has Linux's already, is no TCP, or has a variant that Linux lacks.
+    #[must_use]
+    pub fn twins(&self) -> BTreeSet<&'static str> {
+        let variant = |flow: &FlowSpec, stack| match &flow.transport {
+            Transport::Tcp { config, .. } if stack == Stack::Hopyard => {
+                congestion::MODELS.iter().find(|it| it.has_twin && it.name == config.congestion.name())
+            }
+            _ => None,
+        };
+        let flows = self.spec(0).flows;
+        let found = flows.iter().zip(stacks(&self.resolved)).map(|(flow, stack)| Some(variant(flow, stack)?.name));
+        found.collect::<Option<_>>().unwrap_or_default()
+    }
+
     /// How many kernels a run has: one for each node with an end of a flow of Linux, or with a program.
     #[must_use]
     pub fn kernels(&self) -> usize {
@@ -104,6 +119,12 @@ impl Scenario {
         let of_flows = flows.into_iter().flat_map(|flow| [flow.from, flow.to]);
         let nodes = of_flows.chain(self.resolved.hosts.iter().map(|host| NodeId(host.node)));
         nodes.collect::<BTreeSet<_>>().len()
+    }
+
+    /// How many of these kernels have programs.
+    #[must_use]
+    pub fn kernels_with_programs(&self) -> usize {
+        self.resolved.hosts.iter().map(|host| host.node).collect::<BTreeSet<_>>().len()
     }
 
     /// The flows of Linux in the specification of a run. In the specification they do nothing from now on: their places

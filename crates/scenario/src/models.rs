@@ -19,6 +19,8 @@ pub struct Model {
     pub section: String,
     /// One sentence with a description and a reference.
     pub summary: &'static str,
+    /// Whether Linux has it too: flows with `stack = "linux"` can have it.
+    pub has_twin: bool,
     /// Its parameters.
     pub parameters: Vec<Parameter>,
 }
@@ -107,7 +109,14 @@ fn describe(info: &ModelInfo) -> Model {
             description: description(property),
         });
     });
-    Model { room: info.room, name: info.name, section: section(info), summary: info.summary, parameters }
+    Model {
+        room: info.room,
+        name: info.name,
+        section: section(info),
+        summary: info.summary,
+        has_twin: info.has_twin,
+        parameters,
+    }
 }
 
 /// Calls `each` for every parameter, and for those of tables within the parameters, with its path and its schema.

@@ -183,6 +183,10 @@ fn what_a_file_does_not_have_is_said_with_the_name_of_the_file() {
     }
     let warnings = load("[nodes]\ncount = 2\n", &[]).map(|scenario| scenario.warnings()[0].as_warning());
     assert!(warnings.as_ref().is_ok_and(|shown| shown.contains("nothing is sent") && shown.contains("--> s.toml")));
+    // Programs send what they like.
+    let hosts = "[nodes]\ncount = 2\n[[host]]\nnode = 1\nrun = \"iperf3 -s\"\n";
+    let warnings = load(hosts, &[]).map(|it| it.warnings().iter().map(ToString::to_string).collect::<Vec<_>>());
+    assert!(warnings.as_ref().is_ok_and(|all| !all.iter().any(|it| it.contains("nothing is sent"))), "{warnings:?}");
 }
 
 #[test]

@@ -220,7 +220,8 @@ def _agent(work: Path, tell: Callable[[str], None]) -> None:
     tell("the agent is compiled")
     final.parent.mkdir(exist_ok=True)
     steps, new = _Steps(work / "agent.log"), work / "agent"
-    command = ["gcc", "-O2", "-static", "-pthread", "-o", str(new), str(cache.AGENT)]
+    sources = [str(path) for path in cache.agent_sources() if path.suffix == ".c"]
+    command = ["gcc", "-O2", "-static", "-pthread", "-o", str(new), *sources]
     steps.run("the agent cannot be compiled (package libc6-dev)", command, work)
     steps.run("the agent cannot be stripped", ["strip", str(new)], work)
     new.replace(final)

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: The source of the agent, which gets its orders from Hopyard: both have to be of one version.
-AGENT = Path(__file__).parent / "guest" / "agent.c"
+#: The sources of the agent, which gets its orders from Hopyard: both have to be of one version.
+AGENT = Path(__file__).parent / "guest"
 #: How the name of a TCP variant's module begins.
 MODULE = "hopyard_"
 #: The sources of modules for the kernels.
@@ -90,7 +90,12 @@ class Built:
 
 def agent() -> Path:
     """Where the agent of this version of Hopyard is, if it was built."""
-    return root() / "agents" / key_of([AGENT])
+    return root() / "agents" / key_of(agent_sources())
+
+
+def agent_sources() -> list[Path]:
+    """The sources of the agent, headers included."""
+    return sorted(AGENT.glob("*.[ch]"))
 
 
 def modules_key() -> str:

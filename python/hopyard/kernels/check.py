@@ -9,11 +9,17 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hopyard.kernels import cache
 
+if TYPE_CHECKING:
+    from hopyard import _core
+
 #: The memory that a guest touches, in bytes, with room to spare.
 GUEST = 8 * 1024**2
+#: The same of a guest with programs, at the least: what they take comes on top of it.
+GUEST_WITH_PROGRAMS = 16 * 1024**2
 #: Where the memory of guests is by default.
 SHARED = Path("/dev/shm")
 #: How long a question to the system may take, in seconds.
@@ -34,6 +40,51 @@ raise SystemExit(ctypes.get_errno() or 1 if failed else 0)
 """
 
 
+@dataclass(frozen=True, order=True)
+class Need:
+    """The memory that kernels need, in bytes."""
+
+    #: What they touch at the least.
+    least: int = 2 * GUEST
+    #: All that they have; none if it is not known.
+    most: int = 0
+    kernels: int = 2
+
+    @classmethod
+    def of(cls, core: _core.Scenario, runs: int = 1) -> Need:
+        """What the kernels of a scenario need while this many runs are made at a time."""
+        kernels, programs = core.kernels(), core.kernels_with_programs()
+        least = (kernels - programs) * GUEST + programs * GUEST_WITH_PROGRAMS
+        return cls(least * runs, core.kernel_memory() * runs, kernels * runs)
+
+    def __add__(self, other: Need) -> Need:
+        return Need(self.least + other.least, self.most + other.most, self.kernels + other.kernels)
+
+    def __str__(self) -> str:
+        text = f"{self.kernels} kernels need at least {_mb(self.least)}"
+        return f"{text} and at most {_mb(self.most)}" if self.most else text
+
+
+@dataclass(frozen=True)
+class Room:
+    """The memory that there is for kernels, in bytes."""
+
+    folder: Path
+    #: What is free in the folder.
+    free: int
+    #: What the machine can give, if the folder is in its memory and this is known.
+    available: int | None
+
+    @property
+    def bytes(self) -> int:
+        """The smaller of both."""
+        return self.free if self.available is None else min(self.free, self.available)
+
+    def __str__(self) -> str:
+        text = f"{_mb(self.free)} free in {self.folder}"
+        return text if self.available is None else f"{text}, {_mb(self.available)} of memory"
+
+
 @dataclass(frozen=True)
 class Finding:
     """One thing that is needed."""
@@ -51,11 +102,11 @@ def check() -> list[Finding]:
     return [*found, *_kernels()] if found[0].good else found
 
 
-def machine(guests: int = 2) -> list[Finding]:
-    """Looks at what the machine must have, whatever kernel it is, for a number of guests."""
+def machine(need: Need | None = None) -> list[Finding]:
+    """Looks at what the machine must have, whatever kernel it is."""
     here = f"{platform.system()} on {platform.machine()}"
     system = Finding("system", cache.available(), here, "Linux on an x86-64 processor is needed")
-    return [system, _trace(), _personality(), memory(guests)] if system.good else [system]
+    return [system, _trace(), _personality(), memory(need)] if system.good else [system]
 
 
 def _trace() -> Finding:
@@ -70,24 +121,57 @@ def _personality() -> Finding:
     return Finding("personality", code == 0, "allowed" if code == 0 else _refused(code), cure)
 
 
-def memory(guests: int = 2, shared: Path = SHARED) -> Finding:
-    """The folder for the memory of guests, of which there are this many."""
-    folder = shared if shared.is_dir() else Path(tempfile.gettempdir())
+def room(shared: Path = SHARED) -> Room:
+    """The memory that there is.
+
+    Raises:
+        OSError: when the folder cannot be looked at.
+    """
+    folder = _folder(shared)
+    state = os.statvfs(folder)
+    free = state.f_bavail * state.f_frsize
+    return Room(folder, free, _available() if folder == SHARED else None)
+
+
+def _folder(shared: Path) -> Path:
+    """Where the memory of guests is. As kernels do it, TMPDIR comes first."""
+    if given := os.environ.get("TMPDIR"):
+        return Path(given)
+    return shared if shared.is_dir() else Path(tempfile.gettempdir())
+
+
+def _available() -> int | None:
+    """The memory that the machine can give without swapping."""
+    try:
+        text = Path("/proc/meminfo").read_text(encoding="ascii")
+    except OSError:
+        return None
+    lines = [line.split() for line in text.splitlines() if line.startswith("MemAvailable:")]
+    return int(lines[0][1]) * 1024 if lines else None
+
+
+def memory(need: Need | None = None, shared: Path = SHARED) -> Finding:
+    """The folder for the memory of guests, and what there is of it."""
+    need, folder = need or Need(), _folder(shared)
     what = f"memory in {folder}"
     try:
-        state = os.statvfs(folder)
+        state, there = os.statvfs(folder), room(shared)
     except OSError as error:
         return Finding(what, False, str(error.strerror), "set TMPDIR to a folder that there is")
-    free = state.f_bavail * state.f_frsize
-    found = f"{free // 1024**2} MB free, for about {free // GUEST} guests"
     if not os.access(folder, os.W_OK):
         return Finding(what, False, "not writable", "set TMPDIR to a folder that is")
     if state.f_flag & os.ST_NOEXEC:
         return Finding(what, False, "mounted noexec", "mount -o remount,exec it, or set TMPDIR")
     cure = "in a container: --shm-size=1g; or set TMPDIR to a folder with more room"
-    if free < guests * GUEST:
-        found = f"{found}; {guests} guests need {guests * GUEST // 1024**2} MB"
-    return Finding(what, free >= guests * GUEST, found, cure)
+    good = need.least <= there.bytes
+    found = f"{there}, for about {there.bytes // GUEST} kernels"
+    if not good:
+        found = f"{there}; {need}"
+    return Finding(what, good, found, cure)
+
+
+def _mb(count: int) -> str:
+    return f"{count // 1024**2} MB"
 
 
 def _kernels() -> list[Finding]:

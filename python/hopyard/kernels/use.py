@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
-from hopyard.kernels.cache import Built, agent, newest
-from hopyard.kernels.check import machine
+from hopyard.kernels.cache import Built, agent, available, newest
+from hopyard.kernels.check import Need, machine, room
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from hopyard import _core
 
 
-def needed(cores: Iterable[_core.Scenario]) -> dict[str, tuple[Path, Path, Path]]:
+def needed(
+    cases: Sequence[tuple[_core.Scenario, int]], threads: int = 1
+) -> dict[str, tuple[Path, Path, Path]]:
     """The program, the agent and the folder of modules of each version of Linux that is needed.
+
+    Args:
+        cases: the scenarios, and how many runs of each are to be made.
+        threads: how many runs are made at a time.
 
     Raises:
         ValueError: when a kernel is not built, or lacks a TCP variant, or cannot run here, or a
             program is not there.
     """
     found: dict[str, Built] = {}
-    guests = 0
-    for core in cores:
+    for core, _ in cases:
         if core.linux is None:
             continue
         version = core.linux
-        guests = max(guests, core.kernels())
         kernel = found.setdefault(version, newest(version))
         for variant in core.linux_variants():
             if kernel.lacks_module(variant):
@@ -42,11 +47,39 @@ def needed(cores: Iterable[_core.Scenario]) -> dict[str, tuple[Path, Path, Path]
                 )
         for number, why in core.missing_programs():
             raise ValueError(f"{core.name}: host.{number}.run: {why}")
-    missing = [it for it in machine(guests) if not it.good] if found else []
+    missing = [it for it in machine(most(cases, threads)) if not it.good] if found else []
     if missing:
         what = "; ".join(f"{it.what}: {it.found} ({it.cure})" for it in missing)
         raise ValueError(f"kernels in simulated time cannot run here: {what}")
     return {version: (kernel.program, agent(), kernel.modules) for version, kernel in found.items()}
+
+
+def most(cases: Sequence[tuple[_core.Scenario, int]], threads: int = 1) -> Need:
+    """The memory that the runs need which need most of those that are made at a time."""
+    at_a_time = threads or os.cpu_count() or 1
+    each = sorted(
+        (Need.of(core) for core, runs in cases if core.linux for _ in range(min(runs, at_a_time))),
+        reverse=True,
+    )
+    return sum(each[:at_a_time], Need(0, 0, 0))
+
+
+def memory_of(cores: Iterable[_core.Scenario]) -> tuple[str, bool]:
+    """What the kernels of a run of these cases need beside what there is, and whether that fits.
+
+    The text is empty where no case has kernels, or this machine can have none.
+    """
+    need = most([(core, 1) for core in cores])
+    if not need.kernels or not available():
+        return "", True
+    try:
+        there = room()
+    except OSError:
+        # `hopyard kernels check` says why.
+        return str(need), True
+    fits = need.least <= there.bytes
+    doubt = ", which is less than they may take" if fits and need.most > there.bytes else ""
+    return f"{need}; there are {there}{doubt}", fits
 
 
 def named(core: _core.Scenario) -> str:

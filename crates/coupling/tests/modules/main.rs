@@ -4,14 +4,14 @@
 //! Hopyard's sender in the profile `linux` with the variant of the same name. The receiver acknowledges every segment.
 //! Without a built kernel these tests compare nothing, and say so.
 
-#[path = "../../../kernels/tests/common/built.rs"]
-mod built;
+#[path = "../common/mod.rs"]
+mod common;
 #[path = "../../../model/tests/linux/mod.rs"]
 #[allow(dead_code, reason = "the captures are compared elsewhere")]
 mod linux;
 mod peer;
 
-use built::{Built, built};
+use common::{Built, VERSIONS, at, built};
 use hopyard_engine::units::{Bytes, Rate};
 use hopyard_engine::{Span, Streams, Time};
 use hopyard_kernels::{Completion, Guest, Kernels, Settings, initrd};
@@ -22,8 +22,6 @@ use linux::link::Run;
 use linux::{Case, Departure, SEGMENT};
 use peer::{KERNEL, MAC, PEER, Peer, TOLD_EVERY};
 
-/// The versions that can be built.
-const VERSIONS: [&str; 2] = ["6.1", "6.12"];
 /// The modules, and Hopyard's variants.
 const VARIANTS: [(&str, &str); 4] =
     [("welcome", "welcome"), ("elfn", "elfn"), ("adaptive_pacing", "adaptive_pacing"), ("westwood_2001", "westwood")];
@@ -34,7 +32,6 @@ const SAMPLE: u64 = 10_000_000;
 
 /// 300 segments over 2 Mb/s and 10 ms each way.
 fn case(name: &str, lost: &[u64], outage: Option<(u64, u64)>) -> Case {
-    let at = |milliseconds| Time::ZERO + Span::from_millis(milliseconds);
     Case {
         set: "plain".to_owned(),
         sender: String::new(),
@@ -89,8 +86,7 @@ impl Course {
 
     /// Window and threshold at a time.
     fn at(&self, milliseconds: u64) -> (f64, f64) {
-        let at = Time::ZERO + Span::from_millis(milliseconds);
-        let found = self.windows.iter().take_while(|it| it.0 <= at).last();
+        let found = self.windows.iter().take_while(|it| it.0 <= at(milliseconds)).last();
         found.map_or((f64::NAN, f64::NAN), |it| (it.1, it.2))
     }
 }

@@ -55,10 +55,14 @@ pub fn built(version: &str) -> Option<Built> {
 fn agent() -> &'static [u8] {
     static AGENT: OnceLock<Vec<u8>> = OnceLock::new();
     AGENT.get_or_init(|| {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/hopyard/kernels/guest/agent.c");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/hopyard/kernels/guest");
+        let files = std::fs::read_dir(folder).expect("the agent's sources").filter_map(|it| Some(it.ok()?.path()));
+        let mut sources: Vec<PathBuf> = files.filter(|it| it.extension().is_some_and(|it| it == "c")).collect();
+        // As `hopyard kernels build` does it.
+        sources.sort();
         let program = std::env::temp_dir().join(format!("hopyard-agent-{}", std::process::id()));
         let mut command = Command::new("gcc");
-        command.args(["-O2", "-static", "-pthread", "-o"]).arg(&program).arg(source);
+        command.args(["-O2", "-static", "-pthread", "-o"]).arg(&program).args(sources);
         assert!(command.status().expect("a compiler").success(), "the agent cannot be compiled");
         let bytes = std::fs::read(&program).expect("the agent can be read");
         // What is left behind in a folder for temporary files does no harm.

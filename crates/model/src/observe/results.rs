@@ -116,10 +116,10 @@ pub struct FlowRow {
     /// Data packets retransmitted.
     #[schemars(extend("unit" = "packets"))]
     pub retransmissions: u64,
-    /// How often the retransmission timer expired.
-    pub timeouts: u64,
-    /// How often the sender entered recovery without a timeout.
-    pub fast_retransmits: u64,
+    /// How often the retransmission timer expired. Empty where a kernel does not tell it of a single flow.
+    pub timeouts: Option<u64>,
+    /// How often the sender entered recovery without a timeout. Empty where a kernel does not tell it of a single flow.
+    pub fast_retransmits: Option<u64>,
     /// `retransmissions` as a share of `packets_sent`.
     #[schemars(extend("unit" = "%"))]
     pub loss_transport_percent: f64,

@@ -531,8 +531,10 @@ impl Resolver<'_> {
         let sets = &resolved.random_flows;
         // What is the reason has a warning of its own.
         let is_said = resolved.all_nodes() == 0 || sets.iter().any(|set| self.has(&format!("{}.random", set.path())));
-        if resolved.flows.is_empty() && sets.iter().all(draws_none) && !is_said {
-            self.warning("flow", "nothing is sent: there is neither a [[flow]] nor `random` in [flows]");
+        // What programs send is not known, and they may send much.
+        let sends_none = resolved.flows.is_empty() && resolved.hosts.is_empty() && sets.iter().all(draws_none);
+        if sends_none && !is_said {
+            self.warning("flow", "nothing is sent: there is no [[flow]], no `random` in [flows], and no [[host]]");
         }
     }
 

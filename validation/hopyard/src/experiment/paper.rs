@@ -198,7 +198,7 @@ impl Key {
             throughput_kbps: rounded(flows.iter().map(|flow| flow.payload_kbps).sum()),
             delay_ms: (arrived > 0).then(|| rounded(delays / arrived as f64)),
             retransmissions: flows.iter().map(|flow| flow.retransmissions).sum(),
-            timeouts: flows.iter().map(|flow| flow.timeouts).sum(),
+            timeouts: flows.iter().filter_map(|flow| flow.timeouts).sum(),
             plr_pct: rounded(flows.iter().map(|flow| flow.loss_ns2_percent).sum()),
             data_drops: flows.iter().map(|flow| flow.packets_dropped + flow.packets_queued).sum(),
             first_delivery_s: flows.iter().filter_map(|flow| flow.first_arrival_s).reduce(f64::min).map(rounded),

@@ -227,7 +227,7 @@ impl Case {
             throughput_kbps: rounded(flows.iter().map(|flow| flow.payload_kbps).sum()),
             delay_ms: rounded(delays / arrived as f64),
             retransmissions: flows.iter().map(|flow| flow.retransmissions).sum(),
-            timeouts: flows.iter().map(|flow| flow.timeouts).sum(),
+            timeouts: flows.iter().filter_map(|flow| flow.timeouts).sum(),
             plr_pct: rounded(flows.iter().map(|flow| flow.loss_ns2_percent).sum()),
             data_drops: lost,
             first_delivery_s: flows.iter().filter_map(|flow| flow.first_arrival_s).reduce(f64::min).map(rounded),

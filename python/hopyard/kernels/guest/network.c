@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * The guest's network: devices, addresses, routes, parameters, modules.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <net/route.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent.h"
+
+void write_file(const char *path, const char *value)
+{
+	int file = open(path, O_WRONLY);
+
+	if (file < 0 || write(file, value, strlen(value)) < 0)
+		fail("sysctl", path);
+	if (file >= 0)
+		close(file);
+}
+
+void set_address(const char *device, const char *address, int prefix)
+{
+	int socket_of = socket(AF_INET, SOCK_DGRAM, 0);
+	struct sockaddr_in name = internet(address, 0);
+	struct ifreq request = { 0 };
+
+	snprintf(request.ifr_name, IFNAMSIZ, "%s", device);
+	memcpy(&request.ifr_addr, &name, sizeof name);
+	if (ioctl(socket_of, SIOCSIFADDR, &request))
+		fail("address of", device);
+	name.sin_addr.s_addr = htonl(prefix ? ~0u << (32 - prefix) : 0);
+	memcpy(&request.ifr_netmask, &name, sizeof name);
+	if (ioctl(socket_of, SIOCSIFNETMASK, &request))
+		fail("prefix of", device);
+	ioctl(socket_of, SIOCGIFFLAGS, &request);
+	/* The simulated network finds the receiver by its IP address. */
+	request.ifr_flags |= IFF_UP | (strcmp(device, "lo") ? IFF_NOARP : 0);
+	if (ioctl(socket_of, SIOCSIFFLAGS, &request))
+		fail("bringing up", device);
+	close(socket_of);
+}
+
+void set_mtu(const char *device, int bytes)
+{
+	int socket_of = socket(AF_INET, SOCK_DGRAM, 0);
+	struct ifreq request = { 0 };
+
+	snprintf(request.ifr_name, IFNAMSIZ, "%s", device);
+	request.ifr_mtu = bytes;
+	if (ioctl(socket_of, SIOCSIFMTU, &request))
+		fail("mtu of", device);
+	close(socket_of);
+}
+
+void set_route(const char *address, int prefix, char *device)
+{
+	int socket_of = socket(AF_INET, SOCK_DGRAM, 0);
+	struct rtentry route = { .rt_dev = device, .rt_flags = RTF_UP };
+	struct sockaddr_in name = internet(address, 0);
+
+	memcpy(&route.rt_dst, &name, sizeof name);
+	name.sin_addr.s_addr = htonl(prefix ? ~0u << (32 - prefix) : 0);
+	memcpy(&route.rt_genmask, &name, sizeof name);
+	if (ioctl(socket_of, SIOCADDRT, &route))
+		fail("route over", device);
+	close(socket_of);
+}
+
+void load_module(const char *name)
+{
+	char path[128];
+	int file;
+
+	snprintf(path, sizeof path, "/modules/%s.ko", name);
+	file = open(path, O_RDONLY);
+	if (file < 0 || syscall(SYS_finit_module, file, "", 0))
+		fail("module", name);
+	if (file >= 0)
+		close(file);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * Samples of the TCP sockets, through INET_DIAG as `ss -ti` takes them, and counters of the kernel.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
+#include <linux/tcp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "agent.h"
+
+/* Where Linux 6.7 and later have the number of timeouts in `struct tcp_info` (`tcpi_total_rto`, 16 bits). The headers of
+ * the machine that compiles the agent may be older than the kernel. */
+#define TOTAL_RTO 240
+
+struct words timeouts_of(const void *info, unsigned length)
+{
+	struct words found = { "" };
+	uint16_t count;
+
+	if (length >= TOTAL_RTO + sizeof count) {
+		memcpy(&count, (const char *)info + TOTAL_RTO, sizeof count);
+		snprintf(found.text, sizeof found.text, " timeouts %u", count);
+	}
+	return found;
+}
+
+/* One report for a socket: times in microseconds, windows in segments of `mss` bytes, as the kernel counts them. */
+static void report(long long at, const struct inet_diag_msg *socket_of, int length)
+{
+	const struct rtattr *attribute = (const struct rtattr *)(socket_of + 1);
+	struct tcp_info info;
+
+	for (; RTA_OK(attribute, length); attribute = RTA_NEXT(attribute, length)) {
+		size_t size = RTA_PAYLOAD(attribute);
+
+		if (attribute->rta_type != INET_DIAG_INFO)
+			continue;
+		memset(&info, 0, sizeof info);
+		memcpy(&info, RTA_DATA(attribute), size < sizeof info ? size : sizeof info);
+		printf("@tcp %lld %u %u %u cwnd %u ssthresh %u mss %u srtt %u rttvar %u rto %u unacked %u sacked %u lost %u "
+		       "retransmissions %u acked %llu received %llu pacing %llu%s\n",
+		       at, ntohs(socket_of->id.idiag_sport), ntohs(socket_of->id.idiag_dport), info.tcpi_ca_state,
+		       info.tcpi_snd_cwnd, info.tcpi_snd_ssthresh, info.tcpi_snd_mss, info.tcpi_rtt, info.tcpi_rttvar,
+		       info.tcpi_rto, info.tcpi_unacked, info.tcpi_sacked, info.tcpi_lost, info.tcpi_total_retrans,
+		       (unsigned long long)info.tcpi_bytes_acked, (unsigned long long)info.tcpi_bytes_received,
+		       (unsigned long long)info.tcpi_pacing_rate, timeouts_of(RTA_DATA(attribute), size).text);
+	}
+}
+
+/* A counter of the kernel's TCP, by its name in /proc/net/netstat: a line of names and a line of values. */
+static long long counter(const char *text, const char *name)
+{
+	const char *names = strstr(text, "TcpExt: "), *values = names ? strstr(names + 1, "TcpExt: ") : NULL;
+	char word[64];
+	int length;
+
+	while (names && values && sscanf(names, "%63s%n", word, &length) == 1) {
+		long long value;
+		int of_value;
+
+		names += length;
+		if (!strcmp(word, name))
+			return sscanf(values, "%lld", &value) == 1 ? value : -1;
+		if (sscanf(values, "%*s%n", &of_value) != 0)
+			break;
+		values += of_value;
+	}
+	return -1;
+}
+
+/* Reports how many timeouts and fast retransmits the kernel's sockets had, if there are more than before. */
+static void report_counters(long long at)
+{
+	static char text[16384];
+	static long long before = -1;
+	int file = open("/proc/net/netstat", O_RDONLY);
+	ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
+
+	if (file >= 0)
+		close(file);
+	if (length > 0) {
+		long long timeouts, fast;
+
+		text[length] = 0;
+		timeouts = counter(text, "TCPTimeouts");
+		/* How often fast recovery began, with and without SACK. */
+		fast = counter(text, "TCPSackRecovery") + counter(text, "TCPRenoRecovery");
+		if (timeouts + fast != before)
+			printf("@counters %lld timeouts %lld fast %lld\n", at, timeouts, fast);
+		before = timeouts + fast;
+	}
+}
+
+/* Reports all TCP sockets that send or receive, at each multiple of the interval. */
+void *sample(void *argument)
+{
+	struct role *role = argument;
+	int diagnosis = socket(AF_NETLINK, SOCK_DGRAM, NETLINK_SOCK_DIAG);
+	char *buffer = malloc(32768);
+	struct {
+		struct nlmsghdr header;
+		struct inet_diag_req_v2 request;
+	} ask = {
+		.header = { .nlmsg_len = sizeof ask, .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
+		/* Established, and the states of closing (the kernel's include/net/tcp_states.h): all but LISTEN and TIME_WAIT. */
+		.request = { .sdiag_family = AF_INET, .sdiag_protocol = IPPROTO_TCP, .idiag_ext = 1 << (INET_DIAG_INFO - 1),
+			     .idiag_states = 1 << 1 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11 },
+	};
+
+	for (long long at = role->interval;; at += role->interval) {
+		int more = 1;
+
+		sleep_until(at);
+		report_counters(at);
+		if (send(diagnosis, &ask, sizeof ask, 0) < 0) {
+			fail("sample", "");
+			return NULL;
+		}
+		while (more) {
+			int length = recv(diagnosis, buffer, 32768, 0);
+			struct nlmsghdr *message = (struct nlmsghdr *)buffer;
+
+			if (length <= 0) {
+				fail("sample", "");
+				return NULL;
+			}
+			for (; NLMSG_OK(message, length); message = NLMSG_NEXT(message, length)) {
+				if (message->nlmsg_type == NLMSG_DONE || message->nlmsg_type == NLMSG_ERROR)
+					more = 0;
+				else
+					report(at, NLMSG_DATA(message), message->nlmsg_len - NLMSG_LENGTH(sizeof(struct inet_diag_msg)));
+			}
+		}
+	}
+}
