@@ -50,13 +50,18 @@ def build(ctx: click.Context, versions: Sequence[str], jobs: int, *, force: bool
 @click.pass_context
 def listed(ctx: click.Context) -> None:
     """Lists the kernels that were built, with their TCP variants."""
+    from hopyard.catalogue import models
     from hopyard.kernels.cache import built, root, unreadable
 
     found = built()
+    twins = {model["name"] for model in models() if model["has_twin"]}
     for kernel in found:
         click.echo(f"{kernel.version}  {kernel.release}  {kernel.package}  made {kernel.made}")
         click.echo(f"  {kernel.folder}")
-        click.echo(f"  tcp: {', '.join(kernel.variants)}")
+        flows = [name for name in kernel.variants if name in twins]
+        click.echo(f"  tcp of flows: {', '.join(flows)}")
+        others = [name for name in kernel.variants if name not in twins]
+        click.echo(f"  tcp, for programs: {', '.join(others)}")
         if modules := kernel.module_variants():
             click.echo(f"  tcp, as modules of Hopyard: {', '.join(modules)}")
     for folder in unreadable():

@@ -403,11 +403,34 @@ def _explain(results: Results, folder: Folder | None, stop: Stop) -> None:
         say(f"{len(results.failures) - TOLD} further runs failed.")
     if results.failures and folder is not None:
         say(f"{folder.where} has the finished runs, and the errors of the others.")
+    for line in _programs(results):
+        say(line)
     if stop.number is not None:
         where = f", in {folder.where}" if folder is not None and results.cases else ""
         say(f"Interrupted by {stop.name}: only the runs that were finished are kept{where}.")
         if folder is not None and folder.where != folder.path:
             say(f"{folder.path} has its former results; --force with the same scenario goes on.")
+
+
+def _programs(results: Results) -> list[str]:
+    """What became of the programs in simulated time; first those that failed or never began."""
+    rows = results.programs.to_pylist() if results.problem is None else []
+
+    def line(row: dict[str, Any]) -> str:
+        where = f"run {row['run']}, node {row['node']}: {row['command']}"
+        if row["began_s"] is None:
+            return f"warning: {where}: never began"
+        if row["ended_s"] is None:
+            return f"{where}: went on until the end of the run"
+        if row["status"] == 0:
+            return f"{where}: ended at {row['ended_s']:.6g} s"
+        last = row["errors"].strip().rpartition("\n")[2]
+        return f"warning: {where}: exit status {row['status']}{last and ': '}{last}"
+
+    lines = sorted((line(row) for row in rows), key=lambda it: not it.startswith("warning"))
+    more = [f"{len(lines) - TOLD} further programs"] if len(lines) > TOLD else []
+    output = ["The output of programs is in the table `programs`."] if lines else []
+    return [*lines[:TOLD], *more, *output]
 
 
 def _again(failure: Failure, folder: Folder | None) -> str | None:

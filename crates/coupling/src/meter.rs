@@ -36,7 +36,7 @@ pub struct Counts {
     pub delays: Vec<Span>,
     /// The hops of `packets_arrived`.
     pub hops: u64,
-    /// When the first payload arrived; when something arrived for the first time; when something was delivered.
+    /// When the first payload arrived; when new payload was first sent; when something was first delivered.
     pub first: [Option<Time>; 3],
 }
 
@@ -87,6 +87,19 @@ impl Meters {
         self.flows.get(&ends).map(|it| it.counts.clone()).unwrap_or_default()
     }
 
+    /// How many data packets of each connection there are among these.
+    pub fn among<'a>(&self, packets: impl Iterator<Item = &'a Packet>) -> BTreeMap<Ends, u64> {
+        let mut found = BTreeMap::new();
+        for packet in packets {
+            if let Body::External(bytes) = &packet.body
+                && let Some(segment) = parse(bytes).filter(|it| it.payload > 0 && self.flows.contains_key(&it.ends))
+            {
+                *found.entry(segment.ends).or_default() += 1;
+            }
+        }
+        found
+    }
+
     /// The bytes that were delivered, and the IP bytes that arrived, in each interval up to a time.
     pub fn series(&self, ends: Ends, until: Time) -> Vec<(Time, u64, u64)> {
         let all = self.flows.get(&ends).map(|it| &it.series);
@@ -123,6 +136,9 @@ impl Probe for Meters {
         if counts {
             meter.counts.packets_sent += 1;
             meter.counts.retransmissions += u64::from(again);
+            if !again {
+                meter.counts.first[1].get_or_insert(now);
+            }
         }
     }
 
@@ -147,10 +163,9 @@ impl Probe for Meters {
         it.network_bytes += segment.bytes;
         it.delays.push(now.since(packet.created));
         it.hops += u64::from(packet.hops);
-        for (first, happened) in it.first.iter_mut().zip([true, unique > 0, delivered > 0]) {
-            if happened {
-                first.get_or_insert(now);
-            }
+        it.first[0].get_or_insert(now);
+        if delivered > 0 {
+            it.first[2].get_or_insert(now);
         }
     }
 
@@ -274,7 +289,7 @@ mod tests {
         let counts = meters.counts(ENDS);
         assert_eq!((counts.delivered_bytes, counts.unique_bytes, counts.packets_dropped), (300, 300, 1));
         assert_eq!((counts.packets_arrived, counts.packets_unique, counts.hops), (4, 3, 12));
-        assert_eq!(counts.first, [Some(at(10)); 3]);
+        assert_eq!(counts.first, [10, 1, 10].map(|it| Some(at(it))));
         assert_eq!(counts.delays, [9, 12, 13, 24].map(Span::from_millis));
         assert_eq!(counts.network_bytes, 4 * 140);
         assert_eq!(meters.series(ENDS, at(30)), [(at(10), 100, 140), (at(20), 200, 280), (at(30), 0, 140)]);

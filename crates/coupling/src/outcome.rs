@@ -11,8 +11,19 @@ use crate::meter::{Ends, Meters};
 use crate::programs::{Program, ProgramState};
 use crate::run::{FlowState, Sample};
 
+/// Data packets of a flow that are on the way at a time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Left {
+    /// All of them.
+    pub anywhere: u64,
+    /// Those in interface queues.
+    pub queued: u64,
+    /// The packets of the whole run that ns-2 would number.
+    pub numbered: u64,
+}
+
 /// Puts the results of a flow at a time in the place of those of a flow that did nothing.
-pub fn flow(row: &mut FlowRow, state: &FlowState, samples: &[Sample], measure_from: Time, end: Time) {
+pub fn flow(row: &mut FlowRow, state: &FlowState, left: Left, samples: &[Sample], measure_from: Time, end: Time) {
     let counts = &state.counts;
     let window = end.since(measure_from).seconds();
     let kbps = |bytes: u64| if window > 0.0 { bytes as f64 * 8.0 / window / 1e3 } else { 0.0 };
@@ -32,6 +43,8 @@ pub fn flow(row: &mut FlowRow, state: &FlowState, samples: &[Sample], measure_fr
     row.packets_arrived = counts.packets_arrived;
     row.packets_unique = counts.packets_unique;
     row.packets_dropped = counts.packets_dropped;
+    (row.packets_left, row.packets_queued) = (left.anywhere, left.queued);
+    row.loss_ns2_percent = 100.0 * (counts.packets_dropped + left.queued) as f64 / left.numbered.max(1) as f64;
     row.retransmissions = counts.retransmissions;
     row.loss_transport_percent = percent(counts.retransmissions);
     row.loss_network_percent = percent(counts.packets_dropped);
@@ -41,6 +54,8 @@ pub fn flow(row: &mut FlowRow, state: &FlowState, samples: &[Sample], measure_fr
     row.delivered_bytes = counts.delivered_bytes;
     (row.timeouts, row.fast_retransmits) = (state.timeouts, state.fast_retransmits);
     row.cwnd_mean = mean_cwnd(samples, end);
+    // Which packets brought something new is not traced for their energy.
+    (row.energy_useful_j, row.energy_in_vain_j, row.energy_under_way_j) = (None, None, None);
 }
 
 /// Puts the series of a flow up to a time in the place of those that its number has.
@@ -109,9 +124,12 @@ fn values(quantity: Quantity, samples: &[Sample], meters: &Meters, ends: Ends, e
     }
 }
 
-/// The mean window over the whole run: each sample holds until the next one, and before the first there is no window.
+/// The mean window over the whole run: each sample holds until the next one. Before its first sample, a flow has the
+/// window of that, as a flow of Hopyard's TCP has its first window before its start.
 fn mean_cwnd(samples: &[Sample], end: Time) -> Option<f64> {
-    let nexts = samples.iter().skip(1).map(|it| it.at).chain([end]);
-    let area: f64 = samples.iter().zip(nexts).map(|(it, next)| f64::from(it.cwnd) * next.since(it.at).seconds()).sum();
-    (!samples.is_empty() && end > Time::ZERO).then(|| area / end.seconds())
+    let begins = [Time::ZERO].into_iter().chain(samples.iter().skip(1).map(|it| it.at));
+    let ends = samples.iter().skip(1).map(|it| it.at).chain([end]);
+    let areas =
+        samples.iter().zip(begins.zip(ends)).map(|(it, (from, to))| f64::from(it.cwnd) * to.since(from).seconds());
+    (!samples.is_empty() && end > Time::ZERO).then(|| areas.sum::<f64>() / end.seconds())
 }

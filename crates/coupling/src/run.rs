@@ -11,7 +11,7 @@ use hopyard_model::world::{Advanced, BuildError, InjectError, RunError, Spec, Wa
 use crate::hosts::Hosts;
 use crate::meter::{Counts, Ends, Meters};
 use crate::orders::{Flow, MOST_FLOWS, Options, Site, flow_of, guest, ports};
-use crate::outcome;
+use crate::outcome::{self, Left};
 use crate::programs::{Program, ProgramError, ProgramState, unescaped};
 
 /// How long before the end of a run the programs that have not ended are told to end, so that their output is known.
@@ -280,10 +280,13 @@ impl<P: Probe> Coupled<P> {
         let (world, (meters, _)) = (&self.hosts.world, self.hosts.world.probe());
         let (mut flows, mut series) = (world.flows(), world.series().to_vec());
         let states = self.flows();
+        let (anywhere, queued) = (meters.among(world.on_the_way()), meters.among(world.queued()));
         for (flow, ((state, &number), &ends)) in states.iter().zip(numbers).zip(&self.ends).enumerate() {
             let samples: Vec<_> = self.samples.iter().filter(|it| it.flow == flow).copied().collect();
             if let Some(row) = flows.get_mut(number) {
-                outcome::flow(row, state, &samples, self.measure_from, world.now());
+                let [anywhere, queued] = [&anywhere, &queued].map(|it| it.get(&ends).copied().unwrap_or_default());
+                let left = Left { anywhere, queued, numbered: world.numbered_measured() };
+                outcome::flow(row, state, left, &samples, self.measure_from, world.now());
             }
             outcome::series(&mut series, number, &spec.observe.series, &samples, meters, ends, world.now());
         }
@@ -398,7 +401,11 @@ impl<P: Probe> Coupled<P> {
             }
             "began" | "output" | "ended" => self.report_program(kind, at, rest),
             "tcp" => {
-                if let Some(flow) = flow() {
+                // A socket of a program may have the port of a flow's source.
+                let sink = rest.get(1).and_then(number);
+                let is_own =
+                    |it: &usize| self.flows[*it].flow.from == self.nodes[kernel] && sink == Some(ports(*it).1.into());
+                if let Some(flow) = flow().filter(is_own) {
                     self.samples.extend(sample(at, flow, rest));
                     self.count_timeouts(flow, at, rest);
                 }

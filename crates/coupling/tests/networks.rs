@@ -6,7 +6,8 @@ use common::{VERSIONS, at, scenario, spec, with_kernel, without_kernel};
 use hopyard_coupling::{Coupled, CouplingError, Flow, FlowState, Options, Sample};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
-use hopyard_model::world::{Advanced, Watch};
+use hopyard_model::world::{Advanced, Spec, Watch};
+use hopyard_scenario::LinuxFlow;
 
 /// Four nodes in a row with AODV and 802.11, and a flow of Hopyard's own TCP from the second to the last.
 const CHAIN: &str = r#"
@@ -179,38 +180,67 @@ fn flows_that_cannot_be_are_refused() {
     assert!(matches!(Coupled::start(&spec(WIRE), &many, &options, ()), Err(CouplingError::Flows(20_000))));
 }
 
+/// A scenario with its flows of Linux, and their numbers.
+fn of_scenario(text: &str, options: &Options) -> (Coupled<()>, Spec, Vec<usize>) {
+    let scenario = scenario(text);
+    let mut spec = scenario.spec(0);
+    let found = scenario.linux_flows(&mut spec);
+    let numbers = found.iter().map(|it| it.number).collect();
+    let flow = |it: LinuxFlow| Flow {
+        from: it.from,
+        to: it.to,
+        variant: it.variant,
+        start: it.start,
+        bytes: it.bytes,
+        stop: it.stop,
+        writes: it.writes,
+        segment: it.segment,
+        notices: it.notices,
+    };
+    let flows: Vec<_> = found.into_iter().map(flow).collect();
+    (Coupled::start(&spec, &flows, options, ()).expect("started"), spec, numbers)
+}
+
+/// A run ends at some moment, with packets under way and in queues.
+#[test]
+fn every_data_packet_arrived_or_was_dropped_or_is_left() {
+    let Some(options) = options("6.1") else { return };
+    let linux = "[[flow]]\nfrom = 0\nto = 3\ntcp = \"cubic\"\nstack = \"linux\"\nstart = \"1 s\"\n";
+    let (mut coupled, spec, numbers) = of_scenario(&format!("{CHAIN}{linux}"), &options);
+    let at_once = coupled.rows(&numbers, &spec);
+    assert_eq!(at_once.flows[1].packets_left, 0);
+    coupled.advance(Time::ZERO + Span::from_secs(10), &Watch::default()).expect("on");
+    let (outcome, ()) = coupled.finish(&numbers, &spec).expect("packets add up");
+    for row in &outcome.flows {
+        let known = row.packets_arrived + row.packets_dropped + row.packets_left;
+        assert_eq!(row.packets_sent, known, "{row:?}");
+        assert!(row.packets_queued <= row.packets_left, "{row:?}");
+    }
+    let linux = &outcome.flows[1];
+    assert!(linux.packets_left > 0, "{linux:?}");
+    // Both directions of both flows are numbered.
+    assert!(linux.packets_dropped > 0 && linux.loss_ns2_percent > 0.0, "{linux:?}");
+    let numbered = 100.0 * (linux.packets_dropped + linux.packets_queued) as f64 / linux.loss_ns2_percent;
+    assert!(numbered > (linux.packets_sent + outcome.flows[0].packets_sent) as f64, "{numbered}: {linux:?}");
+    assert!(linux.first_new_s < linux.first_arrival_s && linux.first_new_s >= Some(1.0), "{linux:?}");
+    assert_eq!(linux.energy_useful_j, None);
+}
+
 #[test]
 fn a_scenario_has_flows_of_both_stacks() {
     let Some(options) = options("6.1") else { return };
     let text = CHAIN.replace("[[flow]]", "[measure]\nfrom = \"2 s\"\nseries = [\"cwnd\", \"goodput\"]\n[[flow]]");
     let linux =
         "[[flow]]\nfrom = 0\nto = 3\ntcp = \"cubic\"\nstack = \"linux\"\nstart = \"1 s\"\nsegment_size = \"1000 B\"\n";
-    let scenario = scenario(&format!("{text}{linux}"));
-    let mut spec = scenario.spec(0);
-    let found = scenario.linux_flows(&mut spec);
-    assert_eq!(found.iter().map(|it| (it.number, it.variant.as_str())).collect::<Vec<_>>(), [(1, "cubic")]);
-    let flows: Vec<_> = found
-        .into_iter()
-        .map(|it| Flow {
-            from: it.from,
-            to: it.to,
-            variant: it.variant,
-            start: it.start,
-            bytes: it.bytes,
-            stop: it.stop,
-            writes: it.writes,
-            segment: it.segment,
-            notices: it.notices,
-        })
-        .collect();
-    let mut coupled = Coupled::start(&spec, &flows, &options, ()).expect("started");
+    let (mut coupled, spec, numbers) = of_scenario(&format!("{text}{linux}"), &options);
+    assert_eq!(numbers, [1]);
     let watch = Watch::default();
     watch.cancel();
     assert_eq!(coupled.advance(Time::ZERO + Span::from_secs(10), &watch).expect("stopped"), Advanced::Cancelled);
     let watch = Watch::default();
     assert_eq!(coupled.advance(Time::ZERO + Span::from_secs(10), &watch).expect("on"), Advanced::Ended);
     assert_eq!(watch.simulated(), Span::from_secs(10));
-    let (outcome, ()) = coupled.finish(&[1], &spec).expect("packets add up");
+    let (outcome, ()) = coupled.finish(&numbers, &spec).expect("packets add up");
     assert!(!outcome.cancelled);
     let [ours, linux] = outcome.flows.as_slice() else { panic!("{:?}", outcome.flows) };
     assert_eq!((&*ours.transport, &*linux.transport), ("newreno", "cubic (Linux)"));

@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{VERSIONS, at, spec, with_kernel, without_kernel};
-use hopyard_coupling::{Coupled, CouplingError, Options, Program, ProgramState};
-use hopyard_engine::Time;
+use hopyard_coupling::{Coupled, CouplingError, Flow, Options, Program, ProgramState};
+use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::observe::{Outcome, Probe};
 use hopyard_model::packet::{Body, Packet};
@@ -359,4 +359,33 @@ fn a_program_that_is_not_there_is_an_error_before_anything_starts() {
     assert_eq!(refused(&nowhere), "program 0: expected a node with an address, found 7");
     let many = Options { programs: vec![program(0, 0, &["sh"]); 257], ..options };
     assert_eq!(refused(&many), "expected at most 256 programs, found 257");
+}
+
+/// A program's socket has the port of a flow's source, at another node: it is none of the flow's.
+#[test]
+fn the_socket_of_a_program_is_not_taken_for_a_flow() {
+    let client = "import socket\ns = socket.create_connection(('node0', 6000), source_address=('', 20000))\ns.sendall(bytes(10**6))";
+    let server = "import socket\ns = socket.create_server(('', 6000))\nc, _ = s.accept()\nwhile c.recv(65536): pass";
+    let programs = [program(0, 1000, &["python3", "-c", server]), program(1, 1500, &["python3", "-c", client])];
+    let Some(options) = options("6.1", &programs) else { return };
+    let options = Options { sample: Span::from_millis(100), ..options };
+    let flow = Flow {
+        from: NodeId(0),
+        to: NodeId(1),
+        variant: "reno".to_owned(),
+        start: at(6000),
+        bytes: None,
+        stop: None,
+        writes: Vec::new(),
+        segment: 1448,
+        notices: false,
+    };
+    let spec = spec(WIRE);
+    let mut coupled = Coupled::start(&spec, &[flow], &options, ()).unwrap_or_else(|error| panic!("{error}"));
+    coupled.advance(Time::ZERO + spec.duration, &Watch::default()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(coupled.programs()[1].1.ended.map(|it| it.1), Some(0), "{:?}", coupled.programs());
+    let samples = coupled.samples();
+    assert!(coupled.flows()[0].counts.packets_sent > 0, "{:?}", coupled.flows());
+    assert!(samples.iter().all(|it| it.at >= at(6000)), "{:?}", samples.first());
+    assert!(samples.len() > 10, "{}", samples.len());
 }

@@ -68,7 +68,7 @@ const SCENARIOS: &[&str] = &[
      roaming_group.offset = [\"9 m\", \"0 m\"]\nroaming_group.pause_max = \"1 s\"\n\
      [routing]\nprotocol = \"oracle\"\n\
      [[flows]]\nrandom = 2\n[[flows]]\nshare = 0.5\n",
-    "[nodes]\npositions = [[0, 0], [100, 0], [200, 0], [300, 0]]\n[[flow]]\nfrom = 0\nto = 2\nstack = \"linux\"\n",
+    "[nodes]\npositions = [[0, 0], [100, 0], [200, 0], [300, 0]]\n[[flow]]\nfrom = 0\nto = 2\ntcp = \"reno\"\nstack = \"linux\"\n",
 ];
 
 /// Keys and values, with the paths that `--set` takes.

@@ -96,12 +96,20 @@ fn sets_of_flows_may_be_of_linux() {
 #[test]
 fn flows_that_linux_cannot_have_are_refused() {
     let flow = |more: &str| read(&format!("[[flow]]\nfrom = 0\nto = 1\nstack = \"linux\"\n{more}")).err();
-    for (more, expected) in
-        [("udp = true", "a flow over UDP cannot have the TCP of Linux"), ("tcp = \"rules:Mine\"", "rules:Mine")]
-    {
+    for (more, expected) in [
+        ("udp = true", "a flow over UDP cannot have the TCP of Linux"),
+        ("tcp = \"rules:Mine\"", "rules:Mine"),
+        ("tcp = \"newreno\"", "Linux has no TCP variant `newreno`"),
+        ("tcp = \"newreno\"", "\"reno\", \"elfn\", \"adaptive_pacing\", \"vegas\""),
+        ("tcp = \"reno\"\nsegment_size = \"87 B\"", "expected at least 88 B"),
+        ("tcp = \"reno\"\n[linux]\nversion = \"6.5\"", "expected \"6.1\" or \"6.12\", found \"6.5\""),
+        ("tcp = \"reno\"\n[linux]\nmemory = 65537", "expected 16 to 65536, found 65537"),
+        ("tcp = \"reno\"\n[linux]\nsysctls = [\"net.ipv4.tcp_sack=0 net.ipv4.tcp_dsack=0\"]", "tcp_sack=0\", found"),
+    ] {
         let problems = flow(more).unwrap_or_else(|| panic!("{more} is refused"));
         assert!(problems.contains(expected), "{more}: {problems}");
     }
+    assert_eq!(flow("tcp = \"reno\"\nsegment_size = \"88 B\"\n[linux]\nmemory = 65536"), None);
     let problems = flow("[linux]\nsysctls = [\"tcp_sack\"]").expect("refused");
     assert!(
         problems.contains("expected a parameter such as \"net.ipv4.tcp_sack=0\", found \"tcp_sack\""),
@@ -109,4 +117,14 @@ fn flows_that_linux_cannot_have_are_refused() {
     );
     let problems = read("[[flow]]\nfrom = 0\nto = 1\nstack = \"bsd\"\n").err().unwrap_or_else(|| panic!("refused"));
     assert!(problems.contains("linux"), "{problems}");
+}
+
+#[test]
+fn a_program_that_never_begins_is_refused() {
+    let host = |start: &str| read(&format!("[[host]]\nnode = 0\nrun = \"true\"\nstart = \"{start}\"\n")).err();
+    let duration = load("").spec(0).duration;
+    let problems = host(&duration.to_string()).expect("refused");
+    assert!(problems.contains(&format!("the program begins at {duration}, after the end of the run")), "{problems}");
+    assert!(problems.contains(&format!("less than the run's duration, {duration}")), "{problems}");
+    assert_eq!(host("1 s"), None);
 }

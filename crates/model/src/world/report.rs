@@ -71,12 +71,8 @@ impl<P: Probe> World<P> {
                 *field(left) += 1;
             }
         };
-        for (_, packet) in self.cx.packets.iter() {
-            count(packet, |left| &mut left.anywhere);
-        }
-        for (packet, _) in self.links().flat_map(|link| link.queue().iter()) {
-            count(&self.cx.packets[packet], |left| &mut left.queued);
-        }
+        self.on_the_way().for_each(|packet| count(packet, |left| &mut left.anywhere));
+        self.queued().for_each(|packet| count(packet, |left| &mut left.queued));
         let spent = self.cx.spending.as_ref().map(|spending| spending.shares(self.cx.now));
         let spent = |flow: usize| spent.as_ref().and_then(|spent| spent.get(flow));
         left.into_iter().enumerate().map(|(flow, left)| self.flow_row(flow, left, spent(flow))).collect()
@@ -130,7 +126,7 @@ impl<P: Probe> World<P> {
             fast_retransmits: Some(fast_retransmits),
             loss_transport_percent: percent(retransmissions, meter.sent),
             loss_network_percent: percent(dropped, meter.sent),
-            loss_ns2_percent: percent(dropped + left.queued, self.numbered() - self.numbered_before),
+            loss_ns2_percent: percent(dropped + left.queued, self.numbered_measured()),
             hops: (meter.arrived > 0).then(|| meter.hops as f64 / meter.arrived as f64),
             route_changes: meter.route_changes,
             notices,
@@ -167,7 +163,23 @@ impl<P: Probe> World<P> {
         } else {
             of_kind(PacketKind::Routing) + self.cx.ledger.numbered_only
         };
-        of_kind(PacketKind::Data) + of_kind(PacketKind::Ack) + routing
+        of_kind(PacketKind::Data) + of_kind(PacketKind::Ack) + of_kind(PacketKind::External) + routing
+    }
+
+    /// The packets since `measure.from` that ns-2 would number.
+    #[must_use]
+    pub fn numbered_measured(&self) -> u64 {
+        self.numbered() - self.numbered_before
+    }
+
+    /// The packets that are on their way now.
+    pub fn on_the_way(&self) -> impl Iterator<Item = &Packet> {
+        self.cx.packets.iter().map(|(_, packet)| packet)
+    }
+
+    /// Those of them that are in interface queues of radios.
+    pub fn queued(&self) -> impl Iterator<Item = &Packet> {
+        self.links().flat_map(|link| link.queue().iter()).map(|(packet, _)| &self.cx.packets[packet])
     }
 
     fn node_row(&self, number: usize) -> NodeRow {

@@ -1,12 +1,17 @@
 //! Checks of flows whose TCP is Linux's, and of programs in simulated time.
 
+use hopyard_model::transport::{congestion, tcp};
+use serde_json::Value;
+
 use super::flow_faults::Place;
-use super::resolved::{Congestion, FlowKind, Resolved};
+use super::resolved::{Chosen, Congestion, FlowKind, Resolved};
 use super::resolver::Resolver;
 use crate::sections::Stack;
 
 /// How many flows of Linux a run can have, because each has ports of its own.
 const MOST: u64 = 10_000;
+/// Linux takes no smaller size for a segment (`TCP_MAXSEG`).
+const SMALLEST_SEGMENT: u64 = 88;
 /// How many programs a run can have.
 const MOST_PROGRAMS: usize = 256;
 
@@ -35,6 +40,11 @@ impl Resolver<'_> {
             if host.node >= all && self.has(&path) && !self.is_faulty(&format!("host.{i}")) {
                 self.no_node(&path, host.node, all, "nodes");
             }
+            if host.start >= resolved.head.duration && !self.is_faulty("duration") {
+                let message = format!("the program begins at {}, after the end of the run", host.start);
+                self.problem(&format!("host.{i}.start"), message).expected =
+                    Some(format!("less than the run's duration, {}", resolved.head.duration));
+            }
         }
         if resolved.hosts.len() > MOST_PROGRAMS {
             let message = format!("expected at most {MOST_PROGRAMS} programs, found {}", resolved.hosts.len());
@@ -50,14 +60,31 @@ impl Resolver<'_> {
     }
 
     fn check_linux_flow(&mut self, at: Place, kind: &FlowKind) {
-        let Some(tcp) = &kind.tcp else {
+        let Some(machine) = &kind.tcp else {
             let fault = self.flow_problem(at, "stack", "a flow over UDP cannot have the TCP of Linux");
             fault.hint = Some("leave out `udp = true`, or `stack`".to_owned());
             return;
         };
-        if let Congestion::External(external) = &tcp.congestion {
-            let message = format!("`{}` is written in Python, and Linux has variants of its own", external.name());
-            self.flow_problem(at, "tcp", message).expected = Some("a TCP variant of the kernel".to_owned());
+        let names = || {
+            let all = congestion::MODELS.iter().filter(|it| it.has_twin);
+            all.map(|it| format!("\"{}\"", it.name)).collect::<Vec<_>>().join(", ")
+        };
+        match &machine.congestion {
+            Congestion::External(external) => {
+                let message = format!("`{}` is written in Python, and Linux has variants of its own", external.name());
+                self.flow_problem(at, "tcp", message).expected = Some(names());
+            }
+            Congestion::Model(Chosen { model, .. }) if !model.has_twin => {
+                let message = format!("Linux has no TCP variant `{}`", model.name);
+                self.flow_problem(at, "tcp", message).expected = Some(names());
+            }
+            Congestion::Model(_) => {}
+        }
+        let Ok(params) = serde_json::from_value::<tcp::Params>(Value::Object(machine.machine.clone())) else { return };
+        let size = params.segment_size.count();
+        if size < SMALLEST_SEGMENT {
+            let fault = self.flow_problem(at, "segment_size", format!("segments of {size} B are too small for Linux"));
+            fault.expected = Some(format!("at least {SMALLEST_SEGMENT} B"));
         }
     }
 }

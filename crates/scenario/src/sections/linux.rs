@@ -1,5 +1,7 @@
 //! `[linux]`: the kernels of flows whose TCP is Linux's.
 
+use std::ops::RangeInclusive;
+
 use hopyard_engine::Span;
 use hopyard_model::params::{Fault, Params};
 use schemars::JsonSchema;
@@ -75,8 +77,10 @@ impl Default for Linux {
 /// Linux's name of its Westwood, and that of Hopyard's module.
 const WESTWOOD: &str = "westwood";
 const PUBLISHED_WESTWOOD: &str = "westwood_2001";
-/// A kernel with less memory does not start.
-const LEAST_MEMORY: u32 = 16;
+/// The versions that Hopyard has patches and configurations for.
+const VERSIONS: [&str; 2] = ["6.1", "6.12"];
+/// A kernel with less memory does not start, and one with more could not count its pages.
+const MEMORY: RangeInclusive<u32> = 16..=65_536;
 /// The shortest interval between samples: each takes some processor time.
 const FINEST: Span = Span::from_micros(100);
 
@@ -104,8 +108,13 @@ impl Params for Linux {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        if self.memory < LEAST_MEMORY {
-            return Err(Fault::new("memory", format!("expected at least {LEAST_MEMORY}, found {}", self.memory)));
+        if !VERSIONS.contains(&self.version.as_str()) {
+            let versions = VERSIONS.map(|it| format!("\"{it}\"")).join(" or ");
+            return Err(Fault::new("version", format!("expected {versions}, found \"{}\"", self.version)));
+        }
+        if !MEMORY.contains(&self.memory) {
+            let (least, most) = (MEMORY.start(), MEMORY.end());
+            return Err(Fault::new("memory", format!("expected {least} to {most}, found {}", self.memory)));
         }
         if self.sample < FINEST {
             return Err(Fault::new("sample", format!("expected at least {FINEST}, found {}", self.sample)));
@@ -116,7 +125,11 @@ impl Params for Linux {
             text.len() < 100
                 && text.split_once('=').is_some_and(|(key, value)| {
                     let key = key.trim();
-                    key.contains('.') && key.chars().all(name) && !key.contains("..") && !value.trim().is_empty()
+                    key.contains('.')
+                        && key.chars().all(name)
+                        && !key.contains("..")
+                        && !value.trim().is_empty()
+                        && !value.contains('=')
                 })
                 && !text.contains(char::is_control)
         };
@@ -139,7 +152,7 @@ pub struct Host {
     pub node: u32,
     /// The program and its arguments, such as "iperf3 -s", with the quotes of a shell, and nothing else of one.
     pub run: String,
-    /// When it begins.
+    /// When it begins. Programs that take an uptime below one second for none, as `ping` does, are wrong before 1 s.
     pub start: Span,
     /// What is in its environment besides `PATH`, `HOME`, `LANG` and `TZ`, or in their places, such as `"DEBUG=1"`.
     pub environment: Vec<String>,
@@ -150,7 +163,13 @@ pub struct Host {
 
 impl Default for Host {
     fn default() -> Self {
-        Self { node: 0, run: String::new(), start: Span::ZERO, environment: Vec::new(), folder: "/tmp".to_owned() }
+        Self {
+            node: 0,
+            run: String::new(),
+            start: Span::from_secs(1),
+            environment: Vec::new(),
+            folder: "/tmp".to_owned(),
+        }
     }
 }
 
