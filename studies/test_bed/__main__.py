@@ -222,9 +222,7 @@ def _is_known(claim: Mapping[str, object], groups: Groups) -> bool:
     return all(len(groups.get((str(claim["situation"]), it), [])) > 1 for it in senders)
 
 
-def _judged(
-    claim: Mapping[str, object], groups: Groups
-) -> tuple[Claim, dict[str, list[float]]]:
+def _judged(claim: Mapping[str, object], groups: Groups) -> tuple[Claim, dict[str, list[float]]]:
     senders = [claim["of"], *claim["than"]]  # type: ignore[misc]
     situation, what = str(claim["situation"]), str(claim["what"])
     cases = {str(sender): _values(groups[situation, str(sender)], what) for sender in senders}
