@@ -16,6 +16,8 @@ OUT    ?= demo-results
 FUZZ_MS ?= 4000
 # The fuzz targets are a workspace of their own, which takes from the folder `target` the dependencies that both have.
 FUZZ    := --locked --manifest-path fuzz/Cargo.toml --target-dir target
+# So is the loader of the variants for a running kernel, which alone needs clang, bpftool and libbpf.
+EBPF    := --locked --manifest-path ebpf/Cargo.toml --target-dir target
 # Simulations of the Python tests need an optimised model; the Rust tests are faster without, compilation included.
 TEST_WHEEL := --profile dev --config profile.dev.package.hopyard-model.opt-level=2
 # Property tests draw the same cases each time, so that a change is judged by what it changes; SEED=$$RANDOM explores.
@@ -26,7 +28,7 @@ PYTHON_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.
 # The folders of Python that are there; bench and validation run without being installed.
 PYTHON_FOLDERS := $(wildcard python tests requirements validation bench studies)
 
-.PHONY: demo test test-rust test-fuzz test-python lint lint-rust lint-python format bench computation wheel-pgo validate packetdrill kernels coverage papers lock clean
+.PHONY: demo test test-rust test-fuzz test-python test-ebpf lint lint-ebpf lint-rust lint-python format bench computation wheel-pgo validate packetdrill kernels coverage papers lock clean
 
 demo: $(VENV)/installed
 	$(BIN)/hopyard run examples/chain.toml examples/rwp50.toml \
@@ -40,6 +42,11 @@ test-rust:
 test-fuzz:
 	BOLERO_RANDOM_SEED=$(SEED) BOLERO_RANDOM_TEST_TIME_MS=$(FUZZ_MS) cargo test $(FUZZ) --quiet
 
+# Not a part of `test`, for what it needs: clang, bpftool, libbpf-dev, libelf-dev, zlib1g-dev, iproute2; root, and a kernel with types.
+# What it cannot do here it skips; the tests' own output says that, and so it is shown.
+test-ebpf:
+	cargo test $(EBPF) --quiet -- --nocapture
+
 # As many processes as the machine has processors; the tests of one file run in one process, which shares its fixtures.
 test-python: $(DEV)/installed
 	$(DEV)/bin/python -m pytest --numprocesses auto --dist loadfile
@@ -52,6 +59,11 @@ lint-rust:
 	RUSTDOCFLAGS="--deny warnings" cargo doc --locked --workspace --no-deps --quiet
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy $(FUZZ) --all-targets -- --deny warnings
+
+# Not a part of `lint`, as test-ebpf is not one of `test`.
+lint-ebpf:
+	cargo fmt --manifest-path ebpf/Cargo.toml --check
+	cargo clippy $(EBPF) --all-targets -- --deny warnings
 
 lint-python: $(DEV)/installed
 	$(DEV)/bin/ruff format --check $(PYTHON_FOLDERS)

@@ -6,6 +6,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use hopyard_ebpf::{Error, Loaded, Sources, compile, load};
 use socket2::{Domain, Socket, Type};
@@ -17,9 +18,32 @@ const BYTES: usize = 1_000_000;
 /// 20 Mb/s, and a queue of 15 segments.
 const LINK: &str = "ip link set lo mtu 1500 up && tc qdisc add dev lo root tbf rate 20mbit burst 3000 limit 22000";
 
+/// How many transfers there are at most until one loses segments.
+const TRIES: usize = 5;
+/// The first kernel that the variants are known to work with, as on the page of the variants.
+const OLDEST: (u32, u32) = (6, 10);
+
+/// The version of a kernel's release: `6.12` of `6.12.9-amd64`.
+fn version(release: &str) -> Option<(u32, u32)> {
+    let mut parts = release.split(|it: char| !it.is_ascii_digit());
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+#[test]
+fn versions_are_compared_as_numbers() {
+    assert_eq!(version("6.12.9-amd64"), Some((6, 12)));
+    assert!(version("6.9.0") < Some(OLDEST) && version("6.1.192-2") < Some(OLDEST));
+    assert!(version("6.18.44-fc") > Some(OLDEST) && version("") < Some(OLDEST));
+}
+
 /// A variant in the kernel; nothing where the machine does not permit it.
 #[expect(clippy::print_stderr, reason = "whoever runs the tests should know that some compared nothing")]
 fn loaded(variant: &str, parameters: &[(&str, u32)]) -> Option<Loaded> {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("a release");
+    if version(&release) < Some(OLDEST) {
+        eprintln!("skipped: this kernel is {}: expected {}.{} or newer", release.trim(), OLDEST.0, OLDEST.1);
+        return None;
+    }
     let spaces = Command::new("unshare").args(["-n", "true"]).status();
     if !spaces.is_ok_and(|it| it.success()) {
         eprintln!("skipped: no network namespace can be made here (root is needed)");
@@ -82,10 +106,19 @@ fn inside() {
     socket.connect(&address.into()).expect("connected");
     socket.write_all(&vec![0; BYTES]).expect("written");
     let port = format!(":{}", address.port());
-    let state = Command::new("ss").args(["-tinH", "dst", &port]).output().expect("ss");
+    // The buffer of the socket takes everything at once: the state is that of when it was acknowledged.
+    let mut state = String::new();
+    for _ in 0..600 {
+        let shown = Command::new("ss").args(["-tinH", "dst", &port]).output().expect("ss");
+        state = String::from_utf8_lossy(&shown.stdout).into_owned();
+        if !state.contains("unacked:") && !state.contains("notsent:") {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
     socket.shutdown(std::net::Shutdown::Write).expect("closed");
     assert_eq!(sink.join().expect("received"), BYTES);
-    println!("{}", String::from_utf8_lossy(&state.stdout));
+    println!("{state}");
 }
 
 /// The number behind a name in the words of `ss -ti`.
@@ -105,9 +138,17 @@ fn each_variant_carries_a_transfer_with_losses() {
         let before = setting("tcp_congestion_control");
         let Some(loaded) = loaded(variant, &[]) else { return };
         assert_eq!(setting("tcp_congestion_control"), before, "the default of this machine stays");
-        let state = transfer(variant);
+        // On a busy machine a sender may be too slow to fill the queue: then nothing is lost.
+        let losses = |state: &str| number(state, "retrans:0/").is_some_and(|it| it > 0.0);
+        let mut state = transfer(variant);
+        for _ in 1..TRIES {
+            if losses(&state) {
+                break;
+            }
+            state = transfer(variant);
+        }
+        assert!(losses(&state), "no loss in {TRIES} transfers: {state}");
         assert!(state.contains(variant), "{state}");
-        assert!(number(&state, "retrans:0/").is_some_and(|it| it > 0.0) || state.contains("lost:"), "{state}");
         assert!(number(&state, "ssthresh:").is_some_and(|it| it >= 2.0), "{state}");
         drop(loaded);
         let left = setting("tcp_available_congestion_control");

@@ -139,6 +139,10 @@ fn own(variant: &str, case: &Case) -> Course {
     if let congestion::Config::AdaptivePacing(params) = &mut congestion {
         params.bandwidth = adaptive_pacing::Bandwidth::Fixed(case.rate);
     }
+    own_with(congestion, case)
+}
+
+fn own_with(congestion: congestion::Config, case: &Case) -> Course {
     let params =
         tcp::Params { segment_size: Bytes::new(SEGMENT), window: 4000, nagle: false, ..tcp::Params::of_profile(LINUX) };
     let config = tcp::Config { tcp: params, congestion };
@@ -175,6 +179,7 @@ const OTHER_END: &[(&str, &str)] = &[
 #[test]
 #[expect(clippy::print_stdout, reason = "the tables of the pages")]
 fn modules_and_hopyards_own_variants_over_one_link() {
+    let mut surprises = Vec::new();
     for (module, variant) in VARIANTS {
         for case in cases() {
             let Some(linux) = kernel("6.1", module, &case) else { return };
@@ -202,11 +207,16 @@ fn modules_and_hopyards_own_variants_over_one_link() {
                 };
                 println!("Linux {:?}\nown {:?}", around(&linux.departures), around(&own.departures));
             }
-            assert_eq!(agreement.order.is_some(), OTHER_ORDER.contains(&name), "{name:?}: {agreement:?}");
-            let late = (linux.end() - own.end()).abs() > 0.16;
-            assert_eq!(late, OTHER_END.contains(&name), "{name:?}: {} and {} s", linux.end(), own.end());
+            if agreement.order.is_some() != OTHER_ORDER.contains(&name) {
+                surprises.push(format!("{name:?}: {agreement:?}"));
+            }
+            if ((linux.end() - own.end()).abs() > 0.16) != OTHER_END.contains(&name) {
+                surprises.push(format!("{name:?}: {} and {} s", linux.end(), own.end()));
+            }
         }
     }
+    // At the end, so that the tables are whole.
+    assert!(surprises.is_empty(), "{surprises:#?}");
 }
 
 #[test]
@@ -220,6 +230,21 @@ fn every_kernel_has_every_module() {
             assert_eq!(again.departures, linux.departures, "{version} {module}: each run is the same");
         }
     }
+}
+
+/// The acknowledgement that shows that the timeouts were spurious covers 134 segments. The kernel's window, restored to
+/// 138, grows by all of them; Hopyard's Westwood by one, since it has no profile `linux` and counts acknowledgements.
+#[test]
+fn westwood_after_an_outage_differs_only_in_what_growth_counts() {
+    let Some(case) = cases().pop() else { return };
+    let Some(linux) = kernel("6.1", "westwood_2001", &case) else { return };
+    let mut congestion = congestion::Config::of_profile("westwood", LINUX).expect("a variant");
+    let congestion::Config::Westwood(params) = &mut congestion else { panic!("{congestion:?}") };
+    (params.slow_start_limit, params.count_bytes) = (u32::from(u16::MAX), true);
+    let counted = own_with(congestion, &case);
+    let agreement = linux::compare(&counted.departures, &linux.departures);
+    assert_eq!(agreement.order, None, "{agreement:?}");
+    assert!((linux.end() - counted.end()).abs() < 0.02, "{} and {} s", linux.end(), counted.end());
 }
 
 /// The link is out from 0.8 s to 5.8 s: one probe every two seconds, and then the window as it was.
