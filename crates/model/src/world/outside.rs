@@ -199,7 +199,7 @@ impl<P: Probe> World<P> {
     }
 
     /// A node cannot forward a datagram from outside: its source is told by an ICMP error (RFC 792), as those of the
-    /// scenario's own flows. A node tells the same about a connection once in a while only, and an ICMP message causes
+    /// scenario's own flows. Another node tells the same about a connection once in a while only, and an ICMP message causes
     /// no error (RFC 1122 §3.2.2).
     #[cold]
     pub(super) fn tell_outside(&mut self) {
@@ -216,12 +216,15 @@ impl<P: Probe> World<P> {
         if header.protocol == ipv4::Protocol::ICMP {
             return;
         }
-        let ports = payload.first_chunk().copied().unwrap_or_default();
-        let key = (node, (header.source, header.destination, header.protocol.0, ports));
-        match self.border.told.get(&key) {
-            Some(&last) if now.since(last) < self.unreachable_interval => return,
-            _ => self.border.told.insert(key, now),
-        };
+        let is_local = self.cx.is_local(node, source);
+        if !is_local {
+            let ports = payload.first_chunk().copied().unwrap_or_default();
+            let key = (node, (header.source, header.destination, header.protocol.0, ports));
+            match self.border.told.get(&key) {
+                Some(&last) if now.since(last) < self.unreachable_interval => return,
+                _ => self.border.told.insert(key, now),
+            };
+        }
         let error = icmp::Message::DestinationUnreachable { code: icmp::Unreachable::HOST, next_hop_mtu: 0 };
         let (mut message, mut bytes) = (Vec::new(), Vec::new());
         let own = self.cx.owners.name(node.into());
@@ -230,7 +233,7 @@ impl<P: Probe> World<P> {
         if error.emit(icmp::quote(datagram), &mut message).is_err() || outer.emit(&message, &mut bytes).is_err() {
             return;
         }
-        if self.cx.is_local(node, source) {
+        if is_local {
             // It crosses no link.
             let (at, address) = (now, header.source);
             return self.cx.outside.leave(Departure::Datagram { at, node, address, bytes });
