@@ -1,17 +1,18 @@
 //! Acknowledgements as a Linux receiver sends them: at once while the connection is young, then for every second
 //! segment or after a delay that follows the gaps between segments; at once for disorder, and in groups if it lasts.
 //!
-//! Read: RFC 5681 §4.2, RFC 1122 §4.2.3.2, RFC 2883, Linux's `ip-sysctl` on `tcp_comp_sack_nr` and
-//! `tcp_comp_sack_delay_ns`, and captures of Linux 6.1 receivers. No code of the kernel was used. Left out: connections
-//! with data in both directions, for which Linux leaves quick acknowledgements, the ticks of the timers, and the slack
-//! of 0.1 ms that Linux allows the timer of compression.
+//! Read: RFC 5681 §4.2, RFC 1122 §4.2.3.2, RFC 2883, Linux's `ip-sysctl` on `tcp_comp_sack_nr`,
+//! `tcp_comp_sack_delay_ns` and `tcp_comp_sack_slack_ns`, what is published of quick acknowledgements and of PSH, and
+//! captures of Linux 6.1 receivers. No code of the kernel was used. Left out: connections with data in both directions,
+//! for which Linux leaves quick acknowledgements.
 
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AckPolicy, Arrival, Verdict};
+use super::{AckPolicy, Arrival, Reading, Verdict};
 use crate::params::{self, Fault};
+use crate::transport::connection::Wheel;
 
 /// The parameters of Linux's acknowledgements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -57,32 +58,51 @@ impl params::Params for Params {
     }
 }
 
-/// What the round trip is longer by than a pause after which the sender begins anew.
+/// The tick of the timers, in which delays and the gaps between segments are counted.
+const TICK: Span = Span::from_millis(4);
+/// What the retransmission timeout is longer by than the round trip of the opening exchange at least. A pause longer
+/// than the timeout makes the sender begin anew.
 const PAUSE: Span = Span::from_millis(200);
-/// The pause while no round trip is known (RFC 6298 §2.1).
+/// The timeout while no round trip is known (RFC 6298 §2.1).
 const FIRST_PAUSE: Span = Span::from_secs(1);
+/// What the timer of a compressed acknowledgement waits beyond its delay (`tcp_comp_sack_slack_ns`).
+const SLACK: Span = Span::from_micros(100);
+/// The segment that is assumed to be full before any has arrived (RFC 9293 §3.7.1), and the smallest that can be.
+const FIRST_FULL: u32 = 536;
+const SMALLEST_FULL: u32 = 88;
 
 /// Acknowledges as Linux.
 #[derive(Clone, Debug)]
 pub struct Linux {
     params: Params,
+    timers: Wheel,
     /// Acknowledgements that are still sent at once.
     quick: u32,
-    /// The delay of an acknowledgement; nothing before the first segment.
-    delay: Option<Span>,
-    /// When data arrived last.
-    last: Time,
-    /// The payload of the largest segment.
-    largest: u32,
-    /// The smoothed round trip that the sender's echoes show.
+    /// The delay of an acknowledgement in ticks; nothing before the first segment.
+    delay: Option<u64>,
+    /// In which tick data arrived last.
+    last: u64,
+    /// The payload of a full segment, and that of the last one that was not full.
+    full: u32,
+    small: u32,
+    /// The retransmission timeout in ticks, and the round trip of the opening exchange.
+    timeout: u64,
+    opening: Option<Span>,
+    /// The round trip as the receiver measures it.
     round_trip: Option<Span>,
+    /// Something is to be acknowledged.
+    owes: bool,
+    /// A segment ends what the sending application has written, and so does another after it.
+    pushed: bool,
+    pushed_again: bool,
     /// The number expected when disorder was acknowledged last, and how often it was at once.
     stuck: (u64, u32),
-    /// Segments that the next compressed acknowledgement covers.
+    /// Segments that the next compressed acknowledgement covers, and when it is sent.
     waiting: u32,
-    /// When it is sent, and when a delayed one is.
     compressed: Time,
+    /// When a delayed acknowledgement is sent, and the tick that its timer is set for.
     delayed: Time,
+    due: u64,
 }
 
 impl Linux {
@@ -91,95 +111,180 @@ impl Linux {
     pub fn new(params: &Params) -> Self {
         Self {
             params: params.clone(),
+            timers: Wheel::new(TICK),
             quick: 0,
             delay: None,
-            last: Time::ZERO,
-            largest: 0,
+            last: 0,
+            full: FIRST_FULL,
+            small: 0,
+            timeout: whole_ticks(FIRST_PAUSE),
+            opening: None,
             round_trip: None,
+            owes: false,
+            pushed: false,
+            pushed_again: false,
             stuck: (0, 0),
             waiting: 0,
             compressed: Time::NEVER,
             delayed: Time::NEVER,
+            due: 0,
         }
     }
 
-    /// The gap before a segment sets the delay.
-    fn follow(&mut self, now: Time) {
-        let gap = now.since(self.last);
-        self.last = now;
-        let half = self.params.shortest / 2;
-        let pause = self.round_trip.map_or(FIRST_PAUSE, |round_trip| round_trip + PAUSE);
+    fn shortest(&self) -> u64 {
+        whole_ticks(self.params.shortest)
+    }
+
+    /// Acknowledgements are sent at once for a while: for half of the window at most.
+    fn hurry(&mut self, window: u64) {
+        let half = window / (2 * u64::from(self.full));
+        self.quick = self.quick.max(self.params.quick.min(half.max(2) as u32));
+    }
+
+    /// What is a full segment, and whether this one ends what the sending application has written: it has PSH, or is not
+    /// full.
+    fn measure(&mut self, arrival: &Arrival) {
+        let small = std::mem::take(&mut self.small);
+        if arrival.len >= self.full {
+            self.full = arrival.len;
+            self.pushed |= arrival.psh;
+            return;
+        }
+        if arrival.len >= FIRST_FULL || (arrival.len >= SMALLEST_FULL && !arrival.psh) {
+            self.small = arrival.len;
+            if arrival.len == small {
+                // Two of the same length: the path may have become narrower.
+                self.full = arrival.len;
+                return;
+            }
+        }
+        self.pushed_again |= self.pushed;
+        self.pushed = true;
+    }
+
+    /// The gap before a segment in order sets the delay.
+    fn follow(&mut self, arrival: &Arrival) {
+        let now = arrival.now.nanos() / TICK.nanos();
+        let gap = now - std::mem::replace(&mut self.last, now);
+        let half = self.shortest() / 2;
+        if let Some(opening) = arrival.opening.filter(|_| self.opening.is_none()) {
+            self.opening = Some(opening);
+            self.timeout = whole_ticks(opening + (opening * 2).max(PAUSE));
+        }
         self.delay = Some(match self.delay {
             None => {
-                self.quick = self.params.quick;
-                self.params.shortest
+                self.hurry(arrival.window);
+                self.shortest()
             }
             Some(delay) if gap <= half => delay / 2 + half,
-            Some(delay) if gap < delay => (delay / 2 + gap).min(pause),
+            Some(delay) if gap < delay => (delay / 2 + gap).min(self.timeout),
             Some(delay) => {
-                if gap > pause {
-                    self.quick = self.params.quick;
+                if gap > self.timeout {
+                    self.hurry(arrival.window);
                 }
                 delay
             }
         });
     }
 
-    fn measure(&mut self, arrival: &Arrival) {
-        self.largest = self.largest.max(arrival.len);
-        // Only a full segment follows an acknowledgement at once.
-        if let Some(sample) = arrival.round_trip.filter(|_| arrival.len == self.largest) {
-            self.round_trip = Some(self.round_trip.map_or(sample, |average| (average * 7 + sample) / 8));
-        }
-    }
-
     /// Disorder without progress is acknowledged at once a few times, then in groups.
     fn compress(&mut self, arrival: &Arrival) -> Verdict {
+        if self.waiting >= self.params.compressed {
+            return Verdict::Now;
+        }
         if self.stuck.0 != arrival.next {
             self.stuck = (arrival.next, 0);
         }
-        if self.stuck.1 < self.params.duplicates || self.waiting >= self.params.compressed {
-            self.stuck.1 = self.stuck.1.saturating_add(1);
+        if self.stuck.1 < self.params.duplicates {
+            self.stuck.1 += 1;
             return Verdict::Now;
         }
         self.waiting += 1;
         if self.compressed == Time::NEVER {
-            let part = self.round_trip.map_or(self.params.compression, |round_trip| round_trip / 20);
-            self.compressed = arrival.now + part.min(self.params.compression);
+            let measured = self.round_trip.unwrap_or_default();
+            let round_trip = self.opening.map_or(measured, |opening| opening.min(measured));
+            self.compressed = arrival.now + (round_trip / 20).min(self.params.compression) + SLACK;
         }
+        Verdict::Later
+    }
+
+    /// Waits for another segment, or for a delay in whole ticks.
+    fn postpone(&mut self, arrival: &Arrival) -> Verdict {
+        let shortest = self.shortest();
+        let mut delay = self.delay.unwrap_or(shortest);
+        if delay > shortest
+            && let Some(opening) = self.opening
+        {
+            delay = delay.min(whole_ticks(opening).max(shortest));
+        }
+        let delay = delay.min(whole_ticks(self.params.longest));
+        let now = arrival.now.nanos() / TICK.nanos();
+        if self.delayed < Time::NEVER {
+            // It would be sent soon in any case.
+            if self.due <= now + delay / 4 {
+                return Verdict::Now;
+            }
+            if self.due <= now + delay {
+                return Verdict::Later;
+            }
+        }
+        self.due = now + delay;
+        self.delayed = self.timers.expiry(arrival.now, TICK * delay);
         Verdict::Later
     }
 }
 
+/// The number of ticks of a time, rounded up.
+const fn whole_ticks(time: Span) -> u64 {
+    time.nanos().div_ceil(TICK.nanos())
+}
+
 impl AckPolicy for Linux {
     fn on_arrival(&mut self, arrival: &Arrival) -> Verdict {
-        if arrival.len > 0 {
-            self.measure(arrival);
-            self.follow(arrival.now);
-        }
-        if arrival.control {
+        self.round_trip = arrival.round_trip;
+        if arrival.control || arrival.len == 0 {
             return Verdict::Now;
         }
-        if arrival.duplicate {
+        self.owes = true;
+        if arrival.old {
             // Its acknowledgement may have been lost.
-            self.quick = self.quick.max(self.params.quick);
+            self.hurry(arrival.window);
+            self.delay = self.delay.map(|_| self.shortest());
             return Verdict::Now;
+        }
+        if !arrival.ahead {
+            self.measure(arrival);
+            self.follow(arrival);
         }
         // A window that grows is announced at once.
         self.quick |= u32::from(arrival.grew);
-        if self.quick > 0 {
+        if arrival.closes_gap {
             return Verdict::Now;
         }
-        if arrival.gap && arrival.sack {
-            return self.compress(arrival);
+        if arrival.unacknowledged > u64::from(self.full) {
+            if arrival.cramped {
+                self.quick = 0;
+            }
+            if arrival.lasts {
+                return Verdict::Now;
+            }
         }
-        if !arrival.in_order || arrival.unacknowledged > u64::from(self.largest) {
-            return Verdict::Now;
+        match (self.quick, arrival.gap) {
+            (1.., _) => Verdict::Now,
+            (0, false) => self.postpone(arrival),
+            (0, true) if !arrival.sack => Verdict::Now,
+            (0, true) => self.compress(arrival),
         }
-        let delay = self.delay.unwrap_or(self.params.shortest);
-        let limit = self.round_trip.map_or(self.params.longest, |round_trip| round_trip.max(self.params.shortest));
-        self.delayed = self.delayed.min(arrival.now + delay.min(limit).min(self.params.longest));
-        Verdict::Later
+    }
+
+    fn on_read(&mut self, reading: &Reading) -> Verdict {
+        let more = reading.unacknowledged > u64::from(self.full);
+        let ends = reading.emptied && (self.pushed || self.pushed_again);
+        if (self.owes && (more || ends)) || reading.opens { Verdict::Now } else { Verdict::Later }
+    }
+
+    fn reports_before(&self) -> bool {
+        self.waiting > 0
     }
 
     fn deadline(&self) -> Time {
@@ -189,19 +294,26 @@ impl AckPolicy for Linux {
     fn on_expired(&mut self) {
         if self.delayed < self.compressed {
             // The sender is slower than was assumed.
-            let pause = self.round_trip.map_or(FIRST_PAUSE, |round_trip| round_trip + PAUSE);
-            self.delay = self.delay.map(|delay| (delay * 2).min(pause));
+            self.delay = self.delay.map(|delay| (delay * 2).min(self.timeout));
         }
+    }
+
+    fn on_cramped(&mut self) {
+        self.quick = 0;
     }
 
     fn on_acknowledged(&mut self) {
         self.waiting = 0;
         self.compressed = Time::NEVER;
         self.delayed = Time::NEVER;
-        if self.quick == 1 {
-            self.delay = self.delay.map(|_| self.params.shortest);
+        (self.pushed, self.pushed_again) = (false, false);
+        // An acknowledgement that only announces a window is none of those that are sent at once.
+        if std::mem::take(&mut self.owes) && self.quick > 0 {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.delay = self.delay.map(|_| self.shortest());
+            }
         }
-        self.quick = self.quick.saturating_sub(1);
     }
 }
 

@@ -141,6 +141,9 @@ pub struct Params {
     pub syn_options: bool,
     /// Whether `rack_linux` sends new segments in pairs: a single one may wait for the next acknowledgement (Linux).
     pub pair_segments: bool,
+    /// Whether `rack_linux` sets the flag PSH in the last segment of each buffer of several, and of what the application
+    /// has written (Linux). The receiver's policy `linux` acknowledges such a segment at once.
+    pub push: bool,
     /// Whether `rack_linux` sends the segment with the FIN beyond the congestion window: Linux 6.1 does, 6.12 does not.
     pub fin_beyond_window: bool,
     /// Whether the acknowledgement that answers the receiver's SYN is a segment of its own, sent before the first data.
@@ -253,6 +256,7 @@ impl params::Params for Params {
             connect: Connect::ThreeWay,
             syn_options: false,
             pair_segments: false,
+            push: false,
             fin_beyond_window: false,
             lone_ack: false,
             close: Close::Fin,
@@ -293,6 +297,7 @@ impl params::Params for Params {
                 receive_window: ReceiveWindow::Growing,
                 syn_options: true,
                 pair_segments: true,
+                push: true,
                 fin_beyond_window: true,
                 unpaced_segments: 10,
                 pacing_credit: true,

@@ -129,7 +129,9 @@ impl<const SACK: bool> Procedure<SACK> {
             || trips
                 .sacked
                 .is_some_and(|sacked| trips.first.is_some() && first_sent.is_some_and(|since| sacked > since));
-        self.detection.widen(core);
+        if let Some(sent) = report.newest {
+            self.detection.widen(core, sent);
+        }
         self.judge_probe(core, control, header);
         let waits = self.answer(core, control, header);
         if sets_timer && !waits {
@@ -200,7 +202,9 @@ impl<const SACK: bool> Procedure<SACK> {
                 waits
             }
             Condition::Open | Condition::Disorder | Condition::Reduced => {
-                self.undo_by_duplicates(core, control);
+                if self.condition != Condition::Reduced {
+                    self.undo_by_duplicates(core, control);
+                }
                 let (waits, _) = self.detect(core);
                 self.begin_if_lost(core, control);
                 waits
@@ -220,7 +224,6 @@ impl<const SACK: bool> Procedure<SACK> {
             }
             self.undo_reduction(core, control, true);
             self.keep_open(core, control);
-            return false;
         }
         if self.undo_by_duplicates(core, control) {
             self.keep_open(core, control);
@@ -453,11 +456,12 @@ impl<const SACK: bool> Procedure<SACK> {
 
     /// A segment was sent.
     fn note_sent(&mut self, core: &mut Core, index: usize) {
-        if let Some(pairs) = &mut self.pairs {
-            pairs.on_sent(core.now);
+        let again = core.board.get(index).is_some_and(|segment| segment.transmissions > 1);
+        let ends = self.pairs.as_mut().is_some_and(|pairs| pairs.on_sent(core.now));
+        if core.params.push && !again && (ends || Pairs::ends_push(core)) {
+            core.board.mark_psh(index);
         }
         let probing = std::mem::take(&mut self.probing);
-        let again = core.board.get(index).is_some_and(|segment| segment.transmissions > 1);
         if probing {
             self.probe = Some(Probe { end: core.board.max(), retransmits: again });
             // From the probe on a timeout is waited for.
@@ -536,7 +540,8 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
         core.forget_losses();
         let highest = core.board.high_sacked().unwrap_or(core.una());
         let mut detection = self.detection.clone();
-        let report = Report::read(core, header, self.end, |segment, by_sack| {
+        let duplicate = self.detection.confirm(core, header);
+        let report = Report::read(core, header, self.end, duplicate, |segment, by_sack| {
             let spurious = !by_sack && segment.transmissions > 1 && echoes_earlier(header, segment.sent);
             if !spurious {
                 detection.deliver(core, segment);
@@ -556,7 +561,10 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
             let reported = core.board.high_sacked().unwrap_or(core.una());
             self.detection.note_order(core, report.lowest_sacked, reported);
         }
-        self.detection.note_order(core, report.lowest_acked, highest);
+        // The extent is counted up to what is reported now.
+        let lowest = report.lowest_acked.filter(|lowest| *lowest < highest);
+        let reported = core.board.high_sacked().unwrap_or(core.una()).max(header.ack);
+        self.detection.note_order(core, lowest, reported);
         self.report = report;
         if !SACK && self.report.advances {
             let named = self.report.without_unnamed(core.unnamed);
@@ -611,6 +619,10 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
         core.duplicates = 0;
         core.unnamed = 0;
         self.detection.mark_timed_out(core);
+        let threshold = core.params.duplicate_threshold;
+        if matches!(self.condition, Condition::Open | Condition::Disorder) && core.board.sacked() >= threshold as usize {
+            self.detection.forget_extent(threshold);
+        }
         if reduces {
             self.undo = Some(Undo::new(core, Some(before), Self::resent_in_network(core)));
         }
@@ -643,8 +655,8 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
         if core.in_network() < in_network {
             if self.condition != Condition::Recovery {
                 self.begin_recovery(core, control);
+                self.reduce(core, 1.0, false);
             }
-            self.reduce(core, 1.0, false);
         }
         self.timer.rearm(core);
     }
