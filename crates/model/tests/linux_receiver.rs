@@ -31,6 +31,7 @@ fn run(case: &Case) -> Found {
     run.answer_as(&case.acknowledgements);
     run.run(case.segments);
     let agreement = compare(&run.departures, &case.departures);
+    if std::env::var_os("DEP").is_some() { let at = agreement.order.or(agreement.time).unwrap_or(0); for i in at.saturating_sub(14)..at+10 { eprintln!("dep {i} {:?}    {:?}", run.departures.get(i).map(|d| (d.time, d.segment, d.again)), case.departures.get(i).map(|d| (d.time, d.segment, d.again))); } }
     let (ours, theirs) = (run.acknowledgements, &case.acknowledgements);
     let pairs = || ours.iter().zip(theirs).enumerate();
     let length = ours.len().min(theirs.len());
@@ -38,7 +39,7 @@ fn run(case: &Case) -> Found {
     let number = pairs()
         .find(|(_, (ours, theirs))| (ours.segments, &ours.blocks) != (theirs.segments, &theirs.blocks))
         .map(|it| it.0)
-        .or((ours.len() != theirs.len()).then_some(length));
+        .or((ours.len() < theirs.len()).then_some(length));
     let time = pairs().find(|(_, (ours, theirs))| apart(ours.time, theirs.time) > GRAIN).map(|it| it.0);
     let window = pairs().find(|(_, (ours, theirs))| ours.window.next_multiple_of(128) != theirs.window).map(|it| it.0);
     Found { sender: agreement.order.or(agreement.time), number, time, window, ours }
@@ -54,6 +55,7 @@ fn cases() -> Vec<Case> {
 fn look() {
     let mut text = String::new();
     for case in cases() {
+        if std::env::var("CASE").is_ok_and(|it| !format!("{} {}", case.sender, case.name).contains(&it)) { continue }
         let found = run(&case);
         writeln!(
             text,
@@ -68,6 +70,7 @@ fn look() {
             case.acknowledgements.len()
         )
         .expect("text");
+        if found.ours.len() > case.acknowledgements.len() { writeln!(text, "   longer").unwrap(); }
         let first = [found.number, found.time, found.window].into_iter().flatten().min();
         if let Some(first) = first {
             for at in first.saturating_sub(2)..first + 3 {

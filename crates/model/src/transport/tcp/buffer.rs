@@ -22,7 +22,7 @@ pub(crate) struct Data {
     pub ahead: bool,
     /// SACK reports what lies beyond a gap.
     pub sack: bool,
-    /// Bytes beyond gaps, without those of this segment.
+    /// The memory that lies beyond gaps, without that of this segment.
     pub held: u64,
 }
 
@@ -106,11 +106,22 @@ impl Buffer {
     /// A segment with new data arrived. Without SACK, what lies beyond a gap does not let the limit of the window grow:
     /// all duplicate acknowledgements have the same window. Returns whether the limit has grown.
     pub fn on_segment(&mut self, data: &Data) -> bool {
-        let waiting = self.waiting();
+        let waiting = self.taken_in_order();
         let Some(growth) = &mut self.growth else { return false };
         // What lies beyond a gap is counted when this is done.
-        let own = if data.ahead { 0 } else { u64::from(data.len) };
+        let own = if data.ahead { 0 } else { growth.taken(data.len.into()) };
         (!data.ahead || data.sack) && growth.grow(data.len, waiting + data.held + own)
+    }
+
+    /// The memory that so many bytes in a row take. Where no memory is counted, it is nothing.
+    pub fn taken(&self, bytes: u64) -> u64 {
+        self.growth.as_ref().map_or(0, |growth| growth.taken(bytes))
+    }
+
+    /// The memory of what is in order and was not read.
+    fn taken_in_order(&self) -> u64 {
+        let unread = self.taken(self.unread_bytes());
+        unread + self.growth.as_ref().map_or(0, |growth| growth.taken_with_gap(self.arrived))
     }
 
     /// The application reads what it can, of the data before `next`.
@@ -141,10 +152,10 @@ impl Buffer {
         self.announced
     }
 
-    /// What the window would be with `held` bytes beyond gaps.
+    /// What the window would be with `held` bytes of memory beyond gaps.
     pub fn room(&self, held: u64) -> Room {
         let Some(growth) = &self.growth else { return Room { lasts: true, cramped: false } };
-        let window = growth.window(self.waiting() + held);
+        let window = growth.window(self.taken_in_order() + held);
         Room { lasts: window.bytes >= self.announced, cramped: window.cramped }
     }
 
@@ -153,7 +164,7 @@ impl Buffer {
     pub fn opens(&self, next: u64, held: u64) -> bool {
         let Some(growth) = &self.growth else { return false };
         let left = self.edge.saturating_sub(next);
-        let window = growth.window(self.waiting() + held).bytes;
+        let window = growth.window(self.taken_in_order() + held).bytes;
         2 * left <= growth.clamp() && window > 0 && window >= 2 * left
     }
 
@@ -167,7 +178,7 @@ impl Buffer {
         (self.size / 2).min(self.segment)
     }
 
-    /// The window to announce with `next` expected and `held` bytes beyond gaps.
+    /// The window to announce with `next` expected and `held` bytes of memory beyond gaps.
     pub fn announce(&mut self, next: u64, held: u64, now: Time) -> u32 {
         if self.reads_at_once() && self.growth.is_none() {
             self.announced = self.size;
@@ -178,7 +189,7 @@ impl Buffer {
         if let Some(growth) = &self.growth {
             // What was announced is not taken back.
             let left = self.edge.saturating_sub(next);
-            let window = growth.window(waiting + held).bytes;
+            let window = growth.window(self.taken_in_order() + held).bytes;
             self.edge = next + if window < left { growth.whole(left) } else { window };
         } else {
             let free = next + self.size.saturating_sub(waiting);

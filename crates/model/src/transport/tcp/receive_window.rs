@@ -27,9 +27,10 @@ const DESCRIPTION: u64 = 576;
 const HEADERS: u64 = 256;
 /// The memory for a segment is enlarged in these steps until half of it holds the payload.
 const STEP: u64 = 128;
-/// Segments that came while a gap was open lie in one piece of memory up to this number: the application reads them
-/// together with the segment that closes the gap.
-const PIECE: u64 = 17;
+/// Segments in a row that the application cannot read yet lie in one piece of memory up to this number, and with one
+/// description, which takes so much.
+const PIECE: u64 = 18;
+const DESCRIBED: u64 = 256;
 /// A window without a scale (RFC 7323 §2.2).
 const UNSCALED: u64 = 65_535;
 
@@ -96,22 +97,34 @@ impl Growth {
         (window + self.grain) & !self.grain
     }
 
-    /// The memory that so many bytes take, in segments of `len` bytes.
-    fn taken(&self, bytes: u64, len: u64) -> u64 {
-        let len = len.clamp(1, self.segment.max(1));
-        bytes.div_ceil(len) * FRAME.max(len + DESCRIPTION + HEADERS / 2)
+    /// The memory of a segment of `len` bytes.
+    fn of_segment(len: u64) -> u64 {
+        FRAME.max(len + DESCRIPTION + HEADERS / 2)
     }
 
-    /// The payload that there is room for besides so many bytes.
-    fn free(&self, used: u64) -> u64 {
-        self.memory.saturating_sub(self.taken(used, self.segment)) / 2
+    /// The memory that so many bytes in a row take: segments that lie in one piece need one description.
+    pub fn taken(&self, bytes: u64) -> u64 {
+        let segments = bytes.div_ceil(self.segment.max(1));
+        segments * Self::of_segment(self.segment) - DESCRIBED * (segments - segments.div_ceil(PIECE))
     }
 
-    /// The window with so many bytes in the buffer.
-    pub fn window(&self, used: u64) -> Window {
+    /// The memory of so many bytes that can be read at once. If there are more than one, a segment has closed a gap: it
+    /// lies in the piece after it, if that has room.
+    pub fn taken_with_gap(&self, bytes: u64) -> u64 {
+        let first = if bytes > PIECE * self.segment { self.segment } else { 0 };
+        self.taken(first) + self.taken(bytes - first)
+    }
+
+    /// The payload that there is room for besides so much memory.
+    const fn free(&self, taken: u64) -> u64 {
+        self.memory.saturating_sub(taken) / 2
+    }
+
+    /// The window with so much of the memory taken.
+    pub fn window(&self, taken: u64) -> Window {
         let room = self.memory / 2;
         let whole = self.clamp.min(room);
-        let mut free = self.free(used);
+        let mut free = self.free(taken);
         let cramped = free < whole / 2;
         if cramped {
             free &= !self.grain;
@@ -138,11 +151,11 @@ impl Growth {
         self.read_from.1 = now;
     }
 
-    /// The limit grows with a segment of `len` bytes, if the buffer has room besides the `used` bytes in it. Returns
-    /// whether it has grown.
-    pub fn grow(&mut self, len: u32, used: u64) -> bool {
+    /// The limit grows with a segment of `len` bytes, if the buffer has room besides what is taken. Returns whether it
+    /// has grown.
+    pub fn grow(&mut self, len: u32, taken: u64) -> bool {
         let len = u64::from(len);
-        let room = self.clamp.min(self.free(used)).saturating_sub(self.limit);
+        let room = self.clamp.min(self.free(taken)).saturating_sub(self.limit);
         if len < u64::from(SMALL) || room == 0 {
             return false;
         }
@@ -156,7 +169,7 @@ impl Growth {
     /// By how much a segment of `len` bytes lets the limit grow. One that is small beside its memory does only while the
     /// limit is a small part of the largest window.
     fn step(&self, len: u64) -> u64 {
-        let mut memory = self.taken(len, len) / 2;
+        let mut memory = Self::of_segment(len) / 2;
         if memory <= len {
             return 2 * self.segment;
         }
@@ -179,7 +192,7 @@ impl Growth {
             return;
         }
         // The first piece of what is read counts; the rest belongs to the next round trip.
-        let read = if bytes > (PIECE + 1) * self.segment { read - bytes + self.segment.min(bytes) } else { read };
+        let read = if bytes > PIECE * self.segment { read - bytes + self.segment.min(bytes) } else { read };
         let amount = read.saturating_sub(from);
         if amount > self.read_before {
             // Twice the amount, for slow start, and the same share of growth again twice.

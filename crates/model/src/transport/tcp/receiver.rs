@@ -222,9 +222,9 @@ impl TcpReceiver {
         }
     }
 
-    /// Bytes beyond gaps.
+    /// The memory of what lies beyond gaps.
     fn held(&self) -> u64 {
-        self.blocks.iter().map(|(from, to)| to - from).sum()
+        self.blocks.iter().map(|(from, to)| self.buffer.taken(to - from)).sum()
     }
 
     /// Before a segment changes a block that recent acknowledgements have not reported, what waits for a compressed one
@@ -335,7 +335,7 @@ impl TcpReceiver {
         let held = self.held();
         let reading = Reading {
             unacknowledged: self.next - self.last_ack,
-            emptied: held == 0 && self.buffer.waiting() == 0,
+            emptied: self.blocks.is_empty() && self.buffer.waiting() == 0,
             opens: self.fin.is_none() && self.buffer.opens(self.next, held),
         };
         self.policy.on_read(&reading) == Verdict::Now

@@ -67,8 +67,8 @@ impl Trip {
         let elapsed = milliseconds(now).wrapping_sub(echo);
         if is_full && elapsed < LONGEST {
             let sample = u64::from(elapsed.max(1)) * 1000;
-            self.smoothed =
-                if self.smoothed == 0 { sample * 8 } else { self.smoothed - self.smoothed / 8 + sample };
+            let longer = self.smoothed > 0 && sample * 8 >= self.smoothed;
+            self.smoothed = if longer { self.smoothed - self.smoothed / 8 + sample } else { sample * 8 };
         }
     }
 

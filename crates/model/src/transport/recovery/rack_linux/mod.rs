@@ -679,7 +679,7 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
         if (room || last) && !waits && core.fits_advertised(index) {
             return Some(index);
         }
-        let full = !room || waits;
+        let full = !room || (waits && !self.pairs.as_ref().is_some_and(Pairs::waits_for_receiver));
         if std::mem::take(&mut self.sent_new) || (full && core.fits_advertised(new)) {
             self.usage.note(core, full);
         }

@@ -36,8 +36,9 @@ pub struct Pairs {
     whole: u32,
     /// When a segment was sent last.
     sent: Time,
-    /// A segment waits for the next event.
+    /// A segment waits for the next event, and whether it does because of the receiver's window.
     waiting: bool,
+    by_receiver: bool,
 }
 
 impl Pairs {
@@ -72,6 +73,9 @@ impl Pairs {
         if self.together > 0 || self.waiting {
             return self.waiting;
         }
+        let advertised = core.segments(core.advertised().saturating_sub(core.board.flight()));
+        self.by_receiver = advertised <= room;
+        let room = room.min(advertised);
         let left = Self::left_in_piece(core);
         let whole = Self::buffer(core, paced).min(left.max(1));
         if room >= f64::from(whole) {
@@ -88,6 +92,11 @@ impl Pairs {
             self.begin_buffer(core, room as u32);
         }
         self.waiting
+    }
+
+    /// Whether a segment waits although the congestion window has room.
+    pub const fn waits_for_receiver(&self) -> bool {
+        self.waiting && self.by_receiver
     }
 
     /// The next segments leave in one buffer: half of the window at most, so that there are two at least.
