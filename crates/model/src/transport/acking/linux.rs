@@ -100,9 +100,11 @@ pub struct Linux {
     /// Segments that the next compressed acknowledgement covers, and when it is sent.
     waiting: u32,
     compressed: Time,
-    /// When a delayed acknowledgement is sent, and the tick that its timer is set for.
-    delayed: Time,
+    /// A delayed acknowledgement waits for its timer; the tick that this is set for, and when it expires. An
+    /// acknowledgement leaves the timer as it is.
+    delayed: bool,
     due: u64,
+    timer: Time,
 }
 
 impl Linux {
@@ -126,8 +128,9 @@ impl Linux {
             stuck: (0, 0),
             waiting: 0,
             compressed: Time::NEVER,
-            delayed: Time::NEVER,
+            delayed: false,
             due: 0,
+            timer: Time::NEVER,
         }
     }
 
@@ -219,7 +222,7 @@ impl Linux {
         }
         let delay = delay.min(whole_ticks(self.params.longest));
         let now = arrival.now.nanos() / TICK.nanos();
-        if self.delayed < Time::NEVER {
+        if self.delayed {
             // It would be sent soon in any case.
             if self.due <= now + delay / 4 {
                 return Verdict::Now;
@@ -228,8 +231,9 @@ impl Linux {
                 return Verdict::Later;
             }
         }
+        self.delayed = true;
         self.due = now + delay;
-        self.delayed = self.timers.expiry(arrival.now, TICK * delay);
+        self.timer = self.timers.expiry(arrival.now, TICK * delay);
         Verdict::Later
     }
 }
@@ -288,14 +292,24 @@ impl AckPolicy for Linux {
     }
 
     fn deadline(&self) -> Time {
-        self.compressed.min(self.delayed)
+        self.compressed.min(self.timer)
     }
 
-    fn on_expired(&mut self) {
-        if self.delayed < self.compressed {
-            // The sender is slower than was assumed.
-            self.delay = self.delay.map(|delay| (delay * 2).min(self.timeout));
+    fn on_expired(&mut self, now: Time) -> Verdict {
+        if now < self.timer {
+            return Verdict::Now;
         }
+        self.timer = Time::NEVER;
+        // Whatever the timer was set for, it ends compression.
+        if self.waiting > 0 {
+            return Verdict::Now;
+        }
+        if !std::mem::take(&mut self.delayed) {
+            return Verdict::Later;
+        }
+        // The sender is slower than was assumed.
+        self.delay = self.delay.map(|delay| (delay * 2).min(self.timeout));
+        Verdict::Now
     }
 
     fn on_cramped(&mut self) {
@@ -305,7 +319,7 @@ impl AckPolicy for Linux {
     fn on_acknowledged(&mut self) {
         self.waiting = 0;
         self.compressed = Time::NEVER;
-        self.delayed = Time::NEVER;
+        self.delayed = false;
         (self.pushed, self.pushed_again) = (false, false);
         // An acknowledgement that only announces a window is none of those that are sent at once.
         if std::mem::take(&mut self.owes) && self.quick > 0 {

@@ -38,13 +38,15 @@ pub struct Arrival {
     pub psh: bool,
     /// The limit of the receive window has grown with it.
     pub grew: bool,
-    /// The window that was announced last, in bytes; and whether the present one is not smaller.
+    /// The window that was announced last, in bytes.
     pub window: u64,
+    /// The present window is not smaller.
     pub lasts: bool,
     /// Less than half of the receive buffer is free.
     pub cramped: bool,
-    /// The round trip as the receiver measures it, smoothed; and that of the opening exchange.
+    /// The round trip as the receiver measures it, smoothed.
     pub round_trip: Option<Span>,
+    /// The round trip of the opening exchange, from the answer to the SYN on.
     pub opening: Option<Span>,
 }
 
@@ -123,8 +125,10 @@ pub trait AckPolicy {
     /// Less than half of the receive buffer is free, when an acknowledgement is made.
     fn on_cramped(&mut self) {}
 
-    /// The deadline has passed, and an acknowledgement is sent because of it.
-    fn on_expired(&mut self) {}
+    /// The deadline has passed. Whether an acknowledgement is sent because of it.
+    fn on_expired(&mut self, _now: Time) -> Verdict {
+        Verdict::Now
+    }
 
     /// An acknowledgement is sent.
     fn on_acknowledged(&mut self) {}

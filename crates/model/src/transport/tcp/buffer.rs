@@ -24,6 +24,8 @@ pub(crate) struct Data {
     pub sack: bool,
     /// The memory that lies beyond gaps, without that of this segment.
     pub held: u64,
+    /// If it lies beyond a gap: so many bytes lie before it in the same block.
+    pub follows: u64,
 }
 
 /// What the window would be that is announced now.
@@ -108,8 +110,14 @@ impl Buffer {
     pub fn on_segment(&mut self, data: &Data) -> bool {
         let waiting = self.taken_in_order();
         let Some(growth) = &mut self.growth else { return false };
-        // What lies beyond a gap is counted when this is done.
-        let own = if data.ahead { 0 } else { growth.taken(data.len.into()) };
+        // What begins a piece beyond a gap is counted later.
+        let own = if !data.ahead {
+            growth.taken(data.len.into())
+        } else if growth.fills_piece(data.follows) {
+            0
+        } else {
+            growth.taken(data.follows + u64::from(data.len)) - growth.taken(data.follows)
+        };
         (!data.ahead || data.sack) && growth.grow(data.len, waiting + data.held + own)
     }
 

@@ -108,6 +108,11 @@ impl Growth {
         segments * Self::of_segment(self.segment) - DESCRIBED * (segments - segments.div_ceil(PIECE))
     }
 
+    /// Whether so many bytes in a row fill whole pieces.
+    pub const fn fills_piece(&self, bytes: u64) -> bool {
+        bytes.is_multiple_of(PIECE * self.segment)
+    }
+
     /// The memory of so many bytes that can be read at once. If there are more than one, a segment has closed a gap: it
     /// lies in the piece after it, if that has room.
     pub fn taken_with_gap(&self, bytes: u64) -> u64 {

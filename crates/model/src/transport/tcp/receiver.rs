@@ -170,7 +170,9 @@ impl TcpReceiver {
         let last = self.next == end && self.blocks.is_empty() && !gap;
         let ended = self.fin.is_some_and(|fin| self.next > fin);
         let (in_order, copy_of_last) = (last && fresh > 0, last && fresh == 0);
-        let grew = fresh > 0 && self.buffer.on_segment(&Data { len: header.len, ahead, sack: self.sack, held });
+        let follows = self.blocks.iter().find(|block| block.1 == end).map_or(0, |block| block.1 - block.0);
+        let data = Data { len: header.len, ahead, sack: self.sack, held, follows: follows - follows.min(fresh) };
+        let grew = fresh > 0 && self.buffer.on_segment(&data);
         self.buffer.fill(self.counters.delivered_bytes - delivered, now);
         self.readable |= self.counters.delivered_bytes > delivered;
         let room = self.buffer.room(self.held());
@@ -299,8 +301,7 @@ impl TcpReceiver {
     /// The deadline is reached. Being called early does no harm.
     pub fn on_timer(&mut self, now: Time) {
         if now >= self.policy.deadline() {
-            self.due = true;
-            self.policy.on_expired();
+            self.due |= self.policy.on_expired(now) == Verdict::Now;
         }
         self.due |= now >= self.buffer.deadline();
         if now >= self.fin_again {
