@@ -129,8 +129,6 @@ impl Report {
     ) -> Self {
         let mut report = Self { una: core.una(), advances: header.ack > core.una(), duplicate, ..Self::default() };
         if let Some((start, end)) = duplicate {
-            // A retransmission for nothing was delivered too.
-            report.add_unnamed(core.segments(end - start).ceil() as u32, core.params.mss());
             report.lowest_sacked = sacked_again(core, start, end);
         }
         let mut highest = core.board.high_sacked().unwrap_or(core.una());
