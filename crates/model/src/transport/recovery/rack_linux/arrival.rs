@@ -129,11 +129,15 @@ impl Report {
     ) -> Self {
         let mut report = Self { una: core.una(), advances: header.ack > core.una(), duplicate, ..Self::default() };
         if let Some((start, end)) = duplicate {
+            // A retransmission for nothing was delivered too.
+            report.add_unnamed(core.segments(end - start).ceil() as u32, core.params.mss());
             report.lowest_sacked = sacked_again(core, start, end);
         }
         let mut highest = core.board.high_sacked().unwrap_or(core.una());
         for (start, block_end) in ascending(&header.sack) {
-            let mut index = core.board.index_of(start.max(core.una()));
+            // What is acknowledged too is counted there.
+            let start = start.max(core.una()).max(header.ack);
+            let mut index = core.board.index_of(start);
             while let Some(segment) = core.board.get(index)
                 && segment.end() <= block_end
             {
