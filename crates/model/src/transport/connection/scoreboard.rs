@@ -41,7 +41,7 @@ impl Segment {
 }
 
 /// The data that a cumulative acknowledgement covered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acked {
     /// Bytes of payload.
     pub bytes: u64,

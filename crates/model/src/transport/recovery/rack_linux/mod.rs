@@ -153,9 +153,10 @@ impl<const SACK: bool> Procedure<SACK> {
         let recovering = self.condition == Condition::Recovery;
         let may_grow = report.advances || (self.detection.reordering > core.params.duplicate_threshold && report.sacks);
         core.window_limited = self.usage.limits(core);
-        if let Some(acked) = acked.filter(|_| may_grow) {
+        if may_grow {
             let phase = if recovering { Phase::Partial } else { Phase::Open };
-            let delivered = Acked { delivered: report.bytes, round_trip, ..*acked };
+            let acked = acked.copied().unwrap_or_default();
+            let delivered = Acked { delivered: report.bytes, round_trip, ..acked };
             core.grow(control, &delivered, phase);
         } else {
             core.report_duplicate(control, report.bytes);
@@ -539,8 +540,8 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
     fn inspect(&mut self, core: &mut Core, _control: &mut Controller, header: &TcpHeader) {
         core.forget_losses();
         let highest = core.board.high_sacked().unwrap_or(core.una());
-        let mut detection = self.detection.clone();
         let duplicate = self.detection.confirm(core, header);
+        let mut detection = self.detection.clone();
         let report = Report::read(core, header, self.end, duplicate, |segment, by_sack| {
             let spurious = !by_sack && segment.transmissions > 1 && echoes_earlier(header, segment.sent);
             if !spurious {
