@@ -198,6 +198,9 @@ pub struct Params {
     /// (RFC 7323 §4.3 and appendix D; ns-2's `update_ts`), "last" (those that reach the last acknowledgement: Linux,
     /// FreeBSD) or "none" (RFC 7323 §5.3).
     pub echo_copies: EchoCopies,
+    /// Whether a receiver drops data whose timestamp is older than that of the data it accepted last (RFC 7323 §5.3
+    /// R1, PAWS). linux: on.
+    pub paws: bool,
     /// How the retransmission timeout is computed.
     pub estimation: Estimation,
     /// The timeout before the first sample. rfc: RFC 6298 §2.1; ns2: `rtxcur_init_`.
@@ -279,6 +282,7 @@ impl params::Params for Params {
             pacing_credit: false,
             small_queues: false,
             timestamps: true,
+            paws: false,
             echo_copies: if profile == NS2 { EchoCopies::All } else { EchoCopies::Last },
             estimation: Estimation::Rfc6298,
             initial_rto: Span::from_secs(1),
@@ -298,6 +302,7 @@ impl params::Params for Params {
                 syn_options: true,
                 pair_segments: true,
                 push: true,
+                paws: true,
                 fin_beyond_window: true,
                 unpaced_segments: 10,
                 pacing_credit: true,

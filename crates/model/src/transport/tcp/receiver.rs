@@ -25,6 +25,8 @@ pub struct ReceiverCounters {
     pub invalid_acks: u64,
     /// Segments beyond the window that was announced: thrown away.
     pub beyond_window: u64,
+    /// Segments whose timestamp is older than that of the segment accepted last: thrown away (RFC 7323 §5.3 R1).
+    pub outdated: u64,
     /// Bytes of payload that arrived for the first time.
     pub unique_bytes: u64,
     /// Bytes of payload delivered to the application in order.
@@ -116,6 +118,16 @@ impl TcpReceiver {
             self.due = true;
             return;
         }
+        if self.is_outdated(header) {
+            self.counters.outdated += 1;
+            let (start, old) = (header.seq, header.seq < self.next);
+            if old {
+                self.note_duplicate(start, start + u64::from(header.len));
+            }
+            let len = if old { header.len } else { 0 };
+            self.arrived(&Arrival { len, old, duplicate: old, window: self.buffer.announced(), ..Arrival::at(now) });
+            return;
+        }
         self.note_timestamp(header);
         if self.state == Connection::Listen {
             self.state = Connection::Established;
@@ -204,6 +216,13 @@ impl TcpReceiver {
             self.state = Connection::LastAck;
             self.fin_due = true;
         }
+    }
+
+    /// Whether data is thrown away because of its timestamp: a late copy may belong to numbers that were used before
+    /// (RFC 7323 §5). A difference of a millisecond may come from rounding.
+    fn is_outdated(&self, header: &TcpHeader) -> bool {
+        let (Some((value, _)), Some(recent)) = (header.timestamps, self.echo) else { return false };
+        self.params.paws && header.len > 0 && is_earlier(value.wrapping_add(1), recent)
     }
 
     /// TS.Recent: it belongs to the segment at the left edge of the window, and never goes back (RFC 7323 §4.3 (2)). A
