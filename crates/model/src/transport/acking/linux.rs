@@ -347,7 +347,14 @@ mod tests {
 
     /// The next segment of 1000 bytes in order, the `waiting`th that is not acknowledged.
     fn in_order(micros: u64, waiting: u64) -> Arrival {
-        Arrival { in_order: true, len: 1000, unacknowledged: 1000 * waiting, ..Arrival::at(at(micros)) }
+        Arrival {
+            in_order: true,
+            len: 1000,
+            window: 64_000,
+            opening: Some(Span::from_millis(60)),
+            unacknowledged: 1000 * waiting,
+            ..Arrival::at(at(micros))
+        }
     }
 
     /// Segments in order every millisecond, and after which of them an acknowledgement is sent.
@@ -364,6 +371,9 @@ mod tests {
         answered
     }
 
+    /// The application has read one segment that is not acknowledged, and the buffer is empty.
+    const READ: Reading = Reading { unacknowledged: 1000, emptied: true, opens: false };
+
     #[test]
     fn the_first_sixteen_are_acknowledged_at_once_and_then_every_second() {
         let mut linux = policy();
@@ -371,6 +381,15 @@ mod tests {
         assert_eq!(answered(&mut linux, 0, 24), expected);
         let mut delayed = Delayed::new(&delayed::Params::of_profile(LINUX));
         assert_eq!(answered(&mut delayed, 0, 8), [1, 3, 5, 7], "without quick acknowledgements");
+    }
+
+    #[test]
+    fn a_small_window_has_fewer_quick_acknowledgements() {
+        let mut linux = policy();
+        let mut arrives = |micros, waiting| linux.on_arrival(&Arrival { window: 6000, ..in_order(micros, waiting) });
+        assert_eq!(arrives(0, 1), Verdict::Now);
+        linux.on_acknowledged();
+        assert_eq!(linux.quick, 2, "three segments are half of the window");
     }
 
     #[test]
@@ -384,15 +403,45 @@ mod tests {
     }
 
     #[test]
+    fn what_is_read_is_acknowledged_if_it_has_psh_or_is_small() {
+        let mut linux = policy();
+        answered(&mut linux, 0, 16);
+        assert_eq!((linux.on_arrival(&in_order(16_000, 1)), linux.on_read(&READ)), (Verdict::Later, Verdict::Later));
+        linux.on_acknowledged();
+        let pushed = Arrival { psh: true, ..in_order(17_000, 1) };
+        assert_eq!(linux.on_arrival(&pushed), Verdict::Later);
+        assert_eq!(linux.on_read(&Reading { emptied: false, ..READ }), Verdict::Later, "data lies beyond a gap");
+        assert_eq!(linux.on_read(&READ), Verdict::Now);
+        linux.on_acknowledged();
+        assert_eq!(linux.on_read(&READ), Verdict::Later, "nothing is left to acknowledge");
+        assert_eq!(linux.on_read(&Reading { opens: true, ..READ }), Verdict::Now, "the window opens");
+        linux.on_acknowledged();
+        assert_eq!(linux.on_arrival(&Arrival { len: 40, ..in_order(18_000, 1) }), Verdict::Later);
+        assert_eq!(linux.on_read(&READ), Verdict::Now);
+    }
+
+    #[test]
+    fn a_second_segment_waits_for_the_reader_if_the_window_would_shrink() {
+        let mut linux = policy();
+        answered(&mut linux, 0, 16);
+        linux.on_arrival(&in_order(16_000, 1));
+        assert_eq!(linux.on_arrival(&Arrival { lasts: false, ..in_order(17_000, 2) }), Verdict::Later);
+        assert_eq!(linux.on_read(&Reading { unacknowledged: 2000, ..READ }), Verdict::Now);
+    }
+
+    #[test]
     fn a_pause_and_a_duplicate_bring_quick_acknowledgements_back() {
         let mut linux = policy();
         answered(&mut linux, 0, 20);
-        assert_eq!(answered(&mut linux, 500_000, 4), [1, 3], "half a second is no pause: no round trip is known");
-        assert_eq!(answered(&mut linux, 2_000_000, 18), (0..16).chain([17]).collect::<Vec<_>>());
-        let copy = Arrival { duplicate: true, len: 1000, ..Arrival::at(at(2_100_000)) };
+        // The timeout is three round trips of 60 ms, at least the round trip and 200 ms.
+        assert_eq!(answered(&mut linux, 270_000, 4), [1, 3], "251 ms are no pause");
+        assert_eq!(answered(&mut linux, 540_000, 18), (0..16).chain([17]).collect::<Vec<_>>());
+        let copy = Arrival { duplicate: true, old: true, window: 64_000, len: 1000, ..Arrival::at(at(560_000)) };
         assert_eq!(linux.on_arrival(&copy), Verdict::Now);
         linux.on_acknowledged();
-        assert_eq!(answered(&mut linux, 2_101_000, 4), [0, 1, 2, 3]);
+        assert_eq!(answered(&mut linux, 561_000, 4), [0, 1, 2, 3]);
+        linux.on_cramped();
+        assert_eq!(answered(&mut linux, 570_000, 4), [1, 3], "not while the buffer is half full");
     }
 
     #[test]
@@ -400,15 +449,13 @@ mod tests {
         let mut linux = policy();
         answered(&mut linux, 0, 16);
         linux.on_arrival(&in_order(16_000, 1));
-        assert_eq!(linux.deadline(), at(56_000), "40 ms");
-        linux.on_expired();
+        assert_eq!(linux.deadline(), at(60_000), "ten ticks of 4 ms from tick 4, with the tick after them");
+        assert_eq!(linux.on_expired(at(60_000)), Verdict::Now);
         linux.on_acknowledged();
-        // A gap of 50 ms: half of the doubled delay, and the gap.
+        // A gap of 12 ticks: half of the doubled delay, and the gap; not longer than the opening's round trip.
         linux.on_arrival(&in_order(66_000, 1));
-        assert_eq!(linux.deadline(), at(66_000 + 90_000));
-        linux.on_acknowledged();
-        linux.on_arrival(&Arrival { round_trip: Some(Span::from_millis(60)), ..in_order(67_000, 1) });
-        assert_eq!(linux.deadline(), at(67_000 + 60_000), "not longer than the round trip");
+        assert_eq!(linux.delay, Some(22));
+        assert_eq!(linux.deadline(), at(128_000), "15 ticks from tick 16");
     }
 
     #[test]
@@ -417,6 +464,7 @@ mod tests {
         answered(&mut linux, 0, 16);
         let beyond = |micros: u64| Arrival {
             gap: true,
+            ahead: true,
             sack: true,
             len: 1000,
             next: 16_000,
@@ -427,15 +475,36 @@ mod tests {
             assert_eq!(linux.on_arrival(&beyond(20_000 + i)), Verdict::Now, "duplicate {i}");
             linux.on_acknowledged();
         }
+        assert!(!linux.reports_before());
         for i in 0..44 {
             assert_eq!(linux.on_arrival(&beyond(20_010 + i)), Verdict::Later, "segment {i}");
         }
-        assert_eq!(linux.deadline(), at(20_010 + 500), "a twentieth of the round trip");
+        assert!(linux.reports_before());
+        assert_eq!(linux.deadline(), at(20_010 + 600), "a twentieth of the round trip, and the slack of the timer");
         assert_eq!(linux.on_arrival(&beyond(20_400)), Verdict::Now, "one more than it may cover");
         linux.on_acknowledged();
         assert_eq!(linux.deadline(), Time::NEVER);
         assert_eq!(linux.on_arrival(&Arrival { sack: false, ..beyond(20_500) }), Verdict::Now, "without SACK");
         assert_eq!(linux.on_arrival(&Arrival { next: 17_000, ..beyond(20_600) }), Verdict::Now, "progress");
+        let closes = Arrival { gap: false, ahead: false, closes_gap: true, ..in_order(20_700, 5) };
+        assert_eq!(linux.on_arrival(&closes), Verdict::Now);
+    }
+
+    #[test]
+    fn the_timer_of_a_delayed_acknowledgement_ends_compression() {
+        let mut linux = policy();
+        answered(&mut linux, 0, 16);
+        // The timer is set; the second segment is acknowledged, but the timer runs on.
+        linux.on_arrival(&in_order(16_000, 1));
+        linux.on_arrival(&in_order(17_000, 2));
+        linux.on_acknowledged();
+        linux.stuck = (16_000, 3);
+        let beyond = Arrival { gap: true, ahead: true, sack: true, next: 16_000, len: 1000, ..Arrival::at(at(59_500)) };
+        assert_eq!(linux.on_arrival(&Arrival { round_trip: Some(Span::from_millis(60)), ..beyond }), Verdict::Later);
+        assert_eq!(linux.deadline(), at(60_000), "before 60.6 ms");
+        assert_eq!(linux.on_expired(at(60_000)), Verdict::Now);
+        linux.on_acknowledged();
+        assert_eq!((linux.delay, linux.deadline()), (Some(10), Time::NEVER), "no delay was too short");
     }
 
     #[test]

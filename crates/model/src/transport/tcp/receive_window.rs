@@ -221,3 +221,87 @@ impl Growth {
         least + (2 * self.segment).saturating_sub(least).div_ceil(STEP) * STEP
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hopyard_engine::Span;
+
+    use super::*;
+    use crate::params::{LINUX, Params as _};
+
+    const SEGMENT: u64 = 1448;
+    /// A round trip of 20 ms, in microseconds.
+    const TRIP: u64 = 20_000;
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    fn growth() -> Growth {
+        Growth::new(&Params::of_profile(LINUX))
+    }
+
+    #[test]
+    fn it_begins_with_64_kib_less_a_segment() {
+        let growth = growth();
+        assert_eq!((growth.first(), growth.limit), (45 * SEGMENT, 65_536 - SEGMENT));
+        // Units of 128 bytes hold 6 MiB in 16 bits.
+        assert_eq!((growth.grain, growth.window(0)), (127, Window { bytes: 64_128, cramped: false }));
+        let half = growth.window(growth.taken(16 * SEGMENT));
+        assert!(!half.cramped && half.bytes < 64_128, "{half:?}");
+        assert!(growth.window(growth.taken(18 * SEGMENT) + growth.taken(16 * SEGMENT)).cramped);
+        assert_eq!(growth.window(FIRST_MEMORY - 2000).bytes, 0, "less than a segment");
+    }
+
+    #[test]
+    fn segments_in_a_row_share_a_description() {
+        let growth = growth();
+        assert_eq!((growth.taken(SEGMENT), growth.taken(2 * SEGMENT)), (FRAME, 2 * FRAME - DESCRIBED));
+        assert_eq!(growth.taken(19 * SEGMENT), 19 * FRAME - 17 * DESCRIBED, "two pieces");
+        // A segment that closes a gap lies in the first piece after it, if that has room.
+        assert_eq!(growth.taken_with_gap(18 * SEGMENT), growth.taken(18 * SEGMENT));
+        assert_eq!(growth.taken_with_gap(19 * SEGMENT), FRAME + growth.taken(18 * SEGMENT));
+    }
+
+    #[test]
+    fn the_limit_follows_the_room_by_twice_a_segment() {
+        let mut growth = growth();
+        assert!(!growth.grow(1448, FRAME), "no room beyond the first window");
+        (growth.memory, growth.clamp) = (292_000, 146_000);
+        assert!(growth.grow(1448, FRAME));
+        assert_eq!(growth.limit, 65_536 + SEGMENT);
+        assert!(!growth.grow(100, 0), "a small segment");
+        assert!(!growth.grow(1448, growth.taken(110 * SEGMENT)), "unread data takes the room");
+        assert_eq!(growth.limit, 65_536 + SEGMENT);
+        assert!(growth.grow(600, FRAME), "half of the memory holds more than 600 bytes: by twice these");
+        assert_eq!(growth.limit, 65_536 + SEGMENT + 1200);
+    }
+
+    #[test]
+    fn the_memory_grows_when_more_is_read_in_a_round_trip_than_before() {
+        let mut growth = growth();
+        growth.open(at(1000));
+        growth.on_read(1 + 12 * SEGMENT, 0, 0, at(1100));
+        assert_eq!(growth.room(), 65_536, "the round trip is not known");
+        growth.on_read(1 + 10 * SEGMENT, 0, TRIP, at(1100));
+        assert_eq!(growth.room(), 65_536, "no more than an initial window");
+        growth.on_read(1 + 40 * SEGMENT, 0, TRIP, at(1110));
+        assert_eq!(growth.room(), 65_536, "within the round trip");
+        growth.on_read(1 + 23 * SEGMENT, 0, TRIP, at(1200));
+        // 13 segments after 10: 2 * 13 + 16, and twice 42 * (13 - 10) / 10, in whole segments of 2920 bytes of memory.
+        assert_eq!((growth.memory, growth.clamp), (67 * 2920, 67 * 1460));
+        growth.on_read(1 + 10_000 * SEGMENT, 0, TRIP, at(1300));
+        assert_eq!(growth.room(), 2172 * SEGMENT, "the parameter `window`");
+    }
+
+    #[test]
+    fn of_what_comes_at_once_the_first_piece_counts() {
+        let (mut few, mut many) = (growth(), growth());
+        few.open(at(1000));
+        many.open(at(1000));
+        few.on_read(1 + 18 * SEGMENT, 18 * SEGMENT, TRIP, at(1100));
+        assert_eq!(few.read_from.0, 1 + 18 * SEGMENT);
+        many.on_read(1 + 19 * SEGMENT, 19 * SEGMENT, TRIP, at(1100));
+        assert_eq!(many.read_from.0, 1 + SEGMENT);
+    }
+}
