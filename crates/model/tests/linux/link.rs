@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use hopyard_engine::{Rng, Span, Streams, Time};
-use hopyard_model::packet::TcpHeader;
+use hopyard_model::packet::{SackBlocks, TcpFlags, TcpHeader};
 use hopyard_model::transport::acking;
 use hopyard_model::transport::tcp::{self, NetworkEvent, SenderState, TcpReceiver, TcpSender};
 
-use super::{Case, Departure, SEGMENT};
+use super::{Acknowledgement, Case, Departure, SEGMENT};
 
 /// How long the sending kernel's clock had been running when it started, in effect: its count of ticks of 4 ms begins
 /// at 2^32 - 75,000, and its timers are rounded to multiples of up to 4,096 ticks: 2,824 ticks more.
@@ -30,6 +30,8 @@ enum Wake {
     Notice(u64),
     Sender,
     Receiver,
+    /// The receiver of the capture acknowledges.
+    Captured(usize),
 }
 
 /// One direction of the link.
@@ -67,6 +69,13 @@ pub struct Run {
     order: u64,
     timers: [Time; 2],
     pub departures: Vec<Departure>,
+    /// What the receiver sends, without its SYN.
+    pub acknowledgements: Vec<Acknowledgement>,
+    /// Acknowledgements of a capture, which reach the sender in the place of those of the receiver; the number that was
+    /// sent last, and the timestamp that is echoed.
+    captured: Vec<Acknowledgement>,
+    number: u64,
+    echo: u32,
     /// The sender's state after each event, if it is recorded.
     pub states: Option<Vec<(Time, SenderState)>>,
 }
@@ -104,6 +113,10 @@ impl Run {
             order: 0,
             timers: [Time::NEVER; 2],
             departures: Vec::new(),
+            acknowledgements: Vec::new(),
+            captured: Vec::new(),
+            number: 1,
+            echo: 0,
             states: None,
         }
     }
@@ -178,6 +191,53 @@ impl Run {
 
     fn transmit(&mut self, header: TcpHeader, now: Time) {
         if !header.flags.syn {
+            let segments = |edge: u64| (edge - 1) / SEGMENT;
+            self.acknowledgements.push(Acknowledgement {
+                time: Time::ZERO + now.since(self.begin),
+                segments: segments(header.ack),
+                window: header.window,
+                blocks: header.sack.iter().map(|(from, to)| (segments(from), segments(to))).collect(),
+            });
+            if !self.captured.is_empty() {
+                return;
+            }
+        }
+        self.carry(header, now);
+    }
+
+    /// The receiver of the capture sends an acknowledgement.
+    fn acknowledge_as_captured(&mut self, index: usize, segments: u64, now: Time) {
+        let Acknowledgement { segments: acked, window, blocks, .. } = &self.captured[index];
+        // The last segment has the FIN, which takes a number.
+        let number = |count: u64| 1 + count * SEGMENT + u64::from(count == segments);
+        let ack = number(*acked);
+        let base = blocks.iter().map(|block| number(block.0)).fold(ack, u64::min);
+        let header = TcpHeader {
+            seq: 1,
+            ack,
+            window: *window,
+            timestamps: (self.echo > 0).then(|| ((now.nanos() / 1_000_000) as u32, self.echo)),
+            sack: SackBlocks::new(base, blocks.iter().map(|(from, to)| (number(*from), number(*to)))),
+            flags: TcpFlags { ack: true, ..TcpFlags::default() },
+            ..TcpHeader::default()
+        };
+        self.number = ack;
+        self.carry(header, now);
+    }
+
+    /// Acknowledgements of a capture reach the sender. Those of the receiver do not, and are only recorded.
+    pub fn answer_as(&mut self, captured: &[Acknowledgement]) {
+        self.captured = captured.to_vec();
+        for (index, it) in captured.iter().enumerate() {
+            // The capture has whole microseconds.
+            let at = self.begin + it.time.since(Time::ZERO) + Span::from_micros(1);
+            self.schedule(at, Wake::Captured(index));
+        }
+    }
+
+    /// An acknowledgement is given to the link.
+    fn carry(&mut self, header: TcpHeader, now: Time) {
+        if !header.flags.syn {
             self.acks += 1;
             if self.acks_lost.contains(&(self.acks - 1)) {
                 return;
@@ -215,11 +275,17 @@ impl Run {
         self.sender.close(self.begin);
         self.pump(self.begin);
         while let Some(((now, _), wake)) = self.wakes.pop_first() {
-            if self.sender.is_finished() || now > self.begin + LIMIT {
+            if (self.captured.is_empty() && self.sender.is_finished()) || now > self.begin + LIMIT {
                 return;
             }
             match wake {
-                Wake::ToReceiver(header) => self.receiver.on_segment(&header, now),
+                Wake::ToReceiver(header) => {
+                    if let Some((value, _)) = header.timestamps.filter(|_| header.seq <= self.number) {
+                        self.echo = self.echo.max(value);
+                    }
+                    self.receiver.on_segment(&header, now);
+                }
+                Wake::Captured(index) => self.acknowledge_as_captured(index, segments, now),
                 Wake::ToSender(header) => self.sender.on_segment(&header, now),
                 Wake::Notice(seq) => self.sender.on_network(NetworkEvent::Unreachable { seq }, now),
                 // A timer that was set anew leaves its old time behind.

@@ -24,6 +24,8 @@ pub struct Segment {
     pub sacked: bool,
     /// Whether its last transmission is marked as lost, so that it is not counted in the network.
     pub lost: bool,
+    /// Whether it has the flag PSH.
+    pub psh: bool,
     /// How often it was sent.
     pub transmissions: u32,
     /// When it was sent last.
@@ -39,7 +41,7 @@ impl Segment {
 }
 
 /// The data that a cumulative acknowledgement covered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acked {
     /// Bytes of payload.
     pub bytes: u64,
@@ -138,9 +140,32 @@ impl Board {
 
     /// Adds a segment that is sent for the first time.
     pub fn push(&mut self, len: u32, syn: bool, fin: bool, now: Time) {
-        let segment = Segment { seq: self.max, len, syn, fin, sacked: false, lost: false, transmissions: 1, sent: now };
+        let segment = Segment {
+            seq: self.max,
+            len,
+            syn,
+            fin,
+            sacked: false,
+            lost: false,
+            psh: false,
+            transmissions: 1,
+            sent: now,
+        };
         self.max = segment.end();
         self.segments.push_back(segment);
+    }
+
+    /// The segment at `index` has the flag PSH from now on.
+    pub fn mark_psh(&mut self, index: usize) {
+        if let Some(segment) = self.segments.get_mut(index) {
+            segment.psh = true;
+        }
+    }
+
+    /// Whether the segment at `index` has the flag PSH.
+    #[must_use]
+    pub fn has_psh(&self, index: usize) -> bool {
+        self.segments.get(index).is_some_and(|segment| segment.psh)
     }
 
     /// Records that a segment is retransmitted.

@@ -462,8 +462,9 @@ impl TcpSender {
                 let gap = self.control.pacing_gap().min(self.core.rtt.timeout());
                 self.pacing.on_forced(now, gap);
                 self.core.departs = self.pacing.slot();
-                let header = self.emit(index);
+                let mut header = self.emit(index);
                 self.recovery.on_forced(&mut self.core, index);
+                header.flags.psh = self.core.board.has_psh(index);
                 return Some(header);
             }
         }
@@ -500,8 +501,9 @@ impl TcpSender {
         }
         self.core.departs = self.pacing.slot();
         self.core.burst -= 1;
-        let header = self.emit_in_order(index);
+        let mut header = self.emit_in_order(index);
         self.recovery.on_sent(&mut self.core, index);
+        header.flags.psh = self.core.board.has_psh(index);
         Some(header)
     }
 
@@ -541,7 +543,7 @@ impl TcpSender {
             ack: self.peer_next,
             window: self.core.params.window_bytes(),
             timestamps: self.core.params.timestamps.then(|| (milliseconds(self.core.now), self.peer_timestamp)),
-            flags: TcpFlags { syn: false, ack: true, fin: false },
+            flags: TcpFlags { ack: true, ..TcpFlags::default() },
             ..TcpHeader::default()
         }
     }
@@ -602,7 +604,7 @@ impl TcpSender {
             len: segment.len,
             window: core.params.window_bytes(),
             timestamps: core.params.timestamps.then(|| (milliseconds(now), self.peer_timestamp)),
-            flags: TcpFlags { syn: segment.syn, ack: !segment.syn, fin: segment.fin },
+            flags: TcpFlags { syn: segment.syn, ack: !segment.syn, fin: segment.fin, psh: segment.psh },
             retransmission: retransmission && !segment.syn,
             ..TcpHeader::default()
         }

@@ -2,7 +2,8 @@
 
 use hopyard_engine::{Span, Time};
 
-use crate::transport::connection::{Core, Segment};
+use crate::packet::TcpHeader;
+use crate::transport::connection::{Core, Segment, dsack};
 
 /// Recoveries without DSACK after which the reordering window shrinks to its first size (§6.2 step 4).
 const PERSIST: u32 = 16;
@@ -32,9 +33,11 @@ pub struct Detection {
     /// The reordering window in quarters of the shortest round trip.
     multiple: u32,
     persist: u32,
-    /// A DSACK was seen that has not widened the window yet, and where the round of the last one ends.
+    /// Segments that DSACK has reported.
+    duplicates: u64,
+    /// A DSACK was seen that has not widened the window yet, and when one did last.
     dsack_seen: bool,
-    dsack_round: u64,
+    widened: Time,
 }
 
 impl Detection {
@@ -47,8 +50,9 @@ impl Detection {
             reordering: threshold,
             multiple: 1,
             persist: 0,
+            duplicates: 0,
             dsack_seen: false,
-            dsack_round: 0,
+            widened: Time::ZERO,
         }
     }
 
@@ -82,19 +86,35 @@ impl Detection {
         self.reordering_seen = true;
     }
 
+    /// The duplicate that an acknowledgement reports. The network may duplicate too: more duplicates than
+    /// retransmissions say nothing.
+    pub fn confirm(&mut self, core: &Core, header: &TcpHeader) -> Option<(u64, u64)> {
+        let (start, end) = dsack(header)?;
+        self.duplicates += (end - start).div_ceil(u64::from(core.params.mss()));
+        (self.duplicates <= core.counters.retransmitted_segments).then_some((start, end))
+    }
+
+    /// A timeout came although so many segments had been reported that reordering cannot explain it.
+    pub const fn forget_extent(&mut self, threshold: u32) {
+        if self.reordering > threshold {
+            self.reordering = threshold;
+        }
+    }
+
     /// A duplicate was reported that no probe explains.
     pub const fn note_duplicate(&mut self) {
         self.dsack_seen |= self.reordering_seen;
     }
 
-    /// The DSACK part of §6.2 step 4.
-    pub fn widen(&mut self, core: &Core) {
-        if core.una() < self.dsack_round {
+    /// The DSACK part of §6.2 step 4, when the last of the segments that an acknowledgement delivers was sent at
+    /// `sent`: once in a round trip.
+    pub fn widen(&mut self, core: &Core, sent: Time) {
+        if sent < self.widened {
             self.dsack_seen = false;
         }
         if std::mem::take(&mut self.dsack_seen) {
             self.multiple = (self.multiple + 1).min(255);
-            self.dsack_round = core.board.max();
+            self.widened = core.now;
             self.persist = PERSIST;
         } else if self.persist == 0 {
             self.multiple = 1;

@@ -129,7 +129,9 @@ impl<const SACK: bool> Procedure<SACK> {
             || trips
                 .sacked
                 .is_some_and(|sacked| trips.first.is_some() && first_sent.is_some_and(|since| sacked > since));
-        self.detection.widen(core);
+        if let Some(sent) = report.newest {
+            self.detection.widen(core, sent);
+        }
         self.judge_probe(core, control, header);
         let waits = self.answer(core, control, header);
         if sets_timer && !waits {
@@ -151,9 +153,10 @@ impl<const SACK: bool> Procedure<SACK> {
         let recovering = self.condition == Condition::Recovery;
         let may_grow = report.advances || (self.detection.reordering > core.params.duplicate_threshold && report.sacks);
         core.window_limited = self.usage.limits(core);
-        if let Some(acked) = acked.filter(|_| may_grow) {
+        if may_grow {
             let phase = if recovering { Phase::Partial } else { Phase::Open };
-            let delivered = Acked { delivered: report.bytes, round_trip, ..*acked };
+            let acked = acked.copied().unwrap_or_default();
+            let delivered = Acked { delivered: report.bytes, round_trip, ..acked };
             core.grow(control, &delivered, phase);
         } else {
             core.report_duplicate(control, report.bytes);
@@ -200,7 +203,9 @@ impl<const SACK: bool> Procedure<SACK> {
                 waits
             }
             Condition::Open | Condition::Disorder | Condition::Reduced => {
-                self.undo_by_duplicates(core, control);
+                if self.condition != Condition::Reduced {
+                    self.undo_by_duplicates(core, control);
+                }
                 let (waits, _) = self.detect(core);
                 self.begin_if_lost(core, control);
                 waits
@@ -220,7 +225,6 @@ impl<const SACK: bool> Procedure<SACK> {
             }
             self.undo_reduction(core, control, true);
             self.keep_open(core, control);
-            return false;
         }
         if self.undo_by_duplicates(core, control) {
             self.keep_open(core, control);
@@ -453,11 +457,12 @@ impl<const SACK: bool> Procedure<SACK> {
 
     /// A segment was sent.
     fn note_sent(&mut self, core: &mut Core, index: usize) {
-        if let Some(pairs) = &mut self.pairs {
-            pairs.on_sent(core.now);
+        let again = core.board.get(index).is_some_and(|segment| segment.transmissions > 1);
+        let ends = self.pairs.as_mut().is_some_and(|pairs| pairs.on_sent(core.now));
+        if core.params.push && !again && (ends || Pairs::ends_push(core)) {
+            core.board.mark_psh(index);
         }
         let probing = std::mem::take(&mut self.probing);
-        let again = core.board.get(index).is_some_and(|segment| segment.transmissions > 1);
         if probing {
             self.probe = Some(Probe { end: core.board.max(), retransmits: again });
             // From the probe on a timeout is waited for.
@@ -535,8 +540,9 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
     fn inspect(&mut self, core: &mut Core, _control: &mut Controller, header: &TcpHeader) {
         core.forget_losses();
         let highest = core.board.high_sacked().unwrap_or(core.una());
+        let duplicate = self.detection.confirm(core, header);
         let mut detection = self.detection.clone();
-        let report = Report::read(core, header, self.end, |segment, by_sack| {
+        let report = Report::read(core, header, self.end, duplicate, |segment, by_sack| {
             let spurious = !by_sack && segment.transmissions > 1 && echoes_earlier(header, segment.sent);
             if !spurious {
                 detection.deliver(core, segment);
@@ -556,7 +562,10 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
             let reported = core.board.high_sacked().unwrap_or(core.una());
             self.detection.note_order(core, report.lowest_sacked, reported);
         }
-        self.detection.note_order(core, report.lowest_acked, highest);
+        // The extent is counted up to what is reported now.
+        let lowest = report.lowest_acked.filter(|lowest| *lowest < highest);
+        let reported = core.board.high_sacked().unwrap_or(core.una()).max(header.ack);
+        self.detection.note_order(core, lowest, reported);
         self.report = report;
         if !SACK && self.report.advances {
             let named = self.report.without_unnamed(core.unnamed);
@@ -611,6 +620,10 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
         core.duplicates = 0;
         core.unnamed = 0;
         self.detection.mark_timed_out(core);
+        let threshold = core.params.duplicate_threshold;
+        if matches!(self.condition, Condition::Open | Condition::Disorder) && core.board.sacked() >= threshold as usize {
+            self.detection.forget_extent(threshold);
+        }
         if reduces {
             self.undo = Some(Undo::new(core, Some(before), Self::resent_in_network(core)));
         }
@@ -643,8 +656,8 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
         if core.in_network() < in_network {
             if self.condition != Condition::Recovery {
                 self.begin_recovery(core, control);
+                self.reduce(core, 1.0, false);
             }
-            self.reduce(core, 1.0, false);
         }
         self.timer.rearm(core);
     }
@@ -667,7 +680,7 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
         if (room || last) && !waits && core.fits_advertised(index) {
             return Some(index);
         }
-        let full = !room || waits;
+        let full = !room || (waits && !self.pairs.as_ref().is_some_and(Pairs::waits_for_receiver));
         if std::mem::take(&mut self.sent_new) || (full && core.fits_advertised(new)) {
             self.usage.note(core, full);
         }

@@ -31,19 +31,23 @@ const PIECE: u64 = 65_535 / 2;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pairs {
-    /// Segments that leave together with the one sent last.
+    /// Segments that leave in one buffer with the one sent last, and all of that buffer.
     together: u32,
+    whole: u32,
     /// When a segment was sent last.
     sent: Time,
-    /// A segment waits for the next event.
+    /// A segment waits for the next event, and whether it does because of the receiver's window.
     waiting: bool,
+    by_receiver: bool,
 }
 
 impl Pairs {
-    /// A segment was sent.
-    pub const fn on_sent(&mut self, now: Time) {
+    /// A segment was sent. Returns whether it is the last of a buffer of several: Linux sends such a buffer with PSH.
+    pub const fn on_sent(&mut self, now: Time) -> bool {
         self.sent = now;
+        let ends = self.together == 1 && self.whole > 1;
         self.together = self.together.saturating_sub(1);
+        ends
     }
 
     /// An event at the sender, on which segments may be sent.
@@ -69,10 +73,13 @@ impl Pairs {
         if self.together > 0 || self.waiting {
             return self.waiting;
         }
+        let advertised = core.segments(core.advertised().saturating_sub(core.board.flight()));
+        self.by_receiver = advertised <= room;
+        let room = room.min(advertised);
         let left = Self::left_in_piece(core);
         let whole = Self::buffer(core, paced).min(left.max(1));
         if room >= f64::from(whole) {
-            self.together = whole;
+            self.begin_buffer(core, whole);
             return false;
         }
         let silent = core.now.since(self.sent) > SILENCE;
@@ -82,9 +89,33 @@ impl Pairs {
             core.board.get(0).is_some_and(|first| core.now.since(first.sent) + SOON.min(round_trip / 2) >= round_trip);
         self.waiting = !repairs && !silent && !ample && soon;
         if !self.waiting {
-            self.together = room as u32;
+            self.begin_buffer(core, room as u32);
         }
         self.waiting
+    }
+
+    /// Whether a segment waits although the congestion window has room.
+    pub const fn waits_for_receiver(&self) -> bool {
+        self.waiting && self.by_receiver
+    }
+
+    /// The next segments leave in one buffer: half of the window at most, so that there are two at least.
+    fn begin_buffer(&mut self, core: &Core, segments: u32) {
+        let half = (core.cwnd / 2.0) as u32;
+        let fits = core.advertised().saturating_sub(core.board.flight()) / u64::from(core.params.mss());
+        self.whole = segments.min(half).min(u32::try_from(fits).unwrap_or(u32::MAX)).max(1);
+        self.together = self.whole;
+    }
+
+    /// Whether the segment sent last is the last of what the application has written, or ends a piece with which more
+    /// than half of the largest window lies in pieces since the last mark. Linux marks these with PSH.
+    pub fn ends_push(core: &Core) -> bool {
+        let mss = u64::from(core.params.mss());
+        let piece = (PIECE / mss).max(1);
+        let end = core.board.max();
+        let first = u64::from(core.params.initial_window);
+        let ends_second = |segment: u64| segment % (2 * piece) == piece;
+        end >= core.app_end || (end / mss).checked_sub(first).is_some_and(ends_second)
     }
 
     /// Segments of the piece that the next new one lies in, with it.

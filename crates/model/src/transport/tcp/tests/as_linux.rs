@@ -175,7 +175,7 @@ pub(super) fn opened(params: &Params) -> Talk {
     sender.write(0, Time::ZERO);
     let mut talk = Talk { sender, now: Time::ZERO, origin: 1 };
     assert_eq!(talk.drain(), "syn");
-    let flags = TcpFlags { syn: true, ack: true, fin: false };
+    let flags = TcpFlags { syn: true, ack: true, ..TcpFlags::default() };
     talk.after(100).receive(TcpHeader { ack: 1, window: 1 << 20, flags, ..TcpHeader::default() });
     talk
 }

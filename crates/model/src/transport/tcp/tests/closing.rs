@@ -3,7 +3,7 @@
 use super::*;
 use crate::transport::tcp::{Close, Connection};
 
-const FIN: TcpFlags = TcpFlags { syn: false, ack: true, fin: true };
+const FIN: TcpFlags = TcpFlags { syn: false, ack: true, fin: true, psh: false };
 
 impl Talk {
     /// The receiver's FIN, which acknowledges all below `ack`.
@@ -23,7 +23,7 @@ fn short(variant: &str) -> Talk {
     let mut talk = Talk { sender, now: Time::ZERO, origin: 1 };
     assert_eq!(talk.drain(), "syn");
     assert_eq!(talk.sender.connection(), Connection::SynSent);
-    let flags = TcpFlags { syn: true, ack: true, fin: false };
+    let flags = TcpFlags { syn: true, ack: true, ..TcpFlags::default() };
     let sent = talk.after(100).receive(TcpHeader { ack: 1, window: 1 << 20, flags, ..TcpHeader::default() });
     assert_eq!(sent, "0 1 2fin");
     talk
@@ -91,7 +91,7 @@ fn without_a_close_nothing_more_is_sent() {
 fn closed(first: u64, second: u64) -> TcpReceiver {
     let mut receiver = receiver("delayed", RFC, true);
     for segment in [first, second] {
-        let flags = TcpFlags { ack: true, fin: segment == 1, syn: false };
+        let flags = TcpFlags { ack: true, fin: segment == 1, ..TcpFlags::default() };
         let header = TcpHeader { seq: segment * SEGMENT, len: SEGMENT as u32, flags, ..TcpHeader::default() };
         receiver.on_segment(&header, Time::ZERO);
     }
@@ -116,7 +116,7 @@ fn the_receiver_acknowledges_the_fin_and_closes_its_half() {
         assert_eq!((again.seq, again.flags.fin), (0, true));
     }
     // The answer to a duplicate of the sender's FIN is an acknowledgement with the number after the receiver's own FIN.
-    let flags = TcpFlags { ack: true, fin: true, syn: false };
+    let flags = TcpFlags { ack: true, fin: true, ..TcpFlags::default() };
     let copy = TcpHeader { seq: SEGMENT, len: SEGMENT as u32, flags, ..TcpHeader::default() };
     receiver.on_segment(&copy, now);
     let answer = receiver.poll_transmit(now).expect("at once");
@@ -147,7 +147,7 @@ fn a_fin_beyond_a_gap_waits() {
 fn a_segment_without_ack_is_dropped() {
     let every = acking::Config::of_profile("every", RFC).expect("a policy");
     let mut receiver = TcpReceiver::new(&every, &params(RFC), false);
-    let flags = |syn, ack| TcpFlags { syn, ack, fin: false };
+    let flags = |syn, ack| TcpFlags { syn, ack, ..TcpFlags::default() };
     let mut give = |seq, len, flags| {
         receiver.on_segment(&TcpHeader { seq, len, flags, ..TcpHeader::default() }, Time::ZERO);
         receiver.poll_transmit(Time::ZERO).map(|ack| ack.ack)
