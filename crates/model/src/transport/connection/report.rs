@@ -50,6 +50,7 @@ impl Core {
         let ack = Ack {
             bytes: acked.bytes,
             delivered: acked.delivered,
+            counted: if self.as_linux { acked.delivered } else { acked.bytes },
             segments: acked.segments,
             round_trip: acked.round_trip,
             newest_round_trip: acked.newest_round_trip,

@@ -26,6 +26,8 @@ pub struct Segment {
     pub lost: bool,
     /// How often it was sent.
     pub transmissions: u32,
+    /// Whether it left in one buffer with the segment before it (Linux).
+    pub joined: bool,
     /// When it was sent last.
     pub sent: Time,
 }
@@ -138,9 +140,39 @@ impl Board {
 
     /// Adds a segment that is sent for the first time.
     pub fn push(&mut self, len: u32, syn: bool, fin: bool, now: Time) {
-        let segment = Segment { seq: self.max, len, syn, fin, sacked: false, lost: false, transmissions: 1, sent: now };
+        let segment = Segment {
+            seq: self.max,
+            len,
+            syn,
+            fin,
+            sacked: false,
+            lost: false,
+            transmissions: 1,
+            joined: false,
+            sent: now,
+        };
         self.max = segment.end();
         self.segments.push_back(segment);
+    }
+
+    /// The segment added last is in one buffer with the one before it.
+    pub fn join_last(&mut self) {
+        if let Some(last) = self.segments.back_mut() {
+            last.joined = true;
+        }
+    }
+
+    /// The segment at `index`, if it exists, begins a buffer.
+    pub fn split(&mut self, index: usize) {
+        if let Some(segment) = self.segments.get_mut(index) {
+            segment.joined = false;
+        }
+    }
+
+    /// How many segments from that at `index` on are in one buffer.
+    #[must_use]
+    pub fn buffer(&self, index: usize) -> u32 {
+        1 + self.segments.iter().skip(index + 1).take_while(|segment| segment.joined).count() as u32
     }
 
     /// Records that a segment is retransmitted.
@@ -218,8 +250,11 @@ impl Board {
         let mut news = 0;
         for (start, end) in blocks.iter() {
             let first = self.index_of(start.max(self.una));
+            // What is reported does not stay in one buffer with what is not.
+            self.split(first);
             for segment in self.segments.iter_mut().skip(first) {
                 if segment.end() > end {
+                    segment.joined = false;
                     break;
                 }
                 if !segment.sacked {

@@ -103,6 +103,7 @@ impl TcpSender {
     fn of(mut core: Core, control: Controller) -> Self {
         let recovery = Recovery::new(&core.params, &control);
         core.scoreboard = recovery.marks();
+        core.as_linux = recovery.counts_as_linux();
         if control.wants_rate() {
             core.sample_rate();
         }
@@ -177,6 +178,7 @@ impl TcpSender {
     /// The application writes `bytes` more; `u64::MAX` means without end. The first call opens the connection.
     pub fn write(&mut self, bytes: u64, now: Time) {
         self.begin(now);
+        self.core.note_write(self.small_queue.is_used());
         if self.stage == Stage::Closed {
             self.open(now);
         } else if self.core.board.is_empty() && self.stage == Stage::Open {
@@ -320,6 +322,7 @@ impl TcpSender {
             self.core.cwnd = 1.0;
         }
         self.recovery.on_opened(&mut self.core, acked.round_trip);
+        self.control.on_opened(&self.core.view());
         self.answer |= self.core.params.lone_ack;
     }
 
@@ -460,9 +463,11 @@ impl TcpSender {
             let index = self.core.board.index_of(seq);
             if self.core.fits_advertised(index) {
                 let gap = self.control.pacing_gap().min(self.core.rtt.timeout());
-                self.pacing.on_forced(now, gap);
+                let departure = self.pacing.on_forced(now, gap);
                 self.core.departs = self.pacing.slot();
-                let header = self.emit(index);
+                self.core.board.split(index);
+                self.core.board.split(index + 1);
+                let header = self.emit(index, departure);
                 self.recovery.on_forced(&mut self.core, index);
                 return Some(header);
             }
@@ -482,6 +487,13 @@ impl TcpSender {
         if self.core.burst == 0 {
             return None;
         }
+        let unpaced = u64::from(self.core.params.unpaced_segments).saturating_sub(self.core.counters.segments);
+        // A congestion control that has seen only timeouts would wait for minutes with nothing outstanding.
+        let gap = self.control.pacing_gap().min(self.core.rtt.timeout());
+        self.core.quantum = (self.control.governs_recovery() && !gap.is_zero()).then(|| self.control.pacing_quantum());
+        if unpaced == 0 && !gap.is_zero() && self.core.has_more() && self.pacing.blocks(now) {
+            return None;
+        }
         let Some(index) = self.recovery.next(&mut self.core) else {
             self.guard_against_silence();
             self.core.note_silence();
@@ -491,16 +503,19 @@ impl TcpSender {
             self.recovery.on_held(&mut self.core);
             return None;
         }
-        // A congestion control that has seen only timeouts would wait for minutes with nothing outstanding.
-        let unpaced = self.core.counters.segments < u64::from(self.core.params.unpaced_segments);
-        let gap = if unpaced { Span::ZERO } else { self.control.pacing_gap().min(self.core.rtt.timeout()) };
-        let quantum = || self.recovery.together(&self.core, self.control.pacing_quantum());
-        if !self.pacing.allows(now, gap, quantum) {
+        let quantum = || self.recovery.together(&self.core, index, self.control.pacing_quantum());
+        if !self.pacing.allows(now, gap, unpaced, quantum) {
             return None;
         }
         self.core.departs = self.pacing.slot();
         self.core.burst -= 1;
+        if !self.pacing.joins() {
+            self.core.board.split(index);
+        }
         let header = self.emit_in_order(index);
+        if self.pacing.joins() && !header.retransmission {
+            self.core.board.join_last();
+        }
         self.recovery.on_sent(&mut self.core, index);
         Some(header)
     }
@@ -548,24 +563,25 @@ impl TcpSender {
 
     fn emit_in_order(&mut self, index: usize) -> TcpHeader {
         let next = self.core.board.next().max(index + 1);
-        let header = self.emit(index);
+        let header = self.emit(index, self.core.now);
         self.core.board.set_next(next);
         header
     }
 
-    /// Sends the segment at `index`, or a new one after the last.
-    fn emit(&mut self, index: usize) -> TcpHeader {
+    /// Sends the segment at `index`, or a new one after the last. It counts as sent at the time `departure`.
+    fn emit(&mut self, index: usize, departure: Time) -> TcpHeader {
         let core = &mut self.core;
         let now = core.now;
         let was_empty = core.board.is_empty();
         let retransmission = index < core.board.len();
-        core.stamp(index);
+        let app_limited = core.is_app_limited();
+        core.stamp(index, departure);
         let segment = if retransmission {
             // A retransmitted segment without a mark counts as lost too, unless a probe retransmits it.
             if !core.tail_probe {
                 core.mark_lost(index);
             }
-            let segment = core.board.resend(index, now);
+            let segment = core.board.resend(index, departure);
             if core.params.estimation == Estimation::Rfc6298 {
                 core.stop_timing_of(segment.end());
             }
@@ -574,7 +590,7 @@ impl TcpSender {
             let syn = self.stage == Stage::Opening;
             let payload = if syn { 0 } else { core.new_payload() };
             let fin = !syn && core.ends_with(payload);
-            core.board.push(payload, syn, fin, now);
+            core.board.push(payload, syn, fin, departure);
             core.fin_sent |= fin;
             core.time_segment(core.board.max());
             *core.board.get(index).expect("the segment was just added")
@@ -594,8 +610,10 @@ impl TcpSender {
         }
         self.active = now;
         core.last_sent = now;
-        self.control
-            .on_sent(&Sent { seq: segment.seq, len: segment.len, retransmission, departs: core.departs }, &core.view());
+        self.control.on_sent(
+            &Sent { seq: segment.seq, len: segment.len, retransmission, departs: core.departs, app_limited },
+            &core.view(),
+        );
         TcpHeader {
             seq: segment.seq,
             ack: self.peer_next,

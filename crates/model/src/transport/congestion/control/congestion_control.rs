@@ -19,6 +19,9 @@ pub trait CongestionControl {
     /// The sender's own random stream, given before anything happens; a congestion control that draws keeps it.
     fn seed(&mut self, _rng: Rng) {}
 
+    /// The opening was answered. Not called if the connection opens without an exchange.
+    fn on_opened(&mut self, _view: &View) {}
+
     /// An acknowledgement arrived: called for each, before what it means for losses is known.
     fn on_arrival(&mut self, _arrived: &Arrived, _view: &View) -> Answer {
         Answer::Keep

@@ -420,6 +420,11 @@ impl<const SACK: bool> Procedure<SACK> {
     /// RFC 8985 §7.3: sends new data, or the last segment again.
     fn send_probe(&mut self, core: &mut Core) {
         let new = core.fits_advertised(core.board.len());
+        if new && core.departs > core.now {
+            // Pacing does not let new data leave.
+            self.timer.rearm(core);
+            return;
+        }
         let last = core.board.len().checked_sub(1).and_then(|index| core.board.get(index)).map(|segment| segment.seq);
         let Some(seq) = (if new { Some(core.board.max()) } else { last }).filter(|_| self.probe.is_none()) else {
             self.timer.rearm(core);
@@ -490,6 +495,7 @@ impl<const SACK: bool> Procedure<SACK> {
 impl<const SACK: bool> Recovers for Procedure<SACK> {
     const WANTS_SACK: bool = SACK;
     const MARKS: bool = true;
+    const AS_LINUX: bool = true;
 
     fn new(params: &Params, control: &Controller) -> Self {
         Self {
@@ -659,9 +665,7 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
         let index = if room { lost.unwrap_or(new) } else { new };
         let repairs = self.repairs();
         let waits = match &mut self.pairs {
-            Some(pairs) if room && index == new => {
-                pairs.waits(core, core.cwnd - core.in_network(), repairs, self.governed)
-            }
+            Some(pairs) if room && index == new => pairs.waits(core, core.cwnd - core.in_network(), repairs),
             _ => false,
         };
         if (room || last) && !waits && core.fits_advertised(index) {
@@ -688,8 +692,12 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
         }
     }
 
-    fn together(&self, core: &Core, quantum: u32) -> u32 {
-        self.pairs.as_ref().map_or(quantum, |_| quantum.min(Pairs::left_in_piece(core)))
+    fn together(&self, core: &Core, index: usize, quantum: u32) -> u32 {
+        if self.pairs.is_none() {
+            return quantum;
+        }
+        let buffer = if index < core.board.len() { core.board.buffer(index) } else { Pairs::left_in_piece(core) };
+        quantum.min(buffer)
     }
 
     fn sets_timer(&self) -> bool {
