@@ -63,7 +63,7 @@ pub struct Run {
     acks: u64,
     /// The receiver has sent its FIN.
     closed: bool,
-    wakes: BTreeMap<(Time, u64), Wake>,
+    wakes: BTreeMap<(Time, bool, u64), Wake>,
     order: u64,
     timers: [Time; 2],
     pub departures: Vec<Departure>,
@@ -109,7 +109,10 @@ impl Run {
     }
 
     fn schedule(&mut self, at: Time, wake: Wake) {
-        self.wakes.insert((at, self.order), wake);
+        // A kernel takes some time to answer a segment. What is due at the same time as the arrival of a segment that the
+        // answer led to is therefore earlier in a kernel.
+        let arrives = matches!(wake, Wake::ToSender(_) | Wake::ToReceiver(_));
+        self.wakes.insert((at, arrives, self.order), wake);
         self.order += 1;
     }
 
@@ -214,7 +217,7 @@ impl Run {
         self.sender.write(segments * SEGMENT, self.begin);
         self.sender.close(self.begin);
         self.pump(self.begin);
-        while let Some(((now, _), wake)) = self.wakes.pop_first() {
+        while let Some(((now, ..), wake)) = self.wakes.pop_first() {
             if self.sender.is_finished() || now > self.begin + LIMIT {
                 return;
             }
