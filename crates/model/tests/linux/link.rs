@@ -23,6 +23,12 @@ fn take(entries: &mut Vec<(u64, Span)>, segment: u64) -> Option<Span> {
     Some(entries.remove(place).1)
 }
 
+/// The time as the kernel reads it.
+fn read(now: Time) -> Time {
+    let phi: u64 = std::env::var("PHI").map_or(0, |p| p.parse().unwrap());
+    Time::from_nanos((now.nanos() + phi) / 256 * 256 - phi)
+}
+
 enum Wake {
     ToReceiver(TcpHeader),
     ToSender(TcpHeader),
@@ -63,7 +69,7 @@ pub struct Run {
     acks: u64,
     /// The receiver has sent its FIN.
     closed: bool,
-    wakes: BTreeMap<(Time, bool, u64), Wake>,
+    wakes: BTreeMap<(Time, u64), Wake>,
     order: u64,
     timers: [Time; 2],
     pub departures: Vec<Departure>,
@@ -109,10 +115,7 @@ impl Run {
     }
 
     fn schedule(&mut self, at: Time, wake: Wake) {
-        // A kernel takes some time to answer a segment. What is due at the same time as the arrival of a segment that the
-        // answer led to is therefore earlier in a kernel.
-        let arrives = matches!(wake, Wake::ToSender(_) | Wake::ToReceiver(_));
-        self.wakes.insert((at, arrives, self.order), wake);
+        self.wakes.insert((at, self.order), wake);
         self.order += 1;
     }
 
@@ -193,7 +196,7 @@ impl Run {
     }
 
     fn pump(&mut self, now: Time) {
-        while let Some(header) = self.sender.poll_transmit(now) {
+        while let Some(header) = self.sender.poll_transmit(read(now)) {
             self.send(header, now);
         }
         if let Some(states) = &mut self.states {
@@ -206,7 +209,8 @@ impl Run {
             if deadline != self.timers[index] {
                 self.timers[index] = deadline;
                 if deadline < Time::NEVER {
-                    self.schedule(deadline.max(now), if index == 0 { Wake::Sender } else { Wake::Receiver });
+                    let wait = if index == 0 { deadline.since(read(now)) } else { deadline.since(now) };
+                    self.schedule(now + wait, if index == 0 { Wake::Sender } else { Wake::Receiver });
                 }
             }
         }
@@ -217,18 +221,22 @@ impl Run {
         self.sender.write(segments * SEGMENT, self.begin);
         self.sender.close(self.begin);
         self.pump(self.begin);
-        while let Some(((now, ..), wake)) = self.wakes.pop_first() {
+        while let Some(((now, _), wake)) = self.wakes.pop_first() {
             if self.sender.is_finished() || now > self.begin + LIMIT {
                 return;
             }
             match wake {
                 Wake::ToReceiver(header) => self.receiver.on_segment(&header, now),
-                Wake::ToSender(header) => self.sender.on_segment(&header, now),
+                Wake::ToSender(header) => self.sender.on_segment(&header, read(now)),
                 Wake::Notice(seq) => self.sender.on_network(NetworkEvent::Unreachable { seq }, now),
-                // A timer that was set anew leaves its old time behind.
-                Wake::Sender if self.timers[0] == now => {
+                Wake::Sender if self.timers[0] <= now => {
+                    if read(now) < self.timers[0] {
+                        let at = now + self.timers[0].since(read(now));
+                        self.schedule(at, Wake::Sender);
+                        continue;
+                    }
                     self.timers[0] = Time::NEVER;
-                    self.sender.on_timer(now);
+                    self.sender.on_timer(read(now));
                 }
                 Wake::Receiver if self.timers[1] == now => {
                     self.timers[1] = Time::NEVER;

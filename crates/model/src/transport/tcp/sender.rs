@@ -488,10 +488,9 @@ impl TcpSender {
             return None;
         }
         let unpaced = u64::from(self.core.params.unpaced_segments).saturating_sub(self.core.counters.segments);
-        // A congestion control that has seen only timeouts would wait for minutes with nothing outstanding.
-        let gap = self.control.pacing_gap().min(self.core.rtt.timeout());
-        self.core.quantum = (self.control.governs_recovery() && !gap.is_zero()).then(|| self.control.pacing_quantum());
-        if unpaced == 0 && !gap.is_zero() && self.core.has_more() && self.pacing.blocks(now) {
+        let paces = !self.control.pacing_gap().is_zero();
+        self.core.quantum = (self.control.governs_recovery() && paces).then(|| self.control.pacing_quantum());
+        if unpaced == 0 && paces && self.core.has_more() && self.pacing.blocks(now) {
             return None;
         }
         let Some(index) = self.recovery.next(&mut self.core) else {
@@ -503,6 +502,9 @@ impl TcpSender {
             self.recovery.on_held(&mut self.core);
             return None;
         }
+        // A congestion control that has seen only timeouts would wait for minutes with nothing outstanding.
+        let longest = self.core.rtt.timeout();
+        let gap = |segments: u32| self.control.pacing_gap_of(segments).min(longest * u64::from(segments));
         let quantum = || self.recovery.together(&self.core, index, self.control.pacing_quantum());
         if !self.pacing.allows(now, gap, unpaced, quantum) {
             return None;

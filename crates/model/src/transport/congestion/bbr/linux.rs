@@ -532,7 +532,31 @@ impl Linux {
             round_trip: self.last_rtt.take(),
         };
         self.delivered = count(sample.total_delivered);
-        if std::env::var("DBG").is_ok() { eprintln!("ACK {:.3} una {} del {} prior {} interval {:?} bw {:?} acked {} lost {} app {} max {} rounds {} rtt {:?} min {:?} mode {:?} phase {} gain {} cond {:?} pipe {} cwnd {} full {}", view.now.nanos() as f64 / 1e6, (view.una - 1) / 1448, self.delivered, delivery.prior, sample.interval.map(micros), delivery.bandwidth, delivery.acked, delivery.lost, delivery.app_limited, self.bandwidth.max(), self.rounds, delivery.round_trip.map(micros), self.min_rtt, self.mode, self.phase, self.pacing_gain, self.condition, view.pipe, view.cwnd, self.full_bandwidth); }
+        if std::env::var("DBG").is_ok() {
+            eprintln!(
+                "ACK {:.3} una {} del {} prior {} interval {:?} bw {:?} acked {} lost {} app {} max {} rounds {} rtt {:?} min {:?} mode {:?} phase {} gain {} cond {:?} pipe {} cwnd {} full {}",
+                view.now.nanos() as f64 / 1e6,
+                (view.una - 1) / 1448,
+                self.delivered,
+                delivery.prior,
+                sample.interval.map(micros),
+                delivery.bandwidth,
+                delivery.acked,
+                delivery.lost,
+                delivery.app_limited,
+                self.bandwidth.max(),
+                self.rounds,
+                delivery.round_trip.map(micros),
+                self.min_rtt,
+                self.mode,
+                self.phase,
+                self.pacing_gain,
+                self.condition,
+                view.pipe,
+                view.cwnd,
+                self.full_bandwidth
+            );
+        }
         if delivery.acked > 0 {
             self.delivered_at = whole(view.now);
         }
@@ -693,6 +717,11 @@ impl CongestionControl for Linux {
 
     fn pacing_gap(&self) -> Span {
         self.gap
+    }
+
+    fn pacing_gap_of(&self, segments: u32) -> Span {
+        let bytes = u64::from(segments) * u64::from(self.segment);
+        (bytes * 1_000_000_000).checked_div(self.rate).map_or(Span::ZERO, Span::from_nanos)
     }
 
     fn pacing_quantum(&self) -> u32 {

@@ -85,6 +85,11 @@ pub trait CongestionControl {
         Span::ZERO
     }
 
+    /// The least time between so many segments that are sent together and the next one.
+    fn pacing_gap_of(&self, segments: u32) -> Span {
+        self.pacing_gap() * u64::from(segments)
+    }
+
     /// Segments that a pacing sender sends together. As many gaps pass before it may send the next ones.
     fn pacing_quantum(&self) -> u32 {
         1
