@@ -696,8 +696,14 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
         if self.pairs.is_none() {
             return quantum;
         }
-        let buffer = if index < core.board.len() { core.board.buffer(index) } else { Pairs::left_in_piece(core) };
-        quantum.min(buffer)
+        let room = (core.cwnd - core.in_network()).max(1.0) as u32;
+        let buffer = if index < core.board.len() {
+            core.board.buffer(index)
+        } else {
+            // Two buffers at least share the window.
+            Pairs::left_in_piece(core).min((core.cwnd / 2.0).max(1.0) as u32)
+        };
+        quantum.min(buffer).min(room)
     }
 
     fn sets_timer(&self) -> bool {
