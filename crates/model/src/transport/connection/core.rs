@@ -90,6 +90,10 @@ pub struct Core {
     pub(crate) unnamed: u32,
     /// Whether data counts as in Linux: what lets the window grow, and samples of the delivery rate.
     pub(crate) as_linux: bool,
+    /// The duplicate that the acknowledgement at hand reports, as far as a retransmission explains it, and how many
+    /// segments were reported so (Linux).
+    pub(crate) spurious: Option<(u64, u64)>,
+    pub(super) spurious_segments: u64,
     /// Bytes deemed lost so far.
     pub(crate) lost: u64,
     /// Samples the delivery rate, if the congestion control asks for it.
@@ -165,6 +169,8 @@ impl Core {
             pipe: None,
             unnamed: 0,
             as_linux: false,
+            spurious: None,
+            spurious_segments: 0,
             lost: 0,
             sampler: None,
             rate: None,

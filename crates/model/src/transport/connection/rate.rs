@@ -83,10 +83,21 @@ impl RateSampler {
     }
 
     /// An acknowledgement arrived, which the board does not know of yet (§3.3). `pipe` is what it says was in the
-    /// network.
-    pub fn on_acknowledgement(&mut self, board: &Board, header: &TcpHeader, pipe: f64, now: Time) -> RateSample {
+    /// network. It reports duplicates of `spurious` bytes besides, which count as delivered.
+    pub fn on_acknowledgement(
+        &mut self,
+        board: &Board,
+        header: &TcpHeader,
+        pipe: f64,
+        spurious: u64,
+        now: Time,
+    ) -> RateSample {
         let now = self.time(now);
         let before = self.delivered;
+        if spurious > 0 {
+            self.delivered += spurious;
+            self.delivered_at = now;
+        }
         // The stamp of the newest segment delivered, when it was sent, and its end.
         let mut newest: Option<(Stamp, Time, u64)> = None;
         let mut round_trip = None;
@@ -210,7 +221,7 @@ mod tests {
         fn ack(&mut self, ack: u64, blocks: &[(u64, u64)], now: u64) -> RateSample {
             let sack = SackBlocks::new(0, blocks.iter().copied());
             let header = TcpHeader { ack, sack, ..TcpHeader::default() };
-            let sample = self.sampler.on_acknowledgement(&self.board, &header, 0.0, ms(now));
+            let sample = self.sampler.on_acknowledgement(&self.board, &header, 0.0, 0, ms(now));
             if ack > self.board.una() {
                 self.board.advance(ack, ms(now));
             }

@@ -3,7 +3,9 @@
 use hopyard_engine::Span;
 
 use super::core::{Core, Judged};
+use super::header::dsack;
 use super::scoreboard::Acked;
+use crate::packet::TcpHeader;
 use crate::transport::congestion::{Ack, Answer, Arrived, CongestionControl, Controller, Duplicate, Loss, Phase, View};
 
 impl Core {
@@ -33,6 +35,23 @@ impl Core {
             ack_hops: self.ack_hops,
             link_rate: self.link_rate,
         }
+    }
+
+    /// Takes in the duplicate that an acknowledgement reports (RFC 2883). In Linux it counts as a segment that was sent
+    /// again for nothing and was delivered, unless more duplicates are reported than segments were sent again.
+    pub(crate) fn note_duplicate(&mut self, header: &TcpHeader) {
+        let duplicate = dsack(header);
+        self.counters.reported_duplicates += u64::from(duplicate.is_some());
+        self.spurious = None;
+        if let Some((start, end)) = duplicate.filter(|_| self.as_linux) {
+            self.spurious_segments += (end - start).div_ceil(u64::from(self.mss));
+            self.spurious = duplicate.filter(|_| self.spurious_segments <= self.counters.retransmitted_segments);
+        }
+    }
+
+    /// How many segments it reports so.
+    pub(crate) fn spurious_count(&self) -> u64 {
+        self.spurious.map_or(0, |(start, end)| (end - start).div_ceil(u64::from(self.mss)))
     }
 
     /// Tells the congestion control that an acknowledgement arrived, once.

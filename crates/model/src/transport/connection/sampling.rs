@@ -20,8 +20,9 @@ impl Core {
             return;
         }
         let pipe = self.in_network();
+        let spurious = self.spurious_count() * u64::from(self.mss);
         if let Some(sampler) = &mut self.sampler {
-            self.rate = Some(sampler.on_acknowledgement(&self.board, header, pipe, self.now));
+            self.rate = Some(sampler.on_acknowledgement(&self.board, header, pipe, spurious, self.now));
         }
     }
 

@@ -11,7 +11,7 @@ use super::state::Connection;
 use crate::packet::{TcpFlags, TcpHeader};
 use crate::transport::congestion::{Answer, CongestionControl, Controller, Sent, Timeout};
 use crate::transport::connection::{
-    Close, Connect, Core, Estimation, Judged, Marks, Params, Phases, SenderCounters, dsack, header_bytes, milliseconds,
+    Close, Connect, Core, Estimation, Judged, Marks, Params, Phases, SenderCounters, header_bytes, milliseconds,
 };
 use crate::transport::notice::NetworkEvent;
 use crate::transport::recovery::{Arrival, LossRecovery, Recovery};
@@ -254,10 +254,10 @@ impl TcpSender {
         }
         self.core.thaw();
         self.core.count_ack();
+        self.core.note_duplicate(header);
         if header.ack >= self.core.una() {
             self.core.measure_rate(header);
         }
-        self.core.counters.reported_duplicates += u64::from(dsack(header).is_some());
         if self.stage == Stage::Opening {
             self.on_answer(header);
             return;

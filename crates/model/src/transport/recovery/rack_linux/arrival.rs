@@ -3,7 +3,7 @@
 use hopyard_engine::{Span, Time};
 
 use crate::packet::{SackBlocks, TcpHeader};
-use crate::transport::connection::{Core, Segment, dsack, is_earlier, milliseconds};
+use crate::transport::connection::{Core, Segment, is_earlier, milliseconds};
 
 /// What one acknowledgement says.
 #[derive(Clone, Copy, Debug, Default)]
@@ -119,7 +119,9 @@ impl Report {
     /// first what SACK reports.
     pub fn read(core: &Core, header: &TcpHeader, end: u64, mut deliver: impl FnMut(&Segment, bool)) -> Self {
         let mut report =
-            Self { una: core.una(), advances: header.ack > core.una(), duplicate: dsack(header), ..Self::default() };
+            Self { una: core.una(), advances: header.ack > core.una(), duplicate: core.spurious, ..Self::default() };
+        report.segments = core.spurious_count() as u32;
+        report.bytes = core.spurious_count() * u64::from(core.params.mss());
         let mut highest = core.board.high_sacked().unwrap_or(core.una());
         for (start, block_end) in ascending(&header.sack) {
             let mut index = core.board.index_of(start.max(core.una()));
