@@ -124,7 +124,8 @@ impl Report {
         report.bytes = core.spurious_count() * u64::from(core.params.mss());
         let mut highest = core.board.high_sacked().unwrap_or(core.una());
         for (start, block_end) in ascending(&header.sack) {
-            let mut index = core.board.index_of(start.max(core.una()));
+            // A duplicate is reported below the acknowledgement.
+            let mut index = core.board.index_of(start.max(header.ack));
             while let Some(segment) = core.board.get(index)
                 && segment.end() <= block_end
             {
