@@ -26,6 +26,8 @@ pub struct Segment {
     pub lost: bool,
     /// How often it was sent.
     pub transmissions: u32,
+    /// Whether it was sent again because it was deemed lost, and is not reported since.
+    pub repaired: bool,
     /// Whether it left in one buffer with the segment before it (Linux).
     pub joined: bool,
     /// When it was sent last.
@@ -148,6 +150,7 @@ impl Board {
             sacked: false,
             lost: false,
             transmissions: 1,
+            repaired: false,
             joined: false,
             sent: now,
         };
@@ -178,6 +181,7 @@ impl Board {
     /// Records that a segment is retransmitted.
     pub fn resend(&mut self, index: usize, now: Time) -> Segment {
         let segment = &mut self.segments[index];
+        segment.repaired |= segment.lost;
         self.lost -= usize::from(std::mem::take(&mut segment.lost));
         segment.transmissions += 1;
         segment.sent = now;
@@ -259,6 +263,7 @@ impl Board {
                 }
                 if !segment.sacked {
                     segment.sacked = true;
+                    segment.repaired = false;
                     self.sacked += 1;
                     self.lost -= usize::from(std::mem::take(&mut segment.lost));
                     news += u64::from(segment.len);
@@ -283,10 +288,11 @@ impl Board {
 
     /// Takes back the marks of all segments that are marked as lost.
     pub fn unmark_losses(&mut self) {
-        if self.lost > 0 {
-            self.segments.iter_mut().for_each(|segment| segment.lost = false);
-            self.lost = 0;
+        for segment in &mut self.segments {
+            segment.lost = false;
+            segment.repaired = false;
         }
+        self.lost = 0;
     }
 
     /// Segments that are marked as lost and were not retransmitted.
@@ -299,6 +305,12 @@ impl Board {
     #[must_use]
     pub fn first_lost(&self) -> Option<usize> {
         if self.lost == 0 { None } else { self.segments.iter().position(|segment| segment.lost) }
+    }
+
+    /// Which segment is the first that is deemed lost, or was sent again for that and is not reported since.
+    #[must_use]
+    pub fn first_missing(&self) -> Option<usize> {
+        self.segments.iter().position(|segment| segment.lost || segment.repaired)
     }
 
     /// Segments that the receiver reported by SACK.

@@ -365,7 +365,8 @@ impl<const SACK: bool> Procedure<SACK> {
     }
 
     fn begin_if_lost(&mut self, core: &mut Core, control: &mut Controller) {
-        if core.board.lost() > 0 {
+        // A loss that was repaired already begins a recovery too, if it lies beyond the last one.
+        if core.board.first_missing().is_some() {
             self.begin_recovery(core, control);
         } else if self.condition != Condition::Loss {
             if !Self::was_resent(core) {
@@ -376,7 +377,7 @@ impl<const SACK: bool> Procedure<SACK> {
     }
 
     fn begin_recovery(&mut self, core: &mut Core, control: &mut Controller) {
-        let Some(first) = core.board.first_lost() else { return };
+        let Some(first) = core.board.first_missing() else { return };
         let before = self.before(core);
         self.undo = Some(Undo::new(core, Some(before), Self::resent_in_network(core)));
         self.probe = None;
