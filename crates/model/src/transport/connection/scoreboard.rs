@@ -28,6 +28,8 @@ pub struct Segment {
     pub transmissions: u32,
     /// Whether it was sent again because it was deemed lost, and is not reported since.
     pub repaired: bool,
+    /// Whether its last transmission was a repeated one, and is not known to have arrived or to be lost.
+    pub resent: bool,
     /// Whether it left in one buffer with the segment before it (Linux).
     pub joined: bool,
     /// When it was sent last.
@@ -151,6 +153,7 @@ impl Board {
             lost: false,
             transmissions: 1,
             repaired: false,
+            resent: false,
             joined: false,
             sent: now,
         };
@@ -184,6 +187,7 @@ impl Board {
         segment.repaired |= segment.lost;
         self.lost -= usize::from(std::mem::take(&mut segment.lost));
         segment.transmissions += 1;
+        segment.resent = true;
         segment.sent = now;
         *segment
     }
@@ -264,6 +268,7 @@ impl Board {
                 if !segment.sacked {
                     segment.sacked = true;
                     segment.repaired = false;
+                    segment.resent = false;
                     self.sacked += 1;
                     self.lost -= usize::from(std::mem::take(&mut segment.lost));
                     news += u64::from(segment.len);
@@ -277,7 +282,13 @@ impl Board {
     /// Marks the segment at `index` as lost, and returns how many bytes of it were not marked before.
     pub fn mark_lost(&mut self, index: usize) -> u64 {
         match self.segments.get_mut(index) {
-            Some(segment) if !segment.sacked && !segment.lost => {
+            Some(segment) if !segment.sacked && segment.lost => {
+                segment.resent = false;
+                0
+            }
+            Some(segment) if !segment.sacked => {
+                // A probe that was sent again is lost with the second mark only.
+                segment.resent &= !segment.repaired;
                 segment.lost = true;
                 self.lost += 1;
                 u64::from(segment.len)

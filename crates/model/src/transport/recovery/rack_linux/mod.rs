@@ -93,7 +93,7 @@ impl<const SACK: bool> Procedure<SACK> {
 
     /// Segments that were sent again and are in the network.
     fn resent_in_network(core: &Core) -> u32 {
-        core.board.iter().filter(|segment| segment.transmissions > 1 && !segment.sacked && !segment.lost).count() as u32
+        core.board.iter().filter(|segment| segment.resent).count() as u32
     }
 
     /// Whether a segment that was sent again may still be missing.
