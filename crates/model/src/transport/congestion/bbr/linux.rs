@@ -532,31 +532,6 @@ impl Linux {
             round_trip: self.last_rtt.take(),
         };
         self.delivered = count(sample.total_delivered);
-        if std::env::var("DBG").is_ok() {
-            eprintln!(
-                "ACK {:.3} una {} del {} prior {} interval {:?} bw {:?} acked {} lost {} app {} max {} rounds {} rtt {:?} min {:?} mode {:?} phase {} gain {} cond {:?} pipe {} cwnd {} full {}",
-                view.now.nanos() as f64 / 1e6,
-                (view.una - 1) / 1448,
-                self.delivered,
-                delivery.prior,
-                sample.interval.map(micros),
-                delivery.bandwidth,
-                delivery.acked,
-                delivery.lost,
-                delivery.app_limited,
-                self.bandwidth.max(),
-                self.rounds,
-                delivery.round_trip.map(micros),
-                self.min_rtt,
-                self.mode,
-                self.phase,
-                self.pacing_gain,
-                self.condition,
-                view.pipe,
-                view.cwnd,
-                self.full_bandwidth
-            );
-        }
         if delivery.acked > 0 {
             self.delivered_at = whole(view.now);
         }
