@@ -23,10 +23,11 @@ fn take(entries: &mut Vec<(u64, Span)>, segment: u64) -> Option<Span> {
     Some(entries.remove(place).1)
 }
 
-/// The time as the kernel reads it.
+/// The time as the kernel reads it: its clock in simulated time has this grain. A timer is set for a time by that clock,
+/// but begins to wait at the true time.
 fn read(now: Time) -> Time {
-    let phi: u64 = std::env::var("PHI").map_or(0, |p| p.parse().unwrap());
-    Time::from_nanos((now.nanos() + phi) / 256 * 256 - phi)
+    const GRAIN: u64 = 256;
+    Time::from_nanos(now.nanos() / GRAIN * GRAIN)
 }
 
 enum Wake {
