@@ -23,6 +23,13 @@ fn take(entries: &mut Vec<(u64, Span)>, segment: u64) -> Option<Span> {
     Some(entries.remove(place).1)
 }
 
+/// The time as the kernel reads it: its clock in simulated time has this grain. A timer is set for a time by that clock,
+/// but begins to wait at the true time.
+fn read(now: Time) -> Time {
+    const GRAIN: u64 = 256;
+    Time::from_nanos(now.nanos() / GRAIN * GRAIN)
+}
+
 enum Wake {
     ToReceiver(TcpHeader),
     ToSender(TcpHeader),
@@ -250,7 +257,7 @@ impl Run {
     }
 
     fn pump(&mut self, now: Time) {
-        while let Some(header) = self.sender.poll_transmit(now) {
+        while let Some(header) = self.sender.poll_transmit(read(now)) {
             self.send(header, now);
         }
         if let Some(states) = &mut self.states {
@@ -263,7 +270,8 @@ impl Run {
             if deadline != self.timers[index] {
                 self.timers[index] = deadline;
                 if deadline < Time::NEVER {
-                    self.schedule(deadline.max(now), if index == 0 { Wake::Sender } else { Wake::Receiver });
+                    let wait = if index == 0 { deadline.since(read(now)) } else { deadline.since(now) };
+                    self.schedule(now + wait, if index == 0 { Wake::Sender } else { Wake::Receiver });
                 }
             }
         }
@@ -286,12 +294,16 @@ impl Run {
                     self.receiver.on_segment(&header, now);
                 }
                 Wake::Captured(index) => self.acknowledge_as_captured(index, segments, now),
-                Wake::ToSender(header) => self.sender.on_segment(&header, now),
+                Wake::ToSender(header) => self.sender.on_segment(&header, read(now)),
                 Wake::Notice(seq) => self.sender.on_network(NetworkEvent::Unreachable { seq }, now),
-                // A timer that was set anew leaves its old time behind.
-                Wake::Sender if self.timers[0] == now => {
+                Wake::Sender if self.timers[0] <= now => {
+                    if read(now) < self.timers[0] {
+                        let at = now + self.timers[0].since(read(now));
+                        self.schedule(at, Wake::Sender);
+                        continue;
+                    }
                     self.timers[0] = Time::NEVER;
-                    self.sender.on_timer(now);
+                    self.sender.on_timer(read(now));
                 }
                 Wake::Receiver if self.timers[1] == now => {
                     self.timers[1] = Time::NEVER;

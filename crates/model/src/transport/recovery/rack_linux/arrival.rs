@@ -120,17 +120,12 @@ impl Report {
     /// The shares of an acknowledgement before the scoreboard has processed it. `end` is the end of the losses at hand.
     /// Calls `deliver` for each segment that arrives, and whether SACK reports it, in the order in which Linux counts:
     /// first what SACK reports.
-    pub fn read(
-        core: &Core,
-        header: &TcpHeader,
-        end: u64,
-        duplicate: Option<(u64, u64)>,
-        mut deliver: impl FnMut(&Segment, bool),
-    ) -> Self {
+    pub fn read(core: &Core, header: &TcpHeader, end: u64, mut deliver: impl FnMut(&Segment, bool)) -> Self {
+        let duplicate = core.spurious;
         let mut report = Self { una: core.una(), advances: header.ack > core.una(), duplicate, ..Self::default() };
         if let Some((start, end)) = duplicate {
             // A retransmission for nothing was delivered too.
-            report.add_unnamed(core.segments(end - start).ceil() as u32, core.params.mss());
+            report.add_unnamed(core.spurious_count() as u32, core.params.mss());
             report.lowest_sacked = sacked_again(core, start, end);
         }
         let mut highest = core.board.high_sacked().unwrap_or(core.una());

@@ -2,8 +2,7 @@
 
 use hopyard_engine::{Span, Time};
 
-use crate::packet::TcpHeader;
-use crate::transport::connection::{Core, Segment, dsack};
+use crate::transport::connection::{Core, Segment};
 
 /// Recoveries without DSACK after which the reordering window shrinks to its first size (§6.2 step 4).
 const PERSIST: u32 = 16;
@@ -33,8 +32,6 @@ pub struct Detection {
     /// The reordering window in quarters of the shortest round trip.
     multiple: u32,
     persist: u32,
-    /// Segments that DSACK has reported.
-    duplicates: u64,
     /// A DSACK was seen that has not widened the window yet, and when one did last.
     dsack_seen: bool,
     widened: Time,
@@ -50,7 +47,6 @@ impl Detection {
             reordering: threshold,
             multiple: 1,
             persist: 0,
-            duplicates: 0,
             dsack_seen: false,
             widened: Time::ZERO,
         }
@@ -84,14 +80,6 @@ impl Detection {
     pub fn note_extent(&mut self, segments: u32) {
         self.reordering = self.reordering.max(segments.min(FARTHEST));
         self.reordering_seen = true;
-    }
-
-    /// The duplicate that an acknowledgement reports. The network may duplicate too: more duplicates than
-    /// retransmissions say nothing.
-    pub fn confirm(&mut self, core: &Core, header: &TcpHeader) -> Option<(u64, u64)> {
-        let (start, end) = dsack(header)?;
-        self.duplicates += (end - start).div_ceil(u64::from(core.params.mss()));
-        (self.duplicates <= core.counters.retransmitted_segments).then_some((start, end))
     }
 
     /// A timeout came although so many segments had been reported that reordering cannot explain it.

@@ -93,7 +93,7 @@ impl<const SACK: bool> Procedure<SACK> {
 
     /// Segments that were sent again and are in the network.
     fn resent_in_network(core: &Core) -> u32 {
-        core.board.iter().filter(|segment| segment.transmissions > 1 && !segment.sacked && !segment.lost).count() as u32
+        core.board.iter().filter(|segment| segment.resent).count() as u32
     }
 
     /// Whether a segment that was sent again may still be missing.
@@ -369,7 +369,8 @@ impl<const SACK: bool> Procedure<SACK> {
     }
 
     fn begin_if_lost(&mut self, core: &mut Core, control: &mut Controller) {
-        if core.board.lost() > 0 {
+        // A loss that was repaired already begins a recovery too, if it lies beyond the last one.
+        if core.board.first_missing().is_some() {
             self.begin_recovery(core, control);
         } else if self.condition != Condition::Loss {
             if !Self::was_resent(core) {
@@ -380,7 +381,7 @@ impl<const SACK: bool> Procedure<SACK> {
     }
 
     fn begin_recovery(&mut self, core: &mut Core, control: &mut Controller) {
-        let Some(first) = core.board.first_lost() else { return };
+        let Some(first) = core.board.first_missing() else { return };
         let before = self.before(core);
         self.undo = Some(Undo::new(core, Some(before), Self::resent_in_network(core)));
         self.probe = None;
@@ -424,6 +425,11 @@ impl<const SACK: bool> Procedure<SACK> {
     /// RFC 8985 §7.3: sends new data, or the last segment again.
     fn send_probe(&mut self, core: &mut Core) {
         let new = core.fits_advertised(core.board.len());
+        if new && core.departs > core.now {
+            // Pacing does not let new data leave.
+            self.timer.rearm(core);
+            return;
+        }
         let last = core.board.len().checked_sub(1).and_then(|index| core.board.get(index)).map(|segment| segment.seq);
         let Some(seq) = (if new { Some(core.board.max()) } else { last }).filter(|_| self.probe.is_none()) else {
             self.timer.rearm(core);
@@ -495,6 +501,7 @@ impl<const SACK: bool> Procedure<SACK> {
 impl<const SACK: bool> Recovers for Procedure<SACK> {
     const WANTS_SACK: bool = SACK;
     const MARKS: bool = true;
+    const AS_LINUX: bool = true;
 
     fn new(params: &Params, control: &Controller) -> Self {
         Self {
@@ -540,9 +547,8 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
     fn inspect(&mut self, core: &mut Core, _control: &mut Controller, header: &TcpHeader) {
         core.forget_losses();
         let highest = core.board.high_sacked().unwrap_or(core.una());
-        let duplicate = self.detection.confirm(core, header);
         let mut detection = self.detection.clone();
-        let report = Report::read(core, header, self.end, duplicate, |segment, by_sack| {
+        let report = Report::read(core, header, self.end, |segment, by_sack| {
             let spurious = !by_sack && segment.transmissions > 1 && echoes_earlier(header, segment.sent);
             if !spurious {
                 detection.deliver(core, segment);
@@ -621,7 +627,8 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
         core.unnamed = 0;
         self.detection.mark_timed_out(core);
         let threshold = core.params.duplicate_threshold;
-        if matches!(self.condition, Condition::Open | Condition::Disorder) && core.board.sacked() >= threshold as usize {
+        if matches!(self.condition, Condition::Open | Condition::Disorder) && core.board.sacked() >= threshold as usize
+        {
             self.detection.forget_extent(threshold);
         }
         if reduces {
@@ -672,9 +679,7 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
         let index = if room { lost.unwrap_or(new) } else { new };
         let repairs = self.repairs();
         let waits = match &mut self.pairs {
-            Some(pairs) if room && index == new => {
-                pairs.waits(core, core.cwnd - core.in_network(), repairs, self.governed)
-            }
+            Some(pairs) if room && index == new => pairs.waits(core, core.cwnd - core.in_network(), repairs),
             _ => false,
         };
         if (room || last) && !waits && core.fits_advertised(index) {
@@ -701,8 +706,18 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
         }
     }
 
-    fn together(&self, core: &Core, quantum: u32) -> u32 {
-        self.pairs.as_ref().map_or(quantum, |_| quantum.min(Pairs::left_in_piece(core)))
+    fn together(&self, core: &Core, index: usize, quantum: u32) -> u32 {
+        if self.pairs.is_none() {
+            return quantum;
+        }
+        let room = (core.cwnd - core.in_network()).max(1.0) as u32;
+        let buffer = if index < core.board.len() {
+            core.board.buffer(index)
+        } else {
+            // Two buffers at least share the window.
+            Pairs::left_in_piece(core).min((core.cwnd / 2.0).max(1.0) as u32)
+        };
+        quantum.min(buffer).min(room)
     }
 
     fn sets_timer(&self) -> bool {

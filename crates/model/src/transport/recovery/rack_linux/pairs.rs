@@ -8,6 +8,7 @@
 
 use hopyard_engine::{Span, Time};
 
+use crate::transport::congestion::control::offload;
 use crate::transport::connection::Core;
 
 /// The segments of a pair.
@@ -18,11 +19,6 @@ const SILENCE: Span = Span::from_millis(1);
 const SOON: Span = Span::from_millis(1);
 /// A room of at least this part of the window is used.
 const PART: f64 = 1.0 / 3.0;
-/// Linux counts a millisecond as this part of a second.
-const BUFFERS_PER_SECOND: f64 = 1024.0;
-/// What a buffer has besides is this, halved for each half millisecond of the shortest round trip.
-const LARGEST: u64 = 65_536;
-const HALVED: u64 = 512;
 /// How much faster than a window in a round trip Linux believes that it sends: while the window is below half of the
 /// threshold, and later.
 const FASTER: [f64; 2] = [2.0, 1.2];
@@ -56,20 +52,20 @@ impl Pairs {
         self.waiting = false;
     }
 
-    /// The segments that leave in one buffer. A sender that is paced sends pairs.
-    fn buffer(core: &Core, paced: bool) -> u32 {
-        let Some(round_trip) = core.rtt.srtt().filter(|it| !paced && !it.is_zero()) else { return PAIR };
+    /// The segments that leave in one buffer. A congestion control that sets the rate knows how many.
+    fn buffer(core: &Core) -> u32 {
+        if let Some(quantum) = core.quantum {
+            return quantum;
+        }
+        let Some(round_trip) = core.rtt.srtt().filter(|it| !it.is_zero()) else { return PAIR };
         let growing = core.cwnd < core.ssthresh / 2.0;
         let window = core.cwnd.max(core.board.len() as f64) * f64::from(core.params.mss());
-        let bytes = window * FASTER[usize::from(!growing)] / round_trip.seconds() / BUFFERS_PER_SECOND;
-        let halved = core.min_rtt.map_or(u64::MAX, |min| min.nanos() / 1000 / HALVED);
-        let more = if halved < 32 { LARGEST >> halved } else { 0 };
-        let most = LARGEST as f64 - 1.0;
-        PAIR.max(((bytes.min(most) + more as f64).min(most) / f64::from(core.params.mss())) as u32)
+        let rate = window * FASTER[usize::from(!growing)] / round_trip.seconds();
+        offload::buffer(rate, core.min_rtt, core.params.mss(), PAIR)
     }
 
     /// Whether the next new segment waits, of which the window has room for `room`.
-    pub fn waits(&mut self, core: &Core, room: f64, repairs: bool, paced: bool) -> bool {
+    pub fn waits(&mut self, core: &Core, room: f64, repairs: bool) -> bool {
         if self.together > 0 || self.waiting {
             return self.waiting;
         }
@@ -77,12 +73,13 @@ impl Pairs {
         self.by_receiver = advertised <= room;
         let room = room.min(advertised);
         let left = Self::left_in_piece(core);
-        let whole = Self::buffer(core, paced).min(left.max(1));
+        let whole = Self::buffer(core).min(left.max(1));
         if room >= f64::from(whole) {
             self.begin_buffer(core, whole);
             return false;
         }
-        let silent = core.now.since(self.sent) > SILENCE;
+        // Silence begins when pacing would have let a segment leave.
+        let silent = core.now.since(self.sent.max(core.departs)) > SILENCE;
         let ample = room >= core.cwnd.min(core.segments(core.advertised())) * PART;
         let round_trip = core.rtt.srtt().unwrap_or(Span::ZERO);
         let soon =

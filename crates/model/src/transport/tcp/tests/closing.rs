@@ -156,3 +156,22 @@ fn a_segment_without_ack_is_dropped() {
     assert_eq!(give(1, 1000, flags(false, false)), None);
     assert_eq!(give(1, 1000, flags(false, true)), Some(1001));
 }
+
+/// RFC 9293 §3.10.7.4, fifth.
+#[test]
+fn a_segment_that_acknowledges_what_was_never_sent_is_answered_and_dropped() {
+    let acking = acking::Config::of_profile("every", RFC).expect("a policy");
+    let mut receiver = TcpReceiver::new(&acking, &params(RFC), false);
+    let mut receive = |header: TcpHeader| {
+        receiver.on_segment(&header, Time::ZERO);
+        let answer = receiver.poll_transmit(Time::ZERO).map(|answer| answer.ack);
+        (answer, receiver.counters().invalid_acks)
+    };
+    let syn = TcpFlags { syn: true, ..TcpFlags::default() };
+    assert_eq!(receive(TcpHeader { flags: syn, ..TcpHeader::default() }), (Some(1), 0));
+    let flags = TcpFlags { ack: true, ..TcpFlags::default() };
+    let data = TcpHeader { seq: 1, len: 1000, flags, ..TcpHeader::default() };
+    // It has sent its SYN, with number 0.
+    assert_eq!(receive(TcpHeader { ack: 2, ..data }), (Some(1), 1));
+    assert_eq!(receive(TcpHeader { ack: 1, ..data }), (Some(1001), 1));
+}
