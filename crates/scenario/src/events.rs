@@ -107,11 +107,18 @@ impl Subject {
 
     fn ack(&mut self, round_trip: Span, phase: Phase, notes: &mut Vec<String>) {
         let rate = self.rate(round_trip);
-        let sent = Sent { seq: self.view.max, len: SEGMENT as u32, retransmission: false, departs: Time::ZERO };
+        let sent = Sent {
+            seq: self.view.max,
+            len: SEGMENT as u32,
+            retransmission: false,
+            departs: Time::ZERO,
+            app_limited: false,
+        };
         self.view.una += SEGMENT;
         let ack = Ack {
             bytes: SEGMENT,
             delivered: SEGMENT,
+            counted: SEGMENT,
             segments: 1,
             round_trip: Some(round_trip),
             newest_round_trip: Some(round_trip),

@@ -260,7 +260,7 @@ impl Endpoint {
             } else {
                 SackBlocks::default()
             },
-            flags: TcpFlags { syn, ack, fin: segment.has('F') },
+            flags: TcpFlags { syn, ack, fin: segment.has('F'), psh: segment.has('P') },
             ..TcpHeader::default()
         };
         if segment.len > 0 {

@@ -259,8 +259,8 @@ impl SegmentLog {
 
 fn row(entry: &Entry) -> SegmentRow {
     let Entry { time, flow, event, cwnd, resent, header } = entry;
-    let TcpFlags { syn, ack, fin } = header.flags;
-    let names = [(syn, "SYN"), (fin, "FIN"), (ack, "ACK")];
+    let TcpFlags { syn, ack, fin, psh } = header.flags;
+    let names = [(syn, "SYN"), (fin, "FIN"), (psh, "PSH"), (ack, "ACK")];
     let block = |(start, end)| format!("{start}-{end}");
     SegmentRow {
         flow: *flow,

@@ -19,7 +19,7 @@ pub struct TcpHeader {
     pub timestamps: Option<(u32, u32)>,
     /// Blocks received out of order (RFC 2018).
     pub sack: SackBlocks,
-    /// SYN, ACK and FIN.
+    /// SYN, ACK, FIN and PSH.
     pub flags: TcpFlags,
     /// Whether the payload was sent before: known to the simulator, not on the wire.
     pub retransmission: bool,
@@ -45,6 +45,8 @@ pub struct TcpFlags {
     pub ack: bool,
     /// No more data follows.
     pub fin: bool,
+    /// The segment is to be passed to the application at once, and acknowledged (RFC 9293 §3.9.1.2).
+    pub psh: bool,
 }
 
 /// Up to four blocks of bytes received out of order, the most recent first (RFC 2018 §3).

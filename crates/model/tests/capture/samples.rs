@@ -39,7 +39,7 @@ fn broadcast(mut it: Sample) -> Sample {
     it
 }
 
-const NONE: TcpFlags = TcpFlags { syn: false, ack: false, fin: false };
+const NONE: TcpFlags = TcpFlags { syn: false, ack: false, fin: false, psh: false };
 const ACK: TcpFlags = TcpFlags { ack: true, ..NONE };
 
 fn header(seq: u64, ack: u64, flags: TcpFlags) -> TcpHeader {

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use hopyard_engine::{Rng, Span, Streams, Time};
-use hopyard_model::packet::TcpHeader;
+use hopyard_model::packet::{SackBlocks, TcpFlags, TcpHeader};
 use hopyard_model::transport::acking;
 use hopyard_model::transport::tcp::{self, NetworkEvent, SenderState, TcpReceiver, TcpSender};
 
-use super::{Case, Departure, SEGMENT};
+use super::{Acknowledgement, Case, Departure, SEGMENT};
 
 /// How long the sending kernel's clock had been running when it started, in effect: its count of ticks of 4 ms begins
 /// at 2^32 - 75,000, and its timers are rounded to multiples of up to 4,096 ticks: 2,824 ticks more.
@@ -23,6 +23,13 @@ fn take(entries: &mut Vec<(u64, Span)>, segment: u64) -> Option<Span> {
     Some(entries.remove(place).1)
 }
 
+/// The time as the kernel reads it: its clock in simulated time has this grain. A timer is set for a time by that clock,
+/// but begins to wait at the true time.
+fn read(now: Time) -> Time {
+    const GRAIN: u64 = 256;
+    Time::from_nanos(now.nanos() / GRAIN * GRAIN)
+}
+
 enum Wake {
     ToReceiver(TcpHeader),
     ToSender(TcpHeader),
@@ -30,6 +37,8 @@ enum Wake {
     Notice(u64),
     Sender,
     Receiver,
+    /// The receiver of the capture acknowledges.
+    Captured(usize),
 }
 
 /// One direction of the link.
@@ -67,6 +76,13 @@ pub struct Run {
     order: u64,
     timers: [Time; 2],
     pub departures: Vec<Departure>,
+    /// What the receiver sends, without its SYN.
+    pub acknowledgements: Vec<Acknowledgement>,
+    /// Acknowledgements of a capture, which reach the sender in the place of those of the receiver; the number that was
+    /// sent last, and the timestamp that is echoed.
+    captured: Vec<Acknowledgement>,
+    number: u64,
+    echo: u32,
     /// The sender's state after each event, if it is recorded.
     pub states: Option<Vec<(Time, SenderState)>>,
 }
@@ -104,6 +120,10 @@ impl Run {
             order: 0,
             timers: [Time::NEVER; 2],
             departures: Vec::new(),
+            acknowledgements: Vec::new(),
+            captured: Vec::new(),
+            number: 1,
+            echo: 0,
             states: None,
         }
     }
@@ -178,6 +198,53 @@ impl Run {
 
     fn transmit(&mut self, header: TcpHeader, now: Time) {
         if !header.flags.syn {
+            let segments = |edge: u64| (edge - 1) / SEGMENT;
+            self.acknowledgements.push(Acknowledgement {
+                time: Time::ZERO + now.since(self.begin),
+                segments: segments(header.ack),
+                window: header.window,
+                blocks: header.sack.iter().map(|(from, to)| (segments(from), segments(to))).collect(),
+            });
+            if !self.captured.is_empty() {
+                return;
+            }
+        }
+        self.carry(header, now);
+    }
+
+    /// The receiver of the capture sends an acknowledgement.
+    fn acknowledge_as_captured(&mut self, index: usize, segments: u64, now: Time) {
+        let Acknowledgement { segments: acked, window, blocks, .. } = &self.captured[index];
+        // The last segment has the FIN, which takes a number.
+        let number = |count: u64| 1 + count * SEGMENT + u64::from(count == segments);
+        let ack = number(*acked);
+        let base = blocks.iter().map(|block| number(block.0)).fold(ack, u64::min);
+        let header = TcpHeader {
+            seq: 1,
+            ack,
+            window: *window,
+            timestamps: (self.echo > 0).then(|| ((now.nanos() / 1_000_000) as u32, self.echo)),
+            sack: SackBlocks::new(base, blocks.iter().map(|(from, to)| (number(*from), number(*to)))),
+            flags: TcpFlags { ack: true, ..TcpFlags::default() },
+            ..TcpHeader::default()
+        };
+        self.number = ack;
+        self.carry(header, now);
+    }
+
+    /// Acknowledgements of a capture reach the sender. Those of the receiver do not, and are only recorded.
+    pub fn answer_as(&mut self, captured: &[Acknowledgement]) {
+        self.captured = captured.to_vec();
+        for (index, it) in captured.iter().enumerate() {
+            // The capture has whole microseconds.
+            let at = self.begin + it.time.since(Time::ZERO) + Span::from_micros(1);
+            self.schedule(at, Wake::Captured(index));
+        }
+    }
+
+    /// An acknowledgement is given to the link.
+    fn carry(&mut self, header: TcpHeader, now: Time) {
+        if !header.flags.syn {
             self.acks += 1;
             if self.acks_lost.contains(&(self.acks - 1)) {
                 return;
@@ -190,7 +257,7 @@ impl Run {
     }
 
     fn pump(&mut self, now: Time) {
-        while let Some(header) = self.sender.poll_transmit(now) {
+        while let Some(header) = self.sender.poll_transmit(read(now)) {
             self.send(header, now);
         }
         if let Some(states) = &mut self.states {
@@ -203,7 +270,8 @@ impl Run {
             if deadline != self.timers[index] {
                 self.timers[index] = deadline;
                 if deadline < Time::NEVER {
-                    self.schedule(deadline.max(now), if index == 0 { Wake::Sender } else { Wake::Receiver });
+                    let wait = if index == 0 { deadline.since(read(now)) } else { deadline.since(now) };
+                    self.schedule(now + wait, if index == 0 { Wake::Sender } else { Wake::Receiver });
                 }
             }
         }
@@ -215,17 +283,27 @@ impl Run {
         self.sender.close(self.begin);
         self.pump(self.begin);
         while let Some(((now, _), wake)) = self.wakes.pop_first() {
-            if self.sender.is_finished() || now > self.begin + LIMIT {
+            if (self.captured.is_empty() && self.sender.is_finished()) || now > self.begin + LIMIT {
                 return;
             }
             match wake {
-                Wake::ToReceiver(header) => self.receiver.on_segment(&header, now),
-                Wake::ToSender(header) => self.sender.on_segment(&header, now),
+                Wake::ToReceiver(header) => {
+                    if let Some((value, _)) = header.timestamps.filter(|_| header.seq <= self.number) {
+                        self.echo = self.echo.max(value);
+                    }
+                    self.receiver.on_segment(&header, now);
+                }
+                Wake::Captured(index) => self.acknowledge_as_captured(index, segments, now),
+                Wake::ToSender(header) => self.sender.on_segment(&header, read(now)),
                 Wake::Notice(seq) => self.sender.on_network(NetworkEvent::Unreachable { seq }, now),
-                // A timer that was set anew leaves its old time behind.
-                Wake::Sender if self.timers[0] == now => {
+                Wake::Sender if self.timers[0] <= now => {
+                    if read(now) < self.timers[0] {
+                        let at = now + self.timers[0].since(read(now));
+                        self.schedule(at, Wake::Sender);
+                        continue;
+                    }
                     self.timers[0] = Time::NEVER;
-                    self.sender.on_timer(now);
+                    self.sender.on_timer(read(now));
                 }
                 Wake::Receiver if self.timers[1] == now => {
                     self.timers[1] = Time::NEVER;

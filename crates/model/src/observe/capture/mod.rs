@@ -226,7 +226,12 @@ fn numbered(header: &UdpHeader) -> Vec<u8> {
 /// The header of a segment on the wire.
 fn segment(header: &TcpHeader, flow: &Flow) -> tcp::Header {
     let syn = header.flags.syn;
-    let flags = [(syn, tcp::Flags::SYN), (header.flags.ack, tcp::Flags::ACK), (header.flags.fin, tcp::Flags::FIN)];
+    let flags = [
+        (syn, tcp::Flags::SYN),
+        (header.flags.ack, tcp::Flags::ACK),
+        (header.flags.fin, tcp::Flags::FIN),
+        (header.flags.psh, tcp::Flags::PSH),
+    ];
     let flags = flags.into_iter().filter(|(set, _)| *set).fold(tcp::Flags::default(), |all, (_, flag)| all | flag);
     // The window of a SYN is never scaled (RFC 7323 §2.2).
     let window = header.window >> if syn { 0 } else { flow.window_scale };

@@ -76,7 +76,7 @@ fn segments() -> Vec<TcpHeader> {
             });
         }
         for fin in [false, true] {
-            let flags = TcpFlags { ack: true, fin, syn: false };
+            let flags = TcpFlags { ack: true, fin, psh: fin, syn: false };
             found.push(TcpHeader { seq: 9, len: 1460, timestamps, flags, window: 1, ..TcpHeader::default() });
         }
     }
@@ -96,7 +96,9 @@ fn segments_have_the_sizes_of_the_simulator() {
         assert_eq!((segment.options.timestamps, payload), (header.timestamps, header.len as usize));
         let blocks: Vec<_> = header.sack.iter().map(|(start, end)| (start as u32, end as u32)).collect();
         assert_eq!(segment.options.sack, blocks);
-        assert_eq!((segment.flags.contains(tcp::Flags::FIN), segment.window), (header.flags.fin, header.window as u16));
+        let has = |flag| segment.flags.contains(flag);
+        assert_eq!((has(tcp::Flags::FIN), has(tcp::Flags::PSH)), (header.flags.fin, header.flags.psh));
+        assert_eq!(segment.window, header.window as u16);
     }
 }
 
@@ -114,7 +116,7 @@ fn ns2_counts_options_without_padding() {
 }
 
 fn syn(ack: bool, timestamps: Option<(u32, u32)>, window: u32) -> Packet {
-    let flags = TcpFlags { syn: true, ack, fin: false };
+    let flags = TcpFlags { syn: true, ack, ..TcpFlags::default() };
     let header = TcpHeader { ack: u64::from(ack), window, timestamps, flags, ..TcpHeader::default() };
     from_a_to_b(header_bytes(&parameters(RFC), &header), Body::Tcp(header))
 }

@@ -148,8 +148,9 @@ impl AckPolicy for Adaptive {
         self.deadline
     }
 
-    fn on_expired(&mut self) {
+    fn on_expired(&mut self, _now: Time) -> Verdict {
         self.fall();
+        Verdict::Now
     }
 
     fn on_acknowledged(&mut self) {
@@ -210,7 +211,7 @@ mod tests {
         assert_eq!(policy.on_arrival(&arrival(230, true)), Verdict::Later);
         // 2.2 average gaps of 10 ms.
         assert_eq!(policy.deadline(), Time::ZERO + Span::from_millis(252));
-        policy.on_expired();
+        policy.on_expired(policy.deadline());
         policy.on_acknowledged();
         assert_eq!((policy.window, policy.deadline()), (2.0, Time::NEVER));
     }

@@ -1,17 +1,18 @@
 //! Acknowledgements as a Linux receiver sends them: at once while the connection is young, then for every second
 //! segment or after a delay that follows the gaps between segments; at once for disorder, and in groups if it lasts.
 //!
-//! Read: RFC 5681 §4.2, RFC 1122 §4.2.3.2, RFC 2883, Linux's `ip-sysctl` on `tcp_comp_sack_nr` and
-//! `tcp_comp_sack_delay_ns`, and captures of Linux 6.1 receivers. No code of the kernel was used. Left out: connections
-//! with data in both directions, for which Linux leaves quick acknowledgements, the ticks of the timers, and the slack
-//! of 0.1 ms that Linux allows the timer of compression.
+//! Read: RFC 5681 §4.2, RFC 1122 §4.2.3.2, RFC 2883, Linux's `ip-sysctl` on `tcp_comp_sack_nr`,
+//! `tcp_comp_sack_delay_ns` and `tcp_comp_sack_slack_ns`, what is published of quick acknowledgements and of PSH, and
+//! captures of Linux 6.1 receivers. No code of the kernel was used. Left out: connections with data in both directions,
+//! for which Linux leaves quick acknowledgements.
 
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AckPolicy, Arrival, Verdict};
+use super::{AckPolicy, Arrival, Reading, Verdict};
 use crate::params::{self, Fault};
+use crate::transport::connection::Wheel;
 
 /// The parameters of Linux's acknowledgements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -57,32 +58,53 @@ impl params::Params for Params {
     }
 }
 
-/// What the round trip is longer by than a pause after which the sender begins anew.
+/// The tick of the timers, in which delays and the gaps between segments are counted.
+const TICK: Span = Span::from_millis(4);
+/// What the retransmission timeout is longer by than the round trip of the opening exchange at least. A pause longer
+/// than the timeout makes the sender begin anew.
 const PAUSE: Span = Span::from_millis(200);
-/// The pause while no round trip is known (RFC 6298 §2.1).
+/// The timeout while no round trip is known (RFC 6298 §2.1).
 const FIRST_PAUSE: Span = Span::from_secs(1);
+/// What the timer of a compressed acknowledgement waits beyond its delay (`tcp_comp_sack_slack_ns`).
+const SLACK: Span = Span::from_micros(100);
+/// The segment that is assumed to be full before any has arrived (RFC 9293 §3.7.1), and the smallest that can be.
+const FIRST_FULL: u32 = 536;
+const SMALLEST_FULL: u32 = 88;
 
 /// Acknowledges as Linux.
 #[derive(Clone, Debug)]
 pub struct Linux {
     params: Params,
+    timers: Wheel,
     /// Acknowledgements that are still sent at once.
     quick: u32,
-    /// The delay of an acknowledgement; nothing before the first segment.
-    delay: Option<Span>,
-    /// When data arrived last.
-    last: Time,
-    /// The payload of the largest segment.
-    largest: u32,
-    /// The smoothed round trip that the sender's echoes show.
+    /// The delay of an acknowledgement in ticks; nothing before the first segment.
+    delay: Option<u64>,
+    /// In which tick data arrived last.
+    last: u64,
+    /// The payload of a full segment, and that of the last one that was not full.
+    full: u32,
+    small: u32,
+    /// The retransmission timeout in ticks, and the round trip of the opening exchange.
+    timeout: u64,
+    opening: Option<Span>,
+    /// The round trip as the receiver measures it.
     round_trip: Option<Span>,
+    /// Something is to be acknowledged.
+    owes: bool,
+    /// A segment ends what the sending application has written, and so does another after it.
+    pushed: bool,
+    pushed_again: bool,
     /// The number expected when disorder was acknowledged last, and how often it was at once.
     stuck: (u64, u32),
-    /// Segments that the next compressed acknowledgement covers.
+    /// Segments that the next compressed acknowledgement covers, and when it is sent.
     waiting: u32,
-    /// When it is sent, and when a delayed one is.
     compressed: Time,
-    delayed: Time,
+    /// A delayed acknowledgement waits for its timer; the tick that this is set for, and when it expires. An
+    /// acknowledgement leaves the timer as it is.
+    delayed: bool,
+    due: u64,
+    timer: Time,
 }
 
 impl Linux {
@@ -91,117 +113,221 @@ impl Linux {
     pub fn new(params: &Params) -> Self {
         Self {
             params: params.clone(),
+            timers: Wheel::new(TICK),
             quick: 0,
             delay: None,
-            last: Time::ZERO,
-            largest: 0,
+            last: 0,
+            full: FIRST_FULL,
+            small: 0,
+            timeout: whole_ticks(FIRST_PAUSE),
+            opening: None,
             round_trip: None,
+            owes: false,
+            pushed: false,
+            pushed_again: false,
             stuck: (0, 0),
             waiting: 0,
             compressed: Time::NEVER,
-            delayed: Time::NEVER,
+            delayed: false,
+            due: 0,
+            timer: Time::NEVER,
         }
     }
 
-    /// The gap before a segment sets the delay.
-    fn follow(&mut self, now: Time) {
-        let gap = now.since(self.last);
-        self.last = now;
-        let half = self.params.shortest / 2;
-        let pause = self.round_trip.map_or(FIRST_PAUSE, |round_trip| round_trip + PAUSE);
+    fn shortest(&self) -> u64 {
+        whole_ticks(self.params.shortest)
+    }
+
+    /// Acknowledgements are sent at once for a while: for half of the window at most.
+    fn hurry(&mut self, window: u64) {
+        let half = window / (2 * u64::from(self.full));
+        self.quick = self.quick.max(self.params.quick.min(half.max(2) as u32));
+    }
+
+    /// What is a full segment, and whether this one ends what the sending application has written: it has PSH, or is not
+    /// full.
+    fn measure(&mut self, arrival: &Arrival) {
+        let small = std::mem::take(&mut self.small);
+        if arrival.len >= self.full {
+            self.full = arrival.len;
+            self.pushed |= arrival.psh;
+            return;
+        }
+        if arrival.len >= FIRST_FULL || (arrival.len >= SMALLEST_FULL && !arrival.psh) {
+            self.small = arrival.len;
+            if arrival.len == small {
+                // Two of the same length: the path may have become narrower.
+                self.full = arrival.len;
+                return;
+            }
+        }
+        self.pushed_again |= self.pushed;
+        self.pushed = true;
+    }
+
+    /// The gap before a segment in order sets the delay.
+    fn follow(&mut self, arrival: &Arrival) {
+        let now = arrival.now.nanos() / TICK.nanos();
+        let gap = now - std::mem::replace(&mut self.last, now);
+        let half = self.shortest() / 2;
+        if let Some(opening) = arrival.opening.filter(|_| self.opening.is_none()) {
+            self.opening = Some(opening);
+            self.timeout = whole_ticks(opening + (opening * 2).max(PAUSE));
+        }
         self.delay = Some(match self.delay {
             None => {
-                self.quick = self.params.quick;
-                self.params.shortest
+                self.hurry(arrival.window);
+                self.shortest()
             }
             Some(delay) if gap <= half => delay / 2 + half,
-            Some(delay) if gap < delay => (delay / 2 + gap).min(pause),
+            Some(delay) if gap < delay => (delay / 2 + gap).min(self.timeout),
             Some(delay) => {
-                if gap > pause {
-                    self.quick = self.params.quick;
+                if gap > self.timeout {
+                    self.hurry(arrival.window);
                 }
                 delay
             }
         });
     }
 
-    fn measure(&mut self, arrival: &Arrival) {
-        self.largest = self.largest.max(arrival.len);
-        // Only a full segment follows an acknowledgement at once.
-        if let Some(sample) = arrival.round_trip.filter(|_| arrival.len == self.largest) {
-            self.round_trip = Some(self.round_trip.map_or(sample, |average| (average * 7 + sample) / 8));
-        }
-    }
-
     /// Disorder without progress is acknowledged at once a few times, then in groups.
     fn compress(&mut self, arrival: &Arrival) -> Verdict {
+        if self.waiting >= self.params.compressed {
+            return Verdict::Now;
+        }
         if self.stuck.0 != arrival.next {
             self.stuck = (arrival.next, 0);
         }
-        if self.stuck.1 < self.params.duplicates || self.waiting >= self.params.compressed {
-            self.stuck.1 = self.stuck.1.saturating_add(1);
+        if self.stuck.1 < self.params.duplicates {
+            self.stuck.1 += 1;
             return Verdict::Now;
         }
         self.waiting += 1;
         if self.compressed == Time::NEVER {
-            let part = self.round_trip.map_or(self.params.compression, |round_trip| round_trip / 20);
-            self.compressed = arrival.now + part.min(self.params.compression);
+            let measured = self.round_trip.unwrap_or_default();
+            let round_trip = self.opening.map_or(measured, |opening| opening.min(measured));
+            self.compressed = arrival.now + (round_trip / 20).min(self.params.compression) + SLACK;
         }
+        Verdict::Later
+    }
+
+    /// Waits for another segment, or for a delay in whole ticks.
+    fn postpone(&mut self, arrival: &Arrival) -> Verdict {
+        let shortest = self.shortest();
+        let mut delay = self.delay.unwrap_or(shortest);
+        if delay > shortest
+            && let Some(opening) = self.opening
+        {
+            delay = delay.min(whole_ticks(opening).max(shortest));
+        }
+        let delay = delay.min(whole_ticks(self.params.longest));
+        let now = arrival.now.nanos() / TICK.nanos();
+        if self.delayed {
+            // It would be sent soon in any case.
+            if self.due <= now + delay / 4 {
+                return Verdict::Now;
+            }
+            if self.due <= now + delay {
+                return Verdict::Later;
+            }
+        }
+        self.delayed = true;
+        self.due = now + delay;
+        self.timer = self.timers.expiry(arrival.now, TICK * delay);
         Verdict::Later
     }
 }
 
+/// The number of ticks of a time, rounded up.
+const fn whole_ticks(time: Span) -> u64 {
+    time.nanos().div_ceil(TICK.nanos())
+}
+
 impl AckPolicy for Linux {
     fn on_arrival(&mut self, arrival: &Arrival) -> Verdict {
-        if arrival.len > 0 {
-            self.measure(arrival);
-            self.follow(arrival.now);
-        }
-        if arrival.control {
+        self.round_trip = arrival.round_trip;
+        if arrival.control || arrival.len == 0 {
             return Verdict::Now;
         }
-        if arrival.duplicate {
+        self.owes = true;
+        if arrival.old {
             // Its acknowledgement may have been lost.
-            self.quick = self.quick.max(self.params.quick);
+            self.hurry(arrival.window);
+            self.delay = self.delay.map(|_| self.shortest());
             return Verdict::Now;
+        }
+        if !arrival.ahead {
+            self.measure(arrival);
+            self.follow(arrival);
         }
         // A window that grows is announced at once.
         self.quick |= u32::from(arrival.grew);
-        if self.quick > 0 {
+        if arrival.closes_gap {
             return Verdict::Now;
         }
-        if arrival.gap && arrival.sack {
-            return self.compress(arrival);
+        if arrival.unacknowledged > u64::from(self.full) {
+            if arrival.cramped {
+                self.quick = 0;
+            }
+            if arrival.lasts {
+                return Verdict::Now;
+            }
         }
-        if !arrival.in_order || arrival.unacknowledged > u64::from(self.largest) {
-            return Verdict::Now;
+        match (self.quick, arrival.gap) {
+            (1.., _) => Verdict::Now,
+            (0, false) => self.postpone(arrival),
+            (0, true) if !arrival.sack => Verdict::Now,
+            (0, true) => self.compress(arrival),
         }
-        let delay = self.delay.unwrap_or(self.params.shortest);
-        let limit = self.round_trip.map_or(self.params.longest, |round_trip| round_trip.max(self.params.shortest));
-        self.delayed = self.delayed.min(arrival.now + delay.min(limit).min(self.params.longest));
-        Verdict::Later
+    }
+
+    fn on_read(&mut self, reading: &Reading) -> Verdict {
+        let more = reading.unacknowledged > u64::from(self.full);
+        let ends = reading.emptied && (self.pushed || self.pushed_again);
+        if (self.owes && (more || ends)) || reading.opens { Verdict::Now } else { Verdict::Later }
+    }
+
+    fn reports_before(&self) -> bool {
+        self.waiting > 0
     }
 
     fn deadline(&self) -> Time {
-        self.compressed.min(self.delayed)
+        self.compressed.min(self.timer)
     }
 
-    fn on_expired(&mut self) {
-        if self.delayed < self.compressed {
-            // The sender is slower than was assumed.
-            let pause = self.round_trip.map_or(FIRST_PAUSE, |round_trip| round_trip + PAUSE);
-            self.delay = self.delay.map(|delay| (delay * 2).min(pause));
+    fn on_expired(&mut self, now: Time) -> Verdict {
+        if now < self.timer {
+            return Verdict::Now;
         }
+        self.timer = Time::NEVER;
+        // Whatever the timer was set for, it ends compression.
+        if self.waiting > 0 {
+            return Verdict::Now;
+        }
+        if !std::mem::take(&mut self.delayed) {
+            return Verdict::Later;
+        }
+        // The sender is slower than was assumed.
+        self.delay = self.delay.map(|delay| (delay * 2).min(self.timeout));
+        Verdict::Now
+    }
+
+    fn on_cramped(&mut self) {
+        self.quick = 0;
     }
 
     fn on_acknowledged(&mut self) {
         self.waiting = 0;
         self.compressed = Time::NEVER;
-        self.delayed = Time::NEVER;
-        if self.quick == 1 {
-            self.delay = self.delay.map(|_| self.params.shortest);
+        self.delayed = false;
+        (self.pushed, self.pushed_again) = (false, false);
+        // An acknowledgement that only announces a window is none of those that are sent at once.
+        if std::mem::take(&mut self.owes) && self.quick > 0 {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.delay = self.delay.map(|_| self.shortest());
+            }
         }
-        self.quick = self.quick.saturating_sub(1);
     }
 }
 
@@ -221,7 +347,14 @@ mod tests {
 
     /// The next segment of 1000 bytes in order, the `waiting`th that is not acknowledged.
     fn in_order(micros: u64, waiting: u64) -> Arrival {
-        Arrival { in_order: true, len: 1000, unacknowledged: 1000 * waiting, ..Arrival::at(at(micros)) }
+        Arrival {
+            in_order: true,
+            len: 1000,
+            window: 64_000,
+            opening: Some(Span::from_millis(60)),
+            unacknowledged: 1000 * waiting,
+            ..Arrival::at(at(micros))
+        }
     }
 
     /// Segments in order every millisecond, and after which of them an acknowledgement is sent.
@@ -238,6 +371,9 @@ mod tests {
         answered
     }
 
+    /// The application has read one segment that is not acknowledged, and the buffer is empty.
+    const READ: Reading = Reading { unacknowledged: 1000, emptied: true, opens: false };
+
     #[test]
     fn the_first_sixteen_are_acknowledged_at_once_and_then_every_second() {
         let mut linux = policy();
@@ -245,6 +381,15 @@ mod tests {
         assert_eq!(answered(&mut linux, 0, 24), expected);
         let mut delayed = Delayed::new(&delayed::Params::of_profile(LINUX));
         assert_eq!(answered(&mut delayed, 0, 8), [1, 3, 5, 7], "without quick acknowledgements");
+    }
+
+    #[test]
+    fn a_small_window_has_fewer_quick_acknowledgements() {
+        let mut linux = policy();
+        let mut arrives = |micros, waiting| linux.on_arrival(&Arrival { window: 6000, ..in_order(micros, waiting) });
+        assert_eq!(arrives(0, 1), Verdict::Now);
+        linux.on_acknowledged();
+        assert_eq!(linux.quick, 2, "three segments are half of the window");
     }
 
     #[test]
@@ -258,15 +403,45 @@ mod tests {
     }
 
     #[test]
+    fn what_is_read_is_acknowledged_if_it_has_psh_or_is_small() {
+        let mut linux = policy();
+        answered(&mut linux, 0, 16);
+        assert_eq!((linux.on_arrival(&in_order(16_000, 1)), linux.on_read(&READ)), (Verdict::Later, Verdict::Later));
+        linux.on_acknowledged();
+        let pushed = Arrival { psh: true, ..in_order(17_000, 1) };
+        assert_eq!(linux.on_arrival(&pushed), Verdict::Later);
+        assert_eq!(linux.on_read(&Reading { emptied: false, ..READ }), Verdict::Later, "data lies beyond a gap");
+        assert_eq!(linux.on_read(&READ), Verdict::Now);
+        linux.on_acknowledged();
+        assert_eq!(linux.on_read(&READ), Verdict::Later, "nothing is left to acknowledge");
+        assert_eq!(linux.on_read(&Reading { opens: true, ..READ }), Verdict::Now, "the window opens");
+        linux.on_acknowledged();
+        assert_eq!(linux.on_arrival(&Arrival { len: 40, ..in_order(18_000, 1) }), Verdict::Later);
+        assert_eq!(linux.on_read(&READ), Verdict::Now);
+    }
+
+    #[test]
+    fn a_second_segment_waits_for_the_reader_if_the_window_would_shrink() {
+        let mut linux = policy();
+        answered(&mut linux, 0, 16);
+        linux.on_arrival(&in_order(16_000, 1));
+        assert_eq!(linux.on_arrival(&Arrival { lasts: false, ..in_order(17_000, 2) }), Verdict::Later);
+        assert_eq!(linux.on_read(&Reading { unacknowledged: 2000, ..READ }), Verdict::Now);
+    }
+
+    #[test]
     fn a_pause_and_a_duplicate_bring_quick_acknowledgements_back() {
         let mut linux = policy();
         answered(&mut linux, 0, 20);
-        assert_eq!(answered(&mut linux, 500_000, 4), [1, 3], "half a second is no pause: no round trip is known");
-        assert_eq!(answered(&mut linux, 2_000_000, 18), (0..16).chain([17]).collect::<Vec<_>>());
-        let copy = Arrival { duplicate: true, len: 1000, ..Arrival::at(at(2_100_000)) };
+        // The timeout is three round trips of 60 ms, at least the round trip and 200 ms.
+        assert_eq!(answered(&mut linux, 270_000, 4), [1, 3], "251 ms are no pause");
+        assert_eq!(answered(&mut linux, 540_000, 18), (0..16).chain([17]).collect::<Vec<_>>());
+        let copy = Arrival { duplicate: true, old: true, window: 64_000, len: 1000, ..Arrival::at(at(560_000)) };
         assert_eq!(linux.on_arrival(&copy), Verdict::Now);
         linux.on_acknowledged();
-        assert_eq!(answered(&mut linux, 2_101_000, 4), [0, 1, 2, 3]);
+        assert_eq!(answered(&mut linux, 561_000, 4), [0, 1, 2, 3]);
+        linux.on_cramped();
+        assert_eq!(answered(&mut linux, 570_000, 4), [1, 3], "not while the buffer is half full");
     }
 
     #[test]
@@ -274,15 +449,13 @@ mod tests {
         let mut linux = policy();
         answered(&mut linux, 0, 16);
         linux.on_arrival(&in_order(16_000, 1));
-        assert_eq!(linux.deadline(), at(56_000), "40 ms");
-        linux.on_expired();
+        assert_eq!(linux.deadline(), at(60_000), "ten ticks of 4 ms from tick 4, with the tick after them");
+        assert_eq!(linux.on_expired(at(60_000)), Verdict::Now);
         linux.on_acknowledged();
-        // A gap of 50 ms: half of the doubled delay, and the gap.
+        // A gap of 12 ticks: half of the doubled delay, and the gap; not longer than the opening's round trip.
         linux.on_arrival(&in_order(66_000, 1));
-        assert_eq!(linux.deadline(), at(66_000 + 90_000));
-        linux.on_acknowledged();
-        linux.on_arrival(&Arrival { round_trip: Some(Span::from_millis(60)), ..in_order(67_000, 1) });
-        assert_eq!(linux.deadline(), at(67_000 + 60_000), "not longer than the round trip");
+        assert_eq!(linux.delay, Some(22));
+        assert_eq!(linux.deadline(), at(128_000), "15 ticks from tick 16");
     }
 
     #[test]
@@ -291,6 +464,7 @@ mod tests {
         answered(&mut linux, 0, 16);
         let beyond = |micros: u64| Arrival {
             gap: true,
+            ahead: true,
             sack: true,
             len: 1000,
             next: 16_000,
@@ -301,15 +475,36 @@ mod tests {
             assert_eq!(linux.on_arrival(&beyond(20_000 + i)), Verdict::Now, "duplicate {i}");
             linux.on_acknowledged();
         }
+        assert!(!linux.reports_before());
         for i in 0..44 {
             assert_eq!(linux.on_arrival(&beyond(20_010 + i)), Verdict::Later, "segment {i}");
         }
-        assert_eq!(linux.deadline(), at(20_010 + 500), "a twentieth of the round trip");
+        assert!(linux.reports_before());
+        assert_eq!(linux.deadline(), at(20_010 + 600), "a twentieth of the round trip, and the slack of the timer");
         assert_eq!(linux.on_arrival(&beyond(20_400)), Verdict::Now, "one more than it may cover");
         linux.on_acknowledged();
         assert_eq!(linux.deadline(), Time::NEVER);
         assert_eq!(linux.on_arrival(&Arrival { sack: false, ..beyond(20_500) }), Verdict::Now, "without SACK");
         assert_eq!(linux.on_arrival(&Arrival { next: 17_000, ..beyond(20_600) }), Verdict::Now, "progress");
+        let closes = Arrival { gap: false, ahead: false, closes_gap: true, ..in_order(20_700, 5) };
+        assert_eq!(linux.on_arrival(&closes), Verdict::Now);
+    }
+
+    #[test]
+    fn the_timer_of_a_delayed_acknowledgement_ends_compression() {
+        let mut linux = policy();
+        answered(&mut linux, 0, 16);
+        // The timer is set; the second segment is acknowledged, but the timer runs on.
+        linux.on_arrival(&in_order(16_000, 1));
+        linux.on_arrival(&in_order(17_000, 2));
+        linux.on_acknowledged();
+        linux.stuck = (16_000, 3);
+        let beyond = Arrival { gap: true, ahead: true, sack: true, next: 16_000, len: 1000, ..Arrival::at(at(59_500)) };
+        assert_eq!(linux.on_arrival(&Arrival { round_trip: Some(Span::from_millis(60)), ..beyond }), Verdict::Later);
+        assert_eq!(linux.deadline(), at(60_000), "before 60.6 ms");
+        assert_eq!(linux.on_expired(at(60_000)), Verdict::Now);
+        linux.on_acknowledged();
+        assert_eq!((linux.delay, linux.deadline()), (Some(10), Time::NEVER), "no delay was too short");
     }
 
     #[test]

@@ -12,7 +12,7 @@ mod policy;
 use enum_dispatch::enum_dispatch;
 use hopyard_engine::Time;
 
-pub use self::policy::{AckPolicy, Arrival, Verdict};
+pub use self::policy::{AckPolicy, Arrival, Reading, Verdict};
 
 /// Makes the registry, and the enum that forwards to the policy in use.
 macro_rules! policies {

@@ -28,10 +28,26 @@ pub struct Arrival {
     pub next: u64,
     /// Bytes before that number that are not acknowledged.
     pub unacknowledged: u64,
+    /// All of it lies before the expected sequence number.
+    pub old: bool,
+    /// It lies beyond a gap.
+    pub ahead: bool,
+    /// It closes the last gap.
+    pub closes_gap: bool,
+    /// It has the flag PSH.
+    pub psh: bool,
     /// The limit of the receive window has grown with it.
     pub grew: bool,
-    /// The time since the acknowledgement was sent that the segment echoes.
+    /// The window that was announced last, in bytes.
+    pub window: u64,
+    /// The present window is not smaller.
+    pub lasts: bool,
+    /// Less than half of the receive buffer is free.
+    pub cramped: bool,
+    /// The round trip as the receiver measures it, smoothed.
     pub round_trip: Option<Span>,
+    /// The round trip of the opening exchange, from the answer to the SYN on.
+    pub opening: Option<Span>,
 }
 
 impl Arrival {
@@ -50,10 +66,29 @@ impl Arrival {
             sack: false,
             next: 0,
             unacknowledged: 0,
+            old: false,
+            ahead: false,
+            closes_gap: false,
+            psh: false,
             grew: false,
+            window: 0,
+            lasts: true,
+            cramped: false,
             round_trip: None,
+            opening: None,
         }
     }
+}
+
+/// The application has read what had arrived in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// Bytes before the expected sequence number that are not acknowledged.
+    pub unacknowledged: u64,
+    /// The buffer is empty: there is nothing beyond a gap either.
+    pub emptied: bool,
+    /// There is so much more room now that the sender must know.
+    pub opens: bool,
 }
 
 /// The answer to an arrival.
@@ -76,8 +111,24 @@ pub trait AckPolicy {
         Time::NEVER
     }
 
-    /// The deadline has passed, and an acknowledgement is sent because of it.
-    fn on_expired(&mut self) {}
+    /// The application has read. Only a receive window that grows tells of it.
+    fn on_read(&mut self, _reading: &Reading) -> Verdict {
+        Verdict::Later
+    }
+
+    /// A block of SACK changes that no recent acknowledgement has reported. Whether one is to be sent before that, of
+    /// what arrived earlier.
+    fn reports_before(&self) -> bool {
+        false
+    }
+
+    /// Less than half of the receive buffer is free, when an acknowledgement is made.
+    fn on_cramped(&mut self) {}
+
+    /// The deadline has passed. Whether an acknowledgement is sent because of it.
+    fn on_expired(&mut self, _now: Time) -> Verdict {
+        Verdict::Now
+    }
 
     /// An acknowledgement is sent.
     fn on_acknowledged(&mut self) {}

@@ -260,7 +260,7 @@ impl Published {
     fn avoid(&mut self, ack: &Ack, view: &View) -> f64 {
         let limited = ack.window_limited || !self.params.grow_only_when_limited;
         let (c, alpha, prior) = (self.params.c, self.alpha, self.cwnd_prior);
-        let segments = ack.bytes as f64 / f64::from(view.segment);
+        let segments = ack.counted as f64 / f64::from(view.segment);
         let counted = if self.params.count_bytes { segments } else { 1.0 };
         let friendly = self.params.reno_friendly;
         let epoch = self.epoch(view);
@@ -309,7 +309,7 @@ impl Published {
         if self.params.grow_only_when_limited && !ack.window_limited {
             return (view.cwnd, view.ssthresh);
         }
-        let acked = ack.bytes as f64 / f64::from(view.segment);
+        let acked = ack.counted as f64 / f64::from(view.segment);
         let standard = acked.min(f64::from(self.params.slow_start_limit));
         let step = self.hystart.on_ack(acked, standard, ack.round_trip, view);
         let cwnd = view.cwnd + step.growth;

@@ -5,9 +5,11 @@
 //!
 //! Adding a variant is one file here and one line in the list below.
 
+// The trait comes before the variants of two computations, which are enums that dispatch it.
+pub mod control;
+
 pub mod adaptive_pacing;
 pub mod bbr;
-pub mod control;
 pub mod cubic;
 pub mod elfn;
 pub mod external;

@@ -121,7 +121,7 @@ impl Reno {
             return self.whole.grown(ack, view);
         }
         let acked = if self.params.count_bytes || self.params.slow_start_limit > 1 {
-            (ack.bytes as f64 / f64::from(view.segment)).min(f64::from(self.params.slow_start_limit))
+            (ack.counted as f64 / f64::from(view.segment)).min(f64::from(self.params.slow_start_limit))
         } else {
             1.0
         };
@@ -134,7 +134,7 @@ impl Reno {
             let rest = if self.params.count_bytes { grown - view.ssthresh } else { 0.0 };
             view.ssthresh + rest / view.ssthresh
         } else if self.params.count_bytes {
-            view.cwnd + ack.bytes as f64 / f64::from(view.segment) / view.cwnd
+            view.cwnd + ack.counted as f64 / f64::from(view.segment) / view.cwnd
         } else {
             view.cwnd + 1.0 / view.cwnd
         }

@@ -35,6 +35,7 @@ pub fn view(cwnd: f64) -> View {
 pub const ACK: Ack = Ack {
     bytes: 1000,
     delivered: 1000,
+    counted: 1000,
     segments: 1,
     round_trip: Some(Span::from_millis(100)),
     newest_round_trip: Some(Span::from_millis(100)),
@@ -58,7 +59,7 @@ pub fn view_at(millis: u64, cwnd: f64) -> View {
 pub fn ack(segments: u32, round_trip: u64) -> Ack {
     let bytes = u64::from(segments) * ACK.bytes;
     let round_trip = Some(Span::from_millis(round_trip));
-    Ack { bytes, delivered: bytes, segments, round_trip, newest_round_trip: round_trip, ..ACK }
+    Ack { bytes, delivered: bytes, counted: bytes, segments, round_trip, newest_round_trip: round_trip, ..ACK }
 }
 
 /// A duplicate acknowledgement.

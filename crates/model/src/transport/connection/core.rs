@@ -88,6 +88,12 @@ pub struct Core {
     pub(crate) pipe: Option<u32>,
     /// Segments that have left the network by the count of duplicate acknowledgements, without SACK (`newreno_linux`).
     pub(crate) unnamed: u32,
+    /// Whether data counts as in Linux: what lets the window grow, and samples of the delivery rate.
+    pub(crate) as_linux: bool,
+    /// The duplicate that the acknowledgement at hand reports, as far as a retransmission explains it, and how many
+    /// segments were reported so (Linux).
+    pub(crate) spurious: Option<(u64, u64)>,
+    pub(super) spurious_segments: u64,
     /// Bytes deemed lost so far.
     pub(crate) lost: u64,
     /// Samples the delivery rate, if the congestion control asks for it.
@@ -105,6 +111,8 @@ pub struct Core {
     pub(crate) limited: bool,
     /// How many segments may still be sent on this event.
     pub(crate) burst: u32,
+    /// Segments that leave together, if the congestion control sets the rate.
+    pub(crate) quantum: Option<u32>,
     pub(crate) frozen: Option<Frozen>,
     /// The application's data ends before this sequence number.
     pub(crate) app_end: u64,
@@ -160,6 +168,9 @@ impl Core {
             scoreboard: false,
             pipe: None,
             unnamed: 0,
+            as_linux: false,
+            spurious: None,
+            spurious_segments: 0,
             lost: 0,
             sampler: None,
             rate: None,
@@ -168,6 +179,7 @@ impl Core {
             tail_probe: false,
             limited: false,
             burst: u32::MAX,
+            quantum: None,
             frozen: None,
             app_end: 0,
             closing: false,

@@ -141,6 +141,9 @@ pub struct Params {
     pub syn_options: bool,
     /// Whether `rack_linux` sends new segments in pairs: a single one may wait for the next acknowledgement (Linux).
     pub pair_segments: bool,
+    /// Whether `rack_linux` sets the flag PSH in the last segment of each buffer of several, and of what the application
+    /// has written (Linux). The receiver's policy `linux` acknowledges such a segment at once.
+    pub push: bool,
     /// Whether `rack_linux` sends the segment with the FIN beyond the congestion window: Linux 6.1 does, 6.12 does not.
     pub fin_beyond_window: bool,
     /// Whether the acknowledgement that answers the receiver's SYN is a segment of its own, sent before the first data.
@@ -195,6 +198,9 @@ pub struct Params {
     /// (RFC 7323 §4.3 and appendix D; ns-2's `update_ts`), "last" (those that reach the last acknowledgement: Linux,
     /// FreeBSD) or "none" (RFC 7323 §5.3).
     pub echo_copies: EchoCopies,
+    /// Whether a receiver drops data whose timestamp is older than that of the data it accepted last (RFC 7323 §5.3
+    /// R1, PAWS). linux: on.
+    pub paws: bool,
     /// How the retransmission timeout is computed.
     pub estimation: Estimation,
     /// The timeout before the first sample. rfc: RFC 6298 §2.1; ns2: `rtxcur_init_`.
@@ -253,6 +259,7 @@ impl params::Params for Params {
             connect: Connect::ThreeWay,
             syn_options: false,
             pair_segments: false,
+            push: false,
             fin_beyond_window: false,
             lone_ack: false,
             close: Close::Fin,
@@ -275,6 +282,7 @@ impl params::Params for Params {
             pacing_credit: false,
             small_queues: false,
             timestamps: true,
+            paws: false,
             echo_copies: if profile == NS2 { EchoCopies::All } else { EchoCopies::Last },
             estimation: Estimation::Rfc6298,
             initial_rto: Span::from_secs(1),
@@ -293,6 +301,8 @@ impl params::Params for Params {
                 receive_window: ReceiveWindow::Growing,
                 syn_options: true,
                 pair_segments: true,
+                push: true,
+                paws: true,
                 fin_beyond_window: true,
                 unpaced_segments: 10,
                 pacing_credit: true,

@@ -46,12 +46,25 @@ pub(crate) struct RateSampler {
     min_rtt: Option<Span>,
     /// How many lost bytes the samples so far have reported.
     lost: u64,
+    /// Times are whole microseconds, and a sample must be as long as the shortest round trip of the connection, which
+    /// [`Core`](super::core::Core) knows (Linux).
+    coarse: bool,
 }
 
 impl RateSampler {
+    /// Before anything is sent. `coarse`: as in Linux.
+    pub fn new(coarse: bool) -> Self {
+        Self { coarse, ..Self::default() }
+    }
+
+    const fn time(&self, time: Time) -> Time {
+        if self.coarse { Time::from_nanos(time.nanos() / 1000 * 1000) } else { time }
+    }
+
     /// A segment is sent, at this place of the board, for the first time or again (§3.2); `idle` when nothing was
     /// outstanding.
     pub fn on_sent(&mut self, index: usize, idle: bool, now: Time) {
+        let now = self.time(now);
         if idle {
             self.first_sent = now;
             self.delivered_at = now;
@@ -70,9 +83,21 @@ impl RateSampler {
     }
 
     /// An acknowledgement arrived, which the board does not know of yet (§3.3). `pipe` is what it says was in the
-    /// network.
-    pub fn on_acknowledgement(&mut self, board: &Board, header: &TcpHeader, pipe: f64, now: Time) -> RateSample {
+    /// network. It reports duplicates of `spurious` bytes besides, which count as delivered.
+    pub fn on_acknowledgement(
+        &mut self,
+        board: &Board,
+        header: &TcpHeader,
+        pipe: f64,
+        spurious: u64,
+        now: Time,
+    ) -> RateSample {
+        let now = self.time(now);
         let before = self.delivered;
+        if spurious > 0 {
+            self.delivered += spurious;
+            self.delivered_at = now;
+        }
         // The stamp of the newest segment delivered, when it was sent, and its end.
         let mut newest: Option<(Stamp, Time, u64)> = None;
         let mut round_trip = None;
@@ -110,6 +135,7 @@ impl RateSampler {
             round_trip,
         };
         if let Some((stamp, sent, _)) = newest {
+            let sent = self.time(sent);
             let send_elapsed = sent.since(stamp.first_sent);
             let ack_elapsed = self.delivered_at.since(stamp.delivered_at);
             self.first_sent = sent;
@@ -118,7 +144,8 @@ impl RateSampler {
             sample.delivered = self.delivered - stamp.delivered;
             // An interval of less than a round trip cannot be distinguished from a burst (§3.3, GenerateRateSample).
             let interval = send_elapsed.max(ack_elapsed);
-            if !interval.is_zero() && self.min_rtt.is_none_or(|min| interval >= min) && sample.delivered > 0 {
+            let whole = self.coarse || self.min_rtt.is_none_or(|min| interval >= min);
+            if !interval.is_zero() && whole && sample.delivered > 0 {
                 sample.interval = Some(interval);
             }
         }
@@ -156,6 +183,11 @@ impl RateSampler {
         lost - before
     }
 
+    /// Whether what is sent now counts as limited.
+    pub const fn is_app_limited(&self) -> bool {
+        self.app_limited.is_some()
+    }
+
     /// The application or the congestion control sends less than the network could take; `pipe` bytes are in the
     /// network (§3.4).
     pub fn mark_app_limited(&mut self, pipe: u64) {
@@ -189,7 +221,7 @@ mod tests {
         fn ack(&mut self, ack: u64, blocks: &[(u64, u64)], now: u64) -> RateSample {
             let sack = SackBlocks::new(0, blocks.iter().copied());
             let header = TcpHeader { ack, sack, ..TcpHeader::default() };
-            let sample = self.sampler.on_acknowledgement(&self.board, &header, 0.0, ms(now));
+            let sample = self.sampler.on_acknowledgement(&self.board, &header, 0.0, 0, ms(now));
             if ack > self.board.una() {
                 self.board.advance(ack, ms(now));
             }

@@ -3,7 +3,9 @@
 use hopyard_engine::Span;
 
 use super::core::{Core, Judged};
+use super::header::dsack;
 use super::scoreboard::Acked;
+use crate::packet::TcpHeader;
 use crate::transport::congestion::{Ack, Answer, Arrived, CongestionControl, Controller, Duplicate, Loss, Phase, View};
 
 impl Core {
@@ -35,6 +37,23 @@ impl Core {
         }
     }
 
+    /// Takes in the duplicate that an acknowledgement reports (RFC 2883). In Linux it counts as a segment that was sent
+    /// again for nothing and was delivered, unless more duplicates are reported than segments were sent again.
+    pub(crate) fn note_duplicate(&mut self, header: &TcpHeader) {
+        let duplicate = dsack(header);
+        self.counters.reported_duplicates += u64::from(duplicate.is_some());
+        self.spurious = None;
+        if let Some((start, end)) = duplicate.filter(|_| self.as_linux) {
+            self.spurious_segments += (end - start).div_ceil(u64::from(self.mss));
+            self.spurious = duplicate.filter(|_| self.spurious_segments <= self.counters.retransmitted_segments);
+        }
+    }
+
+    /// How many segments it reports so.
+    pub(crate) fn spurious_count(&self) -> u64 {
+        self.spurious.map_or(0, |(start, end)| (end - start).div_ceil(u64::from(self.mss)))
+    }
+
     /// Tells the congestion control that an acknowledgement arrived, once.
     #[inline]
     pub(crate) fn announce(&mut self, control: &mut Controller, round_trip: Option<Span>) {
@@ -50,6 +69,7 @@ impl Core {
         let ack = Ack {
             bytes: acked.bytes,
             delivered: acked.delivered,
+            counted: if self.as_linux { acked.delivered } else { acked.bytes },
             segments: acked.segments,
             round_trip: acked.round_trip,
             newest_round_trip: acked.newest_round_trip,

@@ -1,13 +1,16 @@
 //! Samples of the delivery rate, for a congestion control that asks for them.
 
+use hopyard_engine::Time;
+
 use super::core::Core;
+use super::rate::RateSampler;
 use crate::packet::TcpHeader;
 use crate::transport::congestion::RateSample;
 
 impl Core {
     /// Starts to sample the delivery rate.
     pub(crate) fn sample_rate(&mut self) {
-        self.sampler = Some(Box::default());
+        self.sampler = Some(Box::new(RateSampler::new(self.as_linux)));
     }
 
     /// Takes the delivery rate sample of an acknowledgement, before the acknowledgement changes any other state.
@@ -17,8 +20,9 @@ impl Core {
             return;
         }
         let pipe = self.in_network();
+        let spurious = self.spurious_count() * u64::from(self.mss);
         if let Some(sampler) = &mut self.sampler {
-            self.rate = Some(sampler.on_acknowledgement(&self.board, header, pipe, self.now));
+            self.rate = Some(sampler.on_acknowledgement(&self.board, header, pipe, spurious, self.now));
         }
     }
 
@@ -29,11 +33,11 @@ impl Core {
         }
     }
 
-    /// Records for the delivery rate that the segment at `index`, or a new one after the last, is sent now.
+    /// Records for the delivery rate that the segment at `index`, or a new one after the last, is sent at a time.
     #[inline]
-    pub(crate) fn stamp(&mut self, index: usize) {
+    pub(crate) fn stamp(&mut self, index: usize, now: Time) {
         if let Some(sampler) = &mut self.sampler {
-            sampler.on_sent(index, self.board.is_empty(), self.now);
+            sampler.on_sent(index, self.board.is_empty(), now);
         }
     }
 
@@ -41,6 +45,13 @@ impl Core {
     #[inline]
     pub(super) fn rate(&mut self) -> Option<RateSample> {
         let mut sample = self.rate.take()?;
+        // In Linux the shortest round trip is that of the whole connection, with that of the opening.
+        if self.as_linux
+            && let Some(shortest) = self.min_rtt
+            && sample.interval.is_some_and(|it| it.nanos() / 1000 < shortest.nanos() / 1000)
+        {
+            sample.interval = None;
+        }
         sample.newly_lost = self.sampler.as_mut().map_or(0, |sampler| sampler.newly_lost(self.lost));
         Some(sample)
     }
@@ -55,11 +66,26 @@ impl Core {
         }
     }
 
+    /// Whether rate samples of what is sent now count as limited by the application.
+    pub(crate) fn is_app_limited(&self) -> bool {
+        self.sampler.as_ref().is_some_and(|sampler| sampler.is_app_limited())
+    }
+
+    /// The application is about to write. Linux checks only now whether it has sent less than it could: data that ends is
+    /// no sign of it. `queued` says that segments wait in the node.
+    pub(crate) fn note_write(&mut self, queued: bool) {
+        let unsent = self.unsent() >= u64::from(self.mss);
+        if self.as_linux && !unsent && !queued && self.board.lost() == 0 && self.in_network() < self.cwnd {
+            self.mark_app_limited();
+        }
+    }
+
     /// Called when nothing more is sent on this event: checks whether the reason is a lack of data (§3.4 of the draft
     /// that `rate.rs` names).
     #[inline]
     pub(crate) fn note_silence(&mut self) {
         if self.sampler.is_some()
+            && !self.as_linux
             && self.new_payload() == 0
             && self.board.next() >= self.board.len()
             && self.board.lost() == 0

@@ -24,8 +24,16 @@ pub struct Segment {
     pub sacked: bool,
     /// Whether its last transmission is marked as lost, so that it is not counted in the network.
     pub lost: bool,
+    /// Whether it has the flag PSH.
+    pub psh: bool,
     /// How often it was sent.
     pub transmissions: u32,
+    /// Whether it was sent again because it was deemed lost, and is not reported since.
+    pub repaired: bool,
+    /// Whether its last transmission was a repeated one, and is not known to have arrived or to be lost.
+    pub resent: bool,
+    /// Whether it left in one buffer with the segment before it (Linux).
+    pub joined: bool,
     /// When it was sent last.
     pub sent: Time,
 }
@@ -39,7 +47,7 @@ impl Segment {
 }
 
 /// The data that a cumulative acknowledgement covered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acked {
     /// Bytes of payload.
     pub bytes: u64,
@@ -138,16 +146,64 @@ impl Board {
 
     /// Adds a segment that is sent for the first time.
     pub fn push(&mut self, len: u32, syn: bool, fin: bool, now: Time) {
-        let segment = Segment { seq: self.max, len, syn, fin, sacked: false, lost: false, transmissions: 1, sent: now };
+        let segment = Segment {
+            seq: self.max,
+            len,
+            syn,
+            fin,
+            sacked: false,
+            lost: false,
+            psh: false,
+            transmissions: 1,
+            repaired: false,
+            resent: false,
+            joined: false,
+            sent: now,
+        };
         self.max = segment.end();
         self.segments.push_back(segment);
+    }
+
+    /// The segment at `index` has the flag PSH from now on.
+    pub fn mark_psh(&mut self, index: usize) {
+        if let Some(segment) = self.segments.get_mut(index) {
+            segment.psh = true;
+        }
+    }
+
+    /// Whether the segment at `index` has the flag PSH.
+    #[must_use]
+    pub fn has_psh(&self, index: usize) -> bool {
+        self.segments.get(index).is_some_and(|segment| segment.psh)
+    }
+
+    /// The segment added last is in one buffer with the one before it.
+    pub fn join_last(&mut self) {
+        if let Some(last) = self.segments.back_mut() {
+            last.joined = true;
+        }
+    }
+
+    /// The segment at `index`, if it exists, begins a buffer.
+    pub fn split(&mut self, index: usize) {
+        if let Some(segment) = self.segments.get_mut(index) {
+            segment.joined = false;
+        }
+    }
+
+    /// How many segments from that at `index` on are in one buffer.
+    #[must_use]
+    pub fn buffer(&self, index: usize) -> u32 {
+        1 + self.segments.iter().skip(index + 1).take_while(|segment| segment.joined).count() as u32
     }
 
     /// Records that a segment is retransmitted.
     pub fn resend(&mut self, index: usize, now: Time) -> Segment {
         let segment = &mut self.segments[index];
+        segment.repaired |= segment.lost;
         self.lost -= usize::from(std::mem::take(&mut segment.lost));
         segment.transmissions += 1;
+        segment.resent = true;
         segment.sent = now;
         *segment
     }
@@ -218,12 +274,17 @@ impl Board {
         let mut news = 0;
         for (start, end) in blocks.iter() {
             let first = self.index_of(start.max(self.una));
+            // What is reported does not stay in one buffer with what is not.
+            self.split(first);
             for segment in self.segments.iter_mut().skip(first) {
                 if segment.end() > end {
+                    segment.joined = false;
                     break;
                 }
                 if !segment.sacked {
                     segment.sacked = true;
+                    segment.repaired = false;
+                    segment.resent = false;
                     self.sacked += 1;
                     self.lost -= usize::from(std::mem::take(&mut segment.lost));
                     news += u64::from(segment.len);
@@ -237,7 +298,13 @@ impl Board {
     /// Marks the segment at `index` as lost, and returns how many bytes of it were not marked before.
     pub fn mark_lost(&mut self, index: usize) -> u64 {
         match self.segments.get_mut(index) {
-            Some(segment) if !segment.sacked && !segment.lost => {
+            Some(segment) if !segment.sacked && segment.lost => {
+                segment.resent = false;
+                0
+            }
+            Some(segment) if !segment.sacked => {
+                // A probe that was sent again is lost with the second mark only.
+                segment.resent &= !segment.repaired;
                 segment.lost = true;
                 self.lost += 1;
                 u64::from(segment.len)
@@ -248,10 +315,11 @@ impl Board {
 
     /// Takes back the marks of all segments that are marked as lost.
     pub fn unmark_losses(&mut self) {
-        if self.lost > 0 {
-            self.segments.iter_mut().for_each(|segment| segment.lost = false);
-            self.lost = 0;
+        for segment in &mut self.segments {
+            segment.lost = false;
+            segment.repaired = false;
         }
+        self.lost = 0;
     }
 
     /// Segments that are marked as lost and were not retransmitted.
@@ -264,6 +332,12 @@ impl Board {
     #[must_use]
     pub fn first_lost(&self) -> Option<usize> {
         if self.lost == 0 { None } else { self.segments.iter().position(|segment| segment.lost) }
+    }
+
+    /// Which segment is the first that is deemed lost, or was sent again for that and is not reported since.
+    #[must_use]
+    pub fn first_missing(&self) -> Option<usize> {
+        self.segments.iter().position(|segment| segment.lost || segment.repaired)
     }
 
     /// Segments that the receiver reported by SACK.

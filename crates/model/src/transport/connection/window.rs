@@ -42,6 +42,11 @@ impl Core {
         self.app_end.saturating_sub(self.board.max())
     }
 
+    /// Whether there is something to send, if the windows have room for it.
+    pub(crate) fn has_more(&self) -> bool {
+        self.board.lost() > 0 || self.new_payload() > 0 || self.ends_with(0)
+    }
+
     /// The payload of a new segment, or 0 when there is nothing to send, or not yet.
     #[inline]
     pub(crate) fn new_payload(&self) -> u32 {

@@ -61,8 +61,8 @@ pub(crate) trait LossRecovery {
     /// The next segment is not sent yet, because the sender's node has no room for it.
     fn on_held(&mut self, _core: &mut Core) {}
 
-    /// How many segments may leave together, of the `quantum` that pacing allows.
-    fn together(&self, _core: &Core, quantum: u32) -> u32 {
+    /// How many segments may leave together from the one at `index` on, of the `quantum` that pacing allows.
+    fn together(&self, _core: &Core, _index: usize, quantum: u32) -> u32 {
         quantum
     }
 
@@ -86,6 +86,8 @@ pub(crate) trait Recovers: LossRecovery + Sized {
     const WANTS_SACK: bool = false;
     /// Whether the recovery marks reported and lost segments on the scoreboard.
     const MARKS: bool = Self::WANTS_SACK;
+    /// Whether data counts as in Linux: what lets the window grow, and samples of the delivery rate.
+    const AS_LINUX: bool = false;
 
     /// The recovery of a connection with these parameters, under this congestion control.
     fn new(params: &Params, control: &Controller) -> Self;

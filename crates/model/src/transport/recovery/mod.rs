@@ -63,6 +63,11 @@ macro_rules! recovery {
             pub const fn marks(&self) -> bool {
                 match self { $(Self::$variant(_) => <$module::$variant as Recovers>::MARKS,)+ }
             }
+
+            /// Whether data counts as in Linux.
+            pub const fn counts_as_linux(&self) -> bool {
+                match self { $(Self::$variant(_) => <$module::$variant as Recovers>::AS_LINUX,)+ }
+            }
         }
 
         impl LossRecovery for Recovery {
@@ -90,8 +95,8 @@ macro_rules! recovery {
             fn on_held(&mut self, core: &mut Core) {
                 match self { $(Self::$variant(it) => it.on_held(core),)+ }
             }
-            fn together(&self, core: &Core, quantum: u32) -> u32 {
-                match self { $(Self::$variant(it) => it.together(core, quantum),)+ }
+            fn together(&self, core: &Core, index: usize, quantum: u32) -> u32 {
+                match self { $(Self::$variant(it) => it.together(core, index, quantum),)+ }
             }
             fn sets_timer(&self) -> bool {
                 match self { $(Self::$variant(it) => it.sets_timer(),)+ }

@@ -4,13 +4,38 @@
 //! a reading rate, unread data takes room: the window shrinks when data arrives and grows when the application reads
 //! it. The announced right edge never moves back, and moves on by a full segment or half the buffer at least, so that
 //! no silly window arises (RFC 9293 §3.8.6.2.2). The reader is a steady stream: it takes bytes at its rate while there
-//! are any. A buffer that grows announces less than its room at first ([`Growth`]).
+//! are any. A buffer that grows announces less than its room at first ([`Growth`]). There an application that reads at
+//! once reads when the segment has been processed, and acknowledged if it is acknowledged at once.
 
 use hopyard_engine::{Span, Time};
 
 use super::receive_window::Growth;
-use crate::packet::TcpHeader;
+use super::trip::Trip;
 use crate::transport::connection::{Params, Reader, ReceiveWindow};
+
+/// A segment with new data.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Data {
+    /// Its payload in bytes.
+    pub len: u32,
+    /// It lies beyond a gap.
+    pub ahead: bool,
+    /// SACK reports what lies beyond a gap.
+    pub sack: bool,
+    /// The memory that lies beyond gaps, without that of this segment.
+    pub held: u64,
+    /// If it lies beyond a gap: so many bytes lie before it in the same block.
+    pub follows: u64,
+}
+
+/// What the window would be that is announced now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// It is not smaller than the one that was announced last.
+    pub lasts: bool,
+    /// Less than half of the buffer is free.
+    pub cramped: bool,
+}
 
 /// A receive buffer. Sequence numbers throughout.
 #[derive(Clone, Debug)]
@@ -22,19 +47,21 @@ pub(crate) struct Buffer {
     /// In order and not read, as of `at`.
     unread: f64,
     at: Time,
-    /// The right edge that was announced last.
+    /// The right edge that was announced last, and the window that it came with.
     edge: u64,
+    announced: u64,
     /// When the window is to be announced though nothing arrives.
     update: Time,
-    /// The growth of the window, if it is not fixed.
+    /// The growth of the window, if it is not fixed; and the bytes in order that are read when the event is over.
     growth: Option<Box<Growth>>,
+    arrived: u64,
 }
 
 impl Buffer {
     pub fn new(params: &Params) -> Self {
         let growth = (params.receive_window == ReceiveWindow::Growing).then(|| Box::new(Growth::new(params)));
         let size = growth.as_ref().map_or_else(|| u64::from(params.window_bytes()), |growth| growth.room());
-        let edge = growth.as_ref().map_or(size, |growth| growth.window(0));
+        let edge = growth.as_ref().map_or(size, |growth| growth.first());
         Self {
             size,
             segment: u64::from(params.mss()),
@@ -45,8 +72,10 @@ impl Buffer {
             unread: 0.0,
             at: Time::ZERO,
             edge,
+            announced: edge,
             update: Time::NEVER,
             growth,
+            arrived: 0,
         }
     }
 
@@ -59,42 +88,92 @@ impl Buffer {
         self.at = now;
     }
 
+    /// The connection is open.
+    pub fn open(&mut self, now: Time) {
+        if let Some(growth) = &mut self.growth {
+            growth.open(now);
+        }
+    }
+
     /// `bytes` more are in order.
     pub fn fill(&mut self, bytes: u64, now: Time) {
         if !self.reads_at_once() {
             self.read(now);
             self.unread += bytes as f64;
+        } else if self.growth.is_some() {
+            self.arrived += bytes;
         }
     }
 
-    /// A segment with data arrived: the round trip is measured. `ahead` says that it lies beyond a gap; then the limit
-    /// grows only if SACK reports it, for without SACK all duplicate acknowledgements have the same window. Returns
-    /// whether the limit of the window has grown.
-    pub fn on_segment(&mut self, header: &TcpHeader, next: u64, (ahead, sack): (bool, bool), now: Time) -> bool {
-        let (unread, window) = (self.waiting(), self.edge.saturating_sub(next));
+    /// A segment with new data arrived. Without SACK, what lies beyond a gap does not let the limit of the window grow:
+    /// all duplicate acknowledgements have the same window. Returns whether the limit has grown.
+    pub fn on_segment(&mut self, data: &Data) -> bool {
+        let waiting = self.taken_in_order();
         let Some(growth) = &mut self.growth else { return false };
-        growth.on_segment(header, now);
-        if !ahead {
-            growth.on_data(next, window, now);
+        // What begins a piece beyond a gap is counted later.
+        let own = if !data.ahead {
+            growth.taken(data.len.into())
+        } else if growth.fills_piece(data.follows) {
+            0
+        } else {
+            growth.taken(data.follows + u64::from(data.len)) - growth.taken(data.follows)
+        };
+        (!data.ahead || data.sack) && growth.grow(data.len, waiting + data.held + own)
+    }
+
+    /// The memory that so many bytes in a row take. Where no memory is counted, it is nothing.
+    pub fn taken(&self, bytes: u64) -> u64 {
+        self.growth.as_ref().map_or(0, |growth| growth.taken(bytes))
+    }
+
+    /// The memory of what is in order and was not read.
+    fn taken_in_order(&self) -> u64 {
+        let unread = self.taken(self.unread_bytes());
+        unread + self.growth.as_ref().map_or(0, |growth| growth.taken_with_gap(self.arrived))
+    }
+
+    /// The application reads what it can, of the data before `next`.
+    pub fn on_read(&mut self, next: u64, trip: &Trip, now: Time) {
+        if !self.reads_at_once() {
+            self.read(now);
         }
-        let grew = (!ahead || sack) && growth.grow(header.len, unread);
-        if !ahead {
-            growth.on_read(next - unread.min(next), now);
-            self.size = growth.room();
-        }
-        grew
+        let waiting = self.unread_bytes();
+        let Some(growth) = &mut self.growth else { return };
+        let arrived = std::mem::take(&mut self.arrived);
+        growth.on_read(next - waiting.min(next), arrived, trip.micros(), now);
+        self.size = growth.room();
     }
 
     /// Bytes in order that the application has not read. A byte is free when it has been read completely. The rounding
     /// error of the sum of fractions is less than a byte.
-    fn waiting(&self) -> u64 {
+    fn unread_bytes(&self) -> u64 {
         libm::ceil(self.unread - 1e-6).max(0.0) as u64
     }
 
-    /// The window that there is room for.
-    pub fn room(&self) -> u64 {
-        let waiting = self.waiting();
-        self.growth.as_ref().map_or_else(|| self.size.saturating_sub(waiting), |growth| growth.window(waiting))
+    /// With those that it will read at once.
+    pub fn waiting(&self) -> u64 {
+        self.unread_bytes() + self.arrived
+    }
+
+    /// The window that was announced last.
+    pub const fn announced(&self) -> u64 {
+        self.announced
+    }
+
+    /// What the window would be with `held` bytes of memory beyond gaps.
+    pub fn room(&self, held: u64) -> Room {
+        let Some(growth) = &self.growth else { return Room { lasts: true, cramped: false } };
+        let window = growth.window(self.taken_in_order() + held);
+        Room { lasts: window.bytes >= self.announced, cramped: window.cramped }
+    }
+
+    /// Whether reading has made so much room that the sender must know of it: the window at least doubles, from less
+    /// than half of the largest one.
+    pub fn opens(&self, next: u64, held: u64) -> bool {
+        let Some(growth) = &self.growth else { return false };
+        let left = self.edge.saturating_sub(next);
+        let window = growth.window(self.taken_in_order() + held).bytes;
+        2 * left <= growth.clamp() && window > 0 && window >= 2 * left
     }
 
     /// The first sequence number that does not fit, when `next` is expected.
@@ -107,28 +186,44 @@ impl Buffer {
         (self.size / 2).min(self.segment)
     }
 
-    /// The window to announce with `next` expected.
-    pub fn announce(&mut self, next: u64, now: Time) -> u32 {
+    /// The window to announce with `next` expected and `held` bytes of memory beyond gaps.
+    pub fn announce(&mut self, next: u64, held: u64, now: Time) -> u32 {
         if self.reads_at_once() && self.growth.is_none() {
+            self.announced = self.size;
             return self.size as u32;
         }
         self.read(now);
         let waiting = self.waiting();
-        let free = next + self.room();
-        if free >= self.edge + self.step() || waiting == 0 {
-            self.edge = self.edge.max(free);
+        if let Some(growth) = &self.growth {
+            // What was announced is not taken back.
+            let left = self.edge.saturating_sub(next);
+            let window = growth.window(self.taken_in_order() + held).bytes;
+            self.edge = next + if window < left { growth.whole(left) } else { window };
+        } else {
+            let free = next + self.size.saturating_sub(waiting);
+            if free >= self.edge + self.step() || waiting == 0 {
+                self.edge = self.edge.max(free);
+            }
         }
         // A FIN takes a sequence number but no room, so it may arrive when the window is closed.
         self.edge = self.edge.max(next);
         self.update = Time::NEVER;
-        let window = self.edge - next;
-        if window < self.segment.min(self.size) && self.unread > 0.0 {
+        self.announced = self.edge - next;
+        if self.announced < self.segment.min(self.size) && self.unread > 0.0 {
             // The sender may wait for room: tell it when there is enough.
             let enough = (next + self.size).saturating_sub(self.edge + self.step()) as f64;
             let wait = (self.unread - enough).max(0.0) / self.rate;
             self.update = now + Span::from_nanos(libm::ceil(wait) as u64).max(Span::from_micros(1));
         }
-        window as u32
+        self.announced as u32
+    }
+
+    /// The window to announce in a SYN, after which `next` is expected.
+    pub fn announce_first(&mut self, next: u64, now: Time) -> u32 {
+        let Some(growth) = &self.growth else { return self.announce(next, 0, now) };
+        self.announced = growth.first();
+        self.edge = next + self.announced;
+        self.announced as u32
     }
 
     /// When the window must be announced though nothing arrives.
@@ -154,7 +249,7 @@ mod tests {
     fn an_application_that_reads_at_once_leaves_the_window_open() {
         let mut buffer = buffer(Reader::AtOnce);
         buffer.fill(4000, Time::ZERO);
-        assert_eq!((buffer.announce(4000, Time::ZERO), buffer.limit(4000)), (4000, 8000));
+        assert_eq!((buffer.announce(4000, 0, Time::ZERO), buffer.limit(4000)), (4000, 8000));
         assert_eq!(buffer.deadline(), Time::NEVER);
     }
 
@@ -163,13 +258,13 @@ mod tests {
         // A thousand bytes a second.
         let mut buffer = buffer(Reader::Steady);
         buffer.fill(4000, Time::ZERO);
-        assert_eq!(buffer.announce(4000, Time::ZERO), 0);
+        assert_eq!(buffer.announce(4000, 0, Time::ZERO), 0);
         assert_eq!(buffer.deadline(), Time::ZERO + Span::from_secs(1), "when a segment fits");
         let early = Time::ZERO + Span::from_millis(900);
-        assert_eq!(buffer.announce(4000, early), 0, "900 bytes would be a silly window");
+        assert_eq!(buffer.announce(4000, 0, early), 0, "900 bytes would be a silly window");
         let now = buffer.deadline();
         assert_eq!(now, Time::ZERO + Span::from_secs(1));
-        assert_eq!(buffer.announce(4000, now), 1000);
+        assert_eq!(buffer.announce(4000, 0, now), 1000);
         assert_eq!((buffer.limit(4000), buffer.deadline()), (5000, Time::NEVER));
     }
 
@@ -177,17 +272,17 @@ mod tests {
     fn a_fin_may_come_to_a_closed_window() {
         let mut buffer = buffer(Reader::Steady);
         buffer.fill(4000, Time::ZERO);
-        assert_eq!(buffer.announce(4000, Time::ZERO), 0);
-        assert_eq!(buffer.announce(4001, Time::ZERO), 0);
+        assert_eq!(buffer.announce(4000, 0, Time::ZERO), 0);
+        assert_eq!(buffer.announce(4001, 0, Time::ZERO), 0);
         assert_eq!(buffer.limit(4001), 4001);
     }
 
     #[test]
     fn the_edge_never_moves_back() {
         let mut buffer = buffer(Reader::Steady);
-        assert_eq!(buffer.announce(0, Time::ZERO), 4000);
+        assert_eq!(buffer.announce(0, 0, Time::ZERO), 4000);
         buffer.fill(1000, Time::ZERO);
-        assert_eq!(buffer.announce(1000, Time::ZERO), 3000);
+        assert_eq!(buffer.announce(1000, 0, Time::ZERO), 3000);
         assert_eq!(buffer.limit(1000), 4000);
     }
 }

@@ -19,6 +19,7 @@ mod receiver;
 mod sender;
 mod small_queue;
 mod state;
+mod trip;
 
 #[cfg(test)]
 mod properties;

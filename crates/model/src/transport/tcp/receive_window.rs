@@ -1,48 +1,61 @@
 //! A receive window that grows with what the application reads, as in Linux.
 //!
-//! Read: M. Fisk and W. Feng, "Dynamic Right-Sizing in TCP", 2001; the documentation of the sysctls `tcp_rmem` and
-//! `tcp_moderate_rcvbuf`; captures of Linux receivers. Two values limit the window. The room of the buffer is doubled
-//! and more when the application reads more in a round trip than in the one before. The limit of the window follows by
-//! twice a segment with each segment that arrives, so that a receiver whose segments do not come announces no more than
-//! it has announced. The receiver measures the round trip by the timestamps that are echoed to it, and by the time in
-//! which a window of data arrives.
+//! Read: M. Fisk and W. Feng, "Dynamic Right-Sizing in TCP", 2001; the documentation of the sysctls `tcp_rmem`,
+//! `tcp_adv_win_scale` and `tcp_moderate_rcvbuf`; captures of Linux receivers. Two values limit the window. The memory of
+//! the buffer is doubled and more when the application reads more in a round trip than in the one before; half of it
+//! holds data. The limit of the window follows by twice a segment with each segment that arrives, so that a receiver
+//! whose segments do not come announces no more than it has announced.
 //!
-//! Left out: the memory that a segment takes beyond its payload. Linux counts it, half of the buffer on the whole, so
-//! that the window holds half of `tcp_rmem`; here payload counts.
+//! A segment takes more memory than its payload. What arrives is acknowledged before the application reads it, so that
+//! the window holds a segment less then than after the application has read. Data beyond a gap cannot be read, and
+//! takes room as long as the gap is open.
 
-#[cfg(test)]
-use hopyard_engine::Span;
 use hopyard_engine::Time;
 
-use crate::packet::TcpHeader;
-use crate::transport::connection::{Connect, Params, milliseconds};
+use crate::transport::connection::{Connect, Params};
 
 /// Segments smaller than this do not let the window grow.
 const SMALL: u32 = 128;
 /// What the application reads in a round trip is compared with this many segments at first: a sender's initial window.
 const FIRST_READ: u64 = 10;
-/// The room of the buffer at first: half of the second value of `tcp_rmem`.
-const FIRST_ROOM: u64 = 65_536;
+/// The memory at first: the second value of `tcp_rmem`.
+const FIRST_MEMORY: u64 = 131_072;
+/// The memory of a frame of Ethernet in the captures: the frame, room for headers, and what describes it.
+const FRAME: u64 = 2176;
+/// What a segment takes beyond its payload at least: what describes it, and its headers.
+const DESCRIPTION: u64 = 576;
+const HEADERS: u64 = 256;
+/// The memory for a segment is enlarged in these steps until half of it holds the payload.
+const STEP: u64 = 128;
+/// Segments in a row that the application cannot read yet lie in one piece of memory up to this number, and with one
+/// description, which takes so much.
+const PIECE: u64 = 18;
+const DESCRIBED: u64 = 256;
 /// A window without a scale (RFC 7323 §2.2).
 const UNSCALED: u64 = 65_535;
+
+/// What the application may read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Window {
+    /// The window to be announced, in bytes.
+    pub bytes: u64,
+    /// Less than half of the room is left.
+    pub cramped: bool,
+}
 
 #[derive(Clone, Debug)]
 pub(crate) struct Growth {
     segment: u64,
-    /// The largest room.
+    /// The largest memory, and the present one.
     most: u64,
-    /// The room for data that was not read, in bytes.
-    room: u64,
-    /// The largest window to be announced.
+    memory: u64,
+    /// The largest window for this memory, and the largest to be announced now.
+    clamp: u64,
     limit: u64,
+    /// The window that the SYN announces.
+    first: u64,
     /// The unit of the window in the header, less one.
     grain: u64,
-    /// Eight times the smoothed round trip in microseconds; 0 before the first sample.
-    trip: u64,
-    /// The echo that gave the last sample.
-    echo: u32,
-    /// When this arrives, a window of data has arrived since then.
-    window_ends: Option<(u64, Time)>,
     /// What the application reads is counted from here, since then; and what it had read in the round trip before.
     read_from: (u64, Time),
     read_before: u64,
@@ -51,113 +64,174 @@ pub(crate) struct Growth {
 impl Growth {
     pub fn new(params: &Params) -> Self {
         let segment = u64::from(params.mss());
-        let most = u64::from(params.window_bytes());
-        let room = FIRST_ROOM.min(most);
+        let most = 2 * u64::from(params.window_bytes());
+        let memory = FIRST_MEMORY.min(most);
+        let room = memory / 2;
         let first = (room.min(UNSCALED) / segment * segment).max(segment.min(room));
+        // One segment is held in reserve.
+        let clamp = room.saturating_sub(segment).max((2 * segment).min(room));
         let scales = params.connect == Connect::ThreeWay;
-        // The scale is chosen for the memory, which is twice the window.
-        let shift = (0..14).find(|shift| (2 * most) >> shift <= UNSCALED).unwrap_or(14);
+        // The scale is chosen for the memory.
+        let shift = (0..14).find(|shift| most >> shift <= UNSCALED).unwrap_or(14);
+        let limit = first.min(clamp);
         Self {
             segment,
             most,
-            room,
-            limit: first,
+            memory,
+            clamp,
+            limit,
+            first,
             grain: if scales { (1 << shift) - 1 } else { 0 },
-            trip: 0,
-            echo: 0,
-            window_ends: None,
             read_from: (u64::from(scales), Time::ZERO),
-            read_before: first.min(FIRST_READ * segment),
+            read_before: limit.min(FIRST_READ * segment),
         }
     }
 
-    /// The window with so many bytes unread.
-    pub fn window(&self, unread: u64) -> u64 {
-        let free = self.room.saturating_sub(unread);
-        // No silly window (RFC 9293 §3.8.6.2.2).
-        if free < self.room / 16 || free < self.segment.min(self.room) {
-            return 0;
+    /// The window that the SYN announces: it has no scale.
+    pub const fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The next whole unit of the window in the header.
+    pub const fn whole(&self, window: u64) -> u64 {
+        (window + self.grain) & !self.grain
+    }
+
+    /// The memory of a segment of `len` bytes.
+    fn of_segment(len: u64) -> u64 {
+        FRAME.max(len + DESCRIPTION + HEADERS / 2)
+    }
+
+    /// The memory that so many bytes in a row take: segments that lie in one piece need one description.
+    pub fn taken(&self, bytes: u64) -> u64 {
+        let segments = bytes.div_ceil(self.segment.max(1));
+        segments * Self::of_segment(self.segment) - DESCRIBED * (segments - segments.div_ceil(PIECE))
+    }
+
+    /// Whether so many bytes in a row fill whole pieces.
+    pub const fn fills_piece(&self, bytes: u64) -> bool {
+        bytes.is_multiple_of(PIECE * self.segment)
+    }
+
+    /// The memory of so many bytes that can be read at once. If there are more than one, a segment has closed a gap: it
+    /// lies in the piece after it, if that has room.
+    pub fn taken_with_gap(&self, bytes: u64) -> u64 {
+        let first = if bytes > PIECE * self.segment { self.segment } else { 0 };
+        self.taken(first) + self.taken(bytes - first)
+    }
+
+    /// The payload that there is room for besides so much memory.
+    const fn free(&self, taken: u64) -> u64 {
+        self.memory.saturating_sub(taken) / 2
+    }
+
+    /// The window with so much of the memory taken.
+    pub fn window(&self, taken: u64) -> Window {
+        let room = self.memory / 2;
+        let whole = self.clamp.min(room);
+        let mut free = self.free(taken);
+        let cramped = free < whole / 2;
+        if cramped {
+            free &= !self.grain;
+            // No silly window (RFC 9293 §3.8.6.2.2).
+            if free < room / 16 || free < self.segment.min(whole) {
+                return Window { bytes: 0, cramped };
+            }
         }
-        (free.min(self.limit) + self.grain) & !self.grain
+        Window { bytes: self.whole(free.min(self.limit)), cramped }
     }
 
     /// The room of the buffer.
     pub const fn room(&self) -> u64 {
-        self.room
+        self.memory / 2
     }
 
-    /// The smoothed round trip, after the first sample.
-    #[cfg(test)]
-    fn round_trip(&self) -> Option<Span> {
-        (self.trip > 0).then(|| Span::from_micros(self.trip / 8))
+    /// The largest window for the present memory.
+    pub const fn clamp(&self) -> u64 {
+        self.clamp
     }
 
-    /// A segment with data arrived: measures the round trip by the timestamp that it echoes.
-    pub fn on_segment(&mut self, header: &TcpHeader, now: Time) {
-        let Some((_, echo)) = header.timestamps else { return };
-        if echo == self.echo || u64::from(header.len) < self.segment {
-            return;
-        }
-        self.echo = echo;
-        let elapsed = milliseconds(now).wrapping_sub(echo);
-        if elapsed <= u32::MAX / 2 {
-            let sample = u64::from(elapsed.max(1)) * 1000;
-            self.trip = if self.trip == 0 { sample * 8 } else { self.trip - self.trip / 8 + sample };
-        }
+    /// The connection is open.
+    pub const fn open(&mut self, now: Time) {
+        self.read_from.1 = now;
     }
 
-    /// Data arrived in order up to `next`, of a window of `window` bytes.
-    pub fn on_data(&mut self, next: u64, window: u64, now: Time) {
-        if let Some((end, since)) = self.window_ends {
-            if next < end {
-                return;
-            }
-            let sample = (now.since(since).nanos() / 1000).max(1) * 8;
-            self.trip = if self.trip == 0 { sample } else { self.trip.min(sample) };
-        }
-        self.window_ends = Some((next + window, now));
-    }
-
-    /// The limit grows with a segment of `len` bytes, if the buffer, with `unread` bytes in it besides, has room.
-    /// Returns whether it has grown.
-    pub fn grow(&mut self, len: u32, unread: u64) -> bool {
-        let taken = unread + u64::from(len);
-        let room = self.room.saturating_sub(taken).saturating_sub(self.limit);
-        if len < SMALL || room == 0 {
+    /// The limit grows with a segment of `len` bytes, if the buffer has room besides what is taken. Returns whether it
+    /// has grown.
+    pub fn grow(&mut self, len: u32, taken: u64) -> bool {
+        let len = u64::from(len);
+        let room = self.clamp.min(self.free(taken)).saturating_sub(self.limit);
+        if len < u64::from(SMALL) || room == 0 {
             return false;
         }
-        self.limit += room.min(2 * self.segment.max(u64::from(len)));
-        true
+        let step = self.step(len);
+        if step > 0 {
+            self.limit += room.min(step.max(2 * len));
+        }
+        step > 0
     }
 
-    /// The application has read up to `read`.
-    pub fn on_read(&mut self, read: u64, now: Time) {
+    /// By how much a segment of `len` bytes lets the limit grow. One that is small beside its memory does only while the
+    /// limit is a small part of the largest window.
+    fn step(&self, len: u64) -> u64 {
+        let mut memory = Self::of_segment(len) / 2;
+        if memory <= len {
+            return 2 * self.segment;
+        }
+        memory /= 2;
+        let mut part = self.most / 4;
+        while self.limit <= part {
+            if memory <= len {
+                return 2 * len;
+            }
+            memory /= 2;
+            part /= 2;
+        }
+        0
+    }
+
+    /// The application has read `bytes`, up to `read`; the round trip in microseconds is `trip`.
+    pub fn on_read(&mut self, read: u64, bytes: u64, trip: u64, now: Time) {
         let (from, since) = self.read_from;
-        let elapsed = now.since(since).nanos() / 1000;
-        if self.trip == 0 || elapsed < self.trip / 8 {
+        if trip == 0 || now.since(since).nanos() / 1000 < trip {
             return;
         }
-        let amount = read - from;
+        // The first piece of what is read counts; the rest belongs to the next round trip.
+        let read = if bytes > PIECE * self.segment { read - bytes + self.segment.min(bytes) } else { read };
+        let amount = read.saturating_sub(from);
         if amount > self.read_before {
             // Twice the amount, for slow start, and the same share of growth again twice.
             let base = 2 * amount + 16 * self.segment;
             let more = u128::from(base) * u128::from(amount - self.read_before) / u128::from(self.read_before.max(1));
             let wanted = u128::from(base) + 2 * more;
-            let wanted = u64::try_from(wanted).unwrap_or(u64::MAX).min(self.most);
-            let whole = if wanted == self.most { wanted } else { wanted / self.segment * self.segment };
-            self.room = self.room.max(whole);
+            let segments = u64::try_from(wanted).unwrap_or(u64::MAX) / self.segment;
+            let memory = segments.saturating_mul(self.per_segment()).min(self.most);
+            if memory > self.memory {
+                self.memory = memory;
+                self.clamp = memory / 2;
+            }
             self.read_before = amount;
         }
         self.read_from = (read, now);
+    }
+
+    /// The memory that is planned for a segment.
+    fn per_segment(&self) -> u64 {
+        let least = self.segment + HEADERS + DESCRIPTION;
+        least + (2 * self.segment).saturating_sub(least).div_ceil(STEP) * STEP
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use hopyard_engine::Span;
+
     use super::*;
     use crate::params::{LINUX, Params as _};
 
     const SEGMENT: u64 = 1448;
+    /// A round trip of 20 ms, in microseconds.
+    const TRIP: u64 = 20_000;
 
     fn at(millis: u64) -> Time {
         Time::ZERO + Span::from_millis(millis)
@@ -167,63 +241,67 @@ mod tests {
         Growth::new(&Params::of_profile(LINUX))
     }
 
-    fn echoing(millis: u32) -> TcpHeader {
-        TcpHeader { len: SEGMENT as u32, timestamps: Some((0, millis)), ..TcpHeader::default() }
+    #[test]
+    fn it_begins_with_64_kib_less_a_segment() {
+        let growth = growth();
+        assert_eq!((growth.first(), growth.limit), (45 * SEGMENT, 65_536 - SEGMENT));
+        // Units of 128 bytes hold 6 MiB in 16 bits.
+        assert_eq!((growth.grain, growth.window(0)), (127, Window { bytes: 64_128, cramped: false }));
+        let half = growth.window(growth.taken(16 * SEGMENT));
+        assert!(!half.cramped && half.bytes < 64_128, "{half:?}");
+        assert!(growth.window(growth.taken(18 * SEGMENT) + growth.taken(16 * SEGMENT)).cramped);
+        assert_eq!(growth.window(FIRST_MEMORY - 2000).bytes, 0, "less than a segment");
     }
 
     #[test]
-    fn it_begins_with_the_whole_segments_of_64_kib() {
+    fn segments_in_a_row_share_a_description() {
         let growth = growth();
-        assert_eq!(growth.limit, 45 * SEGMENT);
-        // Units of 128 bytes hold 6 MiB in 16 bits.
-        assert_eq!((growth.grain, growth.window(0)), (127, 65_280));
-        assert_eq!(growth.window(FIRST_ROOM - 1000), 0, "less than a segment");
-        assert_eq!(growth.window(FIRST_ROOM - 10 * SEGMENT), 14_592);
+        assert_eq!((growth.taken(SEGMENT), growth.taken(2 * SEGMENT)), (FRAME, 2 * FRAME - DESCRIBED));
+        assert_eq!(growth.taken(19 * SEGMENT), 19 * FRAME - 17 * DESCRIBED, "two pieces");
+        // A segment that closes a gap lies in the first piece after it, if that has room.
+        assert_eq!(growth.taken_with_gap(18 * SEGMENT), growth.taken(18 * SEGMENT));
+        assert_eq!(growth.taken_with_gap(19 * SEGMENT), FRAME + growth.taken(18 * SEGMENT));
     }
 
     #[test]
     fn the_limit_follows_the_room_by_twice_a_segment() {
         let mut growth = growth();
-        assert!(!growth.grow(1448, 0), "no room beyond the first window");
-        growth.room = 100 * SEGMENT;
-        assert!(growth.grow(1448, 0));
-        assert_eq!(growth.limit, 47 * SEGMENT);
+        assert!(!growth.grow(1448, FRAME), "no room beyond the first window");
+        (growth.memory, growth.clamp) = (292_000, 146_000);
+        assert!(growth.grow(1448, FRAME));
+        assert_eq!(growth.limit, 65_536 + SEGMENT);
         assert!(!growth.grow(100, 0), "a small segment");
-        assert!(!growth.grow(1448, 60 * SEGMENT), "unread data takes the room");
-        assert_eq!(growth.limit, 47 * SEGMENT);
+        assert!(!growth.grow(1448, growth.taken(110 * SEGMENT)), "unread data takes the room");
+        assert_eq!(growth.limit, 65_536 + SEGMENT);
+        assert!(growth.grow(600, FRAME), "half of the memory holds more than 600 bytes: by twice these");
+        assert_eq!(growth.limit, 65_536 + SEGMENT + 1200);
     }
 
     #[test]
-    fn the_round_trip_is_measured_by_echoes_and_by_windows() {
+    fn the_memory_grows_when_more_is_read_in_a_round_trip_than_before() {
         let mut growth = growth();
-        assert_eq!(growth.round_trip(), None);
-        growth.on_segment(&echoing(100), at(120));
-        growth.on_segment(&echoing(100), at(500));
-        assert_eq!(growth.round_trip(), Some(Span::from_millis(20)), "one sample for each echo");
-        growth.on_segment(&echoing(128), at(156));
-        assert_eq!(growth.round_trip(), Some(Span::from_millis(21)));
-        // A window that takes longer does not count, a shorter one does.
-        growth.on_data(1, 5000, at(200));
-        growth.on_data(5001, 5000, at(240));
-        assert_eq!(growth.round_trip(), Some(Span::from_millis(21)));
-        growth.on_data(10_001, 5000, at(250));
-        assert_eq!(growth.round_trip(), Some(Span::from_millis(10)));
-    }
-
-    #[test]
-    fn the_room_grows_when_more_is_read_in_a_round_trip_than_before() {
-        let mut growth = growth();
-        growth.on_read(5 * SEGMENT, at(1000));
-        assert_eq!(growth.room(), FIRST_ROOM, "the round trip is not known");
-        growth.on_segment(&echoing(1000), at(1100));
-        growth.on_read(1 + 10 * SEGMENT, at(1100));
-        assert_eq!(growth.room(), FIRST_ROOM, "no more than an initial window");
-        growth.on_read(1 + 40 * SEGMENT, at(1150));
-        assert_eq!(growth.room(), FIRST_ROOM, "within the round trip");
-        growth.on_read(1 + 30 * SEGMENT, at(1200));
-        // 20 segments after 10: 2 * 20 + 16, and twice 56 * (20 - 10) / 10.
-        assert_eq!(growth.room(), 168 * SEGMENT);
-        growth.on_read(1 + 10_000 * SEGMENT, at(1300));
+        growth.open(at(1000));
+        growth.on_read(1 + 12 * SEGMENT, 0, 0, at(1100));
+        assert_eq!(growth.room(), 65_536, "the round trip is not known");
+        growth.on_read(1 + 10 * SEGMENT, 0, TRIP, at(1100));
+        assert_eq!(growth.room(), 65_536, "no more than an initial window");
+        growth.on_read(1 + 40 * SEGMENT, 0, TRIP, at(1110));
+        assert_eq!(growth.room(), 65_536, "within the round trip");
+        growth.on_read(1 + 23 * SEGMENT, 0, TRIP, at(1200));
+        // 13 segments after 10: 2 * 13 + 16, and twice 42 * (13 - 10) / 10, in whole segments of 2920 bytes of memory.
+        assert_eq!((growth.memory, growth.clamp), (67 * 2920, 67 * 1460));
+        growth.on_read(1 + 10_000 * SEGMENT, 0, TRIP, at(1300));
         assert_eq!(growth.room(), 2172 * SEGMENT, "the parameter `window`");
+    }
+
+    #[test]
+    fn of_what_comes_at_once_the_first_piece_counts() {
+        let (mut few, mut many) = (growth(), growth());
+        few.open(at(1000));
+        many.open(at(1000));
+        few.on_read(1 + 18 * SEGMENT, 18 * SEGMENT, TRIP, at(1100));
+        assert_eq!(few.read_from.0, 1 + 18 * SEGMENT);
+        many.on_read(1 + 19 * SEGMENT, 19 * SEGMENT, TRIP, at(1100));
+        assert_eq!(many.read_from.0, 1 + SEGMENT);
     }
 }

@@ -2,11 +2,15 @@
 
 use hopyard_engine::{Span, Time};
 
-use super::buffer::Buffer;
+use super::buffer::{Buffer, Data};
 use super::state::Connection;
+use super::trip::Trip;
 use crate::packet::{SackBlocks, TcpFlags, TcpHeader};
-use crate::transport::acking::{self, AckPolicy, Arrival, Policy, Verdict};
+use crate::transport::acking::{self, AckPolicy, Arrival, Policy, Reading, Verdict};
 use crate::transport::connection::{Connect, EchoCopies, Params, header_bytes, is_earlier, milliseconds};
+
+/// So many of the blocks that were extended last are in each acknowledgement, and in the one after.
+const RECENT: usize = 2;
 
 /// The counters of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,6 +25,8 @@ pub struct ReceiverCounters {
     pub invalid_acks: u64,
     /// Segments beyond the window that was announced: thrown away.
     pub beyond_window: u64,
+    /// Segments whose timestamp is older than that of the segment accepted last: thrown away (RFC 7323 §5.3 R1).
+    pub outdated: u64,
     /// Bytes of payload that arrived for the first time.
     pub unique_bytes: u64,
     /// Bytes of payload delivered to the application in order.
@@ -39,6 +45,9 @@ pub struct TcpReceiver {
     /// The next sequence number expected.
     next: u64,
     buffer: Buffer,
+    trip: Trip,
+    /// Data has arrived that the application reads when this event is over.
+    readable: bool,
     /// The number of the sender's FIN, when it has arrived.
     fin: Option<u64>,
     state: Connection,
@@ -58,6 +67,8 @@ pub struct TcpReceiver {
     /// An acknowledgement is to be sent now, and whether it answers a SYN.
     due: bool,
     answer_syn: bool,
+    /// An acknowledgement of what had arrived before the segment at hand.
+    before: Option<TcpHeader>,
     counters: ReceiverCounters,
 }
 
@@ -73,6 +84,8 @@ impl TcpReceiver {
             sack,
             next: 0,
             buffer: Buffer::new(params),
+            trip: Trip::default(),
+            readable: false,
             fin: None,
             state: Connection::Listen,
             fin_due: false,
@@ -85,6 +98,7 @@ impl TcpReceiver {
             last_ack: 0,
             due: false,
             answer_syn: false,
+            before: None,
             counters: ReceiverCounters::default(),
         }
     }
@@ -104,6 +118,16 @@ impl TcpReceiver {
             self.due = true;
             return;
         }
+        if self.is_outdated(header) {
+            self.counters.outdated += 1;
+            let (start, old) = (header.seq, header.seq < self.next);
+            if old {
+                self.note_duplicate(start, start + u64::from(header.len));
+            }
+            let len = if old { header.len } else { 0 };
+            self.arrived(&Arrival { len, old, duplicate: old, window: self.buffer.announced(), ..Arrival::at(now) });
+            return;
+        }
         self.note_timestamp(header);
         if self.state == Connection::Listen {
             self.state = Connection::Established;
@@ -117,6 +141,9 @@ impl TcpReceiver {
             self.answer_syn = self.params.connect == Connect::ThreeWay;
             self.arrived(&Arrival { control: true, ..Arrival::at(now) });
             return;
+        }
+        if self.trip.on_opened(now) {
+            self.buffer.open(now);
         }
         if header.len == 0 && !header.flags.fin {
             // A number from before the window, as in a probe, is answered (RFC 9293 §3.10.7.4).
@@ -136,10 +163,18 @@ impl TcpReceiver {
             self.fin = Some(payload_end);
         }
         self.note_duplicate(start, end);
+        if end >= self.last_ack {
+            self.trip.on_segment(header, now);
+        }
         let (gap, ahead) = (!self.blocks.is_empty(), start > self.next);
+        let (old, held) = (end <= self.next, self.held());
+        if ahead {
+            self.report_before(start, end, now);
+        } else if !old {
+            self.trip.on_data(end, self.buffer.announced(), now);
+        }
         let delivered = self.counters.delivered_bytes;
         let fresh = self.insert(start, end);
-        self.buffer.fill(self.counters.delivered_bytes - delivered, now);
         self.counters.unique_bytes += fresh - u64::from(first_fin);
         self.counters.duplicate_segments += u64::from(fresh == 0 && header.len > 0);
         self.counters.out_of_order_segments += u64::from(fresh > 0 && start > self.next && header.len > 0);
@@ -147,7 +182,12 @@ impl TcpReceiver {
         let last = self.next == end && self.blocks.is_empty() && !gap;
         let ended = self.fin.is_some_and(|fin| self.next > fin);
         let (in_order, copy_of_last) = (last && fresh > 0, last && fresh == 0);
-        let grew = fresh > 0 && self.buffer.on_segment(header, self.next, (ahead, self.sack), now);
+        let follows = self.blocks.iter().find(|block| block.1 == end).map_or(0, |block| block.1 - block.0);
+        let data = Data { len: header.len, ahead, sack: self.sack, held, follows: follows - follows.min(fresh) };
+        let grew = fresh > 0 && self.buffer.on_segment(&data);
+        self.buffer.fill(self.counters.delivered_bytes - delivered, now);
+        self.readable |= self.counters.delivered_bytes > delivered;
+        let room = self.buffer.room(self.held());
         self.arrived(&Arrival {
             now,
             in_order,
@@ -160,17 +200,29 @@ impl TcpReceiver {
             sack: self.sack,
             next: self.next,
             unacknowledged: self.next - self.last_ack,
+            old,
+            ahead,
+            closes_gap: gap && self.blocks.is_empty(),
+            psh: header.flags.psh,
             grew,
-            round_trip: header.timestamps.filter(|(_, echo)| *echo > 0).map(|(_, echo)| {
-                // A time shorter than the clock's resolution counts as one tick.
-                Span::from_millis(u64::from(milliseconds(now).wrapping_sub(echo).max(1)))
-            }),
+            window: self.buffer.announced(),
+            lasts: room.lasts,
+            cramped: room.cramped,
+            round_trip: self.trip.smoothed(),
+            opening: self.trip.opening(),
         });
         if ended && self.state == Connection::Established {
             // The application has read to the end, and closes its half too (RFC 9293 §3.6, case 2).
             self.state = Connection::LastAck;
             self.fin_due = true;
         }
+    }
+
+    /// Whether data is thrown away because of its timestamp: a late copy may belong to numbers that were used before
+    /// (RFC 7323 §5). A difference of a millisecond may come from rounding.
+    fn is_outdated(&self, header: &TcpHeader) -> bool {
+        let (Some((value, _)), Some(recent)) = (header.timestamps, self.echo) else { return false };
+        self.params.paws && header.len > 0 && is_earlier(value.wrapping_add(1), recent)
     }
 
     /// TS.Recent: it belongs to the segment at the left edge of the window, and never goes back (RFC 7323 §4.3 (2)). A
@@ -188,6 +240,20 @@ impl TcpReceiver {
         };
         if may_set && start <= last && self.echo.is_none_or(|recent| !is_earlier(value, recent)) {
             self.echo = Some(value);
+        }
+    }
+
+    /// The memory of what lies beyond gaps.
+    fn held(&self) -> u64 {
+        self.blocks.iter().map(|(from, to)| self.buffer.taken(to - from)).sum()
+    }
+
+    /// Before a segment changes a block that recent acknowledgements have not reported, what waits for a compressed one
+    /// is acknowledged: else the sender would learn of it late.
+    fn report_before(&mut self, start: u64, end: u64, now: Time) {
+        let place = self.blocks.iter().position(|&(from, to)| start <= to && from <= end).unwrap_or(self.blocks.len());
+        if place >= RECENT && self.policy.reports_before() {
+            self.before = Some(self.acknowledge(now));
         }
     }
 
@@ -254,8 +320,7 @@ impl TcpReceiver {
     /// The deadline is reached. Being called early does no harm.
     pub fn on_timer(&mut self, now: Time) {
         if now >= self.policy.deadline() {
-            self.due = true;
-            self.policy.on_expired();
+            self.due |= self.policy.on_expired(now) == Verdict::Now;
         }
         self.due |= now >= self.buffer.deadline();
         if now >= self.fin_again {
@@ -272,8 +337,35 @@ impl TcpReceiver {
 
     /// The acknowledgement to send now, if any.
     pub fn poll_transmit(&mut self, now: Time) -> Option<TcpHeader> {
-        if !std::mem::take(&mut self.due) {
+        if let Some(before) = self.before.take() {
+            return Some(before);
+        }
+        if !std::mem::take(&mut self.due) && !self.read(now) {
             return None;
+        }
+        Some(self.acknowledge(now))
+    }
+
+    /// The application reads what has arrived. Returns whether that is to be acknowledged now.
+    fn read(&mut self, now: Time) -> bool {
+        if !std::mem::take(&mut self.readable) {
+            return false;
+        }
+        self.buffer.on_read(self.next, &self.trip, now);
+        let held = self.held();
+        let reading = Reading {
+            unacknowledged: self.next - self.last_ack,
+            emptied: self.blocks.is_empty() && self.buffer.waiting() == 0,
+            opens: self.fin.is_none() && self.buffer.opens(self.next, held),
+        };
+        self.policy.on_read(&reading) == Verdict::Now
+    }
+
+    /// Makes an acknowledgement.
+    fn acknowledge(&mut self, now: Time) -> TcpHeader {
+        let held = self.held();
+        if self.buffer.room(held).cramped {
+            self.policy.on_cramped();
         }
         self.policy.on_acknowledged();
         self.last_ack = self.next;
@@ -299,15 +391,21 @@ impl TcpReceiver {
             self.fin_again = now + self.fin_wait;
             self.fin_wait = (self.fin_wait * 2).min(self.params.max_rto);
         }
-        Some(TcpHeader {
+        let window = if syn {
+            self.trip.on_answer(now);
+            self.buffer.announce_first(self.next, now)
+        } else {
+            self.buffer.announce(self.next, held, now)
+        };
+        TcpHeader {
             seq,
             ack: self.next,
-            window: self.buffer.announce(self.next, now),
+            window,
             timestamps,
             sack,
-            flags: TcpFlags { syn, ack: true, fin },
+            flags: TcpFlags { syn, ack: true, fin, psh: false },
             ..TcpHeader::default()
-        })
+        }
     }
 
     /// The bytes of an acknowledgement's IP and TCP headers with options: a packet's size is this and the payload,

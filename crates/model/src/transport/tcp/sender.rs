@@ -11,7 +11,7 @@ use super::state::Connection;
 use crate::packet::{TcpFlags, TcpHeader};
 use crate::transport::congestion::{Answer, CongestionControl, Controller, Sent, Timeout};
 use crate::transport::connection::{
-    Close, Connect, Core, Estimation, Judged, Marks, Params, Phases, SenderCounters, dsack, header_bytes, milliseconds,
+    Close, Connect, Core, Estimation, Judged, Marks, Params, Phases, SenderCounters, header_bytes, milliseconds,
 };
 use crate::transport::notice::NetworkEvent;
 use crate::transport::recovery::{Arrival, LossRecovery, Recovery};
@@ -103,6 +103,7 @@ impl TcpSender {
     fn of(mut core: Core, control: Controller) -> Self {
         let recovery = Recovery::new(&core.params, &control);
         core.scoreboard = recovery.marks();
+        core.as_linux = recovery.counts_as_linux();
         if control.wants_rate() {
             core.sample_rate();
         }
@@ -177,6 +178,7 @@ impl TcpSender {
     /// The application writes `bytes` more; `u64::MAX` means without end. The first call opens the connection.
     pub fn write(&mut self, bytes: u64, now: Time) {
         self.begin(now);
+        self.core.note_write(self.small_queue.is_used());
         if self.stage == Stage::Closed {
             self.open(now);
         } else if self.core.board.is_empty() && self.stage == Stage::Open {
@@ -252,10 +254,10 @@ impl TcpSender {
         }
         self.core.thaw();
         self.core.count_ack();
+        self.core.note_duplicate(header);
         if header.ack >= self.core.una() {
             self.core.measure_rate(header);
         }
-        self.core.counters.reported_duplicates += u64::from(dsack(header).is_some());
         if self.stage == Stage::Opening {
             self.on_answer(header);
             return;
@@ -320,6 +322,7 @@ impl TcpSender {
             self.core.cwnd = 1.0;
         }
         self.recovery.on_opened(&mut self.core, acked.round_trip);
+        self.control.on_opened(&self.core.view());
         self.answer |= self.core.params.lone_ack;
     }
 
@@ -460,10 +463,13 @@ impl TcpSender {
             let index = self.core.board.index_of(seq);
             if self.core.fits_advertised(index) {
                 let gap = self.control.pacing_gap().min(self.core.rtt.timeout());
-                self.pacing.on_forced(now, gap);
+                let departure = self.pacing.on_forced(now, gap);
                 self.core.departs = self.pacing.slot();
-                let header = self.emit(index);
+                self.core.board.split(index);
+                self.core.board.split(index + 1);
+                let mut header = self.emit(index, departure);
                 self.recovery.on_forced(&mut self.core, index);
+                header.flags.psh = self.core.board.has_psh(index);
                 return Some(header);
             }
         }
@@ -482,6 +488,12 @@ impl TcpSender {
         if self.core.burst == 0 {
             return None;
         }
+        let unpaced = u64::from(self.core.params.unpaced_segments).saturating_sub(self.core.counters.segments);
+        let paces = !self.control.pacing_gap().is_zero();
+        self.core.quantum = (self.control.governs_recovery() && paces).then(|| self.control.pacing_quantum());
+        if unpaced == 0 && paces && self.core.has_more() && self.pacing.blocks(now) {
+            return None;
+        }
         let Some(index) = self.recovery.next(&mut self.core) else {
             self.guard_against_silence();
             self.core.note_silence();
@@ -492,16 +504,23 @@ impl TcpSender {
             return None;
         }
         // A congestion control that has seen only timeouts would wait for minutes with nothing outstanding.
-        let unpaced = self.core.counters.segments < u64::from(self.core.params.unpaced_segments);
-        let gap = if unpaced { Span::ZERO } else { self.control.pacing_gap().min(self.core.rtt.timeout()) };
-        let quantum = || self.recovery.together(&self.core, self.control.pacing_quantum());
-        if !self.pacing.allows(now, gap, quantum) {
+        let longest = self.core.rtt.timeout();
+        let gap = |segments: u32| self.control.pacing_gap_of(segments).min(longest * u64::from(segments));
+        let quantum = || self.recovery.together(&self.core, index, self.control.pacing_quantum());
+        if !self.pacing.allows(now, gap, unpaced, quantum) {
             return None;
         }
         self.core.departs = self.pacing.slot();
         self.core.burst -= 1;
-        let header = self.emit_in_order(index);
+        if !self.pacing.joins() {
+            self.core.board.split(index);
+        }
+        let mut header = self.emit_in_order(index);
+        if self.pacing.joins() && !header.retransmission {
+            self.core.board.join_last();
+        }
         self.recovery.on_sent(&mut self.core, index);
+        header.flags.psh = self.core.board.has_psh(index);
         Some(header)
     }
 
@@ -541,31 +560,32 @@ impl TcpSender {
             ack: self.peer_next,
             window: self.core.params.window_bytes(),
             timestamps: self.core.params.timestamps.then(|| (milliseconds(self.core.now), self.peer_timestamp)),
-            flags: TcpFlags { syn: false, ack: true, fin: false },
+            flags: TcpFlags { ack: true, ..TcpFlags::default() },
             ..TcpHeader::default()
         }
     }
 
     fn emit_in_order(&mut self, index: usize) -> TcpHeader {
         let next = self.core.board.next().max(index + 1);
-        let header = self.emit(index);
+        let header = self.emit(index, self.core.now);
         self.core.board.set_next(next);
         header
     }
 
-    /// Sends the segment at `index`, or a new one after the last.
-    fn emit(&mut self, index: usize) -> TcpHeader {
+    /// Sends the segment at `index`, or a new one after the last. It counts as sent at the time `departure`.
+    fn emit(&mut self, index: usize, departure: Time) -> TcpHeader {
         let core = &mut self.core;
         let now = core.now;
         let was_empty = core.board.is_empty();
         let retransmission = index < core.board.len();
-        core.stamp(index);
+        let app_limited = core.is_app_limited();
+        core.stamp(index, departure);
         let segment = if retransmission {
             // A retransmitted segment without a mark counts as lost too, unless a probe retransmits it.
             if !core.tail_probe {
                 core.mark_lost(index);
             }
-            let segment = core.board.resend(index, now);
+            let segment = core.board.resend(index, departure);
             if core.params.estimation == Estimation::Rfc6298 {
                 core.stop_timing_of(segment.end());
             }
@@ -574,7 +594,7 @@ impl TcpSender {
             let syn = self.stage == Stage::Opening;
             let payload = if syn { 0 } else { core.new_payload() };
             let fin = !syn && core.ends_with(payload);
-            core.board.push(payload, syn, fin, now);
+            core.board.push(payload, syn, fin, departure);
             core.fin_sent |= fin;
             core.time_segment(core.board.max());
             *core.board.get(index).expect("the segment was just added")
@@ -594,15 +614,17 @@ impl TcpSender {
         }
         self.active = now;
         core.last_sent = now;
-        self.control
-            .on_sent(&Sent { seq: segment.seq, len: segment.len, retransmission, departs: core.departs }, &core.view());
+        self.control.on_sent(
+            &Sent { seq: segment.seq, len: segment.len, retransmission, departs: core.departs, app_limited },
+            &core.view(),
+        );
         TcpHeader {
             seq: segment.seq,
             ack: self.peer_next,
             len: segment.len,
             window: core.params.window_bytes(),
             timestamps: core.params.timestamps.then(|| (milliseconds(now), self.peer_timestamp)),
-            flags: TcpFlags { syn: segment.syn, ack: !segment.syn, fin: segment.fin },
+            flags: TcpFlags { syn: segment.syn, ack: !segment.syn, fin: segment.fin, psh: segment.psh },
             retransmission: retransmission && !segment.syn,
             ..TcpHeader::default()
         }

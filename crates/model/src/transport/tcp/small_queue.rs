@@ -56,6 +56,11 @@ impl SmallQueue {
         !self.is_waiting
     }
 
+    /// Whether something is in the queues of the node.
+    pub const fn is_used(&self) -> bool {
+        self.queued > 0
+    }
+
     /// A segment of this payload is in the queues of the node.
     pub const fn on_queued(&mut self, len: u64) {
         self.queued += len;

@@ -48,7 +48,7 @@ impl Talk {
             return (talk, sent);
         }
         assert_eq!(talk.drain(), "syn");
-        let syn = TcpFlags { syn: params.connect == Connect::ThreeWay, ack: true, fin: false };
+        let syn = TcpFlags { syn: params.connect == Connect::ThreeWay, ack: true, ..TcpFlags::default() };
         let sent = talk.after(100).receive(TcpHeader { ack: 1, window: 1 << 20, flags: syn, ..TcpHeader::default() });
         (talk, sent)
     }
@@ -333,7 +333,7 @@ fn a_lost_syn_costs_the_initial_window() {
     assert_eq!(talk.drain(), "syn");
     assert_eq!(talk.timer(), "syn");
     assert_eq!(talk.now, Time::ZERO + Span::from_secs(1));
-    let flags = TcpFlags { syn: true, ack: true, fin: false };
+    let flags = TcpFlags { syn: true, ack: true, ..TcpFlags::default() };
     assert_eq!(talk.after(100).receive(TcpHeader { ack: 1, window: 44_000, flags, ..TcpHeader::default() }), "0");
     assert_eq!(talk.sender.state().rto, Span::from_secs(3), "RFC 6298 §5.7");
     assert_eq!(talk.sender.counters().timeouts, 0);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use hopyard_engine::Time;
+use hopyard_engine::{Span, Time};
 
 /// The window before the first measurement, in segments (RFC 6928).
 pub const INITIAL_WINDOW: f64 = 10.0;
@@ -78,8 +78,8 @@ impl Aggregation {
         self.acked = 0.0;
     }
 
-    /// `delivered` segments were delivered; `rate` is the bandwidth in segments per second.
-    pub fn update(&mut self, now: Time, round_start: bool, rate: f64, acked: f64, cwnd: f64) {
+    /// `acked` segments were delivered, by a window of `cwnd`; the bandwidth explains `delivers` whole segments in a time.
+    pub fn update(&mut self, now: Time, round_start: bool, delivers: impl Fn(Span) -> f64, acked: f64, cwnd: f64) {
         if round_start {
             self.rounds += 1;
             if self.rounds >= Self::ROUNDS {
@@ -88,7 +88,7 @@ impl Aggregation {
                 self.excess[self.current] = 0.0;
             }
         }
-        let mut expected = floor(rate * now.since(self.since).seconds());
+        let mut expected = delivers(now.since(self.since));
         if self.acked <= expected {
             self.restart(now);
             expected = 0.0;
@@ -223,8 +223,6 @@ impl LongTerm {
 
 #[cfg(test)]
 mod tests {
-    use hopyard_engine::Span;
-
     use super::*;
 
     #[test]
@@ -246,22 +244,23 @@ mod tests {
     #[test]
     fn bursts_leave_their_excess() {
         let mut aggregation = Aggregation::default();
+        let delivers = |span: Span| floor(100.0 * span.seconds());
         let at = |millis: u64| Time::ZERO + Span::from_millis(millis);
         // 100 segments a second, and acknowledgements of one each 10 ms: nothing but the one at hand is in excess.
         for step in 1..200 {
-            aggregation.update(at(10 * step), step % 10 == 0, 100.0, 1.0, 1000.0);
+            aggregation.update(at(10 * step), step % 10 == 0, delivers, 1.0, 1000.0);
         }
         assert!(aggregation.extra() <= 2.0, "{}", aggregation.extra());
         // Twenty at once every 200 ms.
         for step in 11..20 {
             for _ in 0..20 {
-                aggregation.update(at(200 * step), false, 100.0, 1.0, 1000.0);
+                aggregation.update(at(200 * step), false, delivers, 1.0, 1000.0);
             }
         }
         assert!((19.0..=22.0).contains(&aggregation.extra()), "{}", aggregation.extra());
         // Ten rounds later it is forgotten.
         for step in 500..620 {
-            aggregation.update(at(10 * step), step % 10 == 0, 100.0, 1.0, 1000.0);
+            aggregation.update(at(10 * step), step % 10 == 0, delivers, 1.0, 1000.0);
         }
         assert!(aggregation.extra() <= 2.0, "{}", aggregation.extra());
     }

@@ -19,6 +19,9 @@ pub trait CongestionControl {
     /// The sender's own random stream, given before anything happens; a congestion control that draws keeps it.
     fn seed(&mut self, _rng: Rng) {}
 
+    /// The opening was answered. Not called if the connection opens without an exchange.
+    fn on_opened(&mut self, _view: &View) {}
+
     /// An acknowledgement arrived: called for each, before what it means for losses is known.
     fn on_arrival(&mut self, _arrived: &Arrived, _view: &View) -> Answer {
         Answer::Keep
@@ -80,6 +83,11 @@ pub trait CongestionControl {
     /// The least time between two segments; zero for a sender that does not pace.
     fn pacing_gap(&self) -> Span {
         Span::ZERO
+    }
+
+    /// The least time between so many segments that are sent together and the next one.
+    fn pacing_gap_of(&self, segments: u32) -> Span {
+        self.pacing_gap() * u64::from(segments)
     }
 
     /// Segments that a pacing sender sends together. As many gaps pass before it may send the next ones.

@@ -68,6 +68,8 @@ pub struct Ack {
     pub bytes: u64,
     /// Bytes of payload that reached the receiver since the last event: less than `bytes` where SACK had reported some.
     pub delivered: u64,
+    /// Those that let the window grow: `bytes` (RFC 3465), or `delivered` where the recovery counts so (Linux).
+    pub counted: u64,
     /// Segments acknowledged.
     pub segments: u32,
     /// The round trip, on a fine clock, of the newest segment that is acknowledged here for the first time, if none of
@@ -148,4 +150,6 @@ pub struct Sent {
     pub retransmission: bool,
     /// When pacing lets the next segment leave, if the sender paces.
     pub departs: Time,
+    /// Whether rate samples count as limited by the application at this time. False if no samples are taken.
+    pub app_limited: bool,
 }

@@ -6,6 +6,7 @@ mod arithmetic;
 mod congestion_control;
 mod event;
 pub mod hystart;
+pub mod offload;
 mod view;
 mod whole;
 

@@ -170,9 +170,10 @@ fn what_outlasts_a_pause_is_the_window_and_the_place_on_the_curve() {
     busy.run(half, &ACK);
     // There is nothing to send for a minute; then the first segment is sent.
     paused.view.now += Span::from_secs(60);
-    paused
-        .control
-        .on_sent(&Sent { seq: paused.view.una, len: 1000, retransmission: false, departs: Time::ZERO }, &paused.view);
+    paused.control.on_sent(
+        &Sent { seq: paused.view.una, len: 1000, retransmission: false, departs: Time::ZERO, app_limited: false },
+        &paused.view,
+    );
     paused.run(half, &ACK);
     // Except for the time between the last acknowledgement and the pause.
     assert!((paused.view.cwnd - busy.view.cwnd).abs() < 0.01, "{} and {}", paused.view.cwnd, busy.view.cwnd);
@@ -200,7 +201,7 @@ fn the_target_is_at_most_half_as_much_again() {
 
 #[test]
 fn growth_counts_acknowledgements_or_segments() {
-    let two = Ack { bytes: 2000, segments: 2, ..ACK };
+    let two = Ack { bytes: 2000, counted: 2000, segments: 2, ..ACK };
     let growth = |count_bytes, ack| {
         let change = |params: &mut Params| (params.count_bytes, params.reno_friendly) = (count_bytes, false);
         let mut flow = Flow::new(cubic(change), 1000.0, ROUND_TRIP);

@@ -119,7 +119,7 @@ fn the_paper_forgets_the_shortest_round_trip_with_each_loss() {
 
 #[test]
 fn linux_forgets_the_shortest_round_trip_when_the_network_is_empty() {
-    let sent = |seq, retransmission| Sent { seq, len: 1000, retransmission, departs: Time::ZERO };
+    let sent = |seq, retransmission| Sent { seq, len: 1000, retransmission, departs: Time::ZERO, app_limited: false };
     let backlog = |profile, change: &dyn Fn(&mut Published)| {
         let mut control = Published::new(&Params { round_trip: RoundTrip::Last, ..Params::of_profile(profile) });
         control.on_ack(&ack(1, 100), &view(0, 20.0));

@@ -99,20 +99,20 @@ const fn ticks(span: Span) -> u64 {
 impl CongestionControl for Linux {
     fn on_arrival(&mut self, arrived: &Arrived, view: &View) -> Answer {
         let now = ticks(view.now.since(Time::ZERO));
+        if let Some(round_trip) = arrived.round_trip {
+            self.rtt = round_trip.nanos().div_ceil(TICK.nanos());
+        }
         let began = *self.began.get_or_insert(now);
         // The first acknowledgement counts as a duplicate one, as in Linux.
         let before = self.una.replace(view.una).unwrap_or(view.una);
-        self.bytes += self.count(view.una - before, u64::from(view.segment));
         let least = ticks(self.constants.min_window).max(self.rtt);
         if now - began > least {
             let sample = std::mem::take(&mut self.bytes) / (now - began);
             self.filter(sample);
             self.began = Some(now);
         }
+        self.bytes += self.count(view.una - before, u64::from(view.segment));
         self.min_rtt = if std::mem::take(&mut self.replace_min_rtt) { self.rtt } else { self.min_rtt.min(self.rtt) };
-        if let Some(round_trip) = arrived.round_trip {
-            self.rtt = ticks(round_trip + TICK / 2);
-        }
         Answer::Keep
     }
 

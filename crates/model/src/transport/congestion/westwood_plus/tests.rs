@@ -12,7 +12,10 @@ fn plus(profile: &str) -> Published {
 }
 
 fn sent(control: &mut Published, millis: u64) {
-    control.on_sent(&Sent { seq: 1, len: SEGMENT, retransmission: false, departs: Time::ZERO }, &view(millis, 10.0));
+    control.on_sent(
+        &Sent { seq: 1, len: SEGMENT, retransmission: false, departs: Time::ZERO, app_limited: false },
+        &view(millis, 10.0),
+    );
 }
 
 /// Acknowledgements of one segment every 10 ms with this round-trip time, with calls of the timer.

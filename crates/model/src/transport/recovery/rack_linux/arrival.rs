@@ -3,7 +3,7 @@
 use hopyard_engine::{Span, Time};
 
 use crate::packet::{SackBlocks, TcpHeader};
-use crate::transport::connection::{Core, Segment, dsack, is_earlier, milliseconds};
+use crate::transport::connection::{Core, Segment, is_earlier, milliseconds};
 
 /// What one acknowledgement says.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,6 +25,8 @@ pub struct Report {
     /// sent once; and of the segments that SACK reports.
     acked: Option<(Time, Time)>,
     sacked: Option<(Time, Time)>,
+    /// When the segment was sent that was sent last, of those that it delivers.
+    pub newest: Option<Time>,
     /// The first sequence number of the lowest segment that arrived, sent once, by acknowledgement and by SACK.
     pub lowest_acked: Option<u64>,
     pub lowest_sacked: Option<u64>,
@@ -73,6 +75,7 @@ impl Report {
     }
 
     fn count(&mut self, segment: &Segment) {
+        self.newest = self.newest.max(Some(segment.sent));
         self.segments += u32::from(!segment.syn);
         self.bytes += u64::from(segment.len);
     }
@@ -118,11 +121,18 @@ impl Report {
     /// Calls `deliver` for each segment that arrives, and whether SACK reports it, in the order in which Linux counts:
     /// first what SACK reports.
     pub fn read(core: &Core, header: &TcpHeader, end: u64, mut deliver: impl FnMut(&Segment, bool)) -> Self {
-        let mut report =
-            Self { una: core.una(), advances: header.ack > core.una(), duplicate: dsack(header), ..Self::default() };
+        let duplicate = core.spurious;
+        let mut report = Self { una: core.una(), advances: header.ack > core.una(), duplicate, ..Self::default() };
+        if let Some((start, end)) = duplicate {
+            // A retransmission for nothing was delivered too.
+            report.add_unnamed(core.spurious_count() as u32, core.params.mss());
+            report.lowest_sacked = sacked_again(core, start, end);
+        }
         let mut highest = core.board.high_sacked().unwrap_or(core.una());
         for (start, block_end) in ascending(&header.sack) {
-            let mut index = core.board.index_of(start.max(core.una()));
+            // What is acknowledged too is counted there.
+            let start = start.max(core.una()).max(header.ack);
+            let mut index = core.board.index_of(start);
             while let Some(segment) = core.board.get(index)
                 && segment.end() <= block_end
             {
@@ -151,6 +161,14 @@ impl Report {
 /// Whether an acknowledgement echoes a time before `sent`: what it acknowledges arrived before it could be sent again.
 pub fn echoes_earlier(header: &TcpHeader, sent: Time) -> bool {
     header.timestamps.is_some_and(|(_, echo)| is_earlier(echo, milliseconds(sent)))
+}
+
+/// Of the segments of a reported duplicate, the lowest that was sent again and that SACK had reported before: the
+/// original had only been late.
+fn sacked_again(core: &Core, start: u64, end: u64) -> Option<u64> {
+    let first = core.board.index_of(start.max(core.una()));
+    let covered = (first..core.board.len()).map_while(|index| core.board.get(index).filter(|it| it.end() <= end));
+    covered.filter(|it| it.transmissions > 1 && it.sacked).map(|it| it.seq).next()
 }
 
 /// Blocks in the order of sequence numbers.

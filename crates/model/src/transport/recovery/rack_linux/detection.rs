@@ -32,9 +32,9 @@ pub struct Detection {
     /// The reordering window in quarters of the shortest round trip.
     multiple: u32,
     persist: u32,
-    /// A DSACK was seen that has not widened the window yet, and where the round of the last one ends.
+    /// A DSACK was seen that has not widened the window yet, and when one did last.
     dsack_seen: bool,
-    dsack_round: u64,
+    widened: Time,
 }
 
 impl Detection {
@@ -48,7 +48,7 @@ impl Detection {
             multiple: 1,
             persist: 0,
             dsack_seen: false,
-            dsack_round: 0,
+            widened: Time::ZERO,
         }
     }
 
@@ -82,19 +82,27 @@ impl Detection {
         self.reordering_seen = true;
     }
 
+    /// A timeout came although so many segments had been reported that reordering cannot explain it.
+    pub const fn forget_extent(&mut self, threshold: u32) {
+        if self.reordering > threshold {
+            self.reordering = threshold;
+        }
+    }
+
     /// A duplicate was reported that no probe explains.
     pub const fn note_duplicate(&mut self) {
         self.dsack_seen |= self.reordering_seen;
     }
 
-    /// The DSACK part of §6.2 step 4.
-    pub fn widen(&mut self, core: &Core) {
-        if core.una() < self.dsack_round {
+    /// The DSACK part of §6.2 step 4, when the last of the segments that an acknowledgement delivers was sent at
+    /// `sent`: once in a round trip.
+    pub fn widen(&mut self, core: &Core, sent: Time) {
+        if sent < self.widened {
             self.dsack_seen = false;
         }
         if std::mem::take(&mut self.dsack_seen) {
             self.multiple = (self.multiple + 1).min(255);
-            self.dsack_round = core.board.max();
+            self.widened = core.now;
             self.persist = PERSIST;
         } else if self.persist == 0 {
             self.multiple = 1;

@@ -93,7 +93,7 @@ impl<const SACK: bool> Procedure<SACK> {
 
     /// Segments that were sent again and are in the network.
     fn resent_in_network(core: &Core) -> u32 {
-        core.board.iter().filter(|segment| segment.transmissions > 1 && !segment.sacked && !segment.lost).count() as u32
+        core.board.iter().filter(|segment| segment.resent).count() as u32
     }
 
     /// Whether a segment that was sent again may still be missing.
@@ -129,7 +129,9 @@ impl<const SACK: bool> Procedure<SACK> {
             || trips
                 .sacked
                 .is_some_and(|sacked| trips.first.is_some() && first_sent.is_some_and(|since| sacked > since));
-        self.detection.widen(core);
+        if let Some(sent) = report.newest {
+            self.detection.widen(core, sent);
+        }
         self.judge_probe(core, control, header);
         let waits = self.answer(core, control, header);
         if sets_timer && !waits {
@@ -151,9 +153,10 @@ impl<const SACK: bool> Procedure<SACK> {
         let recovering = self.condition == Condition::Recovery;
         let may_grow = report.advances || (self.detection.reordering > core.params.duplicate_threshold && report.sacks);
         core.window_limited = self.usage.limits(core);
-        if let Some(acked) = acked.filter(|_| may_grow) {
+        if may_grow {
             let phase = if recovering { Phase::Partial } else { Phase::Open };
-            let delivered = Acked { delivered: report.bytes, round_trip, ..*acked };
+            let acked = acked.copied().unwrap_or_default();
+            let delivered = Acked { delivered: report.bytes, round_trip, ..acked };
             core.grow(control, &delivered, phase);
         } else {
             core.report_duplicate(control, report.bytes);
@@ -200,7 +203,9 @@ impl<const SACK: bool> Procedure<SACK> {
                 waits
             }
             Condition::Open | Condition::Disorder | Condition::Reduced => {
-                self.undo_by_duplicates(core, control);
+                if self.condition != Condition::Reduced {
+                    self.undo_by_duplicates(core, control);
+                }
                 let (waits, _) = self.detect(core);
                 self.begin_if_lost(core, control);
                 waits
@@ -220,7 +225,6 @@ impl<const SACK: bool> Procedure<SACK> {
             }
             self.undo_reduction(core, control, true);
             self.keep_open(core, control);
-            return false;
         }
         if self.undo_by_duplicates(core, control) {
             self.keep_open(core, control);
@@ -365,7 +369,8 @@ impl<const SACK: bool> Procedure<SACK> {
     }
 
     fn begin_if_lost(&mut self, core: &mut Core, control: &mut Controller) {
-        if core.board.lost() > 0 {
+        // A loss that was repaired already begins a recovery too, if it lies beyond the last one.
+        if core.board.first_missing().is_some() {
             self.begin_recovery(core, control);
         } else if self.condition != Condition::Loss {
             if !Self::was_resent(core) {
@@ -376,7 +381,7 @@ impl<const SACK: bool> Procedure<SACK> {
     }
 
     fn begin_recovery(&mut self, core: &mut Core, control: &mut Controller) {
-        let Some(first) = core.board.first_lost() else { return };
+        let Some(first) = core.board.first_missing() else { return };
         let before = self.before(core);
         self.undo = Some(Undo::new(core, Some(before), Self::resent_in_network(core)));
         self.probe = None;
@@ -420,6 +425,11 @@ impl<const SACK: bool> Procedure<SACK> {
     /// RFC 8985 §7.3: sends new data, or the last segment again.
     fn send_probe(&mut self, core: &mut Core) {
         let new = core.fits_advertised(core.board.len());
+        if new && core.departs > core.now {
+            // Pacing does not let new data leave.
+            self.timer.rearm(core);
+            return;
+        }
         let last = core.board.len().checked_sub(1).and_then(|index| core.board.get(index)).map(|segment| segment.seq);
         let Some(seq) = (if new { Some(core.board.max()) } else { last }).filter(|_| self.probe.is_none()) else {
             self.timer.rearm(core);
@@ -453,11 +463,12 @@ impl<const SACK: bool> Procedure<SACK> {
 
     /// A segment was sent.
     fn note_sent(&mut self, core: &mut Core, index: usize) {
-        if let Some(pairs) = &mut self.pairs {
-            pairs.on_sent(core.now);
+        let again = core.board.get(index).is_some_and(|segment| segment.transmissions > 1);
+        let ends = self.pairs.as_mut().is_some_and(|pairs| pairs.on_sent(core.now));
+        if core.params.push && !again && (ends || Pairs::ends_push(core)) {
+            core.board.mark_psh(index);
         }
         let probing = std::mem::take(&mut self.probing);
-        let again = core.board.get(index).is_some_and(|segment| segment.transmissions > 1);
         if probing {
             self.probe = Some(Probe { end: core.board.max(), retransmits: again });
             // From the probe on a timeout is waited for.
@@ -490,6 +501,7 @@ impl<const SACK: bool> Procedure<SACK> {
 impl<const SACK: bool> Recovers for Procedure<SACK> {
     const WANTS_SACK: bool = SACK;
     const MARKS: bool = true;
+    const AS_LINUX: bool = true;
 
     fn new(params: &Params, control: &Controller) -> Self {
         Self {
@@ -556,7 +568,10 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
             let reported = core.board.high_sacked().unwrap_or(core.una());
             self.detection.note_order(core, report.lowest_sacked, reported);
         }
-        self.detection.note_order(core, report.lowest_acked, highest);
+        // The extent is counted up to what is reported now.
+        let lowest = report.lowest_acked.filter(|lowest| *lowest < highest);
+        let reported = core.board.high_sacked().unwrap_or(core.una()).max(header.ack);
+        self.detection.note_order(core, lowest, reported);
         self.report = report;
         if !SACK && self.report.advances {
             let named = self.report.without_unnamed(core.unnamed);
@@ -611,6 +626,11 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
         core.duplicates = 0;
         core.unnamed = 0;
         self.detection.mark_timed_out(core);
+        let threshold = core.params.duplicate_threshold;
+        if matches!(self.condition, Condition::Open | Condition::Disorder) && core.board.sacked() >= threshold as usize
+        {
+            self.detection.forget_extent(threshold);
+        }
         if reduces {
             self.undo = Some(Undo::new(core, Some(before), Self::resent_in_network(core)));
         }
@@ -643,8 +663,8 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
         if core.in_network() < in_network {
             if self.condition != Condition::Recovery {
                 self.begin_recovery(core, control);
+                self.reduce(core, 1.0, false);
             }
-            self.reduce(core, 1.0, false);
         }
         self.timer.rearm(core);
     }
@@ -659,15 +679,13 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
         let index = if room { lost.unwrap_or(new) } else { new };
         let repairs = self.repairs();
         let waits = match &mut self.pairs {
-            Some(pairs) if room && index == new => {
-                pairs.waits(core, core.cwnd - core.in_network(), repairs, self.governed)
-            }
+            Some(pairs) if room && index == new => pairs.waits(core, core.cwnd - core.in_network(), repairs),
             _ => false,
         };
         if (room || last) && !waits && core.fits_advertised(index) {
             return Some(index);
         }
-        let full = !room || waits;
+        let full = !room || (waits && !self.pairs.as_ref().is_some_and(Pairs::waits_for_receiver));
         if std::mem::take(&mut self.sent_new) || (full && core.fits_advertised(new)) {
             self.usage.note(core, full);
         }
@@ -688,8 +706,18 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
         }
     }
 
-    fn together(&self, core: &Core, quantum: u32) -> u32 {
-        self.pairs.as_ref().map_or(quantum, |_| quantum.min(Pairs::left_in_piece(core)))
+    fn together(&self, core: &Core, index: usize, quantum: u32) -> u32 {
+        if self.pairs.is_none() {
+            return quantum;
+        }
+        let room = (core.cwnd - core.in_network()).max(1.0) as u32;
+        let buffer = if index < core.board.len() {
+            core.board.buffer(index)
+        } else {
+            // Two buffers at least share the window.
+            Pairs::left_in_piece(core).min((core.cwnd / 2.0).max(1.0) as u32)
+        };
+        quantum.min(buffer).min(room)
     }
 
     fn sets_timer(&self) -> bool {

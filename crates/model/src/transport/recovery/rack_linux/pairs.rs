@@ -8,6 +8,7 @@
 
 use hopyard_engine::{Span, Time};
 
+use crate::transport::congestion::control::offload;
 use crate::transport::connection::Core;
 
 /// The segments of a pair.
@@ -18,11 +19,6 @@ const SILENCE: Span = Span::from_millis(1);
 const SOON: Span = Span::from_millis(1);
 /// A room of at least this part of the window is used.
 const PART: f64 = 1.0 / 3.0;
-/// Linux counts a millisecond as this part of a second.
-const BUFFERS_PER_SECOND: f64 = 1024.0;
-/// What a buffer has besides is this, halved for each half millisecond of the shortest round trip.
-const LARGEST: u64 = 65_536;
-const HALVED: u64 = 512;
 /// How much faster than a window in a round trip Linux believes that it sends: while the window is below half of the
 /// threshold, and later.
 const FASTER: [f64; 2] = [2.0, 1.2];
@@ -31,19 +27,23 @@ const PIECE: u64 = 65_535 / 2;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pairs {
-    /// Segments that leave together with the one sent last.
+    /// Segments that leave in one buffer with the one sent last, and all of that buffer.
     together: u32,
+    whole: u32,
     /// When a segment was sent last.
     sent: Time,
-    /// A segment waits for the next event.
+    /// A segment waits for the next event, and whether it does because of the receiver's window.
     waiting: bool,
+    by_receiver: bool,
 }
 
 impl Pairs {
-    /// A segment was sent.
-    pub const fn on_sent(&mut self, now: Time) {
+    /// A segment was sent. Returns whether it is the last of a buffer of several: Linux sends such a buffer with PSH.
+    pub const fn on_sent(&mut self, now: Time) -> bool {
         self.sent = now;
+        let ends = self.together == 1 && self.whole > 1;
         self.together = self.together.saturating_sub(1);
+        ends
     }
 
     /// An event at the sender, on which segments may be sent.
@@ -52,39 +52,67 @@ impl Pairs {
         self.waiting = false;
     }
 
-    /// The segments that leave in one buffer. A sender that is paced sends pairs.
-    fn buffer(core: &Core, paced: bool) -> u32 {
-        let Some(round_trip) = core.rtt.srtt().filter(|it| !paced && !it.is_zero()) else { return PAIR };
+    /// The segments that leave in one buffer. A congestion control that sets the rate knows how many.
+    fn buffer(core: &Core) -> u32 {
+        if let Some(quantum) = core.quantum {
+            return quantum;
+        }
+        let Some(round_trip) = core.rtt.srtt().filter(|it| !it.is_zero()) else { return PAIR };
         let growing = core.cwnd < core.ssthresh / 2.0;
         let window = core.cwnd.max(core.board.len() as f64) * f64::from(core.params.mss());
-        let bytes = window * FASTER[usize::from(!growing)] / round_trip.seconds() / BUFFERS_PER_SECOND;
-        let halved = core.min_rtt.map_or(u64::MAX, |min| min.nanos() / 1000 / HALVED);
-        let more = if halved < 32 { LARGEST >> halved } else { 0 };
-        let most = LARGEST as f64 - 1.0;
-        PAIR.max(((bytes.min(most) + more as f64).min(most) / f64::from(core.params.mss())) as u32)
+        let rate = window * FASTER[usize::from(!growing)] / round_trip.seconds();
+        offload::buffer(rate, core.min_rtt, core.params.mss(), PAIR)
     }
 
     /// Whether the next new segment waits, of which the window has room for `room`.
-    pub fn waits(&mut self, core: &Core, room: f64, repairs: bool, paced: bool) -> bool {
+    pub fn waits(&mut self, core: &Core, room: f64, repairs: bool) -> bool {
         if self.together > 0 || self.waiting {
             return self.waiting;
         }
+        let advertised = core.segments(core.advertised().saturating_sub(core.board.flight()));
+        self.by_receiver = advertised <= room;
+        let room = room.min(advertised);
         let left = Self::left_in_piece(core);
-        let whole = Self::buffer(core, paced).min(left.max(1));
+        let whole = Self::buffer(core).min(left.max(1));
         if room >= f64::from(whole) {
-            self.together = whole;
+            self.begin_buffer(core, whole);
             return false;
         }
-        let silent = core.now.since(self.sent) > SILENCE;
+        // Silence begins when pacing would have let a segment leave.
+        let silent = core.now.since(self.sent.max(core.departs)) > SILENCE;
         let ample = room >= core.cwnd.min(core.segments(core.advertised())) * PART;
         let round_trip = core.rtt.srtt().unwrap_or(Span::ZERO);
         let soon =
             core.board.get(0).is_some_and(|first| core.now.since(first.sent) + SOON.min(round_trip / 2) >= round_trip);
         self.waiting = !repairs && !silent && !ample && soon;
         if !self.waiting {
-            self.together = room as u32;
+            self.begin_buffer(core, room as u32);
         }
         self.waiting
+    }
+
+    /// Whether a segment waits although the congestion window has room.
+    pub const fn waits_for_receiver(&self) -> bool {
+        self.waiting && self.by_receiver
+    }
+
+    /// The next segments leave in one buffer: half of the window at most, so that there are two at least.
+    fn begin_buffer(&mut self, core: &Core, segments: u32) {
+        let half = (core.cwnd / 2.0) as u32;
+        let fits = core.advertised().saturating_sub(core.board.flight()) / u64::from(core.params.mss());
+        self.whole = segments.min(half).min(u32::try_from(fits).unwrap_or(u32::MAX)).max(1);
+        self.together = self.whole;
+    }
+
+    /// Whether the segment sent last is the last of what the application has written, or ends a piece with which more
+    /// than half of the largest window lies in pieces since the last mark. Linux marks these with PSH.
+    pub fn ends_push(core: &Core) -> bool {
+        let mss = u64::from(core.params.mss());
+        let piece = (PIECE / mss).max(1);
+        let end = core.board.max();
+        let first = u64::from(core.params.initial_window);
+        let ends_second = |segment: u64| segment % (2 * piece) == piece;
+        end >= core.app_end || (end / mss).checked_sub(first).is_some_and(ends_second)
     }
 
     /// Segments of the piece that the next new one lies in, with it.

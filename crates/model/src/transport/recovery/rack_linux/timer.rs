@@ -36,8 +36,8 @@ impl Timer {
 
     fn set(&mut self, core: &mut Core, pending: Pending, wait: Span) {
         self.pending = pending;
-        // What pacing holds back is sent later, in whole ticks.
-        let held = core.departs.since(core.now.min(core.departs));
+        // What pacing holds back is sent later, in whole ticks. What waits for its order was sent.
+        let held = if pending == Pending::Reordering { Span::ZERO } else { core.departs.since(core.now) };
         let at = core.wheel.expiry(core.now, wait + core.wheel.elapsed(held));
         (self.at, core.rto) = if pending == Pending::Timeout { (Time::NEVER, at) } else { (at, Time::NEVER) };
     }

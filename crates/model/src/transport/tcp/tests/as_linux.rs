@@ -175,7 +175,7 @@ pub(super) fn opened(params: &Params) -> Talk {
     sender.write(0, Time::ZERO);
     let mut talk = Talk { sender, now: Time::ZERO, origin: 1 };
     assert_eq!(talk.drain(), "syn");
-    let flags = TcpFlags { syn: true, ack: true, fin: false };
+    let flags = TcpFlags { syn: true, ack: true, ..TcpFlags::default() };
     talk.after(100).receive(TcpHeader { ack: 1, window: 1 << 20, flags, ..TcpHeader::default() });
     talk
 }
@@ -194,4 +194,39 @@ fn a_probe_before_a_timeout_reduces_the_window_no_further() {
     // More than the end of the probe.
     talk.after(100).ack(2);
     assert_eq!(talk.window(), (3.0, 5.0));
+}
+
+#[test]
+fn the_segment_with_the_fin_does_not_wait_for_the_window() {
+    for (fin_beyond_window, segments, sent, probe) in [
+        (true, 11, "0 1 2 3 4 5 6 7 8 9 10fin", "r10fin"),
+        (false, 11, "0 1 2 3 4 5 6 7 8 9", "10fin"),
+        // Segment 10 waits, and the FIN's does not leave with the probe.
+        (true, 12, "0 1 2 3 4 5 6 7 8 9", "10"),
+    ] {
+        let mut talk = opened(&Params { fin_beyond_window, ..linux(false) });
+        talk.sender.write(segments * SEGMENT, talk.now);
+        talk.sender.close(talk.now);
+        assert_eq!(talk.drain(), sent, "{segments} segments, {fin_beyond_window}");
+        assert_eq!(talk.timer(), probe, "{segments} segments, {fin_beyond_window}");
+    }
+}
+
+#[test]
+fn the_end_of_a_recovery_lets_the_window_grow_by_what_is_delivered_then() {
+    // WELCOME has no twin in Linux, and counts acknowledged bytes in the profile.
+    for variant in ["newreno", "welcome"] {
+        let (mut talk, _) = Talk::with(&linux(false), variant, LINUX);
+        for to in 2..=10 {
+            talk.after(10).sack(0, &[(1, to)]);
+        }
+        let end = talk.sender.window_edges().1 / SEGMENT;
+        for to in 11..=end {
+            talk.after(10).sack(0, &[(1, to)]);
+        }
+        let (_, ssthresh) = talk.window();
+        talk.after(10).ack(end);
+        let cwnd = talk.window().0;
+        assert!((ssthresh..=ssthresh + 1.0).contains(&cwnd), "{variant}: {cwnd} at {ssthresh}");
+    }
 }

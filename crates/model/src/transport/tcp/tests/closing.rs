@@ -3,7 +3,7 @@
 use super::*;
 use crate::transport::tcp::{Close, Connection};
 
-const FIN: TcpFlags = TcpFlags { syn: false, ack: true, fin: true };
+const FIN: TcpFlags = TcpFlags { syn: false, ack: true, fin: true, psh: false };
 
 impl Talk {
     /// The receiver's FIN, which acknowledges all below `ack`.
@@ -23,7 +23,7 @@ fn short(variant: &str) -> Talk {
     let mut talk = Talk { sender, now: Time::ZERO, origin: 1 };
     assert_eq!(talk.drain(), "syn");
     assert_eq!(talk.sender.connection(), Connection::SynSent);
-    let flags = TcpFlags { syn: true, ack: true, fin: false };
+    let flags = TcpFlags { syn: true, ack: true, ..TcpFlags::default() };
     let sent = talk.after(100).receive(TcpHeader { ack: 1, window: 1 << 20, flags, ..TcpHeader::default() });
     assert_eq!(sent, "0 1 2fin");
     talk
@@ -91,7 +91,7 @@ fn without_a_close_nothing_more_is_sent() {
 fn closed(first: u64, second: u64) -> TcpReceiver {
     let mut receiver = receiver("delayed", RFC, true);
     for segment in [first, second] {
-        let flags = TcpFlags { ack: true, fin: segment == 1, syn: false };
+        let flags = TcpFlags { ack: true, fin: segment == 1, ..TcpFlags::default() };
         let header = TcpHeader { seq: segment * SEGMENT, len: SEGMENT as u32, flags, ..TcpHeader::default() };
         receiver.on_segment(&header, Time::ZERO);
     }
@@ -116,7 +116,7 @@ fn the_receiver_acknowledges_the_fin_and_closes_its_half() {
         assert_eq!((again.seq, again.flags.fin), (0, true));
     }
     // The answer to a duplicate of the sender's FIN is an acknowledgement with the number after the receiver's own FIN.
-    let flags = TcpFlags { ack: true, fin: true, syn: false };
+    let flags = TcpFlags { ack: true, fin: true, ..TcpFlags::default() };
     let copy = TcpHeader { seq: SEGMENT, len: SEGMENT as u32, flags, ..TcpHeader::default() };
     receiver.on_segment(&copy, now);
     let answer = receiver.poll_transmit(now).expect("at once");
@@ -147,7 +147,7 @@ fn a_fin_beyond_a_gap_waits() {
 fn a_segment_without_ack_is_dropped() {
     let every = acking::Config::of_profile("every", RFC).expect("a policy");
     let mut receiver = TcpReceiver::new(&every, &params(RFC), false);
-    let flags = |syn, ack| TcpFlags { syn, ack, fin: false };
+    let flags = |syn, ack| TcpFlags { syn, ack, ..TcpFlags::default() };
     let mut give = |seq, len, flags| {
         receiver.on_segment(&TcpHeader { seq, len, flags, ..TcpHeader::default() }, Time::ZERO);
         receiver.poll_transmit(Time::ZERO).map(|ack| ack.ack)
@@ -155,4 +155,23 @@ fn a_segment_without_ack_is_dropped() {
     assert_eq!(give(0, 0, flags(true, false)), Some(1), "a SYN");
     assert_eq!(give(1, 1000, flags(false, false)), None);
     assert_eq!(give(1, 1000, flags(false, true)), Some(1001));
+}
+
+/// RFC 9293 §3.10.7.4, fifth.
+#[test]
+fn a_segment_that_acknowledges_what_was_never_sent_is_answered_and_dropped() {
+    let acking = acking::Config::of_profile("every", RFC).expect("a policy");
+    let mut receiver = TcpReceiver::new(&acking, &params(RFC), false);
+    let mut receive = |header: TcpHeader| {
+        receiver.on_segment(&header, Time::ZERO);
+        let answer = receiver.poll_transmit(Time::ZERO).map(|answer| answer.ack);
+        (answer, receiver.counters().invalid_acks)
+    };
+    let syn = TcpFlags { syn: true, ..TcpFlags::default() };
+    assert_eq!(receive(TcpHeader { flags: syn, ..TcpHeader::default() }), (Some(1), 0));
+    let flags = TcpFlags { ack: true, ..TcpFlags::default() };
+    let data = TcpHeader { seq: 1, len: 1000, flags, ..TcpHeader::default() };
+    // It has sent its SYN, with number 0.
+    assert_eq!(receive(TcpHeader { ack: 2, ..data }), (Some(1), 1));
+    assert_eq!(receive(TcpHeader { ack: 1, ..data }), (Some(1001), 1));
 }

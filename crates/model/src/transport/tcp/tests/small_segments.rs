@@ -102,7 +102,7 @@ fn the_answer_to_the_syn_announces_the_window() {
         sender.write(5500, Time::ZERO);
         let mut talk = Talk { sender, now: Time::ZERO, origin: 1 };
         assert_eq!(talk.drain(), "syn");
-        let flags = TcpFlags { syn: true, ack: true, fin: false };
+        let flags = TcpFlags { syn: true, ack: true, ..TcpFlags::default() };
         let answer = TcpHeader { ack: 1, window: announced, flags, ..TcpHeader::default() };
         // 700 bytes are the largest window so far, so a part of a segment is sent.
         assert_eq!(talk.after(100).receive(answer), sent, "{announced}");

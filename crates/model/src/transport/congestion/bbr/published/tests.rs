@@ -1,15 +1,16 @@
 use hopyard_engine::{Span, Streams, Time};
 
-use super::super::testing::{ACK, view};
+use super::super::NS3;
 use super::*;
 use crate::params::{Params as _, RFC};
+use crate::transport::congestion::testing::{ACK, view};
 
 const SEGMENT: f64 = 1000.0;
 
 /// A path of 100 segments per second and 200 ms as a fluid model: segments are delivered one after the other, and the
 /// pacing rate and the window determine the segments in flight.
 struct Fluid {
-    control: Bbr,
+    control: Published,
     view: View,
     delivered: u64,
     /// The increase of the path's delay, in seconds per second.
@@ -23,11 +24,14 @@ impl Fluid {
     fn new(change: impl FnOnce(&mut Params)) -> Self {
         let mut params = Params::of_profile(RFC);
         change(&mut params);
-        let mut control = Bbr::new(&params);
+        let mut control = Published::new(&params);
         control.seed(Streams::new(1, 0).stream("tcp"));
         let mut view = view(10.0);
         (view.srtt, view.ssthresh) = (None, 1e6);
-        control.on_sent(&Sent { seq: 1, len: 1000, retransmission: false, departs: Time::ZERO }, &view);
+        control.on_sent(
+            &Sent { seq: 1, len: 1000, retransmission: false, departs: Time::ZERO, app_limited: false },
+            &view,
+        );
         Self { control, view, delivered: 0, drift: 0.0 }
     }
 
@@ -127,7 +131,7 @@ fn the_cycle_probes_once_in_eight() {
 #[test]
 fn a_millisecond_of_the_rate_leaves_together() {
     let quantum = |bits_per_second: f64, profile: &str| {
-        let mut control = Bbr::new(&Params::of_profile(profile));
+        let mut control = Published::new(&Params::of_profile(profile));
         let view = Fluid::new(|_| {}).view;
         control.pace(bits_per_second / 8.0, &view);
         control.pacing_quantum()
@@ -143,7 +147,7 @@ fn a_millisecond_of_the_rate_leaves_together() {
 fn the_first_phase_is_random_but_never_the_one_that_drains() {
     let mut seen = [0; 8];
     for seed in 0..200 {
-        let mut control = Bbr::new(&Params::of_profile(RFC));
+        let mut control = Published::new(&Params::of_profile(RFC));
         control.seed(Streams::new(seed, 0).stream("tcp"));
         control.enter_probe_bandwidth(&view(10.0));
         seen[control.phase] += 1;
@@ -257,7 +261,10 @@ fn a_restart_after_the_time_of_probe_rtt_ends_it_and_restores_the_window() {
         path.control.drained = true;
         path.view.now += Span::from_millis(pause);
         let seq = path.view.una;
-        path.control.on_sent(&Sent { seq, len: 1000, retransmission: false, departs: Time::ZERO }, &path.view);
+        path.control.on_sent(
+            &Sent { seq, len: 1000, retransmission: false, departs: Time::ZERO, app_limited: false },
+            &path.view,
+        );
         assert_eq!(path.control.mode(), mode, "after {pause} ms");
         if path.control.deadline() <= path.view.now {
             let answer = path.control.on_timer(&path.view);
