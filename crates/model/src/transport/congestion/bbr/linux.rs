@@ -251,8 +251,8 @@ impl Linux {
 
     /// The pacing rate of a bandwidth.
     fn paced(&self, bandwidth: u64, gain: u64, view: &View) -> u64 {
-        let bytes = u128::from(bandwidth) * u128::from(view.segment) * u128::from(gain) >> GAIN;
-        (bytes * u128::from(self.constants.used) >> PLACES) as u64
+        let bytes = (u128::from(bandwidth) * u128::from(view.segment) * u128::from(gain)) >> GAIN;
+        ((bytes * u128::from(self.constants.used)) >> PLACES) as u64
     }
 
     fn pace(&mut self, rate: u64, view: &View) {
@@ -288,7 +288,7 @@ impl Linux {
     /// `gain` times bandwidth times shortest round-trip time, in segments.
     fn product(&self, bandwidth: u64, gain: u64) -> u64 {
         let Some(min_rtt) = self.min_rtt else { return model::INITIAL_WINDOW as u64 };
-        let product = u128::from(bandwidth) * u128::from(min_rtt) * u128::from(gain) >> GAIN;
+        let product = (u128::from(bandwidth) * u128::from(min_rtt) * u128::from(gain)) >> GAIN;
         product.div_ceil(1 << PLACES) as u64
     }
 
@@ -404,7 +404,7 @@ impl Linux {
         if self.full || !self.round_start || delivery.app_limited {
             return;
         }
-        if self.bandwidth.max() >= self.full_bandwidth * FULL_GROWTH >> GAIN {
+        if self.bandwidth.max() >= (self.full_bandwidth * FULL_GROWTH) >> GAIN {
             self.full_bandwidth = self.bandwidth.max();
             self.full_rounds = 0;
             return;
@@ -560,7 +560,7 @@ impl Linux {
 
 /// The segments that a bandwidth delivers in so many microseconds.
 fn delivers(bandwidth: u64, micros: u64) -> u64 {
-    (u128::from(bandwidth) * u128::from(micros) >> PLACES) as u64
+    ((u128::from(bandwidth) * u128::from(micros)) >> PLACES) as u64
 }
 
 /// Bytes per second as a bandwidth.

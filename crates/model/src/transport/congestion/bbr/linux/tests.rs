@@ -52,7 +52,7 @@ fn bandwidth_and_rate_are_whole_numbers() {
     assert_eq!((10_u64 << PLACES) / 10_000, 16_777);
     ack(&mut control, &view, 3, 3, 7_000);
     assert_eq!(control.bandwidth.max(), (3 << PLACES) / 7_000);
-    assert_eq!(control.paced(7_190, 256, &view), 7_190 * 1000 * 990_000 >> PLACES);
+    assert_eq!(control.paced(7_190, 256, &view), (7_190 * 1000 * 990_000) >> PLACES);
 }
 
 #[test]
