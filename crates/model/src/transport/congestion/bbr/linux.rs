@@ -7,7 +7,7 @@
 
 use hopyard_engine::{Rng, Span, Time};
 
-use super::model::{self, Aggregation, LongTerm, Round, Verdict};
+use super::model::{self, Aggregation, LongTerm, Round, Verdict, WindowedMax};
 use super::{CYCLE, FULL_ROUNDS, Mode, Params, RANDOM};
 use crate::transport::congestion::control::offload;
 use crate::transport::congestion::{
@@ -79,48 +79,6 @@ const fn ticks(span: Span) -> u64 {
 /// Whole microseconds.
 const fn micros(span: Span) -> u64 {
     span.nanos() / 1000
-}
-
-/// The largest value of the last rounds, from three candidates.
-///
-/// The second is the largest value since the first, and the third the largest since the second; if none has come for a
-/// quarter or half of the window, the value at hand is taken. When the first is too old, the second takes its place.
-#[derive(Clone, Copy, Debug, Default)]
-struct WindowedMax {
-    window: u64,
-    /// Rounds and values.
-    candidates: [(u64, u64); 3],
-}
-
-impl WindowedMax {
-    const fn max(&self) -> u64 {
-        self.candidates[0].1
-    }
-
-    fn update(&mut self, round: u64, value: u64) {
-        let new = (round, value);
-        let [first, second, third] = &mut self.candidates;
-        if value >= first.1 || round - third.0 > self.window {
-            self.candidates = [new; 3];
-            return;
-        }
-        if value >= second.1 {
-            (*second, *third) = (new, new);
-        } else if value >= third.1 {
-            *third = new;
-        }
-        let age = round - first.0;
-        if age > self.window {
-            (*first, *second, *third) = (*second, *third, new);
-            if round - first.0 > self.window {
-                (*first, *second, *third) = (*second, *third, new);
-            }
-        } else if second.0 == first.0 && age > self.window / 4 {
-            (*second, *third) = (new, new);
-        } else if third.0 == second.0 && age > self.window / 2 {
-            *third = new;
-        }
-    }
 }
 
 /// What an acknowledgement says. Amounts are in segments.

@@ -52,6 +52,50 @@ impl MaxFilter {
     }
 }
 
+/// The largest value of the last rounds, from three candidates.
+///
+/// The second is the largest value since the first, and the third the largest since the second; if none has come for a
+/// quarter or half of the window, the value at hand is taken. When the first is too old, the second takes its place.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WindowedMax {
+    pub window: u64,
+    /// Rounds and values.
+    candidates: [(u64, u64); 3],
+}
+
+impl WindowedMax {
+    /// The largest value; zero before the first one.
+    pub const fn max(&self) -> u64 {
+        self.candidates[0].1
+    }
+
+    /// A value of this round, which is not before the last one.
+    pub fn update(&mut self, round: u64, value: u64) {
+        let new = (round, value);
+        let [first, second, third] = &mut self.candidates;
+        if value >= first.1 || round - third.0 > self.window {
+            self.candidates = [new; 3];
+            return;
+        }
+        if value >= second.1 {
+            (*second, *third) = (new, new);
+        } else if value >= third.1 {
+            *third = new;
+        }
+        let age = round - first.0;
+        if age > self.window {
+            (*first, *second, *third) = (*second, *third, new);
+            if round - first.0 > self.window {
+                (*first, *second, *third) = (*second, *third, new);
+            }
+        } else if second.0 == first.0 && age > self.window / 4 {
+            (*second, *third) = (new, new);
+        } else if third.0 == second.0 && age > self.window / 2 {
+            *third = new;
+        }
+    }
+}
+
 /// How much more data is acknowledged at once than the bandwidth explains: the largest excess of the last five to ten
 /// rounds, in segments.
 #[derive(Clone, Debug, Default)]

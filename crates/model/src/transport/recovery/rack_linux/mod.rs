@@ -425,13 +425,10 @@ impl<const SACK: bool> Procedure<SACK> {
     /// RFC 8985 §7.3: sends new data, or the last segment again.
     fn send_probe(&mut self, core: &mut Core) {
         let new = core.fits_advertised(core.board.len());
-        if new && core.departs > core.now {
-            // Pacing does not let new data leave.
-            self.timer.rearm(core);
-            return;
-        }
+        let paced = new && core.departs > core.now;
         let last = core.board.len().checked_sub(1).and_then(|index| core.board.get(index)).map(|segment| segment.seq);
-        let Some(seq) = (if new { Some(core.board.max()) } else { last }).filter(|_| self.probe.is_none()) else {
+        let Some(seq) = (if new { Some(core.board.max()) } else { last }).filter(|_| self.probe.is_none() && !paced)
+        else {
             self.timer.rearm(core);
             return;
         };
@@ -707,17 +704,7 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
     }
 
     fn together(&self, core: &Core, index: usize, quantum: u32) -> u32 {
-        if self.pairs.is_none() {
-            return quantum;
-        }
-        let room = (core.cwnd - core.in_network()).max(1.0) as u32;
-        let buffer = if index < core.board.len() {
-            core.board.buffer(index)
-        } else {
-            // Two buffers at least share the window.
-            Pairs::left_in_piece(core).min((core.cwnd / 2.0).max(1.0) as u32)
-        };
-        quantum.min(buffer).min(room)
+        self.pairs.as_ref().map_or(quantum, |_| Pairs::together(core, index, quantum))
     }
 
     fn sets_timer(&self) -> bool {

@@ -115,6 +115,18 @@ impl Pairs {
         end >= core.app_end || (end / mss).checked_sub(first).is_some_and(ends_second)
     }
 
+    /// How many segments from the one at `index` on leave together, of the `quantum` that pacing allows.
+    pub fn together(core: &Core, index: usize, quantum: u32) -> u32 {
+        let room = (core.cwnd - core.in_network()).max(1.0) as u32;
+        let buffer = if index < core.board.len() {
+            core.board.buffer(index)
+        } else {
+            // Two buffers at least share the window.
+            Self::left_in_piece(core).min((core.cwnd / 2.0).max(1.0) as u32)
+        };
+        quantum.min(buffer).min(room)
+    }
+
     /// Segments of the piece that the next new one lies in, with it.
     pub fn left_in_piece(core: &Core) -> u32 {
         let mss = u64::from(core.params.mss());
