@@ -161,7 +161,7 @@ impl Linux {
             mode: Mode::Startup,
             pacing_gain: constants.high_gain,
             cwnd_gain: constants.high_gain,
-            bandwidth: WindowedMax { window: constants.bandwidth_rounds, ..WindowedMax::default() },
+            bandwidth: WindowedMax::over(constants.bandwidth_rounds),
             long_term: LongTerm::default(),
             aggregation: Aggregation::default(),
             delivered: 0,

@@ -58,12 +58,17 @@ impl MaxFilter {
 /// quarter or half of the window, the value at hand is taken. When the first is too old, the second takes its place.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WindowedMax {
-    pub window: u64,
+    window: u64,
     /// Rounds and values.
     candidates: [(u64, u64); 3],
 }
 
 impl WindowedMax {
+    /// A maximum over so many rounds.
+    pub fn over(window: u64) -> Self {
+        Self { window, ..Self::default() }
+    }
+
     /// The largest value; zero before the first one.
     pub const fn max(&self) -> u64 {
         self.candidates[0].1

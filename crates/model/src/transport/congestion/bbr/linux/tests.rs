@@ -32,7 +32,7 @@ fn ack(control: &mut Linux, view: &View, delivered: u64, sample: u64, micros: u6
 
 #[test]
 fn the_three_candidates_for_the_largest_value() {
-    let mut filter = WindowedMax { window: 10, ..WindowedMax::default() };
+    let mut filter = WindowedMax::over(10);
     let mut maxima = Vec::new();
     for (round, value) in [(1, 90), (2, 50), (4, 60), (7, 40), (11, 30), (12, 30), (15, 20), (18, 10)] {
         filter.update(round, value);
