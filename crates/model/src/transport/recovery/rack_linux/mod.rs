@@ -621,7 +621,8 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
         core.unnamed = 0;
         self.detection.mark_timed_out(core);
         let threshold = core.params.duplicate_threshold;
-        if matches!(self.condition, Condition::Open | Condition::Disorder) && core.board.sacked() >= threshold as usize {
+        if matches!(self.condition, Condition::Open | Condition::Disorder) && core.board.sacked() >= threshold as usize
+        {
             self.detection.forget_extent(threshold);
         }
         if reduces {
@@ -653,11 +654,9 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
         }
         let in_network = core.in_network();
         self.detection.detect(core, self.repairs());
-        if core.in_network() < in_network {
-            if self.condition != Condition::Recovery {
-                self.begin_recovery(core, control);
-                self.reduce(core, 1.0, false);
-            }
+        if core.in_network() < in_network && self.condition != Condition::Recovery {
+            self.begin_recovery(core, control);
+            self.reduce(core, 1.0, false);
         }
         self.timer.rearm(core);
     }
