@@ -249,7 +249,7 @@ mod tests {
         assert_eq!((growth.grain, growth.window(0)), (127, Window { bytes: 64_128, cramped: false }));
         let half = growth.window(growth.taken(16 * SEGMENT));
         assert!(!half.cramped && half.bytes < 64_128, "{half:?}");
-        assert!(growth.window(growth.taken(18 * SEGMENT) + growth.taken(16 * SEGMENT)).cramped);
+        assert!(growth.window(2 * growth.taken(18 * SEGMENT)).cramped);
         assert_eq!(growth.window(FIRST_MEMORY - 2000).bytes, 0, "less than a segment");
     }
 

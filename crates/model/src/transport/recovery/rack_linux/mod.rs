@@ -598,11 +598,9 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
         }
         let in_network = core.in_network();
         self.detection.detect(core, self.repairs());
-        if core.in_network() < in_network {
-            if self.condition != Condition::Recovery {
-                self.begin_recovery(core, control);
-                self.reduce(core, 1.0, false);
-            }
+        if core.in_network() < in_network && self.condition != Condition::Recovery {
+            self.begin_recovery(core, control);
+            self.reduce(core, 1.0, false);
         }
         self.timer.rearm(core);
     }
