@@ -169,7 +169,7 @@ impl Scenario {
     fn kernel_memory(&self) -> u64 {
         let Some(linux) = self.inner.linux() else { return 0 };
         let with_programs = self.inner.kernels_with_programs();
-        let of = |kernels: usize, memory: u32| kernels as u64 * u64::from(memory) << 20;
+        let of = |kernels: usize, memory: u32| (kernels as u64 * u64::from(memory)) << 20;
         let more = linux.memory.max(hopyard_coupling::LEAST_WITH_PROGRAMS);
         of(self.inner.kernels() - with_programs, linux.memory) + of(with_programs, more)
     }
