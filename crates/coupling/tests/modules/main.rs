@@ -48,6 +48,7 @@ fn case(name: &str, lost: &[u64], outage: Option<(u64, u64)>) -> Case {
         twice: Vec::new(),
         begin: Span::from_nanos(START),
         departures: Vec::new(),
+        acknowledgements: Vec::new(),
     }
 }
 
