@@ -562,7 +562,7 @@ def _wait(condition: Callable[[], bool]) -> bool:
 def test_what_became_of_programs_is_said() -> None:
     from hopyard.command import _programs
 
-    rows = [
+    rows: list[dict[str, object]] = [
         {"command": "iperf3 -s", "began_s": 1.0, "ended_s": None, "status": None, "errors": ""},
         {"command": "true", "began_s": 1.0, "ended_s": 1.004, "status": 0, "errors": ""},
         {"command": "false", "began_s": 1.0, "ended_s": 1.1, "status": 1, "errors": "one\ntwo\n"},
