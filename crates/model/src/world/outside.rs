@@ -199,8 +199,8 @@ impl<P: Probe> World<P> {
     }
 
     /// A node cannot forward a datagram from outside: its source is told by an ICMP error (RFC 792), as those of the
-    /// scenario's own flows. Another node tells the same about a connection once in a while only, and an ICMP message causes
-    /// no error (RFC 1122 §3.2.2).
+    /// scenario's own flows. Another node tells the same about a connection once in a while only, and an ICMP message
+    /// causes no error (RFC 1122 §3.2.2).
     #[cold]
     pub(super) fn tell_outside(&mut self) {
         for Untold { node, source, ttl, datagram } in self.cx.outside.untold() {

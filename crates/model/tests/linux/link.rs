@@ -23,8 +23,8 @@ fn take(entries: &mut Vec<(u64, Span)>, segment: u64) -> Option<Span> {
     Some(entries.remove(place).1)
 }
 
-/// The time as the kernel reads it: its clock in simulated time has this grain. A timer is set for a time by that clock,
-/// but begins to wait at the true time.
+/// The time as the kernel reads it: its clock in simulated time has this grain. A timer is set for a time by that
+/// clock, but begins to wait at the true time.
 fn read(now: Time) -> Time {
     const GRAIN: u64 = 256;
     Time::from_nanos(now.nanos() / GRAIN * GRAIN)

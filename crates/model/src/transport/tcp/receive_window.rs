@@ -1,8 +1,8 @@
 //! A receive window that grows with what the application reads, as in Linux.
 //!
 //! Read: M. Fisk and W. Feng, "Dynamic Right-Sizing in TCP", 2001; the documentation of the sysctls `tcp_rmem`,
-//! `tcp_adv_win_scale` and `tcp_moderate_rcvbuf`; captures of Linux receivers. Two values limit the window. The memory of
-//! the buffer is doubled and more when the application reads more in a round trip than in the one before; half of it
+//! `tcp_adv_win_scale` and `tcp_moderate_rcvbuf`; captures of Linux receivers. Two values limit the window. The memory
+//! of the buffer is doubled and more when the application reads more in a round trip than in the one before; half of it
 //! holds data. The limit of the window follows by twice a segment with each segment that arrives, so that a receiver
 //! whose segments do not come announces no more than it has announced.
 //!
