@@ -34,6 +34,8 @@ const ONE_VALUE: &[&str] = &["mac.model", "flow.1.stack"];
 /// Keys whose other values need another value of a key beside them.
 const COMPANIONS: &[(&str, &str, &str)] = &[
     ("pause_min", "pause_max", "1 h"),
+    // Linux has no variant of the default's name.
+    ("stack", "tcp", "reno"),
     ("dcf.preamble", "basic_rate", "2 Mbps"),
     ("aodv.rules", "purge_interval", "500 ms"),
     // One of the two says how many flows are drawn.
@@ -135,8 +137,19 @@ fn others(key: &str, value: &Value) -> Vec<Value> {
             values.extend(words().get(name).into_iter().flatten().map(|word| json!(word)));
             values.extend(NAMES.iter().map(|name| json!(name)));
             values.extend(
-                ["free_space", "threshold", "30 s", "2 Mbps", "5 m", "1 B", "3 dB", "10.0.0.78", "172.29.0.0/16"]
-                    .map(|word| json!(word)),
+                [
+                    "free_space",
+                    "threshold",
+                    "6.12",
+                    "30 s",
+                    "2 Mbps",
+                    "5 m",
+                    "1 B",
+                    "3 dB",
+                    "10.0.0.78",
+                    "172.29.0.0/16",
+                ]
+                .map(|word| json!(word)),
             );
             values.into_iter().filter(|value| value.as_str() != Some(text)).collect()
         }

@@ -8,7 +8,7 @@
 use hopyard_engine::{Rng, Span, Time};
 
 use super::model::{self, Aggregation, LongTerm, Round, Verdict, WindowedMax};
-use super::{CYCLE, FULL_ROUNDS, Mode, Params, RANDOM};
+use super::params::{CYCLE, FULL_ROUNDS, Mode, Params, RANDOM};
 use crate::transport::congestion::control::offload;
 use crate::transport::congestion::{
     Ack, Answer, Arrived, Before, Condition, CongestionControl, Duplicate, Loss, RateSample, RecoveryChoice, Sent,

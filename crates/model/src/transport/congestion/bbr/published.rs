@@ -3,7 +3,7 @@
 use hopyard_engine::{Rng, Span, Time};
 
 use super::model::{self, Aggregation, LongTerm, MaxFilter};
-use super::{CYCLE, FULL_GROWTH, FULL_ROUNDS, Mode, Params, RANDOM};
+use super::params::{CYCLE, FULL_GROWTH, FULL_ROUNDS, Mode, Params, RANDOM};
 use crate::transport::congestion::{
     Ack, Answer, CongestionControl, Duplicate, Loss, RateSample, RecoveryChoice, Sent, Timeout, View,
 };

@@ -20,7 +20,6 @@
 mod arrival;
 mod detection;
 mod pairs;
-mod probe;
 mod timer;
 mod undo;
 mod usage;
@@ -30,7 +29,6 @@ use hopyard_engine::{Span, Time};
 use self::arrival::{Report, echoes_earlier};
 use self::detection::Detection;
 use self::pairs::Pairs;
-use self::probe::Probe;
 use self::timer::{Pending, Timer};
 use self::undo::Undo;
 use self::usage::Usage;
@@ -39,6 +37,13 @@ use super::prr::Prr;
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Before, Condition, CongestionControl, Controller, Phase};
 use crate::transport::connection::{Acked, Core, Params};
+
+/// A tail loss probe that is not answered: the end of all data sent with it, and whether it was a retransmission.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    end: u64,
+    retransmits: bool,
+}
 
 /// With SACK.
 pub type RackLinux = Procedure<true>;
@@ -396,6 +401,60 @@ impl<const SACK: bool> Procedure<SACK> {
         if core.unnamed + missing > outstanding {
             core.unnamed = outstanding - missing;
             self.detection.note_extent(outstanding + acked);
+        }
+    }
+
+    // Probes and the timer.
+
+    /// After an acknowledgement: for a probe, or for a timeout.
+    fn set_timer(&mut self, core: &mut Core) {
+        if self.probes(core) {
+            self.timer.schedule_probe(core, true);
+        } else {
+            self.timer.rearm(core);
+        }
+    }
+
+    /// Whether a tail loss may be probed for (RFC 8985 §7.2).
+    fn probes(&self, core: &Core) -> bool {
+        SACK && core.params.tail_loss_probe
+            && !core.board.is_empty()
+            && matches!(self.condition, Condition::Open | Condition::Reduced)
+    }
+
+    /// RFC 8985 §7.3: sends new data, or the last segment again.
+    fn send_probe(&mut self, core: &mut Core) {
+        let new = core.fits_advertised(core.board.len());
+        let paced = new && core.departs > core.now;
+        let last = core.board.len().checked_sub(1).and_then(|index| core.board.get(index)).map(|segment| segment.seq);
+        let Some(seq) = (if new { Some(core.board.max()) } else { last }).filter(|_| self.probe.is_none() && !paced)
+        else {
+            self.timer.rearm(core);
+            return;
+        };
+        core.forced = Some(seq);
+        core.tail_probe = true;
+        core.counters.tail_loss_probes += 1;
+        self.probing = true;
+        self.probed = true;
+    }
+
+    /// RFC 8985 §7.4.2.
+    fn judge_probe(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
+        let Some(probe) = self.probe.filter(|probe| header.ack >= probe.end) else { return };
+        let report = self.report;
+        if !probe.retransmits || report.duplicate.is_some_and(|(_, end)| end == probe.end) {
+            self.probe = None;
+        } else if header.ack > probe.end {
+            // The probe repaired a loss without any other sign (§7.4.1).
+            self.probe = None;
+            core.report_loss(control, 0);
+            self.enter(core, control, Condition::Reduced);
+            self.end = core.board.max();
+            self.end_reduction(core, control, false);
+            self.keep_open(core, control);
+        } else if !report.advances && !report.sacks {
+            self.probe = None;
         }
     }
 

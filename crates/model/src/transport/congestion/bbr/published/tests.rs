@@ -1,6 +1,6 @@
 use hopyard_engine::{Span, Streams, Time};
 
-use super::super::NS3;
+use super::super::params::NS3;
 use super::*;
 use crate::params::{Params as _, RFC};
 use crate::transport::congestion::testing::{ACK, view};
