@@ -144,8 +144,8 @@ impl Linux {
         self.quick = self.quick.max(self.params.quick.min(half.max(2) as u32));
     }
 
-    /// What is a full segment, and whether this one ends what the sending application has written: it has PSH, or is not
-    /// full.
+    /// What is a full segment, and whether this one ends what the sending application has written: it has PSH, or is
+    /// not full.
     fn measure(&mut self, arrival: &Arrival) {
         let small = std::mem::take(&mut self.small);
         if arrival.len >= self.full {

@@ -141,8 +141,8 @@ pub struct Params {
     pub syn_options: bool,
     /// Whether `rack_linux` sends new segments in pairs: a single one may wait for the next acknowledgement (Linux).
     pub pair_segments: bool,
-    /// Whether `rack_linux` sets the flag PSH in the last segment of each buffer of several, and of what the application
-    /// has written (Linux). The receiver's policy `linux` acknowledges such a segment at once.
+    /// Whether `rack_linux` sets the flag PSH in the last segment of each buffer of several, and of what the
+    /// application has written (Linux). The receiver's policy `linux` acknowledges such a segment at once.
     pub push: bool,
     /// Whether `rack_linux` sends the segment with the FIN beyond the congestion window: Linux 6.1 does, 6.12 does not.
     pub fin_beyond_window: bool,

@@ -71,8 +71,8 @@ impl Core {
         self.sampler.as_ref().is_some_and(|sampler| sampler.is_app_limited())
     }
 
-    /// The application is about to write. Linux checks only now whether it has sent less than it could: data that ends is
-    /// no sign of it. `queued` says that segments wait in the node.
+    /// The application is about to write. Linux checks only now whether it has sent less than it could: data that ends
+    /// is no sign of it. `queued` says that segments wait in the node.
     pub(crate) fn note_write(&mut self, queued: bool) {
         let unsent = self.unsent() >= u64::from(self.mss);
         if self.as_linux && !unsent && !queued && self.board.lost() == 0 && self.in_network() < self.cwnd {

@@ -171,8 +171,8 @@ impl Growth {
         step > 0
     }
 
-    /// By how much a segment of `len` bytes lets the limit grow. One that is small beside its memory does only while the
-    /// limit is a small part of the largest window.
+    /// By how much a segment of `len` bytes lets the limit grow. One that is small beside its memory does only while
+    /// the limit is a small part of the largest window.
     fn step(&self, len: u64) -> u64 {
         let mut memory = Self::of_segment(len) / 2;
         if memory <= len {

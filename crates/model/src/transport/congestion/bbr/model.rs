@@ -127,7 +127,8 @@ impl Aggregation {
         self.acked = 0.0;
     }
 
-    /// `acked` segments were delivered, by a window of `cwnd`; the bandwidth explains `delivers` whole segments in a time.
+    /// `acked` segments were delivered, by a window of `cwnd`; the bandwidth explains `delivers` whole segments in a
+    /// time.
     pub fn update(&mut self, now: Time, round_start: bool, delivers: impl Fn(Span) -> f64, acked: f64, cwnd: f64) {
         if round_start {
             self.rounds += 1;
