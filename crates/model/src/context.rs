@@ -109,6 +109,8 @@ pub enum Action {
     LeftNode {
         /// Its flow.
         flow: FlowId,
+        /// Its first sequence number.
+        seq: u64,
         /// Its payload.
         len: u32,
     },
@@ -551,7 +553,7 @@ impl Context {
             Some(Waiter::Host(node, token)) => {
                 self.outside.leave(Departure::Completed { at: self.now, node, token, result });
             }
-            Some(Waiter::Sender(flow, len)) => self.act(Action::LeftNode { flow, len }),
+            Some(Waiter::Sender(flow, seq, len)) => self.act(Action::LeftNode { flow, seq, len }),
             None => {}
         }
     }

@@ -232,7 +232,7 @@ fn chosen(chosen: &Chosen, files: &BTreeMap<String, Arc<MovementFile>>) -> Value
 type WithoutEffect = (&'static str, fn() -> Value);
 
 /// Parameters of TCP that came with the profile `linux`, and the value of each without effect.
-const LATER_IN_TCP: [WithoutEffect; 11] = [
+const LATER_IN_TCP: [WithoutEffect; 12] = [
     ("syn_options", || json!(false)),
     ("lone_ack", || json!(false)),
     ("pair_segments", || json!(false)),
@@ -244,6 +244,7 @@ const LATER_IN_TCP: [WithoutEffect; 11] = [
     ("small_queues", || json!(false)),
     ("receive_window", || json!("fixed")),
     ("timers", || json!("exact")),
+    ("late_opening", || json!("one_segment")),
 ];
 
 /// The same of congestion controls.

@@ -194,7 +194,7 @@ impl<P: Probe> World<P> {
             Due::Sent { waiter: Waiter::Host(node, token) } => {
                 self.cx.outside.leave(Departure::Completed { at: now, node, token, result: Ok(()) });
             }
-            Due::Sent { waiter: Waiter::Sender(flow, len) } => self.on_left_node(flow, len),
+            Due::Sent { waiter: Waiter::Sender(flow, seq, len) } => self.on_left_node(flow, seq, len),
         }
     }
 
@@ -261,7 +261,7 @@ impl<P: Probe> World<P> {
         {
             let node = match waiter {
                 Waiter::Host(node, _) => node,
-                Waiter::Sender(flow, _) => self.flows[flow.index()].from,
+                Waiter::Sender(flow, ..) => self.flows[flow.index()].from,
             };
             self.schedule(at, node, Due::Sent { waiter });
         }

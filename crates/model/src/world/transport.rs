@@ -109,10 +109,10 @@ impl<P: Probe> World<P> {
     }
 
     /// A segment has left the node of its source, where the amount of waiting data is limited.
-    pub(super) fn on_left_node(&mut self, flow: FlowId, len: u32) {
+    pub(super) fn on_left_node(&mut self, flow: FlowId, seq: u64, len: u32) {
         let now = self.cx.now;
         if let Endpoints::Tcp { sender, .. } = &mut self.flows[flow.index()].transport
-            && sender.on_left_node(u64::from(len), now)
+            && sender.on_left_node(seq, u64::from(len), now)
         {
             self.pump_sender(flow.index());
         }
@@ -150,7 +150,10 @@ impl<P: Probe> World<P> {
     }
 
     fn originate(&mut self, flow: usize, source: NodeId, destination: NodeId, size: u32, body: Body) {
-        let len = if let Body::Tcp(header) = &body { header.len } else { 0 };
+        let waits = match &body {
+            Body::Tcp(header) if header.len > 0 || header.flags.syn => Some((header.seq, header.len)),
+            _ => None,
+        };
         let packet = self.cx.originate(Packet {
             created: self.cx.now,
             source: source.into(),
@@ -165,12 +168,12 @@ impl<P: Probe> World<P> {
         if P::WATCHES {
             self.probe.on_originated(self.cx.now, source, &self.cx.packets[packet]);
         }
-        if len > 0
+        if let Some((seq, len)) = waits
             && let Endpoints::Tcp { sender, .. } = &mut self.flows[flow].transport
             && sender.limits_queue()
         {
-            sender.on_queued(u64::from(len));
-            self.cx.sending.begin(packet, Waiter::Sender(FlowId(flow as u32), len));
+            sender.on_queued(seq, u64::from(len));
+            self.cx.sending.begin(packet, Waiter::Sender(FlowId(flow as u32), seq, len));
         }
         self.route(source, packet);
         self.arm_routing(source.index());

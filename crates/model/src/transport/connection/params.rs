@@ -21,6 +21,19 @@ pub enum Connect {
     ThreeWay,
 }
 
+/// What follows when the SYN or its answer takes longer than the timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LateOpening {
+    /// The initial window is one segment (RFC 5681 §3.1), and the opening gives no round-trip sample. The receiver
+    /// answers each SYN once.
+    OneSegment,
+    /// As in Linux: the initial window is one segment only if the SYN was sent more than twice, and its answer does not
+    /// echo the timestamp of the first one. Where the SYN was sent again, timestamps measure the round trip. The
+    /// receiver sends its answer again until it is acknowledged.
+    Linux,
+}
+
 /// How a connection closes when the application has no more data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -137,6 +150,8 @@ pub struct Params {
     pub max_cwnd: u32,
     /// How the connection opens. ns2: `syn_`, `delay_growth_`.
     pub connect: Connect,
+    /// What follows when the SYN or its answer takes longer than the timeout: "one_segment" (RFC 5681 §3.1) or "linux".
+    pub late_opening: LateOpening,
     /// Whether the options of a SYN for segment size, SACK and window scale count in its size.
     pub syn_options: bool,
     /// Whether `rack_linux` sends new segments in pairs: a single one may wait for the next acknowledgement (Linux).
@@ -189,7 +204,7 @@ pub struct Params {
     /// Whether a segment that leaves later than pacing allows shortens the next gap, by a half at most. linux: on.
     pub pacing_credit: bool,
     /// Whether at most two pairs of segments wait in the queues of their node, or what the pacing rate sends in a
-    /// millisecond (Linux's TCP small queues). linux: on.
+    /// millisecond (Linux's TCP small queues). What still waits there is not sent again. linux: on.
     pub small_queues: bool,
     /// Whether segments carry timestamps (RFC 7323), so that every acknowledgement gives a round-trip sample. Without
     /// timestamps, one segment is timed at a time. ns2: `timestamps_`.
@@ -257,6 +272,7 @@ impl params::Params for Params {
             initial_ssthresh: 65_535,
             max_cwnd: 0,
             connect: Connect::ThreeWay,
+            late_opening: LateOpening::OneSegment,
             syn_options: false,
             pair_segments: false,
             push: false,
@@ -299,6 +315,7 @@ impl params::Params for Params {
                 segment_size: Bytes::new(1448),
                 window: 2172,
                 receive_window: ReceiveWindow::Growing,
+                late_opening: LateOpening::Linux,
                 syn_options: true,
                 pair_segments: true,
                 push: true,

@@ -34,6 +34,8 @@ pub struct Segment {
     pub resent: bool,
     /// Whether it left in one buffer with the segment before it (Linux).
     pub joined: bool,
+    /// Whether it was sent once only, in one buffer with others (Linux).
+    pub shared: bool,
     /// When it was sent last.
     pub sent: Time,
 }
@@ -158,6 +160,7 @@ impl Board {
             repaired: false,
             resent: false,
             joined: false,
+            shared: false,
             sent: now,
         };
         self.max = segment.end();
@@ -184,6 +187,13 @@ impl Board {
         }
     }
 
+    /// The segment at `index` was sent in one buffer with others.
+    pub fn share(&mut self, index: usize) {
+        if let Some(segment) = self.segments.get_mut(index) {
+            segment.shared = true;
+        }
+    }
+
     /// The segment at `index`, if it exists, begins a buffer.
     pub fn split(&mut self, index: usize) {
         if let Some(segment) = self.segments.get_mut(index) {
@@ -204,6 +214,7 @@ impl Board {
         self.lost -= usize::from(std::mem::take(&mut segment.lost));
         segment.transmissions += 1;
         segment.resent = true;
+        segment.shared = false;
         segment.sent = now;
         *segment
     }

@@ -21,7 +21,7 @@ pub(crate) trait LossRecovery {
     /// An acknowledgement arrived that the scoreboard has not processed yet.
     fn inspect(&mut self, _core: &mut Core, _control: &mut Controller, _header: &TcpHeader) {}
 
-    /// The opening segment was answered, after a round trip of `opened` if it was sent once.
+    /// The opening segment was answered, after a round trip of `opened` if that is known.
     fn on_opened(&mut self, core: &mut Core, _opened: Option<Span>) {
         core.acknowledge();
     }
@@ -60,6 +60,10 @@ pub(crate) trait LossRecovery {
 
     /// The next segment is not sent yet, because the sender's node has no room for it.
     fn on_held(&mut self, _core: &mut Core) {}
+
+    /// What was to be sent although the window may have had no room is not sent: it waits in the sender's node, or that
+    /// has no room.
+    fn on_refused(&mut self, _core: &mut Core) {}
 
     /// How many segments may leave together from the one at `index` on, of the `quantum` that pacing allows.
     fn together(&self, _core: &Core, _index: usize, quantum: u32) -> u32 {

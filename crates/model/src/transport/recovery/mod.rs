@@ -95,6 +95,9 @@ macro_rules! recovery {
             fn on_held(&mut self, core: &mut Core) {
                 match self { $(Self::$variant(it) => it.on_held(core),)+ }
             }
+            fn on_refused(&mut self, core: &mut Core) {
+                match self { $(Self::$variant(it) => it.on_refused(core),)+ }
+            }
             fn together(&self, core: &Core, index: usize, quantum: u32) -> u32 {
                 match self { $(Self::$variant(it) => it.together(core, index, quantum),)+ }
             }

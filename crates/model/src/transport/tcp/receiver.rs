@@ -7,10 +7,14 @@ use super::state::Connection;
 use super::trip::Trip;
 use crate::packet::{SackBlocks, TcpFlags, TcpHeader};
 use crate::transport::acking::{self, AckPolicy, Arrival, Policy, Reading, Verdict};
-use crate::transport::connection::{Connect, EchoCopies, Params, header_bytes, is_earlier, milliseconds};
+use crate::transport::connection::{
+    Connect, EchoCopies, LateOpening, Params, Timers, Wheel, header_bytes, is_earlier, milliseconds,
+};
 
 /// So many of the blocks that were extended last are in each acknowledgement, and in the one after.
 const RECENT: usize = 2;
+/// How often the answer to a SYN is sent again (Linux's `tcp_synack_retries`).
+const ANSWERS: u32 = 5;
 
 /// The counters of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,6 +71,12 @@ pub struct TcpReceiver {
     /// An acknowledgement is to be sent now, and whether it answers a SYN.
     due: bool,
     answer_syn: bool,
+    /// When the answer to the SYN is sent again, how long it waits, and how often it was.
+    answer_again: Time,
+    answer_wait: Span,
+    answers: u32,
+    /// Something but a SYN has arrived.
+    opened: bool,
     /// An acknowledgement of what had arrived before the segment at hand.
     before: Option<TcpHeader>,
     counters: ReceiverCounters,
@@ -98,6 +108,10 @@ impl TcpReceiver {
             last_ack: 0,
             due: false,
             answer_syn: false,
+            answer_again: Time::NEVER,
+            answer_wait: params.initial_rto,
+            answers: 0,
+            opened: false,
             before: None,
             counters: ReceiverCounters::default(),
         }
@@ -142,6 +156,8 @@ impl TcpReceiver {
             self.arrived(&Arrival { control: true, ..Arrival::at(now) });
             return;
         }
+        self.opened = true;
+        self.answer_again = Time::NEVER;
         if self.trip.on_opened(now) {
             self.buffer.open(now);
         }
@@ -323,6 +339,13 @@ impl TcpReceiver {
             self.due |= self.policy.on_expired(now) == Verdict::Now;
         }
         self.due |= now >= self.buffer.deadline();
+        if now >= self.answer_again {
+            self.answer_again = Time::NEVER;
+            self.answer_wait = (self.answer_wait * 2).min(self.params.max_rto);
+            self.answers += 1;
+            self.answer_syn = self.answers <= ANSWERS;
+            self.due |= self.answer_syn;
+        }
         if now >= self.fin_again {
             self.fin_due = true;
             self.due = true;
@@ -332,7 +355,7 @@ impl TcpReceiver {
     /// When [`on_timer`](Self::on_timer) must next be called.
     #[must_use]
     pub fn deadline(&self) -> Time {
-        self.policy.deadline().min(self.buffer.deadline()).min(self.fin_again)
+        self.policy.deadline().min(self.buffer.deadline()).min(self.fin_again).min(self.answer_again)
     }
 
     /// The acknowledgement to send now, if any.
@@ -391,6 +414,9 @@ impl TcpReceiver {
             self.fin_again = now + self.fin_wait;
             self.fin_wait = (self.fin_wait * 2).min(self.params.max_rto);
         }
+        if syn && !self.opened && self.params.late_opening == LateOpening::Linux {
+            self.answer_again = self.timer_in(self.answer_wait, now);
+        }
         let window = if syn {
             self.trip.on_answer(now);
             self.buffer.announce_first(self.next, now)
@@ -406,6 +432,12 @@ impl TcpReceiver {
             flags: TcpFlags { syn, ack: true, fin, psh: false },
             ..TcpHeader::default()
         }
+    }
+
+    /// When a timer expires that is set now.
+    fn timer_in(&self, wait: Span, now: Time) -> Time {
+        let tick = if self.params.timers == Timers::Wheel { self.params.tick } else { Span::ZERO };
+        Wheel::new(tick).expiry(now, wait)
     }
 
     /// The bytes of an acknowledgement's IP and TCP headers with options: a packet's size is this and the payload,

@@ -12,7 +12,9 @@ use super::pacing::Pacing;
 use super::small_queue::{SmallQueue, assumed_rate};
 use crate::packet::{TcpFlags, TcpHeader};
 use crate::transport::congestion::{Answer, CongestionControl, Controller, Sent, Timeout};
-use crate::transport::connection::{Connect, Core, Estimation, Judged, Params, header_bytes, milliseconds};
+use crate::transport::connection::{
+    Connect, Core, Estimation, Judged, LateOpening, Params, header_bytes, milliseconds,
+};
 use crate::transport::notice::NetworkEvent;
 use crate::transport::recovery::{Arrival, LossRecovery, Recovery};
 
@@ -25,6 +27,9 @@ enum Stage {
     Open,
 }
 
+/// If the SYN was sent more often, and its answer was not for the first one, the initial window is one segment (Linux).
+const PATIENCE: u32 = 2;
+
 /// TCP's sending end. After each event, [`poll_transmit`](Self::poll_transmit) must be called until it gives nothing
 /// more.
 #[derive(Debug)]
@@ -36,6 +41,8 @@ pub struct TcpSender {
     /// The initial window is granted by the first acknowledgement (ns-2).
     await_initial_window: bool,
     initial_window: f64,
+    /// The timestamp of the first SYN.
+    first_syn: Option<u32>,
     /// When something was last sent or newly acknowledged.
     active: Time,
     pacing: Pacing,
@@ -81,6 +88,7 @@ impl TcpSender {
         Self {
             recovery,
             initial_window: f64::from(core.params.initial_window),
+            first_syn: None,
             pacing: Pacing::new(core.params.pacing_credit),
             small_queue: SmallQueue::new(piece),
             core,
@@ -120,14 +128,14 @@ impl TcpSender {
         self.small_queue.is_on()
     }
 
-    /// A segment of this payload waits in the sender's node.
-    pub const fn on_queued(&mut self, len: u64) {
-        self.small_queue.on_queued(len);
+    /// The segment with this sequence number and payload waits in the sender's node.
+    pub fn on_queued(&mut self, seq: u64, len: u64) {
+        self.small_queue.on_queued(seq, len);
     }
 
     /// It has left the node, or was dropped there. Returns whether a segment may be sent now that waited for this.
-    pub fn on_left_node(&mut self, len: u64, now: Time) -> bool {
-        let waited = self.small_queue.on_left(len);
+    pub fn on_left_node(&mut self, seq: u64, len: u64, now: Time) -> bool {
+        let waited = self.small_queue.on_left(seq, len);
         if waited {
             self.begin(now);
         }
@@ -231,6 +239,8 @@ impl TcpSender {
             self.on_answer(header);
             return;
         }
+        // The receiver does not know that its answer has arrived.
+        self.answer |= header.flags.syn && self.is_patient();
         let moved = self.core.update_window(header);
         if moved {
             self.persist = Time::NEVER;
@@ -274,6 +284,7 @@ impl TcpSender {
             return;
         }
         self.core.open_window(header);
+        let times = self.core.board.get(0).map_or(1, |syn| syn.transmissions);
         let sent_again = self.core.timeouts_in_row > 0;
         self.active = self.core.now;
         self.core.timeouts_in_row = 0;
@@ -283,16 +294,30 @@ impl TcpSender {
         if let Some(round_trip) = acked.round_trip {
             self.core.note_round_trip(round_trip);
         }
-        if sent_again {
+        let echo = header.timestamps.map(|(_, echo)| echo);
+        let mut opened = acked.round_trip;
+        if sent_again && self.is_patient() {
+            let elapsed = |echo| Span::from_millis(milliseconds(self.core.now).wrapping_sub(echo).max(1).into());
+            opened = opened.or_else(|| echo.map(elapsed));
+            let was_late = echo.is_some() && echo == self.first_syn;
+            if times > PATIENCE && !was_late {
+                self.core.cwnd = 1.0;
+            }
+        } else if sent_again {
             // RFC 6298 §5.7; and RFC 5681 §3.1: start with one segment.
             self.core.rtt.after_lost_opening();
             self.core.stop_timing();
             self.core.echo = None;
             self.core.cwnd = 1.0;
         }
-        self.recovery.on_opened(&mut self.core, acked.round_trip);
+        self.recovery.on_opened(&mut self.core, opened);
         self.control.on_opened(&self.core.view());
         self.answer |= self.core.params.lone_ack;
+    }
+
+    /// Whether a late answer to the SYN does not mean that it was lost.
+    fn is_patient(&self) -> bool {
+        self.core.params.late_opening == LateOpening::Linux
     }
 
     fn on_new_ack(&mut self, header: &TcpHeader) {
@@ -361,7 +386,10 @@ impl TcpSender {
 
     fn on_timeout(&mut self) {
         let core = &mut self.core;
-        if core.board.una() == 0 && !(self.await_initial_window && self.control.opens_with_data()) {
+        if core.board.una() == 0
+            && !(self.await_initial_window && self.control.opens_with_data())
+            && core.params.late_opening == LateOpening::OneSegment
+        {
             // RFC 5681 §3.1: the first segment is lost, so the initial window is one segment. ns-2's Vegas does not do
             // this.
             self.initial_window = 1.0;
@@ -430,7 +458,9 @@ impl TcpSender {
         }
         if let Some(seq) = self.core.forced.take() {
             let index = self.core.board.index_of(seq);
-            if self.core.fits_advertised(index) {
+            if self.small_queue.is_on() && !self.may_force(index) {
+                self.recovery.on_refused(&mut self.core);
+            } else if self.core.fits_advertised(index) {
                 let gap = self.control.pacing_gap().min(self.core.rtt.timeout());
                 let departure = self.pacing.on_forced(now, gap);
                 self.core.departs = self.pacing.slot();
@@ -446,6 +476,10 @@ impl TcpSender {
             return None;
         }
         if self.stage == Stage::Opening {
+            if self.core.board.next() == 0 && self.is_in_node(0) {
+                // The next timeout comes to it again.
+                self.core.board.set_next(1);
+            }
             return (self.core.board.next() == 0).then(|| self.emit_in_order(0));
         }
         if std::mem::take(&mut self.core.limited)
@@ -468,9 +502,15 @@ impl TcpSender {
             self.core.note_silence();
             return None;
         };
-        if self.small_queue.is_on() && !self.has_room_in_node(index) {
-            self.recovery.on_held(&mut self.core);
-            return None;
+        if self.small_queue.is_on() {
+            let waits = self.is_in_node(index);
+            if waits {
+                self.small_queue.wait();
+            }
+            if waits || !self.has_room_in_node(index) {
+                self.recovery.on_held(&mut self.core);
+                return None;
+            }
         }
         // A congestion control that has seen only timeouts would wait for minutes with nothing outstanding.
         let longest = self.core.rtt.timeout();
@@ -491,6 +531,24 @@ impl TcpSender {
         self.recovery.on_sent(&mut self.core, index);
         header.flags.psh = self.core.board.has_psh(index);
         Some(header)
+    }
+
+    /// Whether the segment at `index` was sent by itself, and has not left the node yet.
+    fn is_in_node(&self, index: usize) -> bool {
+        let segment = self.core.board.get(index);
+        self.small_queue.is_on() && segment.is_some_and(|segment| !segment.shared && self.small_queue.has(segment.seq))
+    }
+
+    /// Whether a segment may be sent for which the window need have no room: the first after a timeout, or a probe.
+    fn may_force(&mut self, index: usize) -> bool {
+        if index == self.core.board.len() {
+            return self.has_room_in_node(index);
+        }
+        let waits = self.is_in_node(index);
+        if waits {
+            self.small_queue.wait();
+        }
+        !waits
     }
 
     /// Whether the node can take the segment at `index`, which need not be sent yet.
@@ -562,6 +620,9 @@ impl TcpSender {
         } else {
             let syn = self.stage == Stage::Opening;
             let payload = if syn { 0 } else { core.new_payload() };
+            if syn {
+                self.first_syn = core.params.timestamps.then(|| milliseconds(now));
+            }
             let fin = !syn && core.ends_with(payload);
             core.board.push(payload, syn, fin, departure);
             core.fin_sent |= fin;

@@ -2,6 +2,10 @@
 //!
 //! A host with this limit learns when its interface has sent a segment, and gives it the next one only then. The queue
 //! of the interface stays short, and its wait is no part of the round trip.
+//!
+//! It knows too which segments are still there, and sends none of them again: behind a broken route a segment may wait
+//! for seconds, longer than the retransmission timeout. A buffer of several segments is cut up on its way to the
+//! interface; what becomes of its parts, the host does not know.
 
 use hopyard_engine::Span;
 
@@ -11,7 +15,7 @@ const PARTS_OF_A_SECOND: f64 = 1024.0;
 const PIECES: u64 = 2;
 
 /// The data of one connection that is in the queues of its node.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SmallQueue {
     /// Payload of the segments of one piece; zero if there is no limit.
     piece: u64,
@@ -21,12 +25,20 @@ pub struct SmallQueue {
     is_waiting: bool,
     /// Payload that is left of the piece whose first segment has left.
     rest: u64,
+    /// The first sequence numbers of the segments in the queues.
+    segments: Vec<u64>,
 }
 
 impl SmallQueue {
     /// Nothing is queued. A `piece` is what the sender passes on at once, in bytes of payload.
     pub const fn new(piece: Option<u64>) -> Self {
-        Self { piece: if let Some(piece) = piece { piece } else { 0 }, queued: 0, is_waiting: false, rest: 0 }
+        Self {
+            piece: if let Some(piece) = piece { piece } else { 0 },
+            queued: 0,
+            is_waiting: false,
+            rest: 0,
+            segments: Vec::new(),
+        }
     }
 
     /// Whether there is a limit.
@@ -61,14 +73,28 @@ impl SmallQueue {
         self.queued > 0
     }
 
-    /// A segment of this payload is in the queues of the node.
-    pub const fn on_queued(&mut self, len: u64) {
+    /// The segment with this sequence number and payload is in the queues of the node.
+    pub fn on_queued(&mut self, seq: u64, len: u64) {
         self.queued += len;
+        self.segments.push(seq);
+    }
+
+    /// Whether the segment with this sequence number is there.
+    pub fn has(&self, seq: u64) -> bool {
+        self.segments.contains(&seq)
+    }
+
+    /// The sender waits until a segment has left.
+    pub const fn wait(&mut self) {
+        self.is_waiting = true;
     }
 
     /// It has left them, or was dropped there. Returns whether a segment waited for that.
-    pub const fn on_left(&mut self, len: u64) -> bool {
+    pub fn on_left(&mut self, seq: u64, len: u64) -> bool {
         self.queued -= len;
+        if let Some(place) = self.segments.iter().position(|it| *it == seq) {
+            self.segments.swap_remove(place);
+        }
         std::mem::replace(&mut self.is_waiting, false)
     }
 }
@@ -89,7 +115,7 @@ mod tests {
         queue.begin();
         let mut given = 0;
         while queue.allows(1000, false, || rate) {
-            queue.on_queued(1000);
+            queue.on_queued(0, 1000);
             given += 1;
         }
         given
@@ -102,9 +128,9 @@ mod tests {
             assert_eq!(fill(&mut queue, 0.0), given);
             assert_eq!(fill(&mut queue, 0.0), 0);
             // One has left: a whole piece follows.
-            assert!(queue.on_left(1000));
-            assert!(!queue.on_left(1000), "nobody waits any more");
-            queue.on_queued(1000);
+            assert!(queue.on_left(0, 1000));
+            assert!(!queue.on_left(0, 1000), "nobody waits any more");
+            queue.on_queued(0, 1000);
             assert_eq!(fill(&mut queue, 0.0), piece / 1000);
         }
     }
@@ -124,15 +150,26 @@ mod tests {
         let mut queue = SmallQueue::new(Some(1000));
         fill(&mut queue, 0.0);
         assert!(queue.allows(1000, true, || 0.0));
-        queue.on_queued(2000);
+        queue.on_queued(0, 2000);
         assert!(!queue.allows(1000, true, || 0.0));
-        assert!(queue.on_left(4000));
+        assert!(queue.on_left(0, 4000));
     }
 
     #[test]
     fn without_a_limit_all_may_wait() {
         let mut queue = SmallQueue::new(None);
-        queue.on_queued(1 << 40);
+        queue.on_queued(0, 1 << 40);
         assert!(!queue.is_on() && queue.allows(1000, false, || 0.0));
+    }
+
+    #[test]
+    fn a_segment_is_there_until_all_its_copies_have_left() {
+        let mut queue = SmallQueue::new(Some(1000));
+        queue.on_queued(1, 1000);
+        queue.on_queued(1001, 1000);
+        queue.on_queued(1, 1000);
+        assert!(!queue.on_left(1, 1000) && queue.has(1));
+        queue.wait();
+        assert!(queue.on_left(1, 1000) && !queue.has(1) && queue.has(1001));
     }
 }

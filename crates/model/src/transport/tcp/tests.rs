@@ -17,6 +17,7 @@ mod as_linux;
 mod as_linux_without_sack;
 mod closing;
 mod growing_window;
+mod held;
 mod rate;
 mod recovery_by_time;
 mod round_trips;

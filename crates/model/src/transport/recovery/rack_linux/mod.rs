@@ -461,7 +461,11 @@ impl<const SACK: bool> Procedure<SACK> {
     /// A segment was sent.
     fn note_sent(&mut self, core: &mut Core, index: usize) {
         let again = core.board.get(index).is_some_and(|segment| segment.transmissions > 1);
+        let shares = !again && self.pairs.as_ref().is_some_and(Pairs::shares);
         let ends = self.pairs.as_mut().is_some_and(|pairs| pairs.on_sent(core.now));
+        if shares {
+            core.board.share(index);
+        }
         if core.params.push && !again && (ends || Pairs::ends_push(core)) {
             core.board.mark_psh(index);
         }
@@ -698,6 +702,13 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
     fn on_held(&mut self, core: &mut Core) {
         if std::mem::take(&mut self.sent_new) {
             self.usage.note(core, core.in_network() >= core.cwnd);
+        }
+    }
+
+    fn on_refused(&mut self, core: &mut Core) {
+        if std::mem::take(&mut self.probing) {
+            self.probed = false;
+            self.timer.rearm(core);
         }
     }
 

@@ -38,6 +38,11 @@ pub struct Pairs {
 }
 
 impl Pairs {
+    /// Whether the segment that is sent now is one of several in a buffer.
+    pub const fn shares(&self) -> bool {
+        self.together > 0 && self.whole > 1
+    }
+
     /// A segment was sent. Returns whether it is the last of a buffer of several: Linux sends such a buffer with PSH.
     pub const fn on_sent(&mut self, now: Time) -> bool {
         self.sent = now;

@@ -1,0 +1,167 @@
+//! What a sender as in Linux does with segments that have not left its node, and while the opening takes long.
+
+use super::*;
+use crate::params::LINUX;
+use crate::transport::connection::{LateOpening, Timers, milliseconds};
+
+fn at_once() -> Params {
+    Params { small_queues: true, ..as_linux::linux(false) }
+}
+
+/// Segments 0 and 1 are outstanding; the opening took 100 ms.
+fn two_outstanding(params: &Params, queued: bool) -> Talk {
+    let (mut talk, sent) = Talk::with(&Params { initial_window: 2, ..params.clone() }, "newreno", LINUX);
+    assert_eq!(sent, "0 1");
+    if queued {
+        [0, 1].iter().for_each(|segment| talk.queued(*segment));
+    }
+    talk
+}
+
+impl Talk {
+    fn queued(&mut self, segment: u64) {
+        self.sender.on_queued(self.origin + segment * SEGMENT, SEGMENT);
+    }
+
+    /// A segment leaves the node.
+    fn left(&mut self, segment: u64) -> String {
+        let sent = self.sender.on_left_node(self.origin + segment * SEGMENT, SEGMENT, self.now);
+        if sent { self.drain() } else { "nobody waits".to_owned() }
+    }
+}
+
+#[test]
+fn a_timeout_sends_nothing_again_that_is_in_the_node() {
+    let single = Params { pair_segments: false, window: 2, ..at_once() };
+    for queued in [false, true] {
+        let mut talk = two_outstanding(&single, queued);
+        // The window of the receiver leaves no room for new data, so the probe would be the last segment.
+        let probe = talk.timer();
+        assert_eq!(probe, if queued { "" } else { "r1" });
+        let timeout = talk.timer();
+        assert_eq!(timeout, if queued { "" } else { "r0" });
+        assert_eq!(talk.window().0, 1.0, "the timeout counts");
+        let backed_off = talk.sender.state().rto;
+        assert_eq!(talk.timer(), if queued { "" } else { "r0" });
+        assert_eq!(talk.sender.state().rto, backed_off * 2);
+        assert_eq!(talk.sender.counters().retransmitted_segments, if queued { 0 } else { 3 });
+        if queued {
+            // It is sent again as soon as it has left, since it counts as lost.
+            assert_eq!(talk.left(0), "r0");
+        }
+    }
+}
+
+#[test]
+fn what_was_cut_up_on_its_way_to_the_interface_is_sent_again() {
+    for (pair_segments, timeout) in [(true, "r0"), (false, "")] {
+        let params = Params { pair_segments, initial_window: 4, window: 4, ..at_once() };
+        let (mut talk, sent) = Talk::with(&params, "newreno", LINUX);
+        assert_eq!(sent, "0 1 2 3");
+        (0..4).for_each(|segment| talk.queued(segment));
+        // The probe has no room in the node, or is there already.
+        let _ = talk.timer();
+        assert_eq!(talk.timer(), timeout, "segments 0 and 1 were one buffer");
+        talk.queued(0);
+        assert_eq!(talk.timer(), "", "this one was sent by itself");
+    }
+}
+
+/// A sender whose SYN was sent `times` times, 1 s after the other; the answer echoes the SYN with the number `echoes`.
+fn late(late_opening: LateOpening, times: u64, echoes: u64) -> (Talk, String) {
+    let params = Params { late_opening, timers: Timers::Exact, timestamps: true, ..as_linux::linux(true) };
+    let control =
+        Controller::new(&Config::of_profile("newreno", LINUX).expect("a variant"), Streams::new(1, 0).stream("rule"));
+    let mut sender = TcpSender::with_control(&params, control, Streams::new(1, 0).stream("talk"));
+    sender.write(u64::MAX, Time::ZERO);
+    let mut talk = Talk { sender, now: Time::ZERO, origin: 1 };
+    assert_eq!(talk.drain(), "syn");
+    let mut sent = vec![talk.now];
+    while sent.len() < times as usize {
+        assert_eq!(talk.timer(), "syn");
+        sent.push(talk.now);
+    }
+    let flags = TcpFlags { syn: true, ack: true, ..TcpFlags::default() };
+    let timestamps = Some((7, milliseconds(sent[echoes as usize])));
+    let answer = TcpHeader { ack: 1, window: 1 << 20, flags, timestamps, ..TcpHeader::default() };
+    let first = talk.after(30).receive(answer);
+    (talk, first)
+}
+
+#[test]
+fn a_late_opening_keeps_the_initial_window() {
+    let all = "0 1 2 3 4 5 6 7 8 9";
+    // How often the SYN was sent, and for which of them the answer is: as unmodified kernels do.
+    for (times, echoes, expected) in [(2, 1, all), (2, 0, all), (3, 2, "0"), (3, 0, all), (4, 1, "0")] {
+        assert_eq!(late(LateOpening::Linux, times, echoes).1, expected, "{times} {echoes}");
+        assert_eq!(late(LateOpening::OneSegment, times, echoes).1, "0", "{times} {echoes}");
+    }
+}
+
+#[test]
+fn timestamps_measure_a_late_opening() {
+    // The answer to the first SYN has taken more than a second.
+    let (talk, _) = late(LateOpening::Linux, 2, 0);
+    assert_eq!(talk.sender.state().srtt, Some(Span::from_millis(1030)));
+    assert_eq!(talk.sender.state().rto, Span::from_millis(1030 * 3));
+    let (talk, _) = late(LateOpening::Linux, 2, 1);
+    assert_eq!(talk.sender.state().srtt, Some(Span::from_millis(30)));
+    let (talk, _) = late(LateOpening::OneSegment, 2, 0);
+    assert_eq!(talk.sender.state().srtt, None);
+}
+
+#[test]
+fn a_syn_in_the_node_is_not_sent_again() {
+    let params = Params { small_queues: true, ..as_linux::linux(true) };
+    let control =
+        Controller::new(&Config::of_profile("newreno", LINUX).expect("a variant"), Streams::new(1, 0).stream("rule"));
+    let mut sender = TcpSender::with_control(&params, control, Streams::new(1, 0).stream("talk"));
+    sender.write(u64::MAX, Time::ZERO);
+    let mut talk = Talk { sender, now: Time::ZERO, origin: 1 };
+    assert_eq!(talk.drain(), "syn");
+    talk.sender.on_queued(0, 0);
+    assert_eq!(talk.timer(), "");
+    assert_eq!(talk.now, Time::ZERO + Span::from_secs(1));
+    // When it leaves, nothing follows before the next timeout.
+    assert!(!talk.sender.on_left_node(0, 0, talk.now));
+    assert_eq!((talk.drain(), talk.timer()), (String::new(), "syn".to_owned()));
+    assert_eq!(talk.now, Time::ZERO + Span::from_secs(3));
+}
+
+#[test]
+fn the_answer_to_a_syn_is_sent_again() {
+    for late_opening in [LateOpening::OneSegment, LateOpening::Linux] {
+        let params = Params { late_opening, ..params(RFC) };
+        let acking = acking::Config::of_profile("every", RFC).expect("a policy");
+        let mut receiver = TcpReceiver::new(&acking, &params, true);
+        let flags = TcpFlags { syn: true, ..TcpFlags::default() };
+        receiver.on_segment(&TcpHeader { flags, ..TcpHeader::default() }, Time::ZERO);
+        assert!(receiver.poll_transmit(Time::ZERO).is_some_and(|answer| answer.flags.syn));
+        let mut again = Vec::new();
+        while receiver.deadline() != Time::NEVER {
+            let now = receiver.deadline();
+            receiver.on_timer(now);
+            if let Some(answer) = receiver.poll_transmit(now) {
+                assert!(answer.flags.syn && answer.flags.ack);
+                again.push(now.seconds());
+            }
+            if again.len() == 2 {
+                // The connection is open.
+                let flags = TcpFlags { ack: true, ..TcpFlags::default() };
+                receiver.on_segment(&TcpHeader { seq: 1, ack: 1, flags, ..TcpHeader::default() }, now);
+            }
+        }
+        assert_eq!(again, if late_opening == LateOpening::Linux { vec![1.0, 3.0] } else { vec![] });
+    }
+}
+
+#[test]
+fn an_answer_that_comes_again_is_acknowledged() {
+    for (late_opening, expected) in [(LateOpening::OneSegment, ""), (LateOpening::Linux, "ack1")] {
+        let params = Params { late_opening, ..as_linux::linux(false) };
+        let (mut talk, _) = Talk::with(&params, "newreno", LINUX);
+        let flags = TcpFlags { syn: true, ack: true, ..TcpFlags::default() };
+        let sent = talk.receive(TcpHeader { ack: 1, window: 1 << 20, flags, ..TcpHeader::default() });
+        assert_eq!(sent, expected);
+    }
+}
