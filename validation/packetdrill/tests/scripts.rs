@@ -162,27 +162,3 @@ fn what_does_not_happen_fails() {
         "line 5: nothing is sent from 0.100000 s to 0.104000 s, expected . 1:1(0) ack 1"
     );
 }
-
-/// The window has room for two segments of a longer piece. They wait for a longer buffer, but not if the piece ends
-/// with the FIN: nothing comes to it any more.
-#[test]
-fn a_piece_with_the_fin_does_not_wait() {
-    let script = "\
- 0    socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
-+0    bind(3, ..., ...) = 0
-+0    listen(3, 1) = 0
-+0    < S 0:0(0) win 60000 <mss 1000,sackOK>
-+0    > S. 0:0(0) ack 1 <...>
-+.001 < . 1:1(0) ack 1 win 60000
-+0    accept(3, ..., ...) = 4
-+.1   write(4, ..., 20000) = 20000
-+0    > . 1:10001(10000) ack 1
-+0    close(4) = 0
-+.001 < . 1:1(0) ack 1001 win 60000
-+0    > . 10001:12001(2000) ack 1
-";
-    let played = |text: &str| play(&parse(text).unwrap(), "linux", &|_| None).unwrap().outcome;
-    assert_eq!(played(script), Outcome::Passed);
-    let Outcome::Failed(failure) = played(&script.replace("+0    close(4) = 0\n", "")) else { panic!("sent at once") };
-    assert!(failure.text.starts_with("nothing is sent from 0.102000 s"), "{failure}");
-}

@@ -4,7 +4,7 @@
 //! sends fast: what it sends in about a millisecond. If the window has room for less than a buffer, the segments wait
 //! for the next acknowledgement, so that they leave together. They do not wait if the sender has been silent, if the
 //! room is a good part of the window, if the acknowledgement is not due soon, while losses are repaired, or if they are
-//! the last of what the application has written at once, or lie in one piece with the FIN.
+//! the last of what the application has written at once.
 
 use hopyard_engine::{Span, Time};
 
@@ -84,17 +84,11 @@ impl Pairs {
         let round_trip = core.rtt.srtt().unwrap_or(Span::ZERO);
         let soon =
             core.board.get(0).is_some_and(|first| core.now.since(first.sent) + SOON.min(round_trip / 2) >= round_trip);
-        self.waiting = !repairs && !silent && !ample && soon && !Self::holds_fin(core);
+        self.waiting = !repairs && !silent && !ample && soon;
         if !self.waiting {
             self.begin_buffer(core, room as u32);
         }
         self.waiting
-    }
-
-    /// Whether the piece that the next new segment lies in ends with the FIN: no data comes to it any more.
-    fn holds_fin(core: &Core) -> bool {
-        let written = core.app_end.saturating_sub(core.board.max()).div_ceil(u64::from(core.params.mss()));
-        core.closing && !core.fin_sent && u64::from(Self::left_in_piece(core)) == written
     }
 
     /// Whether a segment waits although the congestion window has room.
