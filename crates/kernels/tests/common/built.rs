@@ -1,8 +1,12 @@
 //! The kernels that `hopyard kernels build` has made.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
+
+/// The file that is written when a kernel is complete.
+const ABOUT: &str = "kernel.json";
 
 /// A built kernel, from the user's cache. Without one, the test says so and ends.
 pub struct Built {
@@ -36,19 +40,43 @@ pub fn built(version: &str) -> Option<Built> {
             .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")))
             .map(|it| it.join("hopyard/kernels"))
     })?;
-    // The newest folder whose name begins so and that has a file of this kind.
-    let newest = |prefix: String, marked: &str| {
-        let all = std::fs::read_dir(&folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
-        let named = |path: &PathBuf| path.file_name().is_some_and(|it| it.to_string_lossy().starts_with(&prefix));
-        let modified = |path: &PathBuf| path.join(marked).metadata().and_then(|it| it.modified()).ok();
-        all.filter(|path| named(path) && path.join(marked).exists()).max_by_key(modified)
-    };
-    let Some(found) = newest(format!("{version}-"), "kernel.json") else {
+    let prefix = format!("{version}-");
+    let all = std::fs::read_dir(&folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    let kernels = all.filter(|path| path.file_name().is_some_and(|it| it.to_string_lossy().starts_with(&prefix)));
+    let made = kernels.filter(|path| path.join(ABOUT).exists());
+    let Some(found) = made.max_by_key(|path| path.join(ABOUT).metadata().and_then(|it| it.modified()).ok()) else {
         eprintln!("skipped: no kernel {version} in {}; `hopyard kernels build {version}` makes it", folder.display());
         return None;
     };
-    let modules = newest(format!("modules-{version}-"), "");
+    let name = found.file_name().unwrap_or_default().to_string_lossy();
+    let modules = Some(folder.join(format!("modules-{name}-{}", modules_key()))).filter(|it| it.is_dir());
     Some(Built { program: found.join("linux"), agent: agent().to_vec(), modules })
+}
+
+/// The key of this source's modules, as `modules_key` in `cache.py` computes it: a kernel may have modules of
+/// other versions of the sources beside them.
+fn modules_key() -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/hopyard/kernels/linux/modules");
+    let files = std::fs::read_dir(folder).expect("the modules' sources").filter_map(|it| Some(it.ok()?.path()));
+    let mut sources: Vec<PathBuf> =
+        files.filter(|it| it.extension().is_some_and(|it| it == "c" || it == "h")).collect();
+    sources.sort();
+    let mut lines = String::new();
+    for source in &sources {
+        let name = source.file_name().unwrap_or_default().to_string_lossy();
+        lines += &format!("{name} {}\n", sha256(&std::fs::read(source).expect("a source can be read")));
+    }
+    sha256(lines.as_bytes())[..12].to_owned()
+}
+
+/// SHA-256 in hexadecimal, of the program `sha256sum`: building a kernel needs its package too.
+fn sha256(bytes: &[u8]) -> String {
+    let mut command = Command::new("sha256sum");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("sha256sum");
+    child.stdin.take().expect("a pipe").write_all(bytes).expect("sha256sum reads");
+    let output = child.wait_with_output().expect("sha256sum ends");
+    assert!(output.status.success(), "sha256sum failed");
+    String::from_utf8_lossy(&output.stdout).split(' ').next().unwrap_or_default().to_owned()
 }
 
 /// The agent of this source, compiled as `hopyard kernels build` does it: whoever has built the kernel has a compiler.
