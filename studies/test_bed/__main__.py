@@ -48,7 +48,17 @@ VERSION = "6.1"
 RUN = ("situation", "sender", "run", "goodput_kbps")
 COUNTED = ("receiving", "sending", "timers")
 THROUGHPUT = (*RUN, "build")
-COSTS = (*RUN, "payload_bytes", "acks", "stepped", "segments", "buffers", *COUNTED, "every", "build")
+COSTS = (
+    *RUN,
+    "payload_bytes",
+    "acks",
+    "stepped",
+    "segments",
+    "buffers",
+    *COUNTED,
+    "every",
+    "build",
+)
 #: Costs that differ by no more than this part are about equal.
 ABOUT = 0.1
 
