@@ -145,7 +145,11 @@ def _kernel_of(run: subprocess.Popen[str], number: int) -> int:
 
 def _read(text: str) -> Counts:
     """The counts of the program that steps."""
-    lines = [(*map(int, words[:4]), words[4]) for words in map(str.split, text.splitlines())]
+    lines: list[tuple[int, int, int, int, str]] = []
+    for line in text.splitlines():
+        *numbers, path = line.split()
+        kind, count, stepped, instructions = map(int, numbers)
+        lines.append((kind, count, stepped, instructions, path))
     #: How many calls of a root there were of each kind, and how many of them were stepped.
     calls: dict[str, dict[int, tuple[int, int]]] = {}
     for kind, count, stepped, _, path in lines:
@@ -161,8 +165,10 @@ def _read(text: str) -> Counts:
         factor = 1.0 if {*within} & {*ROOTS} else _factor(calls[root], kind)
         name = "timers" if root == TIMER else "receiving" if path == RECEIVE else "sending"
         found[name] += factor * instructions
-    acks, stepped = map(sum, zip(*calls.get(RECEIVE, {0: (0, 0)}).values(), strict=True))
-    return Counts(acks, stepped, calls.get(TRANSMIT, {0: (0, 0)})[0][0], **found)
+    arrivals = calls.get(RECEIVE, {}).values()
+    acks, stepped = sum(it[0] for it in arrivals), sum(it[1] for it in arrivals)
+    buffers = sum(it[0] for it in calls.get(TRANSMIT, {}).values())
+    return Counts(acks, stepped, buffers, **found)
 
 
 def _factor(calls: Mapping[int, tuple[int, int]], kind: int) -> float:
