@@ -45,8 +45,13 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "program"
 
 
-def _stepped(program: Path, every: int, kinds: dict[str, str]) -> dict[str, tuple[int, int, int]]:
-    """What the program that steps says of each path."""
+#: What is said of a path: for each kind of its root's calls, how many there were, how many were
+#: stepped, and the instructions.
+Found = dict[tuple[str, int], tuple[int, int, int]]
+
+
+def _stepped(program: Path, every: int, kinds: dict[str, str]) -> Found:
+    """What the program that steps says of each path, and of calls with an inner function or not."""
     steps = compiled(program.parent)
     names = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout
     known = {
@@ -80,19 +85,21 @@ def _stepped(program: Path, every: int, kinds: dict[str, str]) -> dict[str, tupl
         assert tracer.returncode == 0
     found = {}
     for line in lines:
-        calls, sampled, instructions, path = line.split()
-        found[path] = (int(calls), int(sampled), int(instructions))
+        kind, calls, sampled, instructions, path = line.split()
+        found[path, int(kind)] = (int(calls), int(sampled), int(instructions))
     return found
 
 
 def test_the_instructions_of_a_call_are_counted(program: Path) -> None:
     found = _stepped(program, 1, {"outer": "root", "inner": "inner"})
-    assert set(found) == {"outer", "outer>inner"}
-    assert found["outer"][:2] == (5, 5)
-    assert found["outer>inner"][:2] == (10, 5)
+    assert set(found) == {("outer", 1), ("outer>inner", 1), ("inner", 0)}
+    assert found["outer", 1][:2] == (5, 5)
+    assert found["outer>inner", 1][:2] == (10, 5)
+    # All calls of it, also that outside of the root.
+    assert found["inner", 0][0] == 11
     # A loop of 100 turns has 3 to 8 instructions in each; five calls of the rest are short.
-    assert 3000 < found["outer>inner"][2] < 8100
-    assert 50 < found["outer"][2] < 200
+    assert 3000 < found["outer>inner", 1][2] < 8100
+    assert 50 < found["outer", 1][2] < 200
     # The same again, to the instruction.
     assert _stepped(program, 1, {"outer": "root", "inner": "inner"}) == found
 
@@ -100,19 +107,29 @@ def test_the_instructions_of_a_call_are_counted(program: Path) -> None:
 def test_some_calls_alone_are_stepped(program: Path) -> None:
     every = _stepped(program, 1, {"outer": "root", "inner": "inner"})
     some = _stepped(program, 2, {"outer": "root", "inner": "inner"})
-    assert some["outer"][:2] == (5, 3)
-    assert some["outer"][2] * 5 == every["outer"][2] * 3
+    assert some["outer", 1][:2] == (5, 3)
+    assert some["outer", 1][2] * 5 == every["outer", 1][2] * 3
+    # Calls that are not stepped are of the kind that they are of: each has called the inner one.
+    assert ("outer", 0) not in some
+    assert some["inner", 0][0] == 11
 
 
 def test_calls_can_be_left_out(program: Path) -> None:
     every = _stepped(program, 1, {"outer": "root", "inner": "inner"})
     found = _stepped(program, 1, {"outer": "root", "inner": "over"})
-    assert set(found) == {"outer"}
-    assert abs(found["outer"][2] - every["outer"][2]) <= 20
-    # A root that is within another one is a part of it, and a root of its own elsewhere.
+    assert set(found) == {("outer", 0)}
+    assert abs(found["outer", 0][2] - every["outer", 1][2]) <= 20
+
+
+def test_a_root_within_another_one_is_counted_once(program: Path) -> None:
+    """It is a part of a call that is stepped, and a root of its own elsewhere."""
     found = _stepped(program, 1, {"outer": "root", "inner": "root"})
-    assert found["outer>inner"][0] == 10
-    assert found["inner"][:2] == (1, 1)
+    assert found["outer>inner", 0][0] == 10
+    assert found["inner", 0][:2] == (1, 1)
+    found = _stepped(program, 2, {"outer": "root", "inner": "root"})
+    assert found["outer>inner", 0][0] == 6
+    # The four in calls that are not stepped, and that outside.
+    assert found["inner", 0][:2] == (5, 3)
 
 
 def test_the_functions_of_kernels_are_found() -> None:
@@ -134,16 +151,28 @@ def test_a_program_without_symbols_is_refused(tmp_path: Path) -> None:
         functions(path)
 
 
-def test_counts_are_scaled_to_all_calls() -> None:
-    text = f"""40 4 400 {RECEIVE}
-3 4 30 {RECEIVE}>{TRANSMIT}
-10 10 70 __tcp_push_pending_frames
-5 10 50 __tcp_push_pending_frames>{TRANSMIT}
-2 1 300 {TIMER}
+def test_counts_are_scaled_to_all_calls_of_a_kind() -> None:
+    text = f"""0 27 0 0 {TRANSMIT}
+0 30 3 300 {RECEIVE}
+1 10 1 140 {RECEIVE}
+1 1 1 30 {RECEIVE}>{TRANSMIT}
+0 3 3 60 {RECEIVE}>__tcp_push_pending_frames
+0 10 10 70 __tcp_push_pending_frames
+1 4 2 50 __tcp_push_pending_frames
+1 2 2 20 __tcp_push_pending_frames>{TRANSMIT}
+0 2 1 300 {TIMER}
 """
     counts = _read(text)
-    assert (counts.acks, counts.stepped) == (40, 4)
-    assert counts.receiving == 4000
-    assert counts.sending == 300 + 70 + 50
+    assert (counts.acks, counts.stepped, counts.buffers) == (40, 4, 27)
+    assert counts.receiving == 3000 + 1400
+    # What is sent within a stepped call is not scaled: where the call is not stepped, the function
+    # is a root of its own.
+    assert counts.sending == 300 + 60 + 70 + 100 + 40
     assert counts.timers == 600
-    assert counts.total == 5020
+    assert counts.total == counts.receiving + counts.sending + counts.timers
+
+
+def test_a_kind_of_which_no_call_was_stepped_counts_as_the_other() -> None:
+    counts = _read(f"0 20 2 200 {RECEIVE}\n1 4 0 0 {RECEIVE}\n")
+    assert (counts.acks, counts.stepped) == (24, 2)
+    assert counts.receiving == 2400

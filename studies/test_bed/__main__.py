@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hopyard
+from hopyard import _core
 from hopyard.arrays import floats, integers, where
 from hopyard.kernels.cache import newest
 from hopyard.statistics import Claim, Kind, judge_all, student
@@ -44,17 +45,20 @@ SENDERS: dict[str, dict[str, object]] = {
 #: The names of those that are modules of Hopyard.
 MODULES = {"Westwood": "westwood_2001", "WELCOME": "welcome"}
 VERSION = "6.1"
-HEAD = (
-    "situation",
-    "sender",
-    "run",
-    "goodput_kbps",
+RUN = ("situation", "sender", "run", "goodput_kbps")
+COUNTED = ("receiving", "sending", "timers")
+THROUGHPUT = (*RUN, "build")
+COSTS = (
+    *RUN,
     "payload_bytes",
     "acks",
     "stepped",
     "segments",
+    "buffers",
+    *COUNTED,
+    "every",
+    "build",
 )
-COUNTED = ("receiving", "sending", "timers")
 #: Costs that differ by no more than this part are about equal.
 ABOUT = 0.1
 
@@ -79,7 +83,8 @@ def throughput(situation: str, sender: str, run: int) -> list[object]:
     """A row of `throughput.csv`: the goodput of the first flow in kbit/s."""
     results = hopyard.run(_scenario(situation, sender), runs=[run], progress=False)
     first = where(results.flows, integers(results.flows, "flow") == 0)
-    return [situation, sender, run, round(float(floats(first, "goodput_kbps")[0]), 3)]
+    goodput = round(float(floats(first, "goodput_kbps")[0]), 3)
+    return [situation, sender, run, goodput, _core.BUILD]
 
 
 def measured(situation: str, sender: str, run: int, every: int, steps: Path) -> list[object]:
@@ -97,14 +102,13 @@ def measured(situation: str, sender: str, run: int, every: int, steps: Path) -> 
     window = _seconds(scenario, "duration") - _seconds(scenario, "measure.from")
     return [
         *(situation, sender, run, round(goodput, 3), round(goodput * 125 * window)),
-        *(counts.acks, counts.stepped, flow["packets_sent"]),
+        *(counts.acks, counts.stepped, flow["packets_sent"], counts.buffers),
         *(round(getattr(counts, kind)) for kind in COUNTED),
+        *(every, _core.BUILD),
     ]
 
 
 def _seconds(scenario: Scenario, key: str) -> float:
-    from hopyard import _core
-
     return float(_core.parse_time(str(scenario[key]))) / 1e9
 
 
@@ -199,7 +203,13 @@ def _summary(situation: str, sender: str, what: str, rows: list[dict[str, str]])
 
 
 def _check(plain: Groups, costs: Groups) -> None:
-    """Stepping decides nothing: if a run in both files has two goodputs, one file is older."""
+    """Tells of runs that are not of one version.
+
+    Stepping decides nothing: if a run in both files has two goodputs, something is wrong.
+    """
+    builds = {row["build"] for groups in (plain, costs) for rows in groups.values() for row in rows}
+    if len(builds) > 1:
+        print(f"the runs were made by several builds: {', '.join(sorted(builds))}")
     for key, rows in costs.items():
         known = {row["run"]: row["goodput_kbps"] for row in plain.get(key, [])}
         for row in rows:
@@ -207,8 +217,7 @@ def _check(plain: Groups, costs: Groups) -> None:
             if found != expected:
                 print(
                     "{}, {}, run {}: ".format(*key, row["run"])
-                    + f"runs.csv has {found} kbit/s, throughput.csv {expected}: expected the same; "
-                    "they were made by different versions"
+                    + f"runs.csv has {found} kbit/s, throughput.csv {expected}: expected the same"
                 )
 
 
@@ -241,7 +250,7 @@ def main() -> None:
         help="throughput; costs: the instructions; tables: only those of runs that are there",
     )
     parser.add_argument("--runs", type=int, default=5, help="runs for the throughput (5)")
-    parser.add_argument("--counted", type=int, default=2, help="runs for the costs (2)")
+    parser.add_argument("--counted", type=int, default=5, help="runs for the costs (5)")
     parser.add_argument("--first", type=int, default=0, help="the number of the first run (0)")
     parser.add_argument("--every", type=int, default=37, help="one call of so many is stepped (37)")
     parser.add_argument(
@@ -261,7 +270,7 @@ def main() -> None:
         for run in range(given.first, given.first + given.runs):
             for case in cases:
                 print("{}, {}, run {}".format(*case, run), flush=True)
-                _add("throughput.csv", HEAD[:4], throughput(*case, run))
+                _add("throughput.csv", THROUGHPUT, throughput(*case, run))
     if "costs" in given.parts:
         with tempfile.TemporaryDirectory() as folder:
             steps = compiled(Path(folder))
@@ -269,7 +278,7 @@ def main() -> None:
                 for case in cases:
                     print("{}, {}, run {}: instructions".format(*case, run), flush=True)
                     row = measured(*case, run, given.every, steps)
-                    _add("runs.csv", (*HEAD, *COUNTED), row)
+                    _add("runs.csv", COSTS, row)
     tables()
 
 
@@ -291,8 +300,15 @@ def _require(senders: Iterable[str]) -> None:
 def _add(name: str, head: Sequence[str], row: Sequence[object]) -> None:
     """Adds a run to a file, in place of an older one."""
     new = dict(zip(head, map(str, row), strict=True))
-    kept = [it for it in _read(name) if any(it[key] != new[key] for key in HEAD[:3])]
-    _write(name, head, ([it[key] for key in head] for it in [*kept, new]))
+    kept = [it for it in _read(name) if any(it[key] != new[key] for key in RUN[:3])]
+    rows = sorted([*kept, new], key=_place)
+    _write(name, head, ([it[key] for key in head] for it in rows))
+
+
+def _place(row: Mapping[str, str]) -> tuple[int, int, int]:
+    """The place of a run in a file: whatever the order in which runs are made, the file is one."""
+    situation, sender = list(SITUATIONS).index(row["situation"]), list(SENDERS).index(row["sender"])
+    return situation, sender, int(row["run"])
 
 
 if __name__ == "__main__":

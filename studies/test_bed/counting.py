@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from studies.test_bed.symbols import functions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 HERE = Path(__file__).resolve().parent
 #: Where TCP begins to work: for a segment that arrives, for a timer, for what was queued.
@@ -44,8 +44,11 @@ class Counts:
     #: Segments that arrived, and how many of them were stepped.
     acks: int
     stepped: int
+    #: Buffers that were sent: of one segment, or of two where the device divides them.
+    buffers: int
     #: Instructions: for segments that arrived, without what they let be sent; for sending; and for
-    #: timers. Those of calls that were not stepped are as those of the stepped ones.
+    #: timers. Those of calls that were not stepped are as those of the stepped ones of their kind:
+    #: of those that send a buffer, and of those that send none.
     receiving: float
     sending: float
     timers: float
@@ -142,25 +145,40 @@ def _kernel_of(run: subprocess.Popen[str], number: int) -> int:
 
 def _read(text: str) -> Counts:
     """The counts of the program that steps."""
-    acks = stepped = 0
+    lines: list[tuple[int, int, int, int, str]] = []
+    for line in text.splitlines():
+        *numbers, path = line.split()
+        kind, count, stepped, instructions = map(int, numbers)
+        lines.append((kind, count, stepped, instructions, path))
+    #: How many calls of a root there were of each kind, and how many of them were stepped.
+    calls: dict[str, dict[int, tuple[int, int]]] = {}
+    for kind, count, stepped, _, path in lines:
+        if ">" not in path:
+            calls.setdefault(path, {})[kind] = (count, stepped)
     found = dict.fromkeys(("receiving", "sending", "timers"), 0.0)
-    for line in text.splitlines():
-        calls, sampled, instructions, path = line.split()
-        names = path.split(">")
-        if path == RECEIVE:
-            acks, stepped = int(calls), int(sampled)
-        kind = "timers" if names[0] == TIMER else "receiving" if path == RECEIVE else "sending"
-        found[kind] += int(instructions) / max(int(sampled), 1) * _calls(text, names[0])
-    return Counts(acks, stepped, **found)
+    for kind, _, _, instructions, path in lines:
+        root, *within = path.split(">")
+        if root not in ROOTS:
+            continue
+        # Another root within this one is counted as a root of its own where this one is not
+        # stepped: there is nothing to scale.
+        factor = 1.0 if {*within} & {*ROOTS} else _factor(calls[root], kind)
+        name = "timers" if root == TIMER else "receiving" if path == RECEIVE else "sending"
+        found[name] += factor * instructions
+    arrivals = calls.get(RECEIVE, {}).values()
+    acks, stepped = sum(it[0] for it in arrivals), sum(it[1] for it in arrivals)
+    buffers = sum(it[0] for it in calls.get(TRANSMIT, {}).values())
+    return Counts(acks, stepped, buffers, **found)
 
 
-def _calls(text: str, root: str) -> int:
-    """How often a root was entered."""
-    for line in text.splitlines():
-        calls, _, _, path = line.split()
-        if path == root:
-            return int(calls)
-    return 0
+def _factor(calls: Mapping[int, tuple[int, int]], kind: int) -> float:
+    """How many calls of a kind there were for each that was stepped."""
+    if all(stepped for _, stepped in calls.values()):
+        count, stepped = calls[kind]
+    else:
+        # Nothing is known of one kind: its calls are taken for such as the others.
+        count, stepped = map(sum, zip(*calls.values(), strict=True))
+    return count / stepped
 
 
 def bind(process: int = 0) -> None:

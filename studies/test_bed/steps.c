@@ -5,11 +5,19 @@
  * Each line of the input is `root ADDRESS NAME`, `inner ADDRESS NAME` or `over ADDRESS NAME`, with the address in
  * hexadecimal. When the process comes to a root, it is stepped until that call returns, for one call of EVERY; the
  * others are only counted. A call of an inner function within a root is counted apart; one of a function of the kind
- * `over` runs without being counted. When the process has ended, each line of the output is
- * `CALLS STEPPED INSTRUCTIONS PATH`: how often the path was entered while it was counted, how many calls of its root
- * were stepped, and the instructions of its last function without those of the functions that are counted apart.
+ * `over` runs without being counted.
  *
- * A root is found by a breakpoint, of which there is none while the process is stepped. */
+ * Calls of a root that call an inner function and those that do not are two kinds of calls: their costs differ by more
+ * than those within a kind, and how many there are of each is known. An inner function that is called while the process
+ * is not stepped belongs to the last root that was entered.
+ *
+ * When the process has ended, each line of the output is `WITH CALLS STEPPED INSTRUCTIONS PATH`: 1 for the calls of
+ * the root that call an inner function and 0 for the others; how often the path was entered, of a root by all calls and
+ * else by the stepped ones; how many calls of its root were stepped; and the instructions of its last function in
+ * these, without those of the functions that are counted apart. A line of an inner function alone has all its calls.
+ *
+ * Roots and inner functions are found by breakpoints, of which there are none while the process is stepped. A root that
+ * is entered within another one is a part of it where that one is stepped, and else a root of its own. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,7 +35,8 @@ struct function {
     unsigned long address, word;
     char name[64];
     char kind;
-    unsigned long calls, stepped;
+    /* Those without a call of an inner function, and those with one. */
+    unsigned long calls[2], stepped[2];
 };
 
 /* A call that is being counted: which function, where it returns to, and the stack pointer at its entry. */
@@ -39,7 +48,8 @@ struct frame {
 /* The functions from a root to one within it. */
 struct path {
     int depth, functions[DEPTH];
-    unsigned long calls, instructions;
+    /* In the call of the root that is being stepped, and in those that have been, by their kind. */
+    unsigned long calls_now, instructions_now, calls[2], instructions[2];
 };
 
 static struct function functions[MOST];
@@ -66,7 +76,7 @@ static unsigned long peek(unsigned long address)
 static void set_breakpoints(int on)
 {
     for (int i = 0; i < function_count; i++) {
-        if (functions[i].kind != 'r')
+        if (functions[i].kind == 'o')
             continue;
         unsigned long word = functions[i].word;
         if (on)
@@ -113,8 +123,38 @@ static struct path *enter(int function, unsigned long stack)
     }
     frames[depth++] = (struct frame){function, peek(stack), stack};
     struct path *path = here();
-    path->calls++;
+    path->calls_now++;
     return path;
+}
+
+/* Whether the call that has been stepped has called an inner function itself, not through another root. */
+static int is_with_inner(void)
+{
+    for (int i = 0; i < path_count; i++) {
+        int last = paths[i].depth - 1, found = paths[i].calls_now && functions[paths[i].functions[last]].kind == 'i';
+        for (int k = 1; found && k < last; k++)
+            found = functions[paths[i].functions[k]].kind != 'r';
+        if (found)
+            return 1;
+    }
+    return 0;
+}
+
+/* Adds the call of a root that has been stepped to those of its kind. */
+static void add_stepped(struct function *root)
+{
+    int with = is_with_inner();
+    root->calls[with]++;
+    root->stepped[with]++;
+    for (int i = 0; i < path_count; i++) {
+        struct path *path = &paths[i];
+        struct function *last = &functions[path->functions[path->depth - 1]];
+        if (last->kind == 'i')
+            last->calls[0] += path->calls_now;
+        path->calls[with] += path->calls_now;
+        path->instructions[with] += path->instructions_now;
+        path->calls_now = path->instructions_now = 0;
+    }
 }
 
 /* Waits for a stop, and gives its signal; 0 when the process has ended. Signals for the process are passed on with
@@ -173,7 +213,7 @@ static int step(int root, struct user_regs_struct *at)
         signal = found == SIGTRAP ? 0 : found;
         if (signal)
             continue;
-        path->instructions++;
+        path->instructions_now++;
         if (ptrace(PTRACE_GETREGS, process, 0, at) < 0)
             return 0;
         int function = find(at->rip), ended = 0;
@@ -215,6 +255,8 @@ int main(int count, char **arguments)
         functions[i].word = peek(functions[i].address);
     set_breakpoints(1);
     int signal = 0;
+    /* The last root that was entered and not stepped, while it has called no inner function. */
+    struct function *without = 0;
     for (;;) {
         if (ptrace(PTRACE_CONT, process, 0, signal) < 0)
             break;
@@ -227,19 +269,27 @@ int main(int count, char **arguments)
         struct user_regs_struct at;
         if (ptrace(PTRACE_GETREGS, process, 0, &at) < 0)
             break;
-        int root = find(at.rip - 1);
-        if (root < 0)
+        int place = find(at.rip - 1);
+        if (place < 0)
             continue;
+        struct function *entered = &functions[place];
         /* Back to the instruction that the breakpoint has replaced. */
         at.rip--;
         set_breakpoints(0);
         if (ptrace(PTRACE_SETREGS, process, 0, &at) < 0)
             break;
-        if (functions[root].calls++ % every == 0) {
-            functions[root].stepped++;
-            if (!step(root, &at))
+        if (entered->kind == 'r' && (entered->calls[0] + entered->calls[1]) % every == 0) {
+            without = 0;
+            if (!step(place, &at))
                 break;
+            add_stepped(entered);
         } else {
+            if (entered->kind == 'i' && without) {
+                without->calls[0]--;
+                without->calls[1]++;
+            }
+            entered->calls[0]++;
+            without = entered->kind == 'r' ? entered : 0;
             /* Over this one instruction alone. */
             do {
                 if (ptrace(PTRACE_SINGLESTEP, process, 0, signal) < 0)
@@ -252,13 +302,22 @@ int main(int count, char **arguments)
         }
         set_breakpoints(1);
     }
+    for (int i = 0; i < function_count; i++)
+        for (int with = 0; with < 2; with++)
+            /* Calls of a kind of which none was stepped have no path. */
+            if (functions[i].calls[with] && !functions[i].stepped[with])
+                printf("%d %lu 0 0 %s\n", with, functions[i].calls[with], functions[i].name);
     for (int i = 0; i < path_count; i++) {
         const struct function *root = &functions[paths[i].functions[0]];
-        unsigned long calls = paths[i].depth == 1 ? root->calls : paths[i].calls;
-        printf("%lu %lu %lu ", calls, root->stepped, paths[i].instructions);
-        for (int k = 0; k < paths[i].depth; k++)
-            printf("%s%s", k ? ">" : "", functions[paths[i].functions[k]].name);
-        putchar('\n');
+        for (int with = 0; with < 2; with++) {
+            if (!paths[i].calls[with])
+                continue;
+            unsigned long calls = paths[i].depth == 1 ? root->calls[with] : paths[i].calls[with];
+            printf("%d %lu %lu %lu ", with, calls, root->stepped[with], paths[i].instructions[with]);
+            for (int k = 0; k < paths[i].depth; k++)
+                printf("%s%s", k ? ">" : "", functions[paths[i].functions[k]].name);
+            putchar('\n');
+        }
     }
     return 0;
 }
