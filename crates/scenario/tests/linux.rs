@@ -128,3 +128,22 @@ fn a_program_that_never_begins_is_refused() {
     assert!(problems.contains(&format!("less than the run's duration, {duration}")), "{problems}");
     assert_eq!(host("1 s"), None);
 }
+
+#[test]
+fn what_is_wrong_on_the_machine_has_its_place() {
+    let scenario = load("[[host]]\nnode = 0\nrun = \"true\"\n[[host]]\nnode = 1\nrun = \"nothing\"\n");
+    assert_eq!(scenario.problems_at([]), None);
+    let found = [("host.1.run", "it is not there"), ("host.0.folder", "nor is this")];
+    let found = found.map(|(key, message)| (key.to_owned(), message.to_owned()));
+    let problems = scenario.problems_at(found).expect("two").0;
+    let places: Vec<_> = problems.iter().map(|it| it.location().expect("in the file")).collect();
+    // The folder has its default: its place is the table.
+    assert_eq!(
+        places.iter().map(|it| (it.file.as_str(), it.line)).collect::<Vec<_>>(),
+        [("test.toml", 10), ("test.toml", 15)]
+    );
+    assert_eq!(places[1].text, "run = \"nothing\"");
+    let set = scenario.with(&[("host.1.run".to_owned(), "none".to_owned())]).expect("possible");
+    let problems = set.problems_at([("host.1.run".to_owned(), "it is not there".to_owned())]).expect("one").0;
+    assert_eq!(problems[0].file(), Some("--set"));
+}
