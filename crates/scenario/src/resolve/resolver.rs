@@ -99,10 +99,10 @@ impl<'a> Resolver<'a> {
     pub(super) fn flow_problem(
         &mut self,
         flow: Place,
-        key: &'static str,
+        key: impl Into<String>,
         message: impl Into<String>,
     ) -> &mut FlowFault {
-        let message = message.into();
+        let (key, message) = (key.into(), message.into());
         let of_many = message.clone();
         let fault = FlowFault { flow, key, message, of_many, expected: None, hint: None, is_warning: false };
         self.flow_faults.push(fault);
