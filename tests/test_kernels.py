@@ -264,11 +264,32 @@ def test_a_variant_without_a_twin_in_linux_is_named() -> None:
 def test_a_program_that_is_not_there_is_named(empty: Path) -> None:
     _add(empty, "6.1-a")
     hosts = [{"node": 0, "run": "true"}, {"node": 2, "run": "no-such-program -x"}]
-    with pytest.raises(ValueError, match=r"host\.1\.run: there is no program `no-such-program`"):
+    with pytest.raises(hopyard.ScenarioError, match="there is no program `no-such-program`") as caught:
         hopyard.run(hopyard.Scenario(**{**TWO, "flow": [], "host": hosts}))
+    assert [problem.path for problem in caught.value.problems] == ["host.1.run"]
     nowhere = [{"node": 3, "run": "true"}]
     with pytest.raises(ValueError, match=r"host\.0\.node|\[\[host\]\]"):
         hopyard.run(hopyard.Scenario(**{**TWO, "flow": [], "host": nowhere}))
+
+
+def test_what_cannot_run_here_is_told_with_its_place_and_leaves_no_folder(
+    empty: Path, tmp_path: Path
+) -> None:
+    _add(empty, "6.1-a")
+    file = tmp_path / "programs.toml"
+    text = '[nodes]\ncount = 2\n[[host]]\nnode = 1\nrun = "no-such-program -x"\n'
+    file.write_text(text)
+    out = tmp_path / "out"
+    done = CliRunner().invoke(main, ["run", str(file), "--out", str(out)])
+    assert done.exit_code == 2, done.output
+    assert "there is no program `no-such-program`" in done.stderr
+    assert f"{file}:5:7" in done.stderr
+    assert not out.exists()
+    with pytest.raises(hopyard.ScenarioError) as caught:
+        hopyard.run(file, out=out)
+    (problem,) = caught.value.problems
+    assert (problem.path, problem.file, problem.line) == ("host.0.run", str(file), 5)
+    assert not out.exists()
 
 
 def test_a_machine_that_cannot_have_kernels_is_an_error_before_a_run(

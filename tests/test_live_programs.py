@@ -139,6 +139,18 @@ def test_what_cannot_be_is_refused_before_anything_starts(
     _check([lab.path / "chain.toml", *arguments], expected)
 
 
+def test_kernels_in_simulated_time_are_refused_before_anything_else(lab: Lab) -> None:
+    text = (lab.path / "chain.toml").read_text()
+    for more, named in (
+        ('[[flow]]\nfrom = 0\nto = 1\ntcp = "reno"\nstack = "linux"\n', 'flows with `stack = "linux"`'),
+        ('[[host]]\nnode = 0\nrun = "true"\n', "programs ([[host]])"),
+    ):
+        file = lab.path / "kernels.toml"
+        file.write_text(f"{text}\n{more}")
+        expected = f"kernels.toml has {named}, which need kernels in simulated time, and a live run"
+        _check([file, "--attach", "a=0"], expected, "expected `hopyard run`")
+
+
 def test_a_folder_with_other_files_is_refused(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "check_system", lambda: None)
     arguments = [lab.path / "chain.toml", "--attach", "a=0", "--out", lab.path]

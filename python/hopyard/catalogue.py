@@ -20,6 +20,8 @@ class Parameter(TypedDict):
 
     name: str
     kind: str
+    #: Whether it has to be given: its default is none then.
+    required: bool
     defaults: list[Default]
     description: str
 

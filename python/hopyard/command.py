@@ -67,6 +67,7 @@ def run(request: Request, stop: Stop) -> int:
     from hopyard.fit import table_files
     from hopyard.folder import Folder, default
     from hopyard.plan import warnings
+    from hopyard.running import check_machine
 
     # Nothing can be lost yet: a signal ends the process at once.
     cases = signals.patiently(lambda: _cases(request))
@@ -90,6 +91,8 @@ def run(request: Request, stop: Stop) -> int:
         writes += [_series_file(name) for name in series]
         if any(name.startswith(SEGMENTS) for case in cases for name in case.recorded):
             writes.append(_segments_file())
+    if path is not None:
+        signals.patiently(lambda: check_machine(cases, request.jobs, path))
     folder = None if path is None else Folder(path, cases, force=request.force, writes=writes)
     try:
         for note in folder.notes if folder else ():

@@ -65,7 +65,11 @@ def _parameters(model: Model, profile: str | None, out: Console) -> None:
     rows = [
         (
             parameter["name"],
-            *(each["value"] for each in parameter["defaults"] if each["profile"] in profiles),
+            *(
+                "required" if parameter["required"] else each["value"]
+                for each in parameter["defaults"]
+                if each["profile"] in profiles
+            ),
             parameter["description"],
         )
         for parameter in model["parameters"]

@@ -88,6 +88,19 @@ class Outcome:
     others: dict[str, Sequence[str]]
 
 
+def _check_kernels(case: Planned) -> None:
+    core = case.core
+    found = ['flows with `stack = "linux"`'] if core.linux_variants() else []
+    if core.kernels_with_programs():
+        found.append("programs ([[host]])")
+    if found:
+        raise ValueError(
+            f"{case.file or case.scenario} has {' and '.join(found)}, which need kernels in "
+            "simulated time, and a live run is in real time: expected `hopyard run`, or a scenario "
+            "without them (--set flow.stack=hopyard; --run NODE PROGRAM in the place of [[host]])"
+        )
+
+
 class Session:
     """A live run that is possible, as far as can be known before it starts.
 
@@ -115,6 +128,7 @@ class Session:
                 )
         for name, _ in request.attached:
             check_name(name)
+        _check_kernels(self.case)
         check_system()
         memory.check(cases, 1)
         self._core = _core.Simulation(self.case.core, request.run)

@@ -109,6 +109,7 @@ def run(
     check_format(format)
     with signals.handled(leave=False) as stop:
         where = path_of(out, "a folder for the results (out)")
+        check_machine(cases, jobs, where)
         folder = Folder(where, cases, force=force, writes=table_files(format))
         try:
             ahead = ("pyarrow.csv", f"pyarrow.{format}")
@@ -159,13 +160,33 @@ def kernels_of(
     """The kernels that cases need, with memory for this many runs at a time.
 
     Raises:
-        ValueError: when one is not there, or cannot run.
+        ScenarioError: when a program is not there, with its place in the scenario.
+        ValueError: when a kernel is not there, or cannot run.
     """
     if all(case.core.linux is None for case in cases):
         return None
     from hopyard.kernels.use import needed
 
     return needed([(case.core, len(case.runs)) for case in cases], threads)
+
+
+def check_machine(cases: Sequence[Planned], jobs: int | None, path: Path) -> None:
+    """Refuses what cannot run on this machine before a folder for its results is made.
+
+    Where there are results already, those runs count that are missing there: `make` sees to them.
+
+    Raises:
+        ScenarioError, ValueError: as `make` does before the first run.
+    """
+    from hopyard.fit import is_empty
+
+    if path.exists() and not (path.is_dir() and is_empty(path)):
+        return
+    # Cases that differ in their names only are made once.
+    wanted = list({case.key: case for case in cases}.values())
+    count = threads(jobs, sum(len(case.runs) for case in wanted))
+    memory.check(wanted, count)
+    kernels_of(wanted, count)
 
 
 def make(

@@ -12,10 +12,13 @@ use hopyard_model::address::NodeId;
 use crate::hosts::mac;
 use crate::programs::Program;
 
-/// The port of the first flow's sink; that of the n-th flow is n higher.
-const SINKS: u16 = 5000;
-/// The port of the first flow's source.
-const SOURCES: u16 = 20_000;
+/// The port of the first flow's sink; that of the n-th flow is n higher. From here on, ports belong to no protocol
+/// (RFC 6335 §6), so that no reader of captures takes the payload for one.
+const SINKS: u16 = 49_152;
+/// The port of the first flow's source; from here on, few ports belong to a protocol.
+const SOURCES: u16 = 35_000;
+/// How many flows there can be: their ports are different.
+pub const MOST_FLOWS: usize = 10_000;
 /// How many segments a source writes at a time, so that only the last one of a transfer is not full.
 const CHUNK: u32 = 16;
 
@@ -90,9 +93,6 @@ pub fn flow_of(source_port: u16) -> Option<usize> {
     source_port.checked_sub(SOURCES).map(usize::from)
 }
 
-/// How many flows there can be: their ports are different.
-pub const MOST_FLOWS: usize = (SOURCES - SINKS) as usize;
-
 /// What the kernels are told of the network.
 #[derive(Debug)]
 pub struct Site<'a> {
@@ -100,6 +100,8 @@ pub struct Site<'a> {
     pub addresses: &'a [Vec<Ipv4Addr>],
     /// Where each program is on this machine.
     pub paths: &'a [PathBuf],
+    /// When the measuring begins.
+    pub from: Time,
     /// The end of the run.
     pub end: Time,
 }
@@ -149,6 +151,13 @@ pub fn guest(node: NodeId, flows: &[Flow], options: &Options, site: &Site<'_>) -
     };
     for (path, value) in BUFFERS {
         order(format_args!("sysctl {path} {value}"));
+    }
+    let has_programs = options.programs.iter().any(|it| it.node == node);
+    if let Some(last) = flows.len().checked_sub(1).filter(|_| has_programs) {
+        // No program gets a port of a flow unless it asks for that.
+        let ((source, sink), (last_source, last_sink)) = (ports(0), ports(last));
+        let reserved = format!("{source}-{last_source},{sink}-{last_sink}");
+        order(format_args!("sysctl net/ipv4/ip_local_reserved_ports {reserved}"));
     }
     for (path, value) in &options.sysctls {
         order(format_args!("sysctl {path} {value}"));
@@ -210,7 +219,8 @@ pub fn guest(node: NodeId, flows: &[Flow], options: &Options, site: &Site<'_>) -
     for (number, (program, _)) in &programs {
         order(format_args!("program {number} {}", program.start.nanos()));
     }
-    order(format_args!("sample {}", options.sample.nanos()));
+    let (sample, from) = (options.sample.nanos(), site.from.nanos());
+    order(format_args!("sample {sample} {from} {}", site.end.nanos()));
     let mut files: Vec<(String, u32, Vec<u8>)> =
         modules.into_iter().map(|(name, module)| (name, 0o644, module.to_vec())).collect();
     files.extend(flows.iter().enumerate().filter(|(_, it)| it.from == node && !it.writes.is_empty()).map(written));
@@ -231,5 +241,36 @@ pub fn guest(node: NodeId, flows: &[Flow], options: &Options, site: &Site<'_>) -
         devices: (0..devices.len()).map(|device| mac(node, device)).collect(),
         // Seeds that are near to each other give numbers that have nothing in common.
         seed: options.seed.wrapping_mul(0x1_0000_0001).wrapping_add(node.0.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn no_two_flows_have_a_port_in_common() {
+        let last = MOST_FLOWS - 1;
+        assert!(ports(last).0 < SINKS && SINKS.checked_add(last as u16).is_some(), "{:?}", ports(last));
+        assert_eq!(flow_of(ports(last).0), Some(last));
+    }
+
+    /// Wireshark would show the payload of a flow as the messages of another protocol.
+    #[test]
+    #[expect(clippy::print_stderr, reason = "whoever runs the tests should know that some compared nothing")]
+    fn no_dissector_takes_the_ports_of_the_first_thousands_of_flows() {
+        let Ok(listed) = Command::new("tshark").args(["-G", "decodes"]).output() else {
+            eprintln!("skipped: no tshark");
+            return;
+        };
+        let text = String::from_utf8_lossy(&listed.stdout).into_owned();
+        let taken =
+            text.lines().filter_map(|it| it.strip_prefix("tcp.port\t")?.split('\t').next()?.parse::<u16>().ok());
+        let taken: BTreeSet<u16> = taken.collect();
+        assert!(taken.contains(&80), "{} dissectors", taken.len());
+        let claimed: Vec<_> = (0..5000).map(ports).filter(|(a, b)| taken.contains(a) || taken.contains(b)).collect();
+        assert_eq!(claimed, []);
     }
 }

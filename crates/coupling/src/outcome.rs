@@ -84,13 +84,17 @@ pub fn series(
     rows.sort_by(|a, b| a.time_s.total_cmp(&b.time_s).then(a.flow.cmp(&b.flow)));
 }
 
-/// The row of a program. What it wrote is text; bytes that are none are replaced.
+/// The row of a program, whose command has the quotes that it needs in a shell. What it wrote is text; bytes that are
+/// none are replaced.
 pub fn program(number: u32, program: &Program, state: &ProgramState) -> ProgramRow {
-    let [output, errors] = state.output.each_ref().map(|it| String::from_utf8_lossy(it).into_owned());
+    let [output, errors] = state.output.each_ref().map(|it| String::from_utf8_lossy(&it.bytes()).into_owned());
+    // No argument has a zero byte.
+    let quoter = shlex::Quoter::new().allow_nul(true);
+    let command = quoter.join(program.arguments.iter().map(String::as_str)).unwrap_or_default();
     ProgramRow {
         program: number,
         node: program.node.0,
-        command: program.arguments.join(" "),
+        command,
         began_s: state.began.map(Time::seconds),
         ended_s: state.ended.map(|(at, _)| at.seconds()),
         status: state.ended.map(|(_, status)| status),
@@ -132,4 +136,21 @@ fn mean_cwnd(samples: &[Sample], end: Time) -> Option<f64> {
     let areas =
         samples.iter().zip(begins.zip(ends)).map(|(it, (from, to))| f64::from(it.cwnd) * to.since(from).seconds());
     (!samples.is_empty() && end > Time::ZERO).then(|| areas.sum::<f64>() / end.seconds())
+}
+
+#[cfg(test)]
+mod tests {
+    use hopyard_model::address::NodeId;
+
+    use super::*;
+
+    #[test]
+    fn the_command_of_a_program_has_its_quotes() {
+        let arguments = ["sh", "-c", "echo 'a  b' > \"$HOME\"", "", "plain"].map(str::to_owned).to_vec();
+        let environment = Vec::new();
+        let program = Program { node: NodeId(3), arguments, start: Time::ZERO, environment, folder: "/".into() };
+        let row = self::program(1, &program, &ProgramState::default());
+        assert_eq!(shlex::split(&row.command).as_ref(), Some(&program.arguments), "{}", row.command);
+        assert!(row.command.starts_with("sh -c ") && row.command.ends_with(" plain"), "{}", row.command);
+    }
 }

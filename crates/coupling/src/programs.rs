@@ -3,6 +3,7 @@
 //! A program sees the machine's file system through its kernel, and can change nothing of it. Its environment and its
 //! working folder are given; nothing of the environment in which the simulation runs reaches it.
 
+use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
@@ -18,6 +19,8 @@ pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:
 const ENVIRONMENT: [(&str, &str); 4] = [("PATH", PATH), ("HOME", "/tmp"), ("LANG", "C.UTF-8"), ("TZ", "UTC0")];
 /// Folders in whose place a guest has empty ones of its own.
 const HIDDEN: [&str; 4] = ["/tmp", "/run", "/var/tmp", "/dev/shm"];
+/// How much of the beginning and of the end of what a program has written is kept, in bytes.
+const KEPT: usize = 64 * 1024;
 /// How many scripts may be interpreted by scripts, as in Linux.
 const MOST_SCRIPTS: usize = 5;
 
@@ -44,7 +47,39 @@ pub struct ProgramState {
     /// When it ended by itself, and with which exit status; 128 and the number of the signal if one ended it.
     pub ended: Option<(Time, i32)>,
     /// What it wrote to its standard output and its standard error.
-    pub output: [Vec<u8>; 2],
+    pub output: [Output; 2],
+}
+
+/// What a program has written to a stream: of much, the first and the last 64 kB.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    first: Vec<u8>,
+    last: VecDeque<u8>,
+    left_out: u64,
+}
+
+impl Output {
+    /// The program has written more.
+    pub(crate) fn extend(&mut self, bytes: &[u8]) {
+        let room = KEPT - self.first.len();
+        let (first, rest) = bytes.split_at(room.min(bytes.len()));
+        self.first.extend(first);
+        self.last.extend(rest);
+        let over = self.last.len().saturating_sub(KEPT);
+        self.last.drain(..over);
+        self.left_out += over as u64;
+    }
+
+    /// What is kept. Where something is left out, a line says how much.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        let line = match self.left_out {
+            0 => String::new(),
+            bytes => format!("\n[{bytes} bytes are left out here]\n"),
+        };
+        let (begin, end) = self.last.as_slices();
+        [&self.first, line.as_bytes(), begin, end].concat()
+    }
 }
 
 /// Why a program cannot run.
@@ -258,6 +293,25 @@ mod tests {
         let parts: Vec<_> = orders.split(|&it| it == 0).map(String::from_utf8_lossy).collect();
         assert_eq!(parts[..5], ["/", "/bin/a", "2", "a", ""]);
         assert_eq!(parts[5..], [&format!("PATH={PATH}"), "HOME=/tmp", "LANG=C.UTF-8", "TZ=CET", ""]);
+    }
+
+    #[test]
+    fn of_much_output_the_beginning_and_the_end_are_kept() {
+        let mut output = Output::default();
+        output.extend(b"begin ");
+        assert_eq!(output.bytes(), b"begin ");
+        // Numbers of eight characters, up to both limits.
+        let rest: String = (0..2 * KEPT / 8).map(|it| format!("{it:07} ")).collect();
+        output.extend(&rest.as_bytes()[6..]);
+        assert_eq!(output.bytes(), format!("begin {}", &rest[6..]).as_bytes());
+        for _ in 0..3 {
+            output.extend(b" and more");
+        }
+        let text = String::from_utf8(output.bytes()).expect("a text");
+        assert!(text.starts_with("begin 0 0000001 0000002 "), "{}", &text[..40]);
+        assert!(text.ends_with(" 0016383  and more and more and more"), "{}", &text[text.len() - 40..]);
+        let (first, last) = text.split_once("\n[27 bytes are left out here]\n").expect("a line says so");
+        assert_eq!((first.len(), last.len()), (KEPT, KEPT));
     }
 
     #[test]

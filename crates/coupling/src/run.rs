@@ -144,6 +144,8 @@ pub struct Coupled<P: Probe> {
     samples: Vec<Sample>,
     programs: Vec<(Program, ProgramState)>,
     measure_from: Time,
+    /// The time between two samples.
+    interval: Span,
     end: Time,
     /// When programs are told to end.
     last: Time,
@@ -184,7 +186,7 @@ impl<P: Probe> Coupled<P> {
             nodes.insert(program.node);
         }
         let end = Time::ZERO + spec.duration;
-        let site = Site { addresses: &addresses, paths: &paths, end };
+        let site = Site { addresses: &addresses, paths: &paths, from: spec.measure_from, end };
         let address = |node: NodeId| site.first(node);
         let nodes: Vec<NodeId> = nodes.into_iter().collect();
         let ends = flows.iter().enumerate().map(|(number, flow)| {
@@ -226,6 +228,7 @@ impl<P: Probe> Coupled<P> {
             samples: Vec::new(),
             programs,
             measure_from,
+            interval: options.sample,
             end,
             last,
             before,
@@ -244,8 +247,12 @@ impl<P: Probe> Coupled<P> {
             other => other.map(|()| false)?,
         };
         for kernel in 0..self.kernels.len() {
-            let lines = self.kernels.lines(kernel)?;
-            lines.lines().try_for_each(|line| self.report(kernel, line))?;
+            // A part of them at a time: programs may have written much.
+            while let lines = self.kernels.lines(kernel)?
+                && !lines.is_empty()
+            {
+                lines.lines().try_for_each(|line| self.report(kernel, line))?;
+            }
         }
         // The kernels report one after the other, each in the order of time.
         self.samples.sort_by_key(|it| (it.at, it.flow));
@@ -343,7 +350,7 @@ impl<P: Probe> Coupled<P> {
 
     /// What a kernel has counted up to a time.
     fn count(&mut self, kernel: usize, at: Time, counted: [u64; 2]) {
-        if at < self.measure_from {
+        if at <= self.measure_from {
             self.before[kernel] = counted;
             return;
         }
@@ -359,7 +366,7 @@ impl<P: Probe> Coupled<P> {
     /// The timeouts that a flow's socket had up to a time, if the words of a report have them.
     fn count_timeouts(&mut self, flow: usize, at: Time, words: &[&str]) {
         let Some(timeouts) = value(words, "timeouts").map(u64::from) else { return };
-        let before = if at < self.measure_from { timeouts } else { self.own_before[flow].unwrap_or_default() };
+        let before = if at <= self.measure_from { timeouts } else { self.own_before[flow].unwrap_or_default() };
         self.own_before[flow] = Some(before);
         self.flows[flow].timeouts = Some(timeouts - before);
     }
@@ -406,8 +413,11 @@ impl<P: Probe> Coupled<P> {
                 let is_own =
                     |it: &usize| self.flows[*it].flow.from == self.nodes[kernel] && sink == Some(ports(*it).1.into());
                 if let Some(flow) = flow().filter(is_own) {
-                    self.samples.extend(sample(at, flow, rest));
                     self.count_timeouts(flow, at, rest);
+                    // Those at the begin of the measuring and at the end are for the counters only.
+                    if at.nanos().is_multiple_of(self.interval.nanos().max(1)) {
+                        self.samples.extend(sample(at, flow, rest));
+                    }
                 }
             }
             _ => {}
@@ -424,7 +434,7 @@ impl<P: Probe> Coupled<P> {
         let Some((_, state)) = program else { return };
         match (kind, number(1), number(2)) {
             ("output", Some(stream @ 1..=2), _) => {
-                state.output[stream as usize - 1].extend(words.get(2).map(|it| unescaped(it)).unwrap_or_default());
+                state.output[stream as usize - 1].extend(&words.get(2).map(|it| unescaped(it)).unwrap_or_default());
             }
             ("began", ..) => state.began = Some(at),
             ("ended", Some(status), Some(signal)) if at < self.last => {
@@ -466,7 +476,7 @@ mod tests {
 
     #[test]
     fn a_report_of_a_socket_is_read() {
-        let line = "20000 5000 3 cwnd 7 ssthresh 2147483647 mss 1448 srtt 20592 rttvar 10 rto 220000 unacked 5 sacked 0 \
+        let line = "35000 49152 3 cwnd 7 ssthresh 2147483647 mss 1448 srtt 20592 rttvar 10 rto 220000 unacked 5 sacked 0 \
                     lost 0 retransmissions 2 acked 1 received 0 pacing 7";
         let words: Vec<&str> = line.split(' ').collect();
         let at = Time::from_nanos(5);

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use hopyard_engine::Time;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
@@ -24,6 +25,8 @@ use crate::vhost::{self, Header, Request};
 
 /// How many lines of a kernel's log an error shows.
 const LOG_LINES: usize = 60;
+/// How much of a kernel's log is read at a time, in bytes.
+const CHUNK: u64 = 1 << 20;
 /// How long a process may take to end when its sockets are closed.
 const ENDING: Duration = Duration::from_secs(2);
 /// How many files may come with a message: two regions of memory, one socket.
@@ -245,13 +248,27 @@ impl Guest {
 
     /// The last lines of what the kernel has written.
     pub fn last_lines(&self) -> String {
-        let bytes = fs::read(&self.log).unwrap_or_default();
+        // Programs may have written much.
+        let mut bytes = Vec::new();
+        let read = File::open(&self.log).and_then(|mut file| {
+            let length = file.metadata()?.len();
+            file.seek(SeekFrom::Start(length.saturating_sub(CHUNK)))?;
+            file.read_to_end(&mut bytes)
+        });
+        if let Err(error) = read {
+            return format!("the log cannot be read: {error}");
+        }
         let text = String::from_utf8_lossy(&bytes);
         let lines: Vec<&str> = text.lines().collect();
         lines[lines.len().saturating_sub(LOG_LINES)..].join("\n")
     }
 
-    /// The whole lines that the kernel has written since the last call.
+    /// The latest simulated time in the last lines of the log. A kernel that goes on by itself tells its time nowhere else.
+    pub fn last_time(&self) -> Time {
+        self.last_lines().lines().filter_map(time_in).max().unwrap_or(Time::ZERO)
+    }
+
+    /// The whole lines that the kernel has written since the last call, or the first of them: empty if there are none.
     ///
     /// # Errors
     /// If the log cannot be read.
@@ -259,8 +276,11 @@ impl Guest {
         let mut file = File::open(&self.log)?;
         file.seek(SeekFrom::Start(self.read))?;
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        bytes.truncate(bytes.iter().rposition(|&it| it == b'\n').map_or(0, |it| it + 1));
+        file.take(CHUNK).read_to_end(&mut bytes)?;
+        let end = bytes.iter().rposition(|&it| it == b'\n').map(|it| it + 1);
+        // A line that fills a chunk is no report: it is passed on as it is.
+        let whole = if bytes.len() as u64 == CHUNK { bytes.len() } else { 0 };
+        bytes.truncate(end.unwrap_or(whole));
         self.read += bytes.len() as u64;
         Ok(String::from_utf8_lossy(&bytes).replace('\r', ""))
     }
@@ -337,6 +357,17 @@ impl Link {
         let request = Request::parse(header, payload).map_err(protocol)?;
         Ok(Event::Request { device, header, request, files })
     }
+}
+
+/// The simulated time in a line of a log: that of a report (`@kind NANOSECONDS`), or the kernel's (`[SECONDS]`). All
+/// kernels boot at time zero.
+fn time_in(line: &str) -> Option<Time> {
+    if let Some(report) = line.strip_prefix('@') {
+        return report.split(' ').nth(1)?.parse().ok().map(Time::from_nanos);
+    }
+    let (seconds, micros) = line.strip_prefix('[')?.split_once(']')?.0.trim().split_once('.')?;
+    let (seconds, micros) = (seconds.parse::<u64>().ok()?, micros.parse::<u64>().ok()?);
+    Some(Time::from_nanos(seconds.checked_mul(1_000_000_000)?.checked_add(micros.checked_mul(1000)?)?))
 }
 
 /// The path of the time socket in the folder of a run.

@@ -129,7 +129,8 @@ impl Kernels {
         self.guests.is_empty()
     }
 
-    /// The whole lines that a kernel and the programs in it have written since the last call.
+    /// The whole lines that a kernel and the programs in it have written since the last call, or the first of them:
+    /// empty if there are none.
     ///
     /// # Errors
     /// If the log cannot be read.
@@ -396,13 +397,16 @@ impl Kernels {
     }
 
     fn gone(&mut self, kernel: usize, event: &Event) -> Error {
-        let (at, guest) = (self.now, &mut self.guests[kernel]);
+        let guest = &mut self.guests[kernel];
         let name = guest.name.clone();
         if matches!(event, Event::Silent) {
+            let at = guest.last_time().max(self.now);
             return Error::Silent { kernel: name, at, patience: self.settings.patience, log: guest.last_lines() };
         }
         // The log is whole when the process has ended.
         let how = guest.ending();
+        // It may have gone on by itself for a while.
+        let at = guest.last_time().max(self.now);
         Error::Ended { kernel: name, at, how, log: guest.last_lines() }
     }
 

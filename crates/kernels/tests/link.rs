@@ -164,6 +164,22 @@ fn a_program_that_computes_without_end_is_named() {
     assert!(text.contains("has not answered for 2 s"), "{text}");
 }
 
+/// A kernel that nobody disturbs goes on by itself for a while, and ends or spins at a later time than it was told.
+#[test]
+fn what_happens_while_a_kernel_goes_on_by_itself_has_its_own_time() {
+    let Some(built) = built("6.1") else { return };
+    let text = |orders: &str, patience: u64| {
+        let settings = Settings { patience: Duration::from_secs(patience), ..Settings::default() };
+        let mut kernels = Kernels::start(&[guest(&built, 0, orders)], settings).expect("started");
+        kernels.advance(seconds(3), &mut Link::default(), || false).expect_err("it ends or spins").to_string()
+    };
+    let crashed = text("crash 600000000", 60);
+    assert!(crashed.starts_with("the kernel of host 0 ended at 0.6"), "{crashed}");
+    // A report says what it did last.
+    let spun = text("sample 500000000\nping 127.0.0.1 700000000 1\nspin 800000000", 2);
+    assert!(spun.contains("host 0 runs since the simulated time 0.7"), "{spun}");
+}
+
 #[test]
 fn no_process_is_left_when_the_kernels_are_dropped() {
     let Some(built) = built("6.1") else { return };

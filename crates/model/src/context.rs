@@ -30,7 +30,7 @@ pub use self::sending::{Sending, Waiter};
 pub use self::spending::{Shares, Spending};
 pub use self::way::{Way, WayChange};
 use crate::address::{Address, InterfaceId, NodeId, Prefix};
-use crate::packet::{Body, FlowId, Form, Packet, PacketId, PacketKind, PacketPool, Quote, RoutingMessage};
+use crate::packet::{Body, FlowId, Form, Packet, PacketId, PacketKind, PacketPool, Quote, RoutingMessage, Unreachable};
 
 /// A change of a route, which routing announces to metrics, to TCP variants that use hop counts, and to ELFN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -394,8 +394,8 @@ impl Context {
         } else if let Body::External(bytes) = &it.body
             && self.outside.wants_notices(self.owners.of(it.source))
         {
-            let notice = Untold { node, source: it.source, ttl: it.ttl, datagram: bytes.clone() };
-            self.outside.tell(notice);
+            let datagram = bytes.clone();
+            self.outside.tell(Untold { node, why: Unreachable::Host, source: it.source, ttl: it.ttl, datagram });
             self.act(Action::UnreachableOutside);
         }
     }
@@ -491,6 +491,15 @@ impl Context {
         {
             self.undelivered.push((node, self.packets[id].clone(), reason));
             self.act(Action::Undelivered);
+        }
+        if reason == DropReason::TtlExpired
+            && let Packet { source, ttl, body: Body::External(bytes), .. } = &self.packets[id]
+        {
+            // RFC 1812 §5.3.1: a router says so of every datagram.
+            let notice =
+                Untold { node, why: Unreachable::TimeExceeded, source: *source, ttl: *ttl, datagram: bytes.clone() };
+            self.outside.tell(notice);
+            self.act(Action::UnreachableOutside);
         }
         self.lose(node, id, reason);
     }

@@ -11,7 +11,9 @@ use hopyard_model::address::NodeId;
 use hopyard_model::context::{Departure, DropReason, Token};
 use hopyard_model::link::wired;
 use hopyard_model::mobility::{self, waypoints};
-use hopyard_model::observe::Outcome;
+use hopyard_model::observe::capture::{self, Capture};
+use hopyard_model::observe::{Outcome, Probe};
+use hopyard_model::packet::{Body, Packet};
 use hopyard_model::params::Params as _;
 use hopyard_model::world::{Advanced, InjectError, Spec, TunnelSpec, Watch, WireSpec, World};
 use hopyard_model::{mac, routing};
@@ -31,6 +33,11 @@ fn world(spec: &Spec) -> World {
         world.attach(node).expect("it is there");
     }
     world
+}
+
+/// As [`world`], for its addresses.
+fn world_of(spec: &Spec) -> World {
+    World::new(spec).expect("a world")
 }
 
 fn address(world: &World, node: NodeId) -> Ipv4Addr {
@@ -405,6 +412,102 @@ fn a_host_that_wants_it_is_told_what_cannot_be_forwarded() {
     assert_eq!(sent, [0; 3]);
     let mut bare = World::<()>::new(&spec).expect("a world");
     assert_eq!(bare.notify(NodeId(0)), Err(InjectError::NotAttached(NodeId(0))));
+}
+
+/// An ICMP message in a datagram between two nodes.
+fn icmp_between(world: &World, from: u32, to: u32, ttl: u8, message: &icmp::Message, rest: &[u8]) -> Vec<u8> {
+    let [source, destination] = [from, to].map(|node| address(world, NodeId(node)));
+    let (mut body, mut bytes) = (Vec::new(), Vec::new());
+    message.emit(rest, &mut body).expect("short enough");
+    Header::new(Protocol::ICMP, source, destination, ttl).emit(&body, &mut bytes).expect("short enough");
+    bytes
+}
+
+/// Where the time to live of a datagram ends, its source learns it (RFC 792, RFC 1812 §5.3.1): of data and of echo
+/// requests, not of errors or of further fragments.
+#[test]
+fn the_node_at_which_the_time_to_live_ends_says_so() {
+    let mut spec = network("rfc", "oracle", &chain(4, 200.0));
+    spec.duration = Span::from_secs(3);
+    let mut world = world(&spec);
+    let echo = icmp::Message::EchoRequest { identifier: 7, sequence: 1 };
+    let udp = between(&world, 0, 3, 1, b"one hop");
+    let ping = icmp_between(&world, 0, 3, 2, &echo, b"two hops");
+    let error = icmp_between(&world, 0, 3, 1, &icmp::Message::TimeExceeded { code: 0 }, &udp);
+    let mut fragment = Vec::new();
+    let (header, payload) = Header::parse(&udp).expect("a datagram");
+    Header { fragment_offset: 8, ..header.clone() }.emit(payload, &mut fragment).expect("short enough");
+    for (number, bytes) in [&udp, &ping, &error, &fragment].into_iter().enumerate() {
+        world.inject(NodeId(0), at(200 * number as u64), bytes).expect("it can be put in");
+    }
+    // Of one connection a node says it once in a while: not of the second one of these.
+    for time in [1000, 1050, 1200] {
+        world.inject(NodeId(0), at(time), &between(&world_of(&spec), 0, 3, 1, b"again")).expect("it can be put in");
+    }
+    let routers = [1, 2].map(|node| address(&world, NodeId(node)));
+    let (left, outcome) = finish(world);
+    let told: Vec<_> = left
+        .iter()
+        .filter_map(|it| match it {
+            Departure::Datagram { at, node: NodeId(0), bytes, .. } => {
+                let (header, payload) = Header::parse(bytes).expect("a datagram");
+                let (message, quote) = icmp::Message::parse(payload).expect("an ICMP message");
+                assert_eq!(message, icmp::Message::TimeExceeded { code: 0 });
+                Some((at.nanos() / 100_000_000, header.source, quote.to_vec()))
+            }
+            _ => None,
+        })
+        .collect();
+    // In tenths of a second.
+    let times: Vec<_> = told.iter().map(|it| (it.0, it.1)).collect();
+    assert_eq!(times, [(0, routers[0]), (2, routers[1]), (10, routers[0]), (12, routers[0])]);
+    let (quoted, _) = Header::parse(&told[0].2).expect("the whole datagram is short");
+    assert_eq!((quoted.source, quoted.destination, quoted.ttl), (header.source, header.destination, 1));
+    let (quoted, rest) = Header::parse(&told[1].2).expect("the whole datagram is short");
+    assert_eq!(quoted.ttl, 1, "as node 2 had it");
+    assert_eq!(icmp::Message::parse(rest).map(|it| it.0), Ok(echo));
+    assert_eq!(outcome.nodes.iter().map(|it| it.icmp_errors).collect::<Vec<_>>(), [0, 3, 1, 0]);
+    let dropped: u64 = outcome.drops.iter().filter(|it| it.reason == "ttl_expired").map(|it| it.count).sum();
+    assert_eq!(dropped, 7);
+}
+
+/// What a node has for its own host without a sender.
+#[derive(Debug, Default)]
+struct Locals(Vec<(NodeId, Vec<u8>)>);
+
+impl Probe for Locals {
+    fn on_local(&mut self, _: Time, node: NodeId, packet: &Packet) {
+        if let Body::External(bytes) = &packet.body {
+            self.0.push((node, bytes.to_vec()));
+        }
+    }
+}
+
+/// An error of a node for its own host crosses no link; whoever watches the host sees it all the same.
+#[test]
+fn what_a_node_tells_its_own_host_is_seen_by_probes() {
+    let mut spec = network("rfc", "aodv", &[(0.0, 0.0), (200.0, 0.0), (5000.0, 0.0)]);
+    spec.duration = Span::from_secs(30);
+    let options = capture::Options { kinds: [capture::Kind::Host].into(), ..capture::Options::default() };
+    let probe = (Locals::default(), Capture::new(Vec::new(), "test", options).expect("a capture"));
+    let mut world = World::with_probe(&spec, probe).expect("a world");
+    world.attach(NodeId(0)).expect("it is there");
+    world.notify(NodeId(0)).expect("its host is outside");
+    let lost = between(&world_of(&spec), 0, 2, 64, b"nobody");
+    world.inject(NodeId(0), at(0), &lost).expect("it can be put in");
+    assert_eq!(world.advance(Time::NEVER, &Watch::default()), Advanced::Ended);
+    let got: Vec<_> = std::iter::from_fn(|| world.egress())
+        .filter_map(|it| match it {
+            Departure::Datagram { node, bytes, .. } => Some((node, bytes)),
+            Departure::Completed { .. } => None,
+        })
+        .collect();
+    let (_, (locals, capture)) = world.finish().expect("packets add up");
+    assert_eq!(got.len(), 1);
+    assert_eq!(locals.0, got);
+    let file = capture.finish().expect("written");
+    let found = file.windows(got[0].1.len()).filter(|it| *it == got[0].1).count();
+    assert_eq!(found, 1, "the host's part of the capture has it");
 }
 
 #[test]

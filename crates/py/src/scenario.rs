@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use hopyard_coupling::{Program, ProgramError};
 use hopyard_scenario as core;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -147,12 +148,16 @@ impl Scenario {
         self.inner.linux().map(|linux| linux.version.clone())
     }
 
-    /// What keeps programs in simulated time from running here: the number of each, and why.
-    fn missing_programs(&self) -> Vec<(usize, String)> {
+    /// Raises `ScenarioError` if programs in simulated time cannot run on this machine, with the place of each.
+    fn check_programs(&self, py: Python<'_>) -> PyResult<()> {
         let programs = crate::linux::programs(&self.inner);
-        let faults =
-            programs.iter().enumerate().filter_map(|(number, it)| Some((number, it.find().err()?.to_string())));
-        faults.collect()
+        let fault = |(number, program): (usize, &Program)| {
+            let error = program.find().err()?;
+            let key = if matches!(error, ProgramError::Folder(_)) { "folder" } else { "run" };
+            Some((format!("host.{number}.{key}"), error.to_string()))
+        };
+        let found: Vec<_> = programs.iter().enumerate().filter_map(fault).collect();
+        self.inner.problems_at(found).map_or(Ok(()), |problems| Err(scenario_error(py, &problems)))
     }
 
     /// How many kernels a run has.

@@ -107,10 +107,14 @@ fn head(model: &Model) -> String {
     text.push_str(&format!("\n| parameter | {} | values | meaning |\n", columns.join(" | ")));
     text.push_str(&format!("|---{}|---|---|\n", "|---".repeat(columns.len())));
     for parameter in &model.parameters {
+        let default = |profile: &str| match parameter.required {
+            true => "required".to_owned(),
+            false => code(parameter.default(profile)),
+        };
         let defaults: Vec<_> = if profiles.is_empty() {
-            vec![code(parameter.default("rfc"))]
+            vec![default("rfc")]
         } else {
-            profiles.iter().map(|profile| code(parameter.default(profile))).collect()
+            profiles.iter().map(|profile| default(profile)).collect()
         };
         let (kind, description) = (cell(&parameter.kind), cell(&parameter.description));
         let name = code(&parameter.name);

@@ -78,7 +78,10 @@ fn cases(
     let mut cases = Vec::new();
     for settings in all {
         match read(&settings) {
-            Ok(scenario) => cases.push(Case { settings, scenario }),
+            Ok(scenario) => {
+                let settings = shown(&settings, &scenario, &read);
+                cases.push(Case { settings, scenario });
+            }
             Err(found) => {
                 let new = found.0.into_iter().filter(|problem| known.insert(format!("{problem:?}")));
                 problems.extend(new);
@@ -90,6 +93,29 @@ fn cases(
         }
     }
     Problems::from_list(problems).map_or(Ok(cases), Err)
+}
+
+/// The settings of a case as tables show them: without the quotes of values that mean the same without.
+fn shown(
+    settings: &[(String, String)],
+    scenario: &Scenario,
+    read: &impl Fn(&[(String, String)]) -> Result<Scenario, Problems>,
+) -> Vec<(String, String)> {
+    let mut shown = settings.to_vec();
+    for place in 0..shown.len() {
+        let quoted = &shown[place].1;
+        let inner = ['"', '\''].iter().find_map(|&quote| quoted.strip_prefix(quote)?.strip_suffix(quote));
+        // These have a meaning of their own on the command line.
+        let Some(bare) = inner.filter(|it| !it.contains([',', '"', '\'', '\\']) && !it.contains("..")) else {
+            continue;
+        };
+        let mut plain = shown.clone();
+        plain[place].1 = bare.to_owned();
+        if read(&plain).is_ok_and(|it| it.hash() == scenario.hash() && it.to_value(true) == scenario.to_value(true)) {
+            shown = plain;
+        }
+    }
+    shown
 }
 
 /// After this number of problems no further cases are read.

@@ -32,6 +32,8 @@ pub struct Parameter {
     pub name: String,
     /// Its possible values: "a rate above zero such as \"2 Mbps\"", "a whole number", "\"long\" or \"short\"".
     pub kind: String,
+    /// Whether it has to be given: its default is none then.
+    pub required: bool,
     /// Its default in each profile, as TOML.
     pub defaults: Vec<ProfileDefault>,
     /// Its effect, with the source.
@@ -96,11 +98,14 @@ fn section(info: &ModelInfo) -> String {
 
 fn describe(info: &ModelInfo) -> Model {
     let schema = (info.schema)().to_value();
+    let layout = LAYOUT.iter().find(|layout| info.room == "scenario" && layout.name == info.name);
+    let required = layout.map_or(&[][..], |layout| layout.required);
     let mut parameters = Vec::new();
     properties("", &schema, &schema, &mut |name, property| {
         parameters.push(Parameter {
             name: name.to_owned(),
             kind: kind(property, &schema),
+            required: required.contains(&name),
             defaults: info
                 .profiles
                 .iter()
@@ -215,6 +220,17 @@ mod tests {
                 assert!(parameter.defaults.iter().all(|default| !default.value.is_empty()), "{place} has no default");
             }
         }
+    }
+
+    #[test]
+    fn keys_that_have_to_be_given_are_marked() {
+        let required = |name: &str| -> Vec<String> {
+            let all = model("scenario", name).parameters.into_iter();
+            all.filter(|it| it.required).map(|it| it.name).collect()
+        };
+        assert_eq!(required("host"), ["node", "run"]);
+        assert_eq!(required("flow"), ["from", "to"]);
+        assert_eq!(required("radio"), Vec::<String>::new());
     }
 
     #[test]

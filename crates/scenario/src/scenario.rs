@@ -94,12 +94,7 @@ impl Scenario {
 
     fn read(source: Arc<Source>, files: Files, settings: Vec<(String, String)>) -> Result<Self, Problems> {
         let mut problems = Vec::new();
-        let mut tree = parse(&source, &mut problems);
-        let sweep = Sweep::take(&mut tree, &mut problems);
-        for (key, value) in &settings {
-            apply_setting(&mut tree, key, value, &sweep, &mut problems);
-        }
-        name_last_node(&mut tree);
+        let (mut tree, sweep) = tree(&source, &settings, &mut problems);
         if tree.get("name").is_none()
             && let Some(stem) = source.name.as_deref().and_then(|name| Path::new(name).file_stem())
         {
@@ -129,6 +124,19 @@ impl Scenario {
     pub fn with(&self, settings: &[(String, String)]) -> Result<Self, Problems> {
         let settings = self.settings.iter().chain(settings).cloned().collect();
         Self::read(Arc::clone(&self.source), self.files.clone(), settings)
+    }
+
+    /// What is wrong with values of this scenario on the machine where it is to run, each with its place: dotted keys,
+    /// and what was found. Nothing if there are none.
+    #[must_use]
+    pub fn problems_at(&self, found: impl IntoIterator<Item = (String, String)>) -> Option<Problems> {
+        // A scenario that was read has no other problems.
+        let (tree, _) = tree(&self.source, &self.settings, &mut Vec::new());
+        let problem = |(path, message): (String, String)| {
+            let mark = tree.place(&path);
+            Problem::new(path, mark.as_ref(), message).in_source(&self.source)
+        };
+        Problems::from_list(found.into_iter().map(problem).collect())
     }
 
     /// The name of the results.
@@ -253,6 +261,17 @@ impl Scenario {
     pub fn hash(&self) -> u64 {
         hash(&self.resolved)
     }
+}
+
+/// The keys of a text with settings over them, and the comparison of the text.
+fn tree(source: &Arc<Source>, settings: &[(String, String)], problems: &mut Vec<Problem>) -> (Table, Sweep) {
+    let mut tree = parse(source, problems);
+    let sweep = Sweep::take(&mut tree, problems);
+    for (key, value) in settings {
+        apply_setting(&mut tree, key, value, &sweep, problems);
+    }
+    name_last_node(&mut tree);
+    (tree, sweep)
 }
 
 /// Text, and what it may name. The cases of a comparison share what has already been read.

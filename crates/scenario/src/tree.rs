@@ -6,6 +6,7 @@ use serde_json::{Map, Number, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::key::key_parts;
 use crate::problem::{Mark, Problem, Source};
 use crate::value::inline;
 
@@ -109,6 +110,32 @@ impl Node {
 }
 
 impl Table {
+    /// The place of a dotted key in the text, or of the nearest table that contains it.
+    pub(crate) fn place(&self, path: &str) -> Option<Mark> {
+        let mut best = None;
+        let mut node: Option<&Node> = None;
+        for step in key_parts(path).unwrap_or_default() {
+            let table = match node.map(|node| &node.kind) {
+                None => self,
+                Some(Kind::Table(table)) => table,
+                Some(Kind::Array(items)) => {
+                    node = step.parse::<usize>().ok().and_then(|index| items.get(index));
+                    best = node.map(|node| node.mark.clone()).or(best);
+                    if node.is_none() {
+                        return best;
+                    }
+                    continue;
+                }
+                Some(Kind::Scalar(_) | Kind::Bad) => return best,
+            };
+            let Some(entry) = table.get(&step) else { return best };
+            node = Some(&entry.node);
+            // The place of a table is its header; the place of a key in it is its value.
+            best = Some(entry.node.mark.clone());
+        }
+        best
+    }
+
     pub(crate) fn get(&self, key: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.key == key)
     }

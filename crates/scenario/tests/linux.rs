@@ -103,7 +103,7 @@ fn flows_that_linux_cannot_have_are_refused() {
         ("tcp = \"newreno\"", "\"reno\", \"elfn\", \"adaptive_pacing\", \"vegas\""),
         ("tcp = \"reno\"\nsegment_size = \"87 B\"", "expected at least 88 B"),
         ("tcp = \"reno\"\n[linux]\nversion = \"6.5\"", "expected \"6.1\" or \"6.12\", found \"6.5\""),
-        ("tcp = \"reno\"\n[linux]\nmemory = 65537", "expected 16 to 65536, found 65537"),
+        ("tcp = \"reno\"\n[linux]\nmemory = 65537", "expected 16 to 65536 MiB, found 65537"),
         ("tcp = \"reno\"\n[linux]\nsysctls = [\"net.ipv4.tcp_sack=0 net.ipv4.tcp_dsack=0\"]", "tcp_sack=0\", found"),
     ] {
         let problems = flow(more).unwrap_or_else(|| panic!("{more} is refused"));
@@ -127,4 +127,79 @@ fn a_program_that_never_begins_is_refused() {
     assert!(problems.contains(&format!("the program begins at {duration}, after the end of the run")), "{problems}");
     assert!(problems.contains(&format!("less than the run's duration, {duration}")), "{problems}");
     assert_eq!(host("1 s"), None);
+}
+
+#[test]
+fn what_is_wrong_on_the_machine_has_its_place() {
+    let scenario = load("[[host]]\nnode = 0\nrun = \"true\"\n[[host]]\nnode = 1\nrun = \"nothing\"\n");
+    assert_eq!(scenario.problems_at([]), None);
+    let found = [("host.1.run", "it is not there"), ("host.0.folder", "nor is this")];
+    let found = found.map(|(key, message)| (key.to_owned(), message.to_owned()));
+    let problems = scenario.problems_at(found).expect("two").0;
+    let places: Vec<_> = problems.iter().map(|it| it.location().expect("in the file")).collect();
+    // The folder has its default: its place is the table.
+    assert_eq!(
+        places.iter().map(|it| (it.file.as_str(), it.line)).collect::<Vec<_>>(),
+        [("test.toml", 10), ("test.toml", 15)]
+    );
+    assert_eq!(places[1].text, "run = \"nothing\"");
+    let set = scenario.with(&[("host.1.run".to_owned(), "none".to_owned())]).expect("possible");
+    let problems = set.problems_at([("host.1.run".to_owned(), "it is not there".to_owned())]).expect("one").0;
+    assert_eq!(problems[0].file(), Some("--set"));
+}
+
+/// Keys of Hopyard's TCP do nothing in a kernel: who gives them is told, and a comparison of both stacks goes on.
+#[test]
+fn keys_that_kernels_do_not_follow_are_named() {
+    let flow = "[[flow]]\nfrom = 0\nto = 1\ntcp = \"reno\"\nstack = \"linux\"\n";
+    let warnings = |text: &str| -> Vec<_> {
+        load(text).warnings().iter().map(|it| (it.path.clone(), it.message.clone(), it.unused)).collect()
+    };
+    assert_eq!(warnings(&format!("{flow}segment_size = \"900 B\"\nstart = \"1 s\"\n")), []);
+    let expected = |key: &str, message: &str| vec![(key.to_owned(), message.to_owned(), false)];
+    assert_eq!(
+        warnings(&format!("{flow}window = 4\nacking = \"every\"\n[flow.reno]\ncount_bytes = true\n")),
+        expected("flow.1.acking", "Linux's TCP does not follow `acking`, `reno` and `window`")
+    );
+    // The first flow has Hopyard's TCP and follows what is said of all.
+    let shared = "[tcp]\nwindow = 4\nsegment_size = \"900 B\"\n";
+    assert_eq!(warnings(&format!("{flow}{shared}")), []);
+    let settings = [("flow.0.tcp".to_owned(), "reno".to_owned()), ("flow.stack".to_owned(), "linux".to_owned())];
+    let all = load(&format!("{flow}{shared}[tcp.reno]\ncount_bytes = true\n")).with(&settings).expect("possible");
+    let found: Vec<_> = all.warnings().iter().map(|it| it.message.as_str()).collect();
+    assert_eq!(found, ["Linux's TCP, which all flows have, does not follow `reno` and `window` of [tcp]"]);
+    // Of several flows, once.
+    let many = load(flow).with(&[
+        settings[1].clone(),
+        ("flow.0.tcp".to_owned(), "reno".to_owned()),
+        ("flow.push".to_owned(), "true".to_owned()),
+    ]);
+    let many = many.expect("possible");
+    let found: Vec<_> = many.warnings().iter().map(|it| it.message.as_str()).collect();
+    assert_eq!(found, ["flows 0 and 1: Linux's TCP does not follow `push`"]);
+    assert_eq!(many.warnings()[0].file(), Some("--set"));
+    let drawn = "[flows]\nrandom = 2\ntcp = \"reno\"\nstack = \"linux\"\npush = true\n";
+    assert_eq!(warnings(drawn), expected("flows.push", "Linux's TCP does not follow `push`"));
+}
+
+/// A version is text, which reads as a number without quotes. Tables show it without.
+#[test]
+fn versions_need_no_quotes_and_are_shown_without() {
+    let linux = load("[[flow]]\nfrom = 0\nto = 1\ntcp = \"reno\"\nstack = \"linux\"\n");
+    let versions = |values: &[&str]| {
+        let values: Vec<_> = values.iter().map(|&it| it.to_owned()).collect();
+        let axis =
+            hopyard_scenario::Axis::new("linux.version", &values).unwrap_or_else(|problems| panic!("{problems}"));
+        linux.expand(&[axis]).unwrap_or_else(|problems| panic!("{problems}"))
+    };
+    for cases in [versions(&["6.1", "6.12"]), versions(&["\"6.1\"", "'6.12'"])] {
+        let shown: Vec<_> = cases.iter().map(|case| case.settings[0].1.as_str()).collect();
+        assert_eq!(shown, ["6.1", "6.12"]);
+        let read: Vec<_> = cases.iter().map(|case| case.scenario.linux().expect("used").version.as_str()).collect();
+        assert_eq!(read, ["6.1", "6.12"]);
+    }
+    // A text that would be a list without its quotes keeps them.
+    let axis = hopyard_scenario::Axis::new("name", &["\"[1]\"".to_owned(), "\"plain\"".to_owned()]).expect("an axis");
+    let cases = linux.expand(&[axis]).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(cases.iter().map(|case| case.settings[0].1.as_str()).collect::<Vec<_>>(), ["\"[1]\"", "plain"]);
 }

@@ -24,6 +24,10 @@ impl Unreachable {
     pub const FRAGMENTATION_NEEDED: Self = Self(4);
 }
 
+/// The types of errors, about which no error is sent (RFC 1122 §3.2.2): destination unreachable, source quench,
+/// redirect, time exceeded, and parameter problem.
+pub const ERRORS: [u8; 5] = [3, 4, 5, 11, 12];
+
 /// A router in an advertisement (RFC 1256 §3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Router {

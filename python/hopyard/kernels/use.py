@@ -25,8 +25,8 @@ def needed(
         threads: how many runs are made at a time.
 
     Raises:
-        ValueError: when a kernel is not built, or lacks a TCP variant, or cannot run here, or a
-            program is not there.
+        ScenarioError: when a program is not there, with its place in the scenario.
+        ValueError: when a kernel is not built, or lacks a TCP variant, or cannot run here.
     """
     found: dict[str, Built] = {}
     for core, _ in cases:
@@ -45,8 +45,7 @@ def needed(
                     f"{core.name}: Linux {version} has no TCP variant `{variant}`, which flows with"
                     f' `stack = "linux"` have: expected {", ".join(kernel.senders())}'
                 )
-        for number, why in core.missing_programs():
-            raise ValueError(f"{core.name}: host.{number}.run: {why}")
+        core.check_programs()
     missing = [it for it in machine(most(cases, threads)) if not it.good] if found else []
     if missing:
         what = "; ".join(f"{it.what}: {it.found} ({it.cure})" for it in missing)

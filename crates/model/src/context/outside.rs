@@ -17,6 +17,7 @@ use hopyard_engine::Time;
 
 use super::DropReason;
 use crate::address::{Address, NodeId};
+use crate::packet::Unreachable;
 
 /// The number of a datagram that was put in, from zero on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,6 +58,8 @@ pub enum Departure {
 pub struct Untold {
     /// Where.
     pub node: NodeId,
+    /// Why.
+    pub why: Unreachable,
     /// The source of the packet.
     pub source: Address,
     /// The time to live that is left.

@@ -112,6 +112,9 @@ pub trait Probe: std::fmt::Debug + Sized {
     /// A packet has reached the node that it was for.
     fn on_delivered(&mut self, _now: Time, _node: NodeId, _packet: &Packet) {}
 
+    /// A node has something for its own host that crosses no link, and that nobody has sent: an ICMP error.
+    fn on_local(&mut self, _now: Time, _node: NodeId, _packet: &Packet) {}
+
     /// A node drops a packet.
     fn on_drop(&mut self, _now: Time, _node: NodeId, _packet: &Packet, _reason: DropReason) {}
 
@@ -215,6 +218,11 @@ impl<A: Probe, B: Probe> Probe for (A, B) {
     fn on_delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
         self.0.on_delivered(now, node, packet);
         self.1.on_delivered(now, node, packet);
+    }
+
+    fn on_local(&mut self, now: Time, node: NodeId, packet: &Packet) {
+        self.0.on_local(now, node, packet);
+        self.1.on_local(now, node, packet);
     }
 
     fn on_drop(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {

@@ -62,6 +62,9 @@ pub enum InjectError {
 /// for twice as many.
 pub(super) const MOST_DUE: usize = 1 << 20;
 
+/// How many connections may be known about which a host was told, before those are forgotten that hold nothing back.
+pub(super) const MOST_TOLD: usize = 1 << 12;
+
 /// What is to happen at the border of the network.
 #[derive(Debug)]
 pub(super) enum Due {

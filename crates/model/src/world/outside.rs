@@ -17,14 +17,14 @@ use std::net::Ipv4Addr;
 use hopyard_engine::Time;
 use hopyard_wire::{icmp, ipv4};
 
-use super::border::{Due, InjectError, MOST_DUE};
+use super::border::{Due, InjectError, MOST_DUE, MOST_TOLD};
 use super::{Attachment, Event, World};
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::context::{Departure, DropReason, Token, Untold, Waiter};
 use crate::ip::Way;
 use crate::observe::Probe;
 use crate::order;
-use crate::packet::{Body, FlowId, Packet, PacketId};
+use crate::packet::{Body, FlowId, Packet, PacketId, Unreachable};
 
 impl<P: Probe> World<P> {
     /// The host of a node is outside from now on: it can put datagrams in, and those for it are taken out. Flows of the
@@ -199,33 +199,45 @@ impl<P: Probe> World<P> {
     }
 
     /// A node cannot forward a datagram from outside: its source is told by an ICMP error (RFC 792), as those of the
-    /// scenario's own flows. Another node tells the same about a connection once in a while only, and an ICMP message
-    /// causes no error (RFC 1122 §3.2.2).
+    /// scenario's own flows. Another node tells the same about a connection once in a while only. Neither an ICMP error
+    /// nor a fragment after the first causes one (RFC 1122 §3.2.2, RFC 1812 §4.3.2.7).
     #[cold]
     pub(super) fn tell_outside(&mut self) {
-        for Untold { node, source, ttl, datagram } in self.cx.outside.untold() {
+        for Untold { node, why, source, ttl, datagram } in self.cx.outside.untold() {
             let mut datagram = datagram.to_vec();
             ipv4::set_ttl(&mut datagram, ttl);
-            self.tell_host(node, source, &datagram);
+            self.tell_host(node, why, source, &datagram);
         }
     }
 
-    fn tell_host(&mut self, node: NodeId, source: Address, datagram: &[u8]) {
+    fn tell_host(&mut self, node: NodeId, why: Unreachable, source: Address, datagram: &[u8]) {
         let now = self.cx.now;
         let Ok((header, payload)) = ipv4::Header::parse(datagram) else { return };
-        if header.protocol == ipv4::Protocol::ICMP {
+        let is_icmp_error =
+            header.protocol == ipv4::Protocol::ICMP && payload.first().is_none_or(|kind| icmp::ERRORS.contains(kind));
+        if is_icmp_error || header.fragment_offset > 0 {
             return;
         }
         let is_local = self.cx.is_local(node, source);
         if !is_local {
             let ports = payload.first_chunk().copied().unwrap_or_default();
+            if self.border.told.len() >= MOST_TOLD {
+                let interval = self.unreachable_interval;
+                self.border.told.retain(|_, last| now.since(*last) < interval);
+            }
             let key = (node, (header.source, header.destination, header.protocol.0, ports));
             match self.border.told.get(&key) {
                 Some(&last) if now.since(last) < self.unreachable_interval => return,
                 _ => self.border.told.insert(key, now),
             };
         }
-        let error = icmp::Message::DestinationUnreachable { code: icmp::Unreachable::HOST, next_hop_mtu: 0 };
+        let unreachable = |code| icmp::Message::DestinationUnreachable { code, next_hop_mtu: 0 };
+        let error = match why {
+            Unreachable::Network => unreachable(icmp::Unreachable::NETWORK),
+            Unreachable::Host => unreachable(icmp::Unreachable::HOST),
+            Unreachable::Port => unreachable(icmp::Unreachable::PORT),
+            Unreachable::TimeExceeded => icmp::Message::TimeExceeded { code: 0 },
+        };
         let (mut message, mut bytes) = (Vec::new(), Vec::new());
         let own = self.cx.owners.name(node.into());
         let outer = ipv4::Header::new(ipv4::Protocol::ICMP, own, header.source, self.ttl);
@@ -233,13 +245,7 @@ impl<P: Probe> World<P> {
         if error.emit(icmp::quote(datagram), &mut message).is_err() || outer.emit(&message, &mut bytes).is_err() {
             return;
         }
-        if is_local {
-            // It crosses no link.
-            let (at, address) = (now, header.source);
-            return self.cx.outside.leave(Departure::Datagram { at, node, address, bytes });
-        }
-        self.nodes[node.index()].icmp_errors += 1;
-        let packet = self.cx.originate(Packet {
+        let packet = Packet {
             created: now,
             source: node.into(),
             destination: source,
@@ -248,9 +254,25 @@ impl<P: Probe> World<P> {
             ttl: self.ttl,
             hops: 0,
             salvaged: 0,
-            body: Body::External(bytes.into()),
-        });
-        self.send_notice(node, packet, source);
+            body: Body::External(bytes.as_slice().into()),
+        };
+        if is_local {
+            // It crosses no link.
+            if P::WATCHES {
+                self.probe.on_local(now, node, &packet);
+            }
+            let (at, address) = (now, header.source);
+            return self.cx.outside.leave(Departure::Datagram { at, node, address, bytes });
+        }
+        self.nodes[node.index()].icmp_errors += 1;
+        let packet = self.cx.originate(packet);
+        if why == Unreachable::TimeExceeded {
+            // The way is not broken: this goes as every packet of the node does.
+            self.route(node, packet);
+            self.arm_routing(node.index());
+        } else {
+            self.send_notice(node, packet, source);
+        }
     }
 
     /// A packet has entered a wire, and its last bit is there at this time.

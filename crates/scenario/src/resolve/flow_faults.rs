@@ -27,7 +27,7 @@ impl Place {
 #[derive(Clone, Debug)]
 pub(super) struct FlowFault {
     pub(super) flow: Place,
-    pub(super) key: &'static str,
+    pub(super) key: String,
     pub(super) message: String,
     /// The message where several flows have the mistake. It names no node.
     pub(super) of_many: String,

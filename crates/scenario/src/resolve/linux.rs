@@ -4,9 +4,12 @@ use hopyard_model::transport::{congestion, tcp};
 use serde_json::Value;
 
 use super::flow_faults::Place;
-use super::resolved::{Chosen, Congestion, FlowKind, Resolved};
+use super::resolved::{Chosen, Congestion, FlowKind, Resolved, TcpKind};
 use super::resolver::Resolver;
+use crate::catalogue::is_tcp_only;
+use crate::key::join;
 use crate::sections::Stack;
+use crate::tree::{Kind, Table};
 
 /// How many flows of Linux a run can have, because each has ports of its own.
 const MOST: u64 = 10_000;
@@ -14,6 +17,10 @@ const MOST: u64 = 10_000;
 const SMALLEST_SEGMENT: u64 = 88;
 /// How many programs a run can have.
 const MOST_PROGRAMS: usize = 256;
+/// The keys of TCP that kernels follow.
+const FOLLOWED: [&str; 2] = ["tcp", "segment_size"];
+/// What can be done about a key that they do not follow.
+const INSTEAD: &str = "kernels have Linux's defaults, which `sysctls` in [linux] changes";
 
 impl Resolver<'_> {
     /// Reports flows of Linux that cannot be.
@@ -30,6 +37,12 @@ impl Resolver<'_> {
                 self.check_linux_flow(Place::Drawn(set.number), &set.kind);
                 flows += u64::from(set.flows.number(resolved.nodes.count));
             }
+        }
+        let listed = resolved.flows.iter().map(|(flow, kind)| (flow.stack, kind));
+        let drawn = resolved.random_flows.iter().map(|set| (set.flows.stack, &set.kind));
+        let mut over_tcp = listed.chain(drawn).filter(|(_, kind)| kind.tcp.is_some()).map(|(stack, _)| stack);
+        if flows > 0 && over_tcp.all(|stack| stack == Stack::Linux) {
+            self.warn_of_shared_keys();
         }
         if flows > MOST {
             self.problem("flows", format!("expected at most {MOST} flows of Linux, found {flows}"));
@@ -65,6 +78,7 @@ impl Resolver<'_> {
             fault.hint = Some("leave out `udp = true`, or `stack`".to_owned());
             return;
         };
+        self.warn_of_keys(at, machine);
         let names = || {
             let all = congestion::MODELS.iter().filter(|it| it.has_twin);
             all.map(|it| format!("\"{}\"", it.name)).collect::<Vec<_>>().join(", ")
@@ -86,5 +100,69 @@ impl Resolver<'_> {
             let fault = self.flow_problem(at, "segment_size", format!("segments of {size} B are too small for Linux"));
             fault.expected = Some(format!("at least {SMALLEST_SEGMENT} B"));
         }
+    }
+
+    /// Warns of keys of Hopyard's TCP in the table of a flow of Linux. Tables of models that the flow does not have are
+    /// reported elsewhere.
+    fn warn_of_keys(&mut self, at: Place, tcp: &TcpKind) {
+        let Some(table) = table_of(self.root, at) else { return };
+        let own = match &tcp.congestion {
+            Congestion::Model(Chosen { model, .. }) => [model.name, tcp.acking.model.name],
+            Congestion::External(external) => [external.name(), tcp.acking.model.name],
+        };
+        let is_own =
+            |key: &&str| own.contains(key) || !matches!(table.get(key).map(|it| &it.node.kind), Some(Kind::Table(_)));
+        let keys: Vec<&str> = ignored(table).filter(is_own).collect();
+        let Some(&first) = keys.first() else { return };
+        let fault = self.flow_problem(at, first, format!("Linux's TCP does not follow {}", all_of(&keys)));
+        fault.hint = Some(INSTEAD.to_owned());
+        fault.is_warning = true;
+    }
+
+    /// The same for the sections that apply to all flows, where all over TCP are Linux's.
+    fn warn_of_shared_keys(&mut self) {
+        for section in ["tcp", "acking"] {
+            let Some(table) = self.table(section) else { continue };
+            let is_own = |key: &&str| {
+                !matches!(table.get(key).map(|it| &it.node.kind), Some(Kind::Table(_)))
+                    || self.used.iter().any(|(_, model)| model == key)
+            };
+            let keys: Vec<&str> = ignored(table).filter(is_own).collect();
+            let Some(&first) = keys.first() else { continue };
+            let message =
+                format!("Linux's TCP, which all flows have, does not follow {} of [{section}]", all_of(&keys));
+            self.warning(&join(section, first), message);
+            if let Some(problem) = self.warnings.last_mut() {
+                problem.hint = Some(INSTEAD.to_owned());
+            }
+        }
+    }
+}
+
+/// The table of a flow, or of a set of flows.
+fn table_of(root: &Table, at: Place) -> Option<&Table> {
+    let (section, number) = match at {
+        Place::Listed(number) => ("flow", Some(number)),
+        Place::Drawn(number) => ("flows", number),
+    };
+    let kind = match (&root.get(section)?.node.kind, number) {
+        (Kind::Array(items), Some(number)) => &items.get(number)?.kind,
+        (kind, _) => kind,
+    };
+    if let Kind::Table(table) = kind { Some(table) } else { None }
+}
+
+/// The keys of Hopyard's TCP in a table that kernels do not follow.
+fn ignored(table: &Table) -> impl Iterator<Item = &str> {
+    let keys = table.entries.iter().map(|entry| entry.key.as_str());
+    keys.filter(|key| is_tcp_only(key) && !FOLLOWED.contains(key))
+}
+
+/// "`a`, `b` and `c`".
+fn all_of(keys: &[&str]) -> String {
+    let names: Vec<_> = keys.iter().map(|key| format!("`{key}`")).collect();
+    match names.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        names => names.concat(),
     }
 }

@@ -12,7 +12,7 @@ use super::resolved::{Chosen, FurtherChannel};
 use crate::catalogue::{Layout, is_external, layout, no_such_model, room, where_belongs};
 use crate::external::Declaration;
 use crate::files::Files;
-use crate::key::{join, key_parts};
+use crate::key::join;
 use crate::merge::{Judge, PROFILE, Section, profiles};
 use crate::problem::{Mark, Problem};
 use crate::sections::{Agents, Channel, Movement, Wire};
@@ -75,28 +75,7 @@ impl<'a> Resolver<'a> {
 
     /// The place of a dotted key in the text, or of the nearest table that contains it.
     pub(super) fn place(&self, path: &str) -> Option<Mark> {
-        let mut best = None;
-        let mut node: Option<&Node> = None;
-        for step in key_parts(path).unwrap_or_default() {
-            let table = match node.map(|node| &node.kind) {
-                None => self.root,
-                Some(Kind::Table(table)) => table,
-                Some(Kind::Array(items)) => {
-                    node = step.parse::<usize>().ok().and_then(|index| items.get(index));
-                    best = node.map(|node| node.mark.clone()).or(best);
-                    if node.is_none() {
-                        return best;
-                    }
-                    continue;
-                }
-                Some(Kind::Scalar(_) | Kind::Bad) => return best,
-            };
-            let Some(entry) = table.get(&step) else { return best };
-            node = Some(&entry.node);
-            // The place of a table is its header; the place of a key in it is its value.
-            best = Some(entry.node.mark.clone());
-        }
-        best
+        self.root.place(path)
     }
 
     /// Whether the scenario gives a key.
@@ -120,10 +99,10 @@ impl<'a> Resolver<'a> {
     pub(super) fn flow_problem(
         &mut self,
         flow: Place,
-        key: &'static str,
+        key: impl Into<String>,
         message: impl Into<String>,
     ) -> &mut FlowFault {
-        let message = message.into();
+        let (key, message) = (key.into(), message.into());
         let of_many = message.clone();
         let fault = FlowFault { flow, key, message, of_many, expected: None, hint: None, is_warning: false };
         self.flow_faults.push(fault);

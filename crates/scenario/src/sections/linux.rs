@@ -1,11 +1,12 @@
 //! `[linux]`: the kernels of flows whose TCP is Linux's.
 
+use std::fmt;
 use std::ops::RangeInclusive;
 
 use hopyard_engine::Span;
 use hopyard_model::params::{Fault, Params};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 /// Whose TCP a flow has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -46,6 +47,7 @@ pub enum Westwood {
 #[serde(deny_unknown_fields)]
 pub struct Linux {
     /// The version of the kernel, which `hopyard kernels build` has made: "6.1" or "6.12".
+    #[serde(deserialize_with = "version")]
     pub version: String,
     /// When a kernel gets the buffer of a sent frame back: "sent" or "immediate".
     pub completion: Completion,
@@ -59,6 +61,24 @@ pub struct Linux {
     /// The memory of each kernel, in MiB; one with programs has at least 128. What a kernel does not touch takes no
     /// memory of the machine.
     pub memory: u32,
+}
+
+/// Reads a version, which may be written as a number: so `--set linux.version=6.1,6.12` needs no quotes.
+fn version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    struct Visitor;
+    impl de::Visitor<'_> for Visitor {
+        type Value = String;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a version such as \"6.1\"")
+        }
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<String, E> {
+            Ok(text.to_owned())
+        }
+        fn visit_f64<E: de::Error>(self, number: f64) -> Result<String, E> {
+            Ok(number.to_string())
+        }
+    }
+    deserializer.deserialize_any(Visitor)
 }
 
 impl Default for Linux {
@@ -114,7 +134,7 @@ impl Params for Linux {
         }
         if !MEMORY.contains(&self.memory) {
             let (least, most) = (MEMORY.start(), MEMORY.end());
-            return Err(Fault::new("memory", format!("expected {least} to {most}, found {}", self.memory)));
+            return Err(Fault::new("memory", format!("expected {least} to {most} MiB, found {}", self.memory)));
         }
         if self.sample < FINEST {
             return Err(Fault::new("sample", format!("expected at least {FINEST}, found {}", self.sample)));

@@ -8,7 +8,8 @@
  *   route ADDRESS PREFIX DEVICE            a device reaches these addresses without a router; 0.0.0.0 0: all
  *   mtu DEVICE BYTES                       the longest packet of a device
  *   sysctl PATH VALUE                      writes /proc/sys/PATH
- *   sample NANOSECONDS                     how often the TCP sockets are reported, from time zero on; 0: never
+ *   sample NANOSECONDS [FROM END]          how often the TCP sockets are reported, from time zero on; 0: never; and at
+ *                                          the begin and the end of what is measured
  *   sink PORT                              receives on a port, from as many connections as come
  *   source ADDRESS PORT OWN_PORT VARIANT START BYTES CHUNK MSS [STOP [WRITES]]
  *                                          sends BYTES (0: without end) from the time START on, in pieces of CHUNK; the
@@ -56,7 +57,7 @@ static void order(const char *line)
 	else if (sscanf(line, "sysctl %111s %127[^\n]", value, path) == 2) {
 		snprintf(file, sizeof file, "/proc/sys/%s", value);
 		write_file(file, path);
-	} else if (sscanf(line, "sample %lld", &role->interval) == 1) {
+	} else if (sscanf(line, "sample %lld %lld %lld", &role->interval, &role->start, &role->stop) >= 1) {
 		if (role->interval > 0)
 			start(sample, role);
 	} else if (sscanf(line, "sink %d", &role->port) == 1)

@@ -102,7 +102,19 @@ static void report_counters(long long at)
 	}
 }
 
-/* Reports all TCP sockets that send or receive, at each multiple of the interval. */
+/* The time of the sample after one: a multiple of the interval, or one of two further times. */
+static long long next_after(long long at, const struct role *role)
+{
+	const long long further[] = { role->start, role->stop };
+	long long found = (at / role->interval + 1) * role->interval;
+
+	for (int i = 0; i < 2; i++)
+		if (further[i] > at && further[i] < found)
+			found = further[i];
+	return found;
+}
+
+/* Reports all TCP sockets that send or receive, at each multiple of the interval and at two further times. */
 void *sample(void *argument)
 {
 	struct role *role = argument;
@@ -118,7 +130,7 @@ void *sample(void *argument)
 			     .idiag_states = 1 << 1 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11 },
 	};
 
-	for (long long at = role->interval;; at += role->interval) {
+	for (long long at = next_after(0, role);; at = next_after(at, role)) {
 		int more = 1;
 
 		sleep_until(at);

@@ -383,6 +383,10 @@ impl<W: io::Write> Probe for Capture<W> {
         }
     }
 
+    fn on_local(&mut self, now: Time, node: NodeId, packet: &Packet) {
+        self.on_delivered(now, node, packet);
+    }
+
     fn on_drop(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
         let Some(drops) = self.drops[node.index()] else { return };
         let mut captured = self.packet(packet);
