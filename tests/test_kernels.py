@@ -264,7 +264,9 @@ def test_a_variant_without_a_twin_in_linux_is_named() -> None:
 def test_a_program_that_is_not_there_is_named(empty: Path) -> None:
     _add(empty, "6.1-a")
     hosts = [{"node": 0, "run": "true"}, {"node": 2, "run": "no-such-program -x"}]
-    with pytest.raises(hopyard.ScenarioError, match="there is no program `no-such-program`") as caught:
+    with pytest.raises(
+        hopyard.ScenarioError, match="there is no program `no-such-program`"
+    ) as caught:
         hopyard.run(hopyard.Scenario(**{**TWO, "flow": [], "host": hosts}))
     assert [problem.path for problem in caught.value.problems] == ["host.1.run"]
     nowhere = [{"node": 3, "run": "true"}]
