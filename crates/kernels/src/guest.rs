@@ -263,7 +263,8 @@ impl Guest {
         lines[lines.len().saturating_sub(LOG_LINES)..].join("\n")
     }
 
-    /// The latest simulated time in the last lines of the log. A kernel that goes on by itself tells its time nowhere else.
+    /// The latest simulated time in the last lines of the log. A kernel that goes on by itself tells its time nowhere
+    /// else.
     pub fn last_time(&self) -> Time {
         self.last_lines().lines().filter_map(time_in).max().unwrap_or(Time::ZERO)
     }

@@ -2,8 +2,8 @@
 //!
 //! Read: RFC 791 §3.2, RFC 1812 §5.3.1 (TTL), RFC 792 and RFC 1812 §4.3.2 and §5.2.7.1 (host unreachable, which the
 //! world sends where routing says that a packet cannot be passed on; time exceeded, which it sends about datagrams of
-//! hosts outside). Left out: fragmentation (frames carry any packet), options, the other ICMP messages, and the checksum
-//! (the simulated channel has no undetected errors).
+//! hosts outside). Left out: fragmentation (frames carry any packet), options, the other ICMP messages, and the
+//! checksum (the simulated channel has no undetected errors).
 
 mod table;
 
