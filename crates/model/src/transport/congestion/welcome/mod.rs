@@ -23,7 +23,9 @@ use self::bandwidth::Bandwidth;
 use self::history::History;
 pub use self::params::{AfterFailure, Average, Growths, Params, Reading, Sampling, WirelessLoss};
 use super::newreno::NewReno;
-use super::{Ack, Answer, Cause, CongestionControl, Decision, Loss, Phase, RecoveryChoice, Sign, Timeout, View};
+use super::{
+    Ack, Answer, Before, Cause, CongestionControl, Decision, Loss, Phase, RecoveryChoice, Sign, Timeout, View,
+};
 
 /// A broken link that the sender has inferred: what it keeps to resume from.
 #[derive(Clone, Copy, Debug)]
@@ -227,6 +229,12 @@ impl CongestionControl for Welcome {
             Some(cwnd) => Answer::Set { cwnd, ssthresh: view.ssthresh },
             None => Answer::Keep,
         }
+    }
+
+    /// The loss was none: neither is a route broken, nor has its recovery a window to end with.
+    fn on_undo(&mut self, before: &Before, view: &View) -> Answer {
+        (self.resume, self.failure) = (None, None);
+        self.newreno.on_undo(before, view)
     }
 
     fn on_idle(&mut self, restart: f64, view: &View) -> Answer {
