@@ -19,6 +19,9 @@ use crate::features::{self, Reason};
 use crate::script::{Action, Call, Content, Direction, Event, Options, Script, Segment, Stamp, When};
 use crate::setup::Setup;
 
+/// How long an arriving packet takes through the device: packetdrill writes it to a TUN device, so that the kernel sees
+/// it some microseconds after a system call of the same time. Some scripts have ties that this decides.
+const DEVICE: Span = Span::from_micros(10);
 /// By how much a time may be missed.
 const TOLERANCE: Span = Span::from_micros(4000);
 /// How long a script lasts at most.
@@ -176,7 +179,8 @@ impl Player {
             self.last = if matches!(event.when, When::At(_)) { from } else { at };
             return Ok(());
         }
-        self.end.advance(from, false)?;
+        let through = if matches!(event.action, Action::Packet(_)) { DEVICE } else { Span::ZERO };
+        self.end.advance((from + through).max(self.end.now()), false)?;
         self.last = from;
         match &event.action {
             Action::Packet(packet) => match &packet.content {
