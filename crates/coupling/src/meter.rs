@@ -60,6 +60,8 @@ struct Meter {
     /// How many bytes were sent, and have arrived in order, from the first one on.
     sent: u64,
     delivered: u64,
+    /// The packets that brought a byte for the first time, from the start of the run.
+    unique: u64,
     /// What has arrived beyond that: beginnings and ends.
     beyond: BTreeMap<u64, u64>,
     /// Delivered bytes and IP bytes of each interval in which something arrived, by its number.
@@ -85,6 +87,12 @@ impl Meters {
     /// What is known of a flow.
     pub fn counts(&self, ends: Ends) -> Counts {
         self.flows.get(&ends).map(|it| it.counts.clone()).unwrap_or_default()
+    }
+
+    /// The packets that brought something new to the receiver of a flow, and the bytes delivered to it, from the start
+    /// of the run on.
+    pub fn whole(&self, ends: Ends) -> (u64, u64) {
+        self.flows.get(&ends).map(|it| (it.unique, it.delivered)).unwrap_or_default()
     }
 
     /// How many data packets of each connection there are among these.
@@ -149,6 +157,7 @@ impl Probe for Meters {
             return;
         }
         let (unique, delivered) = meter.arrive(segment.sequence, segment.payload);
+        meter.unique += u64::from(unique > 0);
         // What arrives at the time of a sample belongs to it.
         let sample = meter.series.entry(now.nanos().div_ceil(step)).or_default();
         *sample = (sample.0 + delivered, sample.1 + segment.bytes);

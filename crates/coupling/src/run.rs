@@ -1,11 +1,11 @@
 //! A world and its kernels under one clock.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hopyard_engine::{Span, Time};
 use hopyard_kernels::{Counters, Kernels};
 use hopyard_model::address::NodeId;
-use hopyard_model::observe::{DropRow, FlowRow, Outcome, Probe, ProgramRow, SeriesRow};
+use hopyard_model::observe::{DropRow, FlowRow, NodeRow, Outcome, Probe, ProgramRow, SeriesRow};
 use hopyard_model::world::{Advanced, BuildError, InjectError, RunError, Spec, Watch, World};
 
 use crate::hosts::Hosts;
@@ -124,12 +124,25 @@ pub struct FlowState {
 pub struct OwnRows {
     /// A row for each flow.
     pub flows: Vec<FlowRow>,
+    /// A row for each node.
+    pub nodes: Vec<NodeRow>,
     /// A row for each sample.
     pub series: Vec<SeriesRow>,
     /// A row for each node, kind of packet and reason with a drop.
     pub drops: Vec<DropRow>,
     /// A row for each program.
     pub programs: Vec<ProgramRow>,
+}
+
+/// What the applications at a node have received over flows of kernels: packets that brought something new, and bytes.
+type Received = BTreeMap<u32, (u64, u64)>;
+
+fn add_received(rows: &mut [NodeRow], received: &Received) {
+    for row in rows {
+        let (packets, bytes) = received.get(&row.node).copied().unwrap_or_default();
+        row.data_packets += packets;
+        row.data_bytes += bytes;
+    }
 }
 
 /// A world whose nodes have Linux kernels as hosts.
@@ -272,12 +285,14 @@ impl<P: Probe> Coupled<P> {
     /// If packets do not add up.
     pub fn finish(self, numbers: &[usize], spec: &Spec) -> Result<(Outcome, P), CouplingError> {
         let own = self.rows(numbers, spec);
+        let received = self.received();
         let Self { kernels, hosts, .. } = self;
         // The kernels end before the results are made.
         drop(kernels);
         let (mut outcome, (_, probe)) = hosts.world.finish()?;
         (outcome.flows, outcome.series, outcome.drops, outcome.programs) =
             (own.flows, own.series, own.drops, own.programs);
+        add_received(&mut outcome.nodes, &received);
         Ok((outcome, probe))
     }
 
@@ -302,7 +317,20 @@ impl<P: Probe> Coupled<P> {
         let drops = world.drops().into_iter().chain(self.lost().into_iter().map(row)).collect();
         let programs = self.programs.iter().zip(0..);
         let programs = programs.map(|((it, state), number)| outcome::program(number, it, state)).collect();
-        OwnRows { flows, series, drops, programs }
+        let mut nodes = world.nodes();
+        add_received(&mut nodes, &self.received());
+        OwnRows { flows, nodes, series, drops, programs }
+    }
+
+    fn received(&self) -> Received {
+        let (meters, _) = self.hosts.world.probe();
+        let mut all = Received::default();
+        for (state, &ends) in self.flows.iter().zip(&self.ends) {
+            let (packets, bytes) = meters.whole(ends);
+            let of_node = all.entry(state.flow.to.0).or_default();
+            *of_node = (of_node.0 + packets, of_node.1 + bytes);
+        }
+        all
     }
 
     /// When the network or a kernel does something next, if one does before the end of the run. Kernels have no wishes

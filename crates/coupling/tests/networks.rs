@@ -180,6 +180,19 @@ fn flows_that_cannot_be_are_refused() {
     assert!(matches!(Coupled::start(&spec(WIRE), &many, &options, ()), Err(CouplingError::Flows(20_000))));
 }
 
+/// The wire loses segments 20 and 21, 50 twice, and the last one of 300.
+#[test]
+fn segments_of_linux_are_lost_by_number() {
+    let Some(options) = options("6.1") else { return };
+    let losses = "delay = \"10 ms\"\n[wire.losses]\nsegments = [20, 21, 50, 50, 299]\n";
+    let text = WIRE.replace("delay = \"10 ms\"\n", losses);
+    let flows = [Flow { bytes: Some(300 * 1448), ..flow(0, 1, "reno", 1000) }];
+    let (_, states, _) = run(&text, &flows, &options, Span::from_secs(20), 20);
+    let counts = &states[0].counts;
+    assert_eq!(counts.delivered_bytes, 300 * 1448);
+    assert_eq!((counts.packets_dropped, counts.packets_sent), (5, 305), "{counts:?}");
+}
+
 /// A scenario with its flows of Linux, and their numbers.
 fn of_scenario(text: &str, options: &Options) -> (Coupled<()>, Spec, Vec<usize>) {
     let scenario = scenario(text);
@@ -257,6 +270,10 @@ fn a_scenario_has_flows_of_both_stacks() {
     assert!(linux.cwnd_mean.is_some_and(|it| it > 1.0), "{linux:?}");
     let goodput: f64 =
         outcome.series.iter().filter(|it| it.flow == 1 && it.quantity == "goodput").map(|it| it.value).sum();
+    let all: f64 = outcome.series.iter().filter(|it| it.quantity == "goodput").map(|it| it.value).sum();
+    let received = outcome.nodes[3].data_bytes as f64;
+    assert!((all * 0.1 / 8e-3 - received).abs() < 1.0, "{all}: {received}");
+    assert!(outcome.nodes[3].data_packets >= ours.packets_unique + linux.packets_unique);
     // From the start on, and not from the measuring on: 100 samples of 0.1 s.
     assert!(goodput * 0.1 / 8e-3 >= linux.delivered_bytes as f64, "{goodput}");
     assert!(outcome.series.iter().any(|it| it.flow == 1 && it.quantity == "cwnd" && it.value >= 2.0));

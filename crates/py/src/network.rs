@@ -75,6 +75,7 @@ impl Network {
         match self {
             Self::Alone(world) => OwnRows {
                 flows: world.flows(),
+                nodes: world.nodes(),
                 series: world.series().to_vec(),
                 drops: world.drops(),
                 programs: Vec::new(),

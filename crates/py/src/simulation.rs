@@ -178,7 +178,7 @@ impl Simulation {
         let observed = &world.probe().1;
         match name {
             "flows" => rows::<FlowRow>(&network.rows().flows),
-            "nodes" => nodes(&world.nodes()),
+            "nodes" => nodes(&network.rows().nodes),
             "drops" => rows::<DropRow>(&network.rows().drops),
             "series" => rows::<SeriesRow>(&network.rows().series),
             "programs" => rows::<ProgramRow>(&network.rows().programs),

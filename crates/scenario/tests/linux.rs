@@ -148,6 +148,19 @@ fn what_is_wrong_on_the_machine_has_its_place() {
     assert_eq!(problems[0].file(), Some("--set"));
 }
 
+/// Whoever asks for tables of packets should know whose packets are not there.
+#[test]
+fn tables_without_flows_of_linux_are_named() {
+    let flow = "[[flow]]\nfrom = 0\nto = 1\ntcp = \"reno\"\n";
+    let paths = "[measure]\npaths = true\n";
+    let found = |text: &str| load(text).warnings().iter().map(|it| (it.path.clone(), it.message.clone())).collect();
+    let none: Vec<(String, String)> = found(&format!("{flow}{paths}"));
+    assert_eq!(none, []);
+    let one: Vec<(String, String)> = found(&format!("{flow}stack = \"linux\"\n{paths}"));
+    let expected = "the tables of paths and detours have no packets of flows of Linux";
+    assert_eq!(one, [("measure.paths".to_owned(), expected.to_owned())]);
+}
+
 /// Keys of Hopyard's TCP do nothing in a kernel: who gives them is told, and a comparison of both stacks goes on.
 #[test]
 fn keys_that_kernels_do_not_follow_are_named() {

@@ -35,8 +35,10 @@ use crate::context::{Action, Context, DropReason};
 use crate::packet::{Body, Packet, PacketId};
 use crate::params::{self, Fault, NS2, RFC};
 
+mod external;
 pub mod replay;
 
+use external::Connections;
 use replay::{Entry, Schedule};
 
 /// Parameters of a wired link.
@@ -185,7 +187,8 @@ pub struct Losses {
     pub packets: Vec<u64>,
     /// TCP segments by their number, counted from zero in segments of the flow's segment size: each entry loses one
     /// transmission, of whichever flow sends it first. A number that is given twice also loses the first
-    /// retransmission. A shorter segment has the number in which its first byte lies. A SYN has none.
+    /// retransmission. A shorter segment has the number in which its first byte lies. A SYN has none. Segments of Linux
+    /// and of attached hosts count in the size of the first one of their connection.
     pub segments: Vec<u64>,
     /// The probability with which each packet is lost.
     pub rate: f64,
@@ -258,6 +261,8 @@ struct Lane {
     arrives: Time,
     /// How the segments of each flow are numbered.
     numbering: Vec<Numbering>,
+    /// The connections of hosts outside, if segments are lost by number.
+    external: Connections,
     rng: Rng,
     /// Packets that entered so far.
     entered: u64,
@@ -398,6 +403,7 @@ impl Lane {
             overtaking: params.overtaking,
             arrives: Time::NEVER,
             numbering: Vec::new(),
+            external: Connections::default(),
             rng,
             entered: 0,
             packets: VecDeque::new(),
@@ -440,7 +446,7 @@ impl Lane {
         }
         let number = self.entered;
         self.entered += 1;
-        if self.losses.take(number, &self.numbering, &cx.packets[packet]) {
+        if self.losses.take(number, &self.numbering, &mut self.external, &cx.packets[packet]) {
             cx.drop_packet(self.node, packet, DropReason::ScriptedLoss);
             return;
         }
@@ -511,7 +517,7 @@ impl Lane {
 
 impl Losses {
     /// Whether the packet with this number is lost. Removes the entry of a segment that is lost.
-    fn take(&mut self, number: u64, numbering: &[Numbering], packet: &Packet) -> bool {
+    fn take(&mut self, number: u64, numbering: &[Numbering], external: &mut Connections, packet: &Packet) -> bool {
         let by_number = self.packets.contains(&number);
         let segment = match packet.carried() {
             Body::Tcp(header) if header.len > 0 && !self.segments.is_empty() => {
@@ -519,6 +525,7 @@ impl Losses {
                 let Numbering { first, size } = numbering.get(packet.flow.index()).copied().unwrap_or(usual);
                 header.seq.checked_sub(first).and_then(|offset| offset.checked_div(u64::from(size)))
             }
+            Body::External(bytes) if !self.segments.is_empty() => external.number(bytes),
             _ => None,
         };
         let place = segment.and_then(|segment| self.segments.iter().position(|&listed| listed == segment));

@@ -44,6 +44,9 @@ impl Resolver<'_> {
         if flows > 0 && over_tcp.all(|stack| stack == Stack::Linux) {
             self.warn_of_shared_keys();
         }
+        if flows > 0 {
+            self.warn_of_tables(resolved);
+        }
         if flows > MOST {
             self.problem("flows", format!("expected at most {MOST} flows of Linux, found {flows}"));
         }
@@ -117,6 +120,17 @@ impl Resolver<'_> {
         let fault = self.flow_problem(at, first, format!("Linux's TCP does not follow {}", all_of(&keys)));
         fault.hint = Some(INSTEAD.to_owned());
         fault.is_warning = true;
+    }
+
+    /// Warns of tables that flows of Linux are not in.
+    fn warn_of_tables(&mut self, resolved: &Resolved) {
+        if resolved.measure.paths {
+            self.warning("measure.paths", "the tables of paths and detours have no packets of flows of Linux");
+        }
+        if !resolved.mobile_hosts.is_empty() {
+            let message = "the table of handoffs has no losses, timeouts and rates of flows of Linux";
+            self.warning("mobile_host", message);
+        }
     }
 
     /// The same for the sections that apply to all flows, where all over TCP are Linux's.
