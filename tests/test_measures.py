@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hopyard import _core, listing, run
 from hopyard.catalogue import ORIGIN, tables
 from hopyard.congestion import CongestionControl
 from hopyard.measures import MEASURES, check, check_series
 from hopyard.scenario import Scenario
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 ROOT = Path(__file__).parent.parent
 
@@ -30,6 +27,13 @@ def test_names_are_checked() -> None:
         check_series("rtt")
     with pytest.raises(ValueError, match="no measure is named"):
         check(",")
+
+
+def test_timeouts_that_a_flow_does_not_tell_are_not_none() -> None:
+    rows = pa.table({"timeouts": pa.array([3, 1, None], pa.uint64())})
+    group = np.array([0, 0, 1])
+    reduce = MEASURES["timeouts"].of_runs
+    np.testing.assert_array_equal(reduce(rows, group, 2), [4, np.nan])
 
 
 def test_a_measure_that_an_older_version_did_not_count_is_an_error() -> None:

@@ -55,6 +55,17 @@ def _total(name: str) -> Reduction:
     return lambda rows, group, runs: _sum(floats(rows, name), group, runs)
 
 
+def _total_if_known(name: str) -> Reduction:
+    """As `_total`; NaN for a run of which a row has no value in the column."""
+
+    def of_runs(rows: pa.Table, group: Integers, runs: int) -> Floats:
+        sums = np.zeros(runs)
+        np.add.at(sums, group, floats(rows, name))
+        return sums
+
+    return of_runs
+
+
 def _percent(part: str, whole: str) -> Reduction:
     def of_runs(rows: pa.Table, group: Integers, runs: int) -> Floats:
         parts = _sum(floats(rows, part), group, runs)
@@ -241,14 +252,14 @@ MEASURES = {
             "timeouts",
             "Timeouts",
             "",
-            _total("timeouts"),
+            _total_if_known("timeouts"),
             "How often retransmission timers expired; the sum over the flows.",
         ),
         Measure(
             "fast_retransmits",
             "Fast retransmits",
             "",
-            _total("fast_retransmits"),
+            _total_if_known("fast_retransmits"),
             "How often a sender entered recovery without a timeout; the sum over the flows.",
         ),
         Measure(

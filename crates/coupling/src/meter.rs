@@ -99,7 +99,7 @@ impl Meters {
     pub fn among<'a>(&self, packets: impl Iterator<Item = &'a Packet>) -> BTreeMap<Ends, u64> {
         let mut found = BTreeMap::new();
         for packet in packets {
-            if let Body::External(bytes) = &packet.body
+            if let Body::External(bytes) = packet.carried()
                 && let Some(segment) = parse(bytes).filter(|it| it.payload > 0 && self.flows.contains_key(&it.ends))
             {
                 *found.entry(segment.ends).or_default() += 1;
@@ -120,7 +120,8 @@ impl Meters {
     }
 
     fn find(&mut self, packet: &Packet) -> Option<(Segment, &mut Meter)> {
-        let Body::External(bytes) = &packet.body else { return None };
+        // Its way may lead through tunnels.
+        let Body::External(bytes) = packet.carried() else { return None };
         let segment = parse(bytes)?;
         let meter = self.flows.get_mut(&segment.ends)?;
         Some((segment, meter))
@@ -238,7 +239,7 @@ fn parse(datagram: &[u8]) -> Option<Segment> {
 #[cfg(test)]
 mod tests {
     use hopyard_model::address::InterfaceId;
-    use hopyard_model::packet::FlowId;
+    use hopyard_model::packet::{FlowId, Form};
 
     use super::*;
 
@@ -273,6 +274,16 @@ mod tests {
 
     fn meters(from: Time) -> Meters {
         Meters::new(from, Span::from_millis(10), [ENDS])
+    }
+
+    #[test]
+    fn what_is_lost_or_left_in_a_tunnel_counts() {
+        let mut meters = meters(Time::ZERO);
+        let inner = segment(1, false, 100);
+        let outer = Packet { body: Body::Tunnelled(Form::IpInIp, Box::new(inner)), ..segment(1, false, 0) };
+        assert_eq!(meters.among([&outer].into_iter()), BTreeMap::from([(ENDS, 1)]));
+        meters.on_drop(at(1), NodeId(0), &outer, DropReason::QueueFull);
+        assert_eq!(meters.counts(ENDS).packets_dropped, 1);
     }
 
     #[test]

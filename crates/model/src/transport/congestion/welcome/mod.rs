@@ -231,9 +231,9 @@ impl CongestionControl for Welcome {
         }
     }
 
-    /// The loss was none: neither is a route broken, nor has its recovery a window to end with.
+    /// The loss was none: its recovery has no window to end with.
     fn on_undo(&mut self, before: &Before, view: &View) -> Answer {
-        (self.resume, self.failure) = (None, None);
+        self.resume = None;
         self.newreno.on_undo(before, view)
     }
 
