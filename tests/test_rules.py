@@ -247,10 +247,11 @@ class Returning(Undoing):
     on_undo = CongestionControl.on_undo
 
 
-#: Datagrams fill the queue for a moment: segments arrive after the timeout, and none is lost.
+#: Datagrams fill the queue for a moment: segments arrive after the timeout, and none is lost. What
+#: waits in its node is sent again, as if the queue were another node's.
 BURST = {
     "profile": "linux",
-    "tcp": {"window": 4},
+    "tcp": {"window": 4, "small_queues": False},
     "wire": [{"between": [0, 1], "rate": "1 Mbps", "delay": "20 ms", "queue_length": 500}],
     "flow": [
         {"from": 0, "to": 1},

@@ -254,7 +254,7 @@ mod tests {
         let folder = format!("own={}", root.path().join("scripts").display());
         let failed = play_folders(root.path(), &[folder], &["rfc".to_owned()]).unwrap();
         assert_eq!(failed.len(), 2, "{failed:?}");
-        assert!(failed[0].starts_with("rfc own/deep/b.pkt: line 14: before 0.600000 s"), "{}", failed[0]);
+        assert!(failed[0].starts_with("rfc own/deep/b.pkt: line 14: before 0.600010 s"), "{}", failed[0]);
         let made = tables(root.path()).unwrap();
         assert_eq!((made[0].bounded, made[0].met), (2, 1));
         assert!(
