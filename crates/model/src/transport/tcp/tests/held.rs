@@ -67,15 +67,21 @@ fn what_was_cut_up_on_its_way_to_the_interface_is_sent_again() {
     }
 }
 
-/// A sender whose SYN was sent `times` times, 1 s after the other; the answer echoes the SYN with the number `echoes`.
-fn late(late_opening: LateOpening, times: u64, echoes: u64) -> (Talk, String) {
-    let params = Params { late_opening, timers: Timers::Exact, timestamps: true, ..as_linux::linux(true) };
+/// A sender that has sent its SYN.
+fn opening(params: &Params) -> Talk {
     let control =
         Controller::new(&Config::of_profile("newreno", LINUX).expect("a variant"), Streams::new(1, 0).stream("rule"));
-    let mut sender = TcpSender::with_control(&params, control, Streams::new(1, 0).stream("talk"));
+    let mut sender = TcpSender::with_control(params, control, Streams::new(1, 0).stream("talk"));
     sender.write(u64::MAX, Time::ZERO);
     let mut talk = Talk { sender, now: Time::ZERO, origin: 1 };
     assert_eq!(talk.drain(), "syn");
+    talk
+}
+
+/// A sender whose SYN was sent `times` times, 1 s after the other; the answer echoes the SYN with the number `echoes`.
+fn late(late_opening: LateOpening, times: u64, echoes: u64) -> (Talk, String) {
+    let params = Params { late_opening, timers: Timers::Exact, timestamps: true, ..as_linux::linux(true) };
+    let mut talk = opening(&params);
     let mut sent = vec![talk.now];
     while sent.len() < times as usize {
         assert_eq!(talk.timer(), "syn");
@@ -113,12 +119,7 @@ fn timestamps_measure_a_late_opening() {
 #[test]
 fn a_syn_in_the_node_is_not_sent_again() {
     let params = Params { small_queues: true, ..as_linux::linux(true) };
-    let control =
-        Controller::new(&Config::of_profile("newreno", LINUX).expect("a variant"), Streams::new(1, 0).stream("rule"));
-    let mut sender = TcpSender::with_control(&params, control, Streams::new(1, 0).stream("talk"));
-    sender.write(u64::MAX, Time::ZERO);
-    let mut talk = Talk { sender, now: Time::ZERO, origin: 1 };
-    assert_eq!(talk.drain(), "syn");
+    let mut talk = opening(&params);
     talk.sender.on_queued(0, 0);
     assert_eq!(talk.timer(), "");
     assert_eq!(talk.now, Time::ZERO + Span::from_secs(1));
