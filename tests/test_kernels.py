@@ -331,6 +331,27 @@ def test_check_compares_the_memory_of_kernels_with_what_there_is(
     assert (done.exit_code, "less than they may take" in done.stdout) == (0, True), done.output
 
 
+def test_what_a_machine_lacks_is_said_before_a_run(empty: Path, tmp_path: Path) -> None:
+    file = tmp_path / "two.toml"
+    file.write_text(hopyard.Scenario(**TWO).to_toml())
+    done = CliRunner().invoke(main, ["check", str(file)])
+    assert done.exit_code == 0, done.output
+    assert f"{file}: there is no kernel 6.1 in {empty}: `hopyard kernels build 6.1`" in done.stdout
+    study = tmp_path / "study.toml"
+    study.write_text('title = "Two"\nscenario = "two.toml"\n')
+    out = tmp_path / "out"
+    done = CliRunner().invoke(main, ["sweep", str(study), "--out", str(out)])
+    assert (done.exit_code, out.exists()) == (2, False), done.output
+    assert "`hopyard kernels build 6.1`" in done.stderr
+    file.write_text(
+        hopyard.Scenario(**{**TWO, "host": [{"node": 1, "run": "no-such-program -s"}]}).to_toml()
+    )
+    done = CliRunner().invoke(main, ["check", str(file)])
+    assert done.exit_code == 2, done.output
+    assert "no-such-program" in done.stderr
+    assert "two.toml:" in done.stderr
+
+
 def test_runs_at_a_time_need_their_memory_at_the_same_time() -> None:
     core = plan(hopyard.Scenario(**TWO))[0].core
     one = most([(core, 1)], 8)
@@ -604,3 +625,13 @@ def test_what_became_of_programs_is_said() -> None:
         "run 0, node 3: true: ended at 1.004 s",
         "The output of programs is in the table `programs`.",
     ]
+    Found.programs = pa.Table.from_pylist(
+        [{"run": 0, "node": 3, **row} for row in [*rows[:2] * 3, rows[2], rows[3]]]
+    )
+    found = _programs(Found())  # type: ignore[arg-type]
+    assert found[:2] == [
+        "warning: run 0, node 3: false: exit status 1: two",
+        "warning: run 0, node 3: late: never began",
+    ]
+    assert found[2:5] == ["run 0, node 3: iperf3 -s: went on until the end of the run"] * 3
+    assert found[5] == "3 further programs ended without an error"

@@ -542,20 +542,31 @@ def check(
 
 
 def _told_of_linux(path: Path, cores: Sequence[_core.Scenario]) -> bool:
-    """Says what kernels need, or which variants Linux has too. Returns whether kernels fit."""
+    """Says what kernels and programs need, or which variants Linux has too.
+
+    Returns whether nothing forbids the runs here.
+    """
     if all(core.linux is None for core in cores):
         twins = [core.twins() for core in cores]
         if twins and all(twins):
             names = ", ".join(sorted({name for each in twins for name in each}))
             click.echo(f"{path}: Linux has {names} too: --set flow.stack=linux runs its TCP")
         return True
-    from hopyard.kernels.use import memory_of
+    from hopyard.kernels.use import lacking, memory_of
 
     text, fits = memory_of(cores)
     if not fits:
         say(f"error: {path}: {text}")
     elif text:
         click.echo(f"{path}: {text}")
+    if lack := lacking(cores):
+        click.echo(f"{path}: {lack}")
+    try:
+        for core in cores:
+            core.check_programs()
+    except ScenarioError as error:
+        say(error.coloured if sys.stderr.isatty() else str(error))
+        return False
     return fits
 
 

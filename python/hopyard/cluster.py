@@ -21,6 +21,7 @@ from hopyard.records import Record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     import pyarrow as pa
 
@@ -87,6 +88,9 @@ class Cluster:
         self._client.close()
         if self._local is not None:
             self._local.close()
+
+    def check(self, cases: Sequence[Planned], path: Path) -> None:
+        """Refuses nothing: each worker sees to what its machine can run."""
 
     def run(self, cases: Sequence[Planned], add: Add, tell: Tell, stop: Stop) -> None:
         """Makes the runs of cases."""

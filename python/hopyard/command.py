@@ -11,6 +11,7 @@ import math
 import os
 import shlex
 import sys
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from hopyard import signals
 from hopyard.errors import CaptureError, SimulationError
 from hopyard.records import SEGMENTS
 from hopyard.scenario import Scenario
+from hopyard.wording import many
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -415,25 +417,30 @@ def _explain(results: Results, folder: Folder | None, stop: Stop) -> None:
             say(f"{folder.path} has its former results; --force with the same scenario goes on.")
 
 
+#: What can become of a program; those that did worst are told first.
+_FATES = ("failed", "never began", "went on until the end of the run", "ended without an error")
+
+
 def _programs(results: Results) -> list[str]:
-    """What became of the programs in simulated time; first those that failed or never began."""
+    """What became of the programs in simulated time, in the order of `_FATES`."""
     rows = results.programs.to_pylist() if results.problem is None else []
 
-    def line(row: dict[str, Any]) -> str:
+    def line(row: dict[str, Any]) -> tuple[int, str]:
         where = f"run {row['run']}, node {row['node']}: {row['command']}"
         if row["began_s"] is None:
-            return f"warning: {where}: never began"
+            return 1, f"warning: {where}: never began"
         if row["ended_s"] is None:
-            return f"{where}: went on until the end of the run"
+            return 2, f"{where}: went on until the end of the run"
         if row["status"] == 0:
-            return f"{where}: ended at {row['ended_s']:.6g} s"
+            return 3, f"{where}: ended at {row['ended_s']:.6g} s"
         last = row["errors"].strip().rpartition("\n")[2]
-        return f"warning: {where}: exit status {row['status']}{last and ': '}{last}"
+        return 0, f"warning: {where}: exit status {row['status']}{last and ': '}{last}"
 
-    lines = sorted((line(row) for row in rows), key=lambda it: not it.startswith("warning"))
-    more = [f"{len(lines) - TOLD} further programs"] if len(lines) > TOLD else []
+    lines = sorted((line(row) for row in rows), key=lambda it: it[0])
+    left = Counter(_FATES[fate] for fate, _ in lines[TOLD:])
+    more = [f"{many(count, 'further program')} {fate}" for fate, count in left.items()]
     output = ["The output of programs is in the table `programs`."] if lines else []
-    return [*lines[:TOLD], *more, *output]
+    return [*(text for _, text in lines[:TOLD]), *more, *output]
 
 
 def _again(failure: Failure, folder: Folder | None) -> str | None:

@@ -17,7 +17,7 @@ from hopyard import _core, memory, signals
 from hopyard.plan import threads
 from hopyard.progress import Progress, watcher
 from hopyard.records import Record
-from hopyard.running import LOOK, kernels_of
+from hopyard.running import LOOK, check_machine, kernels_of
 from hopyard.study.checks import check, check_runs
 from hopyard.study.file import StudyError, check_chosen
 from hopyard.study.points import fits, points
@@ -103,6 +103,9 @@ class Status:
 class Executor(Protocol):
     """Makes the runs of cases, and hands each on as it has ended."""
 
+    def check(self, cases: Sequence[Planned], path: Path) -> None:
+        """Refuses runs that cannot be made, before the folder for their results is made."""
+
     def run(self, cases: Sequence[Planned], add: Add, tell: Tell, stop: Stop) -> None:
         """Makes the runs.
 
@@ -122,6 +125,10 @@ class Threads:
 
     def __init__(self, jobs: int | None = None) -> None:
         self._jobs = jobs
+
+    def check(self, cases: Sequence[Planned], path: Path) -> None:
+        """Refuses what this machine cannot run."""
+        check_machine(cases, self._jobs, path)
 
     def run(self, cases: Sequence[Planned], add: Add, tell: Tell, stop: Stop) -> None:
         """Makes the runs."""
@@ -218,8 +225,12 @@ def sweep(
         raise ValueError(f"expected --most {most} or more, the runs of a point, found {until.most}")
     check_runs(study, found)
     with signals.handled(leave=False) as stop:
+        where = out or default(study, quick=quick)
+        executor = executor or Threads()
+        chosen = [each for each in found if fits(each.labels, only or {})]
+        executor.check([point.planned for point in chosen], where)
         folder = Folder(
-            out or default(study, quick=quick),
+            where,
             [point.planned for point in found],
             force=force,
             study=study.name,
@@ -227,10 +238,9 @@ def sweep(
         former, stop.idle = stop.idle, False
         try:
             outcome = Outcome(found)
-            work = _Work(folder, executor or Threads(), stop, outcome)
+            work = _Work(folder, executor, stop, outcome)
             shown = progress is None or progress is True
             with watcher() if shown else nullcontext(_watch(progress)) as tell:
-                chosen = [each for each in found if fits(each.labels, only or {})]
                 if numbers:
                     chosen = [_restricted(each, numbers) for each in chosen]
                 work.fill(chosen, tell, retry=retry or bool(numbers))

@@ -139,6 +139,8 @@ pub struct ModelInfo {
     pub canonical: fn(&Value) -> Result<Value, ParamsError>,
     /// Whether Linux has this model too, under the same name.
     pub has_twin: bool,
+    /// The model with a twin that is nearest to this one, where this one has none.
+    pub nearest_twin: Option<&'static str>,
 }
 
 impl ModelInfo {
@@ -155,6 +157,7 @@ impl ModelInfo {
             check: |value| read::<P>(value).map(|_| ()),
             canonical: |value| read::<P>(value).map(|params| to_value(&params)),
             has_twin: false,
+            nearest_twin: None,
         }
     }
 
@@ -162,6 +165,13 @@ impl ModelInfo {
     #[must_use]
     pub const fn twin_in_linux(mut self) -> Self {
         self.has_twin = true;
+        self
+    }
+
+    /// The same model, which Linux lacks; what it has under another model's name comes nearest.
+    #[must_use]
+    pub const fn nearest_in_linux(mut self, name: &'static str) -> Self {
+        self.nearest_twin = Some(name);
         self
     }
 }
@@ -212,14 +222,14 @@ impl<P: Clone> DerefMut for Shared<P> {
 /// the Python stubs and the documentation. The macro defines a `Config` enum with one variant for the parameters of
 /// each model, the models' names and [`ModelInfo`]s, and `Config::read`. Each module must have a `Params` type.
 ///
-/// Properties of a model follow its summary, each the name of a function of [`ModelInfo`]: `"summary", twin_in_linux;`.
+/// Properties of a model follow its summary, each a call of a function of [`ModelInfo`]: `"summary", twin_in_linux();`.
 ///
 /// A registry that accepts models from outside this crate names their type after its own name: `"congestion" +
 /// External(external::ExternalConfig)` adds that variant to `Config`. The type must have a `name`.
 #[macro_export]
 macro_rules! registry {
     (@config $text:ty, [$($custom:ident($type:ty))?], $room:literal:
-        $($name:literal => $module:ident :: $variant:ident, $summary:literal $(, $property:ident)*;)+) => {
+        $($name:literal => $module:ident :: $variant:ident, $summary:literal $(, $property:ident($($value:literal)?))*;)+) => {
         /// Which model of this kind to use, with its parameters.
         ///
         /// The parameters are shared, for the nodes of a large network mostly have equal ones.
@@ -232,7 +242,7 @@ macro_rules! registry {
 
         /// Every model of this kind.
         pub const MODELS: &[$crate::params::ModelInfo] =
-            &[$($crate::params::ModelInfo::of::<$module::Params>($room, $name, $summary)$(.$property())*),+];
+            &[$($crate::params::ModelInfo::of::<$module::Params>($room, $name, $summary)$(.$property($($value)?))*),+];
 
         impl Config {
             /// A model's defaults under a profile.

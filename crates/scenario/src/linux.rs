@@ -64,7 +64,7 @@ fn offered(config: &traffic::Config, period: Period, end: Time, random: Rng) -> 
 }
 
 /// The stacks of the flows, in their order, from the number of flows that each set has.
-fn stacks(resolved: &Resolved) -> impl Iterator<Item = Stack> {
+pub(crate) fn stacks(resolved: &Resolved) -> impl Iterator<Item = Stack> {
     let listed = resolved.flows.iter().map(|(flow, _)| flow.stack);
     let drawn = resolved.random_flows.iter().flat_map(|set| {
         let count = set.flows.number(resolved.nodes.count) as usize;

@@ -101,6 +101,9 @@ fn flows_that_linux_cannot_have_are_refused() {
         ("tcp = \"rules:Mine\"", "rules:Mine"),
         ("tcp = \"newreno\"", "Linux has no TCP variant `newreno`"),
         ("tcp = \"newreno\"", "\"reno\", \"elfn\", \"adaptive_pacing\", \"vegas\""),
+        ("tcp = \"newreno\"", "what Linux calls \"reno\" comes nearest"),
+        ("tcp = \"westwood_plus\"", "what Linux calls \"westwood\" comes nearest"),
+        ("tcp = \"dctcp\"", "expected \"reno\", \"elfn\", \"adaptive_pacing\", \"vegas\""),
         ("tcp = \"reno\"\nsegment_size = \"87 B\"", "expected at least 88 B"),
         ("tcp = \"reno\"\n[linux]\nversion = \"6.5\"", "expected \"6.1\" or \"6.12\", found \"6.5\""),
         ("tcp = \"reno\"\n[linux]\nmemory = 65537", "expected 16 to 65536 MiB, found 65537"),
@@ -159,6 +162,13 @@ fn tables_without_flows_of_linux_are_named() {
     let one: Vec<(String, String)> = found(&format!("{flow}stack = \"linux\"\n{paths}"));
     let expected = "the tables of paths and detours have no packets of flows of Linux";
     assert_eq!(one, [("measure.paths".to_owned(), expected.to_owned())]);
+    let segments = |which: &str| -> Vec<(String, String)> {
+        found(&format!("{flow}{flow}stack = \"linux\"\n[measure]\nsegments = {which}\n"))
+    };
+    let expected =
+        vec![("measure.segments".to_owned(), "the segments of flow 2 are not recorded: its TCP is Linux's".to_owned())];
+    assert_eq!((segments("true"), segments("[2]")), (expected.clone(), expected));
+    assert_eq!(segments("[1]"), []);
 }
 
 /// Keys of Hopyard's TCP do nothing in a kernel: who gives them is told, and a comparison of both stacks goes on.

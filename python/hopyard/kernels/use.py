@@ -81,6 +81,17 @@ def memory_of(cores: Iterable[_core.Scenario]) -> tuple[str, bool]:
     return f"{need}; there are {there}{doubt}", fits
 
 
+def lacking(cores: Iterable[_core.Scenario]) -> str:
+    """What is to be built before these cases can run; nothing if all is there."""
+    try:
+        for version in dict.fromkeys(core.linux for core in cores):
+            if version is not None:
+                newest(version)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
 def named(core: _core.Scenario) -> str:
     """What the results of a scenario say of its kernel; nothing if it has none."""
     if core.linux is None:

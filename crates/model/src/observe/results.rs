@@ -106,7 +106,8 @@ pub struct FlowRow {
     /// Data packets dropped in the network.
     #[schemars(extend("unit" = "packets"))]
     pub packets_dropped: u64,
-    /// Data packets that were in the network when the run ended.
+    /// Data packets that were in the network when the run ended. A packet that has arrived is among them while its last
+    /// sender waits for the acknowledgement of the MAC.
     #[schemars(extend("unit" = "packets"))]
     pub packets_left: u64,
     /// The part of `packets_left` that was in interface queues; ns-2 traces these packets as dropped at the end of a

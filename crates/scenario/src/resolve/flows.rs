@@ -4,13 +4,14 @@ use hopyard_model::params::{ModelInfo, RFC};
 use hopyard_model::traffic;
 use serde_json::Value;
 
+use super::linux;
 use super::resolved::{Congestion, FlowKind, RandomFlows, TcpKind};
 use super::resolver::{Resolver, typed};
 use crate::catalogue::{Layout, is_external, is_tcp_only, layout, room};
 use crate::key::join;
 use crate::merge::PROFILE;
 use crate::problem::{Mark, Problem};
-use crate::sections::{Flow, Flows};
+use crate::sections::{Flow, Flows, Stack};
 use crate::tree::{Entry, Kind, Node, Table};
 use crate::value::Values;
 
@@ -122,7 +123,16 @@ impl Resolver<'_> {
                 Some(name) if is_external(name) => {
                     self.external_congestion(path, table, name, &mut sparse).map(Congestion::External)
                 }
-                _ => chosen(self, "tcp", "congestion").map(Congestion::Model),
+                _ => {
+                    let found = chosen(self, "tcp", "congestion").map(Congestion::Model);
+                    if found.is_none()
+                        && own.get("stack") == serde_json::to_value(Stack::Linux).ok().as_ref()
+                        && let Some(problem) = self.problems.last_mut()
+                    {
+                        problem.expected = Some(linux::twins());
+                    }
+                    found
+                }
             };
             congestion.zip(acking).map(|(congestion, acking)| Some(TcpKind { machine, congestion, acking }))
         };

@@ -8,6 +8,7 @@ use super::resolved::{Chosen, Congestion, FlowKind, Resolved, TcpKind};
 use super::resolver::Resolver;
 use crate::catalogue::is_tcp_only;
 use crate::key::join;
+use crate::linux::stacks;
 use crate::sections::Stack;
 use crate::tree::{Kind, Table};
 
@@ -82,18 +83,16 @@ impl Resolver<'_> {
             return;
         };
         self.warn_of_keys(at, machine);
-        let names = || {
-            let all = congestion::MODELS.iter().filter(|it| it.has_twin);
-            all.map(|it| format!("\"{}\"", it.name)).collect::<Vec<_>>().join(", ")
-        };
         match &machine.congestion {
             Congestion::External(external) => {
                 let message = format!("`{}` is written in Python, and Linux has variants of its own", external.name());
-                self.flow_problem(at, "tcp", message).expected = Some(names());
+                self.flow_problem(at, "tcp", message).expected = Some(twins());
             }
             Congestion::Model(Chosen { model, .. }) if !model.has_twin => {
                 let message = format!("Linux has no TCP variant `{}`", model.name);
-                self.flow_problem(at, "tcp", message).expected = Some(names());
+                let fault = self.flow_problem(at, "tcp", message);
+                fault.expected = Some(twins());
+                fault.hint = model.nearest_twin.map(|name| format!("what Linux calls \"{name}\" comes nearest"));
             }
             Congestion::Model(_) => {}
         }
@@ -124,6 +123,14 @@ impl Resolver<'_> {
 
     /// Warns of tables that flows of Linux are not in.
     fn warn_of_tables(&mut self, resolved: &Resolved) {
+        let is_recorded = |(number, stack)| stack == Stack::Linux && resolved.measure.segments.has(number);
+        if let Some((flow, _)) = (0..).zip(stacks(resolved)).find(|it| is_recorded(*it)) {
+            let message = format!("the segments of flow {flow} are not recorded: its TCP is Linux's");
+            self.warning("measure.segments", message);
+            if let Some(problem) = self.warnings.last_mut() {
+                problem.hint = Some("a capture has its packets: `--capture`".to_owned());
+            }
+        }
         if resolved.measure.paths {
             self.warning("measure.paths", "the tables of paths and detours have no packets of flows of Linux");
         }
@@ -151,6 +158,12 @@ impl Resolver<'_> {
             }
         }
     }
+}
+
+/// The TCP variants that a flow of Linux can have.
+pub(super) fn twins() -> String {
+    let all = congestion::MODELS.iter().filter(|it| it.has_twin);
+    all.map(|it| format!("\"{}\"", it.name)).collect::<Vec<_>>().join(", ")
 }
 
 /// The table of a flow, or of a set of flows.

@@ -39,10 +39,10 @@ pub use super::recovery_choice::RecoveryChoice;
 
 /// Makes the registry, and the enum that forwards every event to the variant in use without a virtual call.
 macro_rules! variants {
-    ($($name:literal => $module:ident :: $variant:ident, $summary:literal $(, $property:ident)*;)+) => {
+    ($($name:literal => $module:ident :: $variant:ident, $summary:literal $(, $property:ident($($value:literal)?))*;)+) => {
         crate::registry! {
             "congestion" + External(external::ExternalConfig):
-                $($name => $module::$variant, $summary $(, $property)*;)+
+                $($name => $module::$variant, $summary $(, $property($($value)?))*;)+
         }
 
         /// The congestion control of one connection.
@@ -71,26 +71,26 @@ macro_rules! variants {
 }
 
 variants! {
-    "tahoe" => tahoe::Tahoe, "Tahoe: one segment after every loss (Jacobson 1988).";
-    "reno" => reno::Reno, "Reno: half the window after a fast retransmission (RFC 5681).", twin_in_linux;
-    "newreno" => newreno::NewReno, "NewReno: Reno that repairs several losses in one recovery (RFC 6582).";
-    "sack" => sack::Sack, "SACK: Reno's window with selective acknowledgements (RFC 6675).";
+    "tahoe" => tahoe::Tahoe, "Tahoe: one segment after every loss (Jacobson 1988).", nearest_in_linux("reno");
+    "reno" => reno::Reno, "Reno: half the window after a fast retransmission (RFC 5681).", twin_in_linux();
+    "newreno" => newreno::NewReno, "NewReno: Reno that repairs several losses in one recovery (RFC 6582).", nearest_in_linux("reno");
+    "sack" => sack::Sack, "SACK: Reno's window with selective acknowledgements (RFC 6675).", nearest_in_linux("reno");
     "elfn" => elfn::Elfn,
-        "ELFN: NewReno that stops after a notice of a broken route, and then resumes (Holland and Vaidya 1999).", twin_in_linux;
+        "ELFN: NewReno that stops after a notice of a broken route, and then resumes (Holland and Vaidya 1999).", twin_in_linux();
     "adaptive_pacing" => adaptive_pacing::AdaptivePacing,
-        "Adaptive Pacing (TCP-AP): NewReno with segments spaced by the delay of four hops (ElRakabawy et al. 2005).", twin_in_linux;
-    "vegas" => vegas::Vegas, "Vegas: keeps a few segments queued (Brakmo and Peterson 1995).", twin_in_linux;
-    "bbr" => bbr::Bbr, "BBR version 1: paces at the rate at which the network delivers (Cardwell et al. 2016).", twin_in_linux;
-    "cubic" => cubic::Cubic, "CUBIC: the window is a cubic function of the time since the last loss (RFC 9438).", twin_in_linux;
+        "Adaptive Pacing (TCP-AP): NewReno with segments spaced by the delay of four hops (ElRakabawy et al. 2005).", twin_in_linux();
+    "vegas" => vegas::Vegas, "Vegas: keeps a few segments queued (Brakmo and Peterson 1995).", twin_in_linux();
+    "bbr" => bbr::Bbr, "BBR version 1: paces at the rate at which the network delivers (Cardwell et al. 2016).", twin_in_linux();
+    "cubic" => cubic::Cubic, "CUBIC: the window is a cubic function of the time since the last loss (RFC 9438).", twin_in_linux();
     "westwood" => westwood::Westwood,
-        "Westwood: a bandwidth estimated from each acknowledgement sets the window (Mascolo et al. 2001).", twin_in_linux;
+        "Westwood: a bandwidth estimated from each acknowledgement sets the window (Mascolo et al. 2001).", twin_in_linux();
     "westwood_plus" => westwood_plus::WestwoodPlus,
-        "Westwood+: Westwood with one bandwidth sample in each round trip (Grieco and Mascolo 2004).";
-    "veno" => veno::Veno, "Veno: the queue distinguishes random losses from congestion (Fu and Liew 2003).", twin_in_linux;
+        "Westwood+: Westwood with one bandwidth sample in each round trip (Grieco and Mascolo 2004).", nearest_in_linux("westwood");
+    "veno" => veno::Veno, "Veno: the queue distinguishes random losses from congestion (Fu and Liew 2003).", twin_in_linux();
     "illinois" => illinois::Illinois,
-        "Illinois: the queueing delay controls the growth and the reduction of the window (Liu et al. 2008).", twin_in_linux;
+        "Illinois: the queueing delay controls the growth and the reduction of the window (Liu et al. 2008).", twin_in_linux();
     "welcome" => welcome::Welcome,
-        "WELCOME: distinguishes congestion, channel losses and broken links (Ghaleb-Seddik et al. 2012).", twin_in_linux;
+        "WELCOME: distinguishes congestion, channel losses and broken links (Ghaleb-Seddik et al. 2012).", twin_in_linux();
 }
 
 impl std::fmt::Debug for Controller {
