@@ -193,16 +193,17 @@ pub fn guest(node: NodeId, flows: &[Flow], options: &Options, site: &Site<'_>) -
     }
     for (number, flow) in flows.iter().enumerate() {
         let (source, sink) = ports(number);
+        // Linux counts the options of each segment as a part of it (RFC 6691 §3). Both ends announce the size: the
+        // receiver's window grows by it.
+        let mss = (flow.segment + if timestamps { TIMESTAMPS } else { 0 }).min(MTU - HEADERS);
         if flow.to == node {
-            order(format_args!("sink {sink}"));
+            order(format_args!("sink {sink} {mss}"));
         }
         if flow.from == node {
             let Flow { variant, bytes, .. } = flow;
             let chunk = CHUNK * flow.segment;
             let (to, start, bytes) = (site.first(flow.to), flow.start.nanos(), bytes.unwrap_or(0));
             let (stop, writes) = (flow.stop.map_or(0, Time::nanos), u8::from(!flow.writes.is_empty()));
-            // Linux counts the options of each segment as a part of it (RFC 6691 §3).
-            let mss = (flow.segment + if timestamps { TIMESTAMPS } else { 0 }).min(MTU - HEADERS);
             order(format_args!("source {to} {sink} {source} {variant} {start} {bytes} {chunk} {mss} {stop} {writes}"));
         }
     }

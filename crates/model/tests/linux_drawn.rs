@@ -108,7 +108,7 @@ fn check(name: &str, cases: &[Case], plain: [usize; 3], all: [usize; 3]) {
 
 #[test]
 fn the_set_that_was_seen_first() {
-    check("linux_seen", &linux::seen(), [181, 179, 182], [262, 256, 266]);
+    check("linux_seen", &linux::seen(), [182, 180, 182], [263, 257, 266]);
 }
 
 #[test]

@@ -232,13 +232,14 @@ fn chosen(chosen: &Chosen, files: &BTreeMap<String, Arc<MovementFile>>) -> Value
 type WithoutEffect = (&'static str, fn() -> Value);
 
 /// Parameters of TCP that came with the profile `linux`, and the value of each without effect.
-const LATER_IN_TCP: [WithoutEffect; 12] = [
+const LATER_IN_TCP: [WithoutEffect; 13] = [
     ("syn_options", || json!(false)),
     ("lone_ack", || json!(false)),
     ("pair_segments", || json!(false)),
     ("push", || json!(false)),
     ("paws", || json!(false)),
     ("fin_beyond_window", || json!(false)),
+    ("close_after_sending", || json!(false)),
     ("unpaced_segments", || json!(0)),
     ("pacing_credit", || json!(false)),
     ("small_queues", || json!(false)),

@@ -10,7 +10,7 @@
  *   sysctl PATH VALUE                      writes /proc/sys/PATH
  *   sample NANOSECONDS [FROM END]          how often the TCP sockets are reported, from time zero on; 0: never; and at
  *                                          the begin and the end of what is measured
- *   sink PORT                              receives on a port, from as many connections as come
+ *   sink PORT [MSS]                        receives on a port, from as many connections as come
  *   source ADDRESS PORT OWN_PORT VARIANT START BYTES CHUNK MSS [STOP [WRITES]]
  *                                          sends BYTES (0: without end) from the time START on, in pieces of CHUNK; the
  *                                          largest segment has MSS bytes, options included (0: as the device allows);
@@ -60,7 +60,7 @@ static void order(const char *line)
 	} else if (sscanf(line, "sample %lld %lld %lld", &role->interval, &role->start, &role->stop) >= 1) {
 		if (role->interval > 0)
 			start(sample, role);
-	} else if (sscanf(line, "sink %d", &role->port) == 1)
+	} else if (sscanf(line, "sink %d %d", &role->port, &role->mss) >= 1)
 		start(sink, role);
 	else if (sscanf(line, "source %15s %d %d %15s %lld %lld %lld %d %lld %d", role->address, &role->port, &role->own_port,
 			role->variant, &role->start, &role->bytes, &role->chunk, &role->mss, &role->stop, &role->writes) >= 8 && role->chunk > 0)

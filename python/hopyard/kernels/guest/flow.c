@@ -46,6 +46,8 @@ void *sink(void *argument)
 	int listener = socket(AF_INET, SOCK_STREAM, 0), on = 1;
 
 	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+	if (role->mss && setsockopt(listener, IPPROTO_TCP, TCP_MAXSEG, &role->mss, sizeof role->mss))
+		fail("mss", "");
 	if (bind(listener, (struct sockaddr *)&name, sizeof name) || listen(listener, 16))
 		fail("sink", "");
 	for (;;) {

@@ -161,6 +161,10 @@ pub struct Params {
     pub push: bool,
     /// Whether `rack_linux` sends the segment with the FIN beyond the congestion window: Linux 6.1 does, 6.12 does not.
     pub fin_beyond_window: bool,
+    /// Whether the application closes when TCP has sent what it could of the data, as a program does that writes and then
+    /// closes: the FIN of a transfer within the window is a segment of its own (Linux). Otherwise TCP knows with the
+    /// last data that it is the last.
+    pub close_after_sending: bool,
     /// Whether the acknowledgement that answers the receiver's SYN is a segment of its own, sent before the first data.
     pub lone_ack: bool,
     /// How the connection closes when the application has no more data.
@@ -277,6 +281,7 @@ impl params::Params for Params {
             pair_segments: false,
             push: false,
             fin_beyond_window: false,
+            close_after_sending: false,
             lone_ack: false,
             close: Close::Fin,
             nagle: true,
@@ -321,6 +326,7 @@ impl params::Params for Params {
                 push: true,
                 paws: true,
                 fin_beyond_window: true,
+                close_after_sending: true,
                 unpaced_segments: 10,
                 pacing_credit: true,
                 small_queues: true,

@@ -36,6 +36,8 @@ pub struct Segment {
     pub joined: bool,
     /// Whether it was sent once only, in one buffer with others (Linux).
     pub shared: bool,
+    /// The transmission that was found lost by its time (Linux); 0 before the first.
+    pub overdue: u32,
     /// When it was sent last.
     pub sent: Time,
 }
@@ -161,6 +163,7 @@ impl Board {
             resent: false,
             joined: false,
             shared: false,
+            overdue: 0,
             sent: now,
         };
         self.max = segment.end();
@@ -321,6 +324,13 @@ impl Board {
                 u64::from(segment.len)
             }
             _ => 0,
+        }
+    }
+
+    /// Notes that the last transmission of the segment at `index` was found lost by its time.
+    pub fn note_overdue(&mut self, index: usize) {
+        if let Some(segment) = self.segments.get_mut(index) {
+            segment.overdue = segment.transmissions;
         }
     }
 

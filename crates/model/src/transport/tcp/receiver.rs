@@ -8,7 +8,7 @@ use super::trip::Trip;
 use crate::packet::{SackBlocks, TcpFlags, TcpHeader};
 use crate::transport::acking::{self, AckPolicy, Arrival, Policy, Reading, Verdict};
 use crate::transport::connection::{
-    Connect, EchoCopies, LateOpening, Params, Timers, Wheel, header_bytes, is_earlier, milliseconds,
+    Connect, EchoCopies, Estimation, LateOpening, Params, Timers, Wheel, header_bytes, is_earlier, milliseconds,
 };
 
 /// So many of the blocks that were extended last are in each acknowledgement, and in the one after.
@@ -59,7 +59,8 @@ pub struct TcpReceiver {
     fin_due: bool,
     fin_sent: bool,
     fin_again: Time,
-    fin_wait: Span,
+    /// The time between the next repetitions of the FIN, after the first.
+    fin_wait: Option<Span>,
     /// Blocks received beyond a gap, the most recently extended first (RFC 2018 §4).
     blocks: Vec<(u64, u64)>,
     /// Data that arrived twice, which the next acknowledgement reports (RFC 2883).
@@ -101,7 +102,7 @@ impl TcpReceiver {
             fin_due: false,
             fin_sent: false,
             fin_again: Time::NEVER,
-            fin_wait: params.initial_rto,
+            fin_wait: None,
             blocks: Vec::new(),
             duplicate: None,
             echo: None,
@@ -408,11 +409,8 @@ impl TcpReceiver {
         // A SYN has number 0. Any segment other than a repeated FIN comes after it.
         let seq = if syn { 0 } else { self.fin_number() + u64::from(self.fin_sent && !fin) };
         if fin {
-            // The receiver measures no round trip. It waits for the initial timeout, then twice as long each time (RFC
-            // 6298 §2.1 and §5.5).
             self.fin_sent = true;
-            self.fin_again = now + self.fin_wait;
-            self.fin_wait = (self.fin_wait * 2).min(self.params.max_rto);
+            self.await_fin_answer(now);
         }
         if syn && !self.opened && self.params.late_opening == LateOpening::Linux {
             self.answer_again = self.timer_in(self.answer_wait, now);
@@ -432,6 +430,26 @@ impl TcpReceiver {
             flags: TcpFlags { syn, ack: true, fin, psh: false },
             ..TcpHeader::default()
         }
+    }
+
+    /// Sets the timer after the FIN was sent, twice as long each time (RFC 6298 §5.5).
+    fn await_fin_answer(&mut self, now: Time) {
+        let opening = self.trip.opening().filter(|_| self.params.estimation == Estimation::Linux);
+        let wait = match (self.fin_wait, opening) {
+            (Some(wait), _) => wait,
+            // No data of this side has given a round trip (§2.1).
+            (None, None) => self.params.initial_rto,
+            // The opening exchange has (§2.2). The first repetition is the probe of an only segment (RFC 8985 §7.2), if
+            // that comes before the timeout, which it does not back off.
+            (None, Some(trip)) => {
+                let timeout = (trip + (trip * 2).max(self.params.min_rto)).min(self.params.max_rto);
+                self.fin_wait = Some(timeout);
+                self.fin_again = self.timer_in(timeout.min(trip * 2 + self.params.min_rto), now);
+                return;
+            }
+        };
+        self.fin_again = self.timer_in(wait, now);
+        self.fin_wait = Some((wait * 2).min(self.params.max_rto));
     }
 
     /// When a timer expires that is set now.

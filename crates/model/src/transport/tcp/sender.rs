@@ -60,6 +60,8 @@ pub struct TcpSender {
     persist_wait: Option<Span>,
     /// A probe of the window is to be sent.
     probe_window: bool,
+    /// The connection closes when nothing more can be sent now.
+    closes_next: bool,
 }
 
 impl TcpSender {
@@ -99,6 +101,7 @@ impl TcpSender {
             peer_timestamp: 0,
             peer_next: 0,
             peer_closed: false,
+            closes_next: false,
             answer: false,
             persist: Time::NEVER,
             persist_wait: None,
@@ -193,7 +196,8 @@ impl TcpSender {
     /// so.
     pub fn close(&mut self, now: Time) {
         self.begin(now);
-        self.core.closing = true;
+        self.core.closing = !self.core.params.close_after_sending;
+        self.closes_next = self.core.params.close_after_sending;
     }
 
     /// The first step of every event.
@@ -445,6 +449,17 @@ impl TcpSender {
 
     /// The next segment to send now, if any.
     pub fn poll_transmit(&mut self, now: Time) -> Option<TcpHeader> {
+        let header = self.next_segment(now);
+        if header.is_none() && self.closes_next && self.stage == Stage::Open {
+            // A program that has written comes to close when TCP has sent what it could.
+            self.closes_next = false;
+            self.core.closing = true;
+            return self.next_segment(now);
+        }
+        header
+    }
+
+    fn next_segment(&mut self, now: Time) -> Option<TcpHeader> {
         self.core.now = now;
         self.pacing.stop_waiting();
         if std::mem::take(&mut self.answer) {

@@ -145,6 +145,15 @@ static void wait_for_probe(struct sock *sk)
 	inet_csk_reset_xmit_timer(sk, ICSK_TIME_RETRANS, interval, TCP_RTO_MAX);
 }
 
+/*
+ * No window lets nothing out but what the timer repeats. A window of one segment would let new data out when nothing
+ * counts as in flight, because the outstanding segments are taken for lost and the first one still waits in this node.
+ */
+static void block(struct sock *sk)
+{
+	tcp_sk(sk)->snd_cwnd = 0;
+}
+
 static void freeze(struct sock *sk)
 {
 	struct elfn *it = STATE(sk);
@@ -162,8 +171,7 @@ static void freeze(struct sock *sk)
 	it->frozen = 1;
 	it->since = max_t(u64, tcp_clock_us(), 1);
 	it->next = tp->snd_nxt;
-	/* Nothing is sent while as much as this is in flight. */
-	tcp_snd_cwnd_set(tp, 1);
+	block(sk);
 	/* Without a timeout the kernel does not bring the timer forward at a notice (RFC 6069). */
 	icsk->icsk_retransmits = 0;
 	icsk->icsk_backoff = 0;
@@ -217,9 +225,12 @@ static void elfn_set_state(struct sock *sk, u8 state)
 			it->kept = it->early;
 	}
 	it->noticed = 0;
-	if (it->frozen)
+	if (it->frozen) {
+		/* The kernel has set a window of what it counts as in flight, and one. */
+		block(sk);
 		/* The kernel doubles this after the probe. */
 		icsk->icsk_rto = max(msecs_to_jiffies(max(probe_interval, 1u)) / 2, 1ul);
+	}
 }
 
 /* Segments that were sent before the freeze give no round trip: it would contain the outage. */

@@ -213,6 +213,40 @@ fn the_segment_with_the_fin_does_not_wait_for_the_window() {
 }
 
 #[test]
+fn the_fin_of_a_transfer_within_the_window_is_a_segment_of_its_own() {
+    for (close_after_sending, segments, sent) in [
+        (false, 7, "0 1 2 3 4 5 6fin"),
+        (true, 7, "0 1 2 3 4 5 6 fin"),
+        (true, 10, "0 1 2 3 4 5 6 7 8 9 fin"),
+        // The last segment still waits when the application closes.
+        (true, 11, "0 1 2 3 4 5 6 7 8 9 10fin"),
+    ] {
+        let mut talk = opened(&Params { fin_beyond_window: true, close_after_sending, ..linux(false) });
+        talk.sender.write(segments * SEGMENT, talk.now);
+        talk.sender.close(talk.now);
+        assert_eq!(talk.drain(), sent, "{segments} segments, {close_after_sending}");
+    }
+    // A connection that is not open yet sends nothing, and the application has not written yet.
+    let (mut talk, _) = Talk::with(&linux(false), "newreno", LINUX);
+    talk.sender.close(talk.now);
+    assert_eq!(talk.drain(), "");
+}
+
+#[test]
+fn what_was_found_lost_by_its_time_is_not_found_again_after_the_mark_is_taken_back() {
+    let mut talk = talk(true);
+    let sent = talk.now;
+    let answers = [(100, 3), (0, 4), (0, 5)].map(|(wait, to)| talk.after(wait).sack(0, &[(2, to)]));
+    assert!(answers.concat().contains("r0") && !answers.concat().contains("r1"), "{answers:?}");
+    // Segment 0 had only been late: the marks of those after it are taken back.
+    talk.after(1).ack_of(1, sent);
+    assert!(!talk.sender.state().recovering);
+    // Segments that were sent later arrive: 1 is older by more than any reordering seen.
+    let answer = talk.after(150).sack(1, &[(2, 12)]);
+    assert!(!answer.contains('r'), "{answer}");
+}
+
+#[test]
 fn the_end_of_a_recovery_lets_the_window_grow_by_what_is_delivered_then() {
     let (mut talk, _) = Talk::with(&linux(false), "newreno", LINUX);
     for to in 2..=14 {
