@@ -108,15 +108,15 @@ fn check(name: &str, cases: &[Case], plain: [usize; 3], all: [usize; 3]) {
 
 #[test]
 fn the_set_that_was_seen_first() {
-    check("linux_seen", &linux::seen(), [182, 180, 182], [263, 257, 266]);
+    check("linux_seen", &linux::seen(), [182, 181, 182], [263, 258, 266]);
 }
 
 #[test]
 fn the_set_that_was_held_out_first_and_seen_later() {
-    check("linux_unseen", &linux::unseen(), [182, 182, 182], [264, 257, 266]);
+    check("linux_unseen", &linux::unseen(), [182, 181, 182], [264, 256, 266]);
 }
 
 #[test]
 fn the_set_that_was_recorded_after_the_rules_were_fixed() {
-    check("linux_held_out", &linux::held_out(), [181, 181, 182], [259, 257, 263]);
+    check("linux_held_out", &linux::held_out(), [182, 182, 182], [260, 258, 263]);
 }

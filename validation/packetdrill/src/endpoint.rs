@@ -36,6 +36,10 @@ pub struct Sent {
     pub syn: bool,
     /// Whether it has a FIN.
     pub fin: bool,
+    /// Whether it has PSH.
+    pub psh: bool,
+    /// It has no data, or the last that the application had written: the size of buffers does not decide about PSH.
+    pub decided: bool,
     /// The window in bytes.
     pub window: u32,
     /// The timestamps' value and echo.
@@ -66,6 +70,7 @@ pub struct Endpoint {
     /// The number before which the sender repeats what it had sent before a timeout.
     loss_until: u64,
     closed: bool,
+    written: u64,
     read: u64,
     /// When data arrived last.
     data_at: Time,
@@ -91,6 +96,7 @@ impl Endpoint {
             queue: VecDeque::new(),
             loss_until: 0,
             closed: false,
+            written: 0,
             read: 0,
             data_at: Time::ZERO,
         }
@@ -170,6 +176,8 @@ impl Endpoint {
                 ack: if answers { Some(1) } else { header.flags.ack.then_some(header.ack) },
                 syn: header.flags.syn,
                 fin: header.flags.fin,
+                psh: header.flags.psh,
+                decided: header.len == 0 || header.seq + u64::from(header.len) == 1 + self.written,
                 window: header.window,
                 timestamps: header.timestamps,
                 sack: header.sack.iter().collect(),
@@ -185,6 +193,7 @@ impl Endpoint {
     /// The application writes so many bytes.
     pub fn write(&mut self, bytes: u64) {
         if let End::Sender(sender) = &mut self.end {
+            self.written += bytes;
             sender.write(bytes, self.now);
             self.drain();
         }
@@ -312,6 +321,7 @@ impl Endpoint {
             // Linux counts a segment as lost until it is acknowledged, also when it was sent again.
             "tcpi_lost" => (marks.lost + marks.sent_again) as f64,
             "tcpi_retrans" => marks.sent_again as f64,
+            "tcpi_reordering" => sender.reordering()?.into(),
             "tcpi_ca_state" if state.timeouts > 0 || sender.window_edges().0 < self.loss_until => 4.0,
             "tcpi_ca_state" if state.recovering => 3.0,
             "tcpi_ca_state" if state.duplicate_acks > 0 || marks.sacked > 0 => 1.0,

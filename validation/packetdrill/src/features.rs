@@ -30,8 +30,6 @@ pub enum Reason {
     FastOpen,
     /// Explicit Congestion Notification (RFC 3168), or the accurate one.
     Ecn,
-    /// Zero-copy sending.
-    ZeroCopy,
     /// Segments with RST.
     Resets,
     /// Urgent data.
@@ -82,6 +80,67 @@ pub enum Reason {
     Code(String),
 }
 
+/// What kind of thing a script needs. A script belongs to the first that it needs anything of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// Another protocol, or a part of TCP on the wire that no flow of Hopyard uses.
+    Wire,
+    /// A way to use a connection that no flow of Hopyard has: data in both directions, several connections, and so on.
+    Connection,
+    /// What a socket shows to its application, or is asked for by it.
+    Socket,
+    /// The host around TCP: its routes, queues and settings.
+    Host,
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Wire => "wire",
+            Self::Connection => "connection",
+            Self::Socket => "socket",
+            Self::Host => "host",
+        })
+    }
+}
+
+impl Reason {
+    /// Its class.
+    #[must_use]
+    pub const fn class(&self) -> Class {
+        match self {
+            Self::Ipv6
+            | Self::OtherProtocol(_)
+            | Self::FastOpen
+            | Self::Ecn
+            | Self::Resets
+            | Self::Urgent
+            | Self::TcpOption(_)
+            | Self::PathMtu => Class::Wire,
+            Self::BothDirections
+            | Self::ReceiverOpens
+            | Self::CloseWait
+            | Self::SeveralConnections
+            | Self::GivingUp => Class::Connection,
+            Self::SendBuffer
+            | Self::Cork
+            | Self::RecordEnds
+            | Self::Readiness
+            | Self::AncillaryData
+            | Self::ErrorsOfCalls
+            | Self::Call(_)
+            | Self::SocketOption(_) => Class::Socket,
+            Self::Route
+            | Self::PacingQueue
+            | Self::LocalDrops
+            | Self::Command(_)
+            | Self::Sysctl(_)
+            | Self::SettingsThatChange
+            | Self::Code(_) => Class::Host,
+        }
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
@@ -89,7 +148,6 @@ impl fmt::Display for Reason {
             Self::OtherProtocol(name) => return write!(f, "protocol: {name}"),
             Self::FastOpen => "TCP Fast Open",
             Self::Ecn => "ECN",
-            Self::ZeroCopy => "zero-copy sending",
             Self::Resets => "resets",
             Self::Urgent => "urgent data",
             Self::TcpOption(name) => return write!(f, "option of TCP: {name}"),
@@ -223,9 +281,6 @@ const OPTIONS: [&str; 11] = [
 
 fn of_call(call: &Call, when: When) -> Vec<Reason> {
     let mut found = Vec::new();
-    if call.mentions("MSG_ZEROCOPY") || call.mentions("SO_ZEROCOPY") {
-        found.push(Reason::ZeroCopy);
-    }
     if call.mentions("MSG_FASTOPEN") || call.mentions_prefix("TCP_FASTOPEN") {
         found.push(Reason::FastOpen);
     }
@@ -268,8 +323,10 @@ fn of_socket_option(call: &Call) -> Option<Reason> {
         }
         Some("TCP_NOTSENT_LOWAT" | "SO_SNDLOWAT") => Some(Reason::SendBuffer),
         Some("SO_SNDBUF") if call.name == "getsockopt" => Some(Reason::SendBuffer),
+        // What has been copied is the same segment: only the notice of it, which the application reads, is not there.
+        Some("SO_ZEROCOPY") => None,
         // Each of these has a reason of its own.
-        Some("SO_ZEROCOPY" | "SO_TIMESTAMPING" | "TCP_INQ" | "TCP_CORK") => None,
+        Some("SO_TIMESTAMPING" | "TCP_INQ" | "TCP_CORK") => None,
         Some(name) if name.starts_with("TCP_FASTOPEN") || OPTIONS.contains(&name) => None,
         Some(name) => Some(Reason::SocketOption(name.to_owned())),
         None => Some(Reason::SocketOption("with a number".to_owned())),

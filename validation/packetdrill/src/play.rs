@@ -6,7 +6,9 @@
 //! segmentation offload, unless the script is strict about segments. Segments that are sent and that no event expects
 //! are met by the next event that expects one; after the last such event they are not looked at.
 //!
-//! Not compared, because the model's segments do not have it: the flag PSH, and the options of a SYN.
+//! Not compared, because the model's segments do not have them: the options of a SYN, and PSH in profiles without it. PSH
+//! is compared at the end of what the application has written, and in segments without data; elsewhere the size of the
+//! buffers decides, which the scripts set by a sysctl.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -82,6 +84,7 @@ pub fn play(script: &Script, profile: &str, load: &dyn Fn(&str) -> Option<String
     let mut player = Player {
         end: Endpoint::new(role, &model, agreement, passive),
         agreement,
+        push: model.config.tcp.push,
         strict: script.options.iter().any(|(name, _)| name == "strict_segments"),
         tolerance: micros(script, "tolerance_usecs").unwrap_or(TOLERANCE),
         tick: micros(script, "tcp_ts_tick_usecs").filter(|tick| !tick.is_zero()),
@@ -125,6 +128,8 @@ struct Player {
     end: Endpoint,
     agreement: Agreement,
     strict: bool,
+    /// Whether segments have PSH.
+    push: bool,
     tolerance: Span,
     /// The unit of the script's timestamps, if they are compared.
     tick: Option<Span>,
@@ -221,6 +226,9 @@ impl Player {
             }
             if sent.syn != wanted.has('S') || (last && sent.fin != wanted.has('F')) || (!last && sent.fin) {
                 return differs("other flags");
+            }
+            if self.push && last && sent.decided && sent.psh != wanted.has('P') {
+                return differs("another flag PSH");
             }
             if sent.ack.is_some() != wanted.has('.') || (wanted.ack.is_some() && sent.ack != wanted.ack) {
                 return differs("another acknowledgement");
@@ -436,7 +444,7 @@ fn options_text(timestamps: Option<(u32, u32)>, sack: &[(u64, u64)]) -> String {
 }
 
 fn describe(sent: &Sent) -> String {
-    let flags: String = [(sent.syn, 'S'), (sent.fin, 'F'), (sent.ack.is_some(), '.')]
+    let flags: String = [(sent.syn, 'S'), (sent.fin, 'F'), (sent.psh, 'P'), (sent.ack.is_some(), '.')]
         .iter()
         .filter_map(|(set, flag)| set.then_some(*flag))
         .collect();

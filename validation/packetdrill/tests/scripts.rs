@@ -13,12 +13,20 @@ fn text(name: &str) -> String {
 }
 
 fn report(text: &str) -> Report {
+    report_in(PROFILE, text)
+}
+
+fn report_in(profile: &str, text: &str) -> Report {
     let script = parse(text).unwrap_or_else(|error| panic!("{error}"));
-    play(&script, PROFILE, &|_| None).expect("a model for the script")
+    play(&script, profile, &|_| None).expect("a model for the script")
 }
 
 fn outcome(text: &str) -> String {
-    match report(text).outcome {
+    shown(report(text).outcome)
+}
+
+fn shown(outcome: Outcome) -> String {
+    match outcome {
         Outcome::Passed => "passed".to_owned(),
         Outcome::Failed(failure) => failure.to_string(),
         Outcome::NotApplicable(reasons) => {
@@ -145,6 +153,43 @@ fn assertions_about_other_quantities_are_counted() {
     let report = report(&text);
     assert_eq!((report.outcome, report.assertions), (Outcome::Passed, 3));
     assert_eq!(report.not_compared.into_iter().collect::<Vec<_>>(), ["tcpi_reordering"]);
+}
+
+/// What only the profile `linux` has: PSH, and the extent of reordering.
+#[test]
+fn push_and_reordering_are_compared_in_the_profile_linux() {
+    let text = " 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n+0 listen(3, 1) = 0\n\
+                +0 < S 0:0(0) win 60000 <mss 1000,sackOK>\n+0 > S. 0:0(0) ack 1 <...>\n\
+                +.08 < . 1:1(0) ack 1 win 60000\n+0 accept(3, ..., ...) = 4\n\
+                +0 write(4, ..., 8000) = 8000\n+0 > P. 1:8001(8000) ack 1\n\
+                +.08 < . 1:1(0) ack 1 win 60000 <sack 5001:6001>\n+.022 > . 1:1001(1000) ack 1\n\
+                +0 %{ assert tcpi_reordering == 3, tcpi_reordering }%\n\
+                +.001 < . 1:1(0) ack 1 win 60000 <sack 1001:2001 5001:6001>\n+0 > . 2001:3001(1000) ack 1\n\
+                +0 %{ assert tcpi_reordering == 5, tcpi_reordering }%\n\
+                +.08 < . 1:1(0) ack 8001 win 60000\n+0 close(4) = 0\n+0 > F. 8001:8001(0) ack 1\n";
+    let report = report_in("linux", text);
+    assert_eq!((shown(report.outcome), report.segments, report.assertions), ("passed".to_owned(), 12, 2));
+    let changed = [
+        ("> P. 1:8001", "> . 1:8001", "line 9: another flag PSH: sent P. 7001:8001(1000) ack 1"),
+        ("> F. 8001", "> FP. 8001", "line 18: another flag PSH: sent F. 8001:8001(0) ack 1"),
+        ("tcpi_reordering == 5", "tcpi_reordering == 4", "line 15: assert tcpi_reordering == 4"),
+    ];
+    for (before, after, expected) in changed {
+        let text = text.replacen(before, after, 1);
+        let found = shown(report_in("linux", &text).outcome);
+        assert!(found.starts_with(expected), "{after}: {found}");
+    }
+}
+
+/// A buffer that is not copied leaves in the same segments. The notice of it is what the model does not have.
+#[test]
+fn what_is_not_copied_is_sent_like_other_data() {
+    let text = text("slow_start.pkt");
+    let (write, send) = ("+0    write(4, ..., 8000) = 8000", "+0 send(4, ..., 8000, MSG_ZEROCOPY) = 8000");
+    assert!(text.contains(write));
+    assert_eq!(outcome(&text.replacen(write, send, 1)), "passed");
+    let notice = format!("{text}+0 recvmsg(4, {{msg_name(...)=..., msg_iov(1)=[{{...,0}}]}}, MSG_ERRQUEUE) = 0\n");
+    assert_eq!(outcome(&notice.replacen(write, send, 1)), "not applicable: ancillary data");
 }
 
 /// A call that never returns, and a segment that this end does not send: under the profile `rfc`, the third segment of

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use hopyard_packetdrill::agreement::Model;
+use hopyard_packetdrill::features::Reason;
 use hopyard_packetdrill::parse::parse;
 use hopyard_packetdrill::play::{Outcome, play};
 use serde::Serialize;
@@ -37,6 +38,8 @@ struct Row {
     folder: String,
     script: String,
     outcome: &'static str,
+    /// The class of what a script needs that the model does not have.
+    class: String,
     reason: String,
     segments: u32,
     assertions: u32,
@@ -107,6 +110,7 @@ fn row(path: &Path, root: &Path, suite: &str, profile: &str) -> Result<Row> {
         folder: relative.to_string_lossy().into_owned(),
         script: name.unwrap_or_default(),
         outcome: "unreadable",
+        class: String::new(),
         reason: String::new(),
         segments: 0,
         assertions: 0,
@@ -135,6 +139,7 @@ fn row(path: &Path, root: &Path, suite: &str, profile: &str) -> Result<Row> {
         }
         Outcome::NotApplicable(reasons) => {
             row.outcome = "not applicable";
+            row.class = reasons.iter().map(Reason::class).min().map_or_else(String::new, |class| class.to_string());
             row.reason = reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
         }
     }
@@ -144,7 +149,7 @@ fn row(path: &Path, root: &Path, suite: &str, profile: &str) -> Result<Row> {
 /// For each profile: the outcomes by folder, the reasons why scripts are not applicable, and the failures.
 fn tables(root: &Path) -> Result<Vec<Table>> {
     let figures = Figures::read(&root.join("results").join(FILE))?;
-    let columns = ["profile", "suite", "folder", "script", "outcome", "reason", "not_compared"];
+    let columns = ["profile", "suite", "folder", "script", "outcome", "reason", "not_compared", "class"];
     let rows: Vec<Vec<String>> =
         figures.select(&columns)?.map(|row| row.into_iter().map(str::to_owned).collect()).collect();
     let profiles: BTreeSet<&str> = rows.iter().map(|row| row[0].as_str()).collect();
@@ -152,6 +157,7 @@ fn tables(root: &Path) -> Result<Vec<Table>> {
     for profile in profiles {
         let rows: Vec<&[String]> = rows.iter().filter(|row| row[0] == profile).map(|row| &row[1..]).collect();
         tables.push(outcomes(profile, &rows));
+        tables.push(classes(profile, &rows));
         tables.push(reasons(profile, &rows));
         tables.push(not_compared(profile, &rows));
         tables.push(failures(profile, &rows));
@@ -181,6 +187,22 @@ fn outcomes(profile: &str, rows: &[&[String]]) -> Table {
     }
     let [passed, failed, ..] = all;
     table(&format!("Scripts by folder, profile {profile}"), builder, passed + failed, passed)
+}
+
+/// Each script that is not applicable once.
+fn classes(profile: &str, rows: &[&[String]]) -> Table {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row[3] == "not applicable") {
+        *counts.entry(&row[6]).or_default() += 1;
+    }
+    let mut builder = Builder::default();
+    builder.push_record(["class", "scripts that are not applicable"]);
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    for (class, count) in counts {
+        builder.push_record([class.to_owned(), count.to_string()]);
+    }
+    table(&format!("Scripts that are not applicable, by class, profile {profile}"), builder, 0, 0)
 }
 
 fn reasons(profile: &str, rows: &[&[String]]) -> Table {
@@ -262,9 +284,10 @@ mod tests {
             "{}",
             made[0].text
         );
-        assert!(made[1].text.contains("| poll and epoll               | 1                    | 0                |"));
-        assert!(made[2].text.contains("| tcpi_reordering | 1                            | 0             |"));
-        assert!(made[3].text.contains("own/deep/c.pkt") && made[3].text.contains("expected `(`"), "{}", made[3].text);
+        assert!(made[1].text.contains("| wire  | 1                               |"), "{}", made[1].text);
+        assert!(made[2].text.contains("| poll and epoll               | 1                    | 0                |"));
+        assert!(made[3].text.contains("| tcpi_reordering | 1                            | 0             |"));
+        assert!(made[4].text.contains("own/deep/c.pkt") && made[4].text.contains("expected `(`"), "{}", made[4].text);
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod linux;
 mod model;
 mod params;
 mod published;
+mod steps;
 
 use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Rng, Span, Time};

@@ -70,6 +70,11 @@ pub(crate) trait LossRecovery {
         quantum
     }
 
+    /// By how many segments the network reorders, as far as the recovery knows, if it looks for that.
+    fn reordering(&self) -> Option<u32> {
+        None
+    }
+
     /// Whether the recovery itself sets the retransmission timer when segments are sent.
     fn sets_timer(&self) -> bool {
         false

@@ -83,6 +83,9 @@ macro_rules! recovery {
             fn on_opened(&mut self, core: &mut Core, opened: Option<Span>) {
                 match self { $(Self::$variant(it) => it.on_opened(core, opened),)+ }
             }
+            fn reordering(&self) -> Option<u32> {
+                match self { $(Self::$variant(it) => it.reordering(),)+ }
+            }
             fn repeats_timeout(&self, core: &Core) -> u32 {
                 match self { $(Self::$variant(it) => it.repeats_timeout(core),)+ }
             }

@@ -8,7 +8,8 @@
 use hopyard_engine::{Rng, Span, Time};
 
 use super::model::{self, Aggregation, LongTerm, Round, Verdict, WindowedMax};
-use super::params::{CYCLE, FULL_ROUNDS, Mode, Params, RANDOM};
+use super::params::{LARGEST_QUANTUM, Mode, Params, SLOW};
+use super::steps::{self, Cycle, Full, Gains, Rounds};
 use crate::transport::congestion::control::offload;
 use crate::transport::congestion::{
     Ack, Answer, Arrived, Before, Condition, CongestionControl, Duplicate, Loss, RateSample, RecoveryChoice, Sent,
@@ -21,20 +22,14 @@ const GAIN: u32 = 8;
 const ONE: u64 = 1 << GAIN;
 /// The gain of a round of STARTUP that still fills the pipe.
 const FULL_GROWTH: u64 = 5 * ONE / 4;
-/// Below this rate, in bytes per second, each segment leaves alone.
-const SLOW: u64 = 1_200_000 / 8;
-/// The most segments of a quantum that the window has room for besides.
-const LARGEST_QUANTUM: u64 = 127;
 /// The tick of the kernel's clock (HZ 250).
 const TICK: Span = Span::from_millis(4);
 
 /// The constants of the computation.
 #[derive(Clone, Copy, Debug)]
 pub struct Constants {
-    /// Gains in 256ths.
-    high_gain: u64,
-    drain_gain: u64,
-    cwnd_gain: u64,
+    /// In 256ths.
+    gains: Gains<u64>,
     /// The filters' rounds, and the times in ticks.
     bandwidth_rounds: u64,
     min_rtt_window: u64,
@@ -54,9 +49,12 @@ impl Params {
     pub(super) fn linux(&self) -> Constants {
         let gain = |gain: f64| (gain * ONE as f64) as u64;
         Constants {
-            high_gain: gain(self.high_gain),
-            drain_gain: gain(1.0 / self.high_gain),
-            cwnd_gain: gain(self.cwnd_gain),
+            gains: Gains {
+                high: gain(self.high_gain),
+                drain: gain(1.0 / self.high_gain),
+                cwnd: gain(self.cwnd_gain),
+                one: ONE,
+            },
             bandwidth_rounds: self.bandwidth_rounds.into(),
             min_rtt_window: ticks(self.min_rtt_window),
             probe_rtt_time: ticks(self.probe_rtt_time),
@@ -99,7 +97,6 @@ struct Delivery {
 #[derive(Clone, Debug)]
 pub struct Linux {
     constants: Constants,
-    rng: Option<Rng>,
     mode: Mode,
     pacing_gain: u64,
     cwnd_gain: u64,
@@ -109,23 +106,16 @@ pub struct Linux {
     /// Segments delivered in all, without the opening, and when the last ones were.
     delivered: u64,
     delivered_at: Time,
-    /// The number of round trips so far, whether this acknowledgement begins one, and what was delivered when the
-    /// present one began.
-    rounds: u64,
-    round_start: bool,
-    round_end: u64,
+    /// Round trips by delivered segments.
+    rounds: Rounds,
     /// The shortest round trip in microseconds, and the tick of its measurement.
     min_rtt: Option<u64>,
     min_rtt_at: u64,
     /// The shortest round trip of the connection, and the last one.
     shortest: Option<Span>,
     last_rtt: Option<Span>,
-    full_bandwidth: u64,
-    full_rounds: u32,
-    full: bool,
-    first_phase: u32,
-    phase: usize,
-    phase_at: Time,
+    full: Full<u64>,
+    cycle: Cycle,
     /// The tick at which PROBE_RTT may end, once the window is drained, and whether a round has passed since then.
     probe_done: Option<u64>,
     probe_round_done: bool,
@@ -157,28 +147,21 @@ impl Linux {
     #[must_use]
     pub fn new(constants: Constants) -> Self {
         Self {
-            rng: None,
             mode: Mode::Startup,
-            pacing_gain: constants.high_gain,
-            cwnd_gain: constants.high_gain,
+            pacing_gain: constants.gains.high,
+            cwnd_gain: constants.gains.high,
             bandwidth: WindowedMax::over(constants.bandwidth_rounds),
             long_term: LongTerm::default(),
             aggregation: Aggregation::default(),
             delivered: 0,
             delivered_at: Time::ZERO,
-            rounds: 0,
-            round_start: false,
-            round_end: 0,
+            rounds: Rounds::default(),
             min_rtt: None,
             min_rtt_at: 0,
             shortest: None,
             last_rtt: None,
-            full_bandwidth: 0,
-            full_rounds: 0,
-            full: false,
-            first_phase: constants.first_phase,
-            phase: 0,
-            phase_at: Time::ZERO,
+            full: Full::default(),
+            cycle: Cycle::new(constants.first_phase),
             probe_done: None,
             probe_round_done: false,
             rate: 0,
@@ -227,7 +210,7 @@ impl Linux {
         self.seen_rtt = view.srtt.is_some();
         let round_trip = view.srtt.map_or(1000, |srtt| micros(srtt).max(1));
         let bandwidth = ((view.cwnd as u64) << PLACES) / round_trip;
-        self.pace(self.paced(bandwidth, self.constants.high_gain, view), view);
+        self.pace(self.paced(bandwidth, self.constants.gains.high, view), view);
     }
 
     /// The rate only increases before the pipe is full.
@@ -236,7 +219,7 @@ impl Linux {
         if !self.seen_rtt && view.srtt.is_some() {
             self.pace_at_first(view);
         }
-        if self.full || rate > self.rate {
+        if self.full.reached || rate > self.rate {
             self.pace(rate, view);
         }
     }
@@ -256,7 +239,7 @@ impl Linux {
         if self.constants.whole_segments {
             window = window.next_multiple_of(2);
         }
-        if self.mode == Mode::ProbeBandwidth && self.phase == 0 { window + 2 } else { window }
+        if self.mode == Mode::ProbeBandwidth && self.cycle.probes() { window + 2 } else { window }
     }
 
     fn target_in_flight(&self, gain: u64) -> u64 {
@@ -274,18 +257,15 @@ impl Linux {
     // The steps of each acknowledgement.
 
     fn update_bandwidth(&mut self, delivery: &Delivery, view: &View) {
-        self.round_start = false;
+        self.rounds.begins = false;
         let Some(bandwidth) = delivery.bandwidth else { return };
-        if delivery.prior >= self.round_end {
-            self.round_end = self.delivered;
-            self.rounds += 1;
-            self.round_start = true;
+        if self.rounds.update(delivery.prior, self.delivered) {
             self.conservation = false;
         }
         self.sample_long_term(delivery.lost > 0, delivery.app_limited, view);
         // A sample that the application limited does not measure the path, unless it is above the estimate.
         if !delivery.app_limited || bandwidth >= self.bandwidth.max() {
-            self.bandwidth.update(self.rounds, bandwidth);
+            self.bandwidth.update(self.rounds.count, bandwidth);
         }
     }
 
@@ -296,7 +276,7 @@ impl Linux {
         let segment = f64::from(view.segment);
         let event = Round {
             now: self.delivered_at,
-            start: self.round_start,
+            start: self.rounds.begins,
             cruising: self.mode == Mode::ProbeBandwidth,
             loss,
             app_limited,
@@ -315,24 +295,17 @@ impl Linux {
             let bandwidth = self.estimate(view);
             let explained = |span: Span| delivers(bandwidth, micros(span)) as f64;
             let acked = delivery.acked as f64;
-            self.aggregation.update(self.delivered_at, self.round_start, explained, acked, view.cwnd);
+            self.aggregation.update(self.delivered_at, self.rounds.begins, explained, acked, view.cwnd);
         }
     }
 
     fn enter_probe_bandwidth(&mut self) {
         self.mode = Mode::ProbeBandwidth;
-        // Any phase except the phase that drains.
-        let back = self.rng.as_mut().map_or(0, |rng| rng.below(CYCLE.len() as u64 - 1)) as usize;
-        let drawn = (CYCLE.len() - back) % CYCLE.len();
-        self.phase = match std::mem::replace(&mut self.first_phase, RANDOM) {
-            RANDOM => drawn,
-            phase => phase as usize,
-        };
-        self.phase_at = self.delivered_at;
+        self.cycle.begin(self.delivered_at);
     }
 
     fn leave_probe_rtt(&mut self) {
-        if self.full {
+        if self.full.reached {
             self.enter_probe_bandwidth();
         } else {
             self.mode = Mode::Startup;
@@ -343,38 +316,24 @@ impl Linux {
         if self.mode != Mode::ProbeBandwidth {
             return;
         }
-        let whole = self.min_rtt.is_some_and(|min_rtt| micros(self.delivered_at.since(self.phase_at)) > min_rtt);
+        let whole = self.min_rtt.is_some_and(|min_rtt| micros(self.delivered_at.since(self.cycle.since)) > min_rtt);
         let in_flight = || self.at_next_departure(delivery.prior_pipe, view);
-        let over = if self.pacing_gain > ONE {
-            whole && (delivery.lost > 0 || in_flight() >= self.target_in_flight(self.pacing_gain))
-        } else if self.pacing_gain < ONE {
-            whole || in_flight() <= self.target_in_flight(ONE)
-        } else {
-            whole
-        };
-        if over {
-            self.phase = (self.phase + 1) % CYCLE.len();
-            self.phase_at = self.delivered_at;
+        let target = |gain| self.target_in_flight(gain);
+        if steps::is_over([self.pacing_gain, ONE], whole, delivery.lost > 0, in_flight, target) {
+            self.cycle.advance(self.delivered_at);
         }
     }
 
     fn check_full(&mut self, delivery: &Delivery) {
-        if self.full || !self.round_start || delivery.app_limited {
-            return;
+        if self.rounds.begins && !delivery.app_limited {
+            self.full.check(self.bandwidth.max(), |bandwidth| (bandwidth * FULL_GROWTH) >> GAIN);
         }
-        if self.bandwidth.max() >= (self.full_bandwidth * FULL_GROWTH) >> GAIN {
-            self.full_bandwidth = self.bandwidth.max();
-            self.full_rounds = 0;
-            return;
-        }
-        self.full_rounds += 1;
-        self.full = self.full_rounds >= FULL_ROUNDS;
     }
 
     /// Returns the threshold to report when STARTUP has ended.
     fn check_drain(&mut self, view: &View) -> f64 {
         let mut ssthresh = view.ssthresh;
-        if self.mode == Mode::Startup && self.full {
+        if self.mode == Mode::Startup && self.full.reached {
             self.mode = Mode::Drain;
             ssthresh = self.target_in_flight(ONE) as f64;
         }
@@ -401,14 +360,14 @@ impl Linux {
         }
         if self.mode == Mode::ProbeRtt {
             if self.probe_done.is_some() {
-                self.probe_round_done |= self.round_start;
+                self.probe_round_done |= self.rounds.begins;
                 if self.probe_round_done {
                     self.end_probe_rtt(cwnd, view);
                 }
             } else if view.pipe as u64 <= self.constants.min_window {
                 self.probe_done = Some(now + self.constants.probe_rtt_time);
                 self.probe_round_done = false;
-                self.round_end = self.delivered;
+                self.rounds.restart(self.delivered);
             }
         }
         if delivery.bandwidth.is_some() {
@@ -426,14 +385,9 @@ impl Linux {
     }
 
     fn update_gains(&mut self) {
-        let Constants { high_gain, drain_gain, cwnd_gain, .. } = self.constants;
-        (self.pacing_gain, self.cwnd_gain) = match self.mode {
-            Mode::Startup => (high_gain, high_gain),
-            Mode::Drain => (drain_gain, high_gain),
-            Mode::ProbeBandwidth if self.long_term.rate().is_some() => (ONE, cwnd_gain),
-            Mode::ProbeBandwidth => ((CYCLE[self.phase] * ONE as f64) as u64, cwnd_gain),
-            Mode::ProbeRtt => (ONE, ONE),
-        };
+        let policed = self.long_term.rate().is_some();
+        let phase = (self.cycle.gain() * ONE as f64) as u64;
+        (self.pacing_gain, self.cwnd_gain) = self.constants.gains.of(self.mode, policed, phase);
     }
 
     // The window.
@@ -453,7 +407,7 @@ impl Linux {
         if self.condition == Condition::Recovery && noted != Condition::Recovery {
             // A round of packet conservation.
             self.conservation = true;
-            self.round_end = self.delivered;
+            self.rounds.restart(self.delivered);
             cwnd = pipe + acked;
         } else if repairs(noted) && !repairs(self.condition) {
             cwnd = cwnd.max(self.prior_cwnd);
@@ -463,13 +417,13 @@ impl Linux {
             return cwnd.max(pipe + acked);
         }
         let bandwidth = self.estimate(view);
-        let extra = if self.full && self.constants.aggregation {
+        let extra = if self.full.reached && self.constants.aggregation {
             (self.aggregation.extra() as u64).min(delivers(bandwidth, (model::LARGEST_BURST * 1e6) as u64))
         } else {
             0
         };
         let target = self.with_quanta(self.product(bandwidth, self.cwnd_gain) + extra);
-        if self.full {
+        if self.full.reached {
             cwnd = (cwnd + acked).min(target);
         } else if cwnd < target || self.delivered + 1 < model::INITIAL_WINDOW as u64 {
             cwnd += acked;
@@ -537,7 +491,7 @@ const fn repairs(condition: Condition) -> bool {
 
 impl CongestionControl for Linux {
     fn seed(&mut self, rng: Rng) {
-        self.rng = Some(rng);
+        self.cycle.seed(rng);
     }
 
     fn on_opened(&mut self, view: &View) {
@@ -580,8 +534,7 @@ impl CongestionControl for Linux {
 
     /// The pipe may not be full after all.
     fn on_undo(&mut self, _before: &Before, view: &View) -> Answer {
-        self.full_bandwidth = 0;
-        self.full_rounds = 0;
+        (self.full.bandwidth, self.full.rounds) = (0, 0);
         self.long_term = LongTerm::default();
         Answer::Set { cwnd: view.cwnd, ssthresh: view.ssthresh }
     }
@@ -594,8 +547,8 @@ impl CongestionControl for Linux {
         self.condition = Condition::Loss;
         self.noted = Condition::Loss;
         // The path may have changed: BBR checks again whether the pipe is full. The timeout ends a round.
-        self.full_bandwidth = 0;
-        self.round_start = true;
+        self.full.bandwidth = 0;
+        self.rounds.begins = true;
         self.sample_long_term(true, false, view);
         Answer::Set { cwnd: 1.0, ssthresh: view.ssthresh }
     }

@@ -17,6 +17,10 @@ pub const RANDOM: u32 = CYCLE.len() as u32;
 /// end STARTUP (§4.3.2.2).
 pub const FULL_GROWTH: f64 = 1.25;
 pub const FULL_ROUNDS: u32 = 3;
+/// Below this rate, in bytes per second, each segment leaves alone (§4.2.2).
+pub const SLOW: u64 = 1_200_000 / 8;
+/// The most segments that are sent together.
+pub const LARGEST_QUANTUM: u64 = 127;
 
 /// BBR's parameters. Windows count segments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -3,7 +3,8 @@
 use hopyard_engine::{Rng, Span, Time};
 
 use super::model::{self, Aggregation, LongTerm, MaxFilter};
-use super::params::{CYCLE, FULL_GROWTH, FULL_ROUNDS, Mode, Params, RANDOM};
+use super::params::{FULL_GROWTH, LARGEST_QUANTUM, Mode, Params, SLOW};
+use super::steps::{self, Cycle, Full, Gains, Rounds};
 use crate::transport::congestion::{
     Ack, Answer, CongestionControl, Duplicate, Loss, RateSample, RecoveryChoice, Sent, Timeout, View,
 };
@@ -22,7 +23,7 @@ enum Repair {
 #[derive(Clone, Debug)]
 pub struct Published {
     params: Params,
-    rng: Option<Rng>,
+    gains: Gains<f64>,
     mode: Mode,
     pacing_gain: f64,
     cwnd_gain: f64,
@@ -30,24 +31,14 @@ pub struct Published {
     bandwidth: MaxFilter,
     long_term: LongTerm,
     aggregation: Aggregation,
-    /// The number of round trips so far, whether this acknowledgement begins a new one, and the delivered data at the
-    /// sending of the segment that ends it (§4.1.1.1).
-    rounds: u64,
-    round_start: bool,
-    round_end: u64,
+    /// Round trips by delivered bytes.
+    rounds: Rounds,
     min_rtt: Option<Span>,
     /// The same in seconds, divided by the bytes of a segment: computed once and not on each acknowledgement.
     min_rtt_per_byte: f64,
     min_rtt_at: Time,
-    /// The bandwidth that STARTUP has reached, the number of rounds with little growth, and whether the pipe is full.
-    full_bandwidth: f64,
-    full_rounds: u32,
-    full: bool,
-    /// The phase in which the next cycle begins.
-    first_phase: u32,
-    /// The phase in the cycle of PROBE_BW, and its start.
-    phase: usize,
-    phase_at: Time,
+    full: Full<f64>,
+    cycle: Cycle,
     /// When PROBE_RTT may end after the window is drained, and whether a round has passed since then.
     probe_done: Option<Time>,
     probe_round_done: bool,
@@ -79,25 +70,19 @@ impl Published {
     #[must_use]
     pub fn new(params: &Params) -> Self {
         Self {
-            rng: None,
+            gains: Gains { high: params.high_gain, drain: 1.0 / params.high_gain, cwnd: params.cwnd_gain, one: 1.0 },
             mode: Mode::Startup,
             pacing_gain: params.high_gain,
             cwnd_gain: params.high_gain,
             bandwidth: MaxFilter::new(u64::from(params.bandwidth_rounds)),
             long_term: LongTerm::default(),
             aggregation: Aggregation::default(),
-            rounds: 0,
-            round_start: false,
-            round_end: 0,
+            rounds: Rounds::default(),
             min_rtt: None,
             min_rtt_per_byte: 0.0,
             min_rtt_at: Time::ZERO,
-            full_bandwidth: 0.0,
-            full_rounds: 0,
-            full: false,
-            first_phase: params.first_phase,
-            phase: 0,
-            phase_at: Time::ZERO,
+            full: Full::default(),
+            cycle: Cycle::new(params.first_phase),
             probe_done: None,
             probe_round_done: false,
             rate: 0.0,
@@ -131,8 +116,8 @@ impl Published {
     fn pace(&mut self, rate: f64, view: &View) {
         self.rate = rate;
         self.gap = if rate > 0.0 { Span::from_secs_f64(f64::from(view.segment) / rate) } else { Span::ZERO };
-        let least = if rate < 1_200_000.0 / 8.0 { 1.0 } else { 2.0 };
-        self.quantum = model::floor(rate / 1024.0 / f64::from(view.segment)).clamp(least, 127.0);
+        let least = if rate < SLOW as f64 { 1.0 } else { 2.0 };
+        self.quantum = model::floor(rate / 1024.0 / f64::from(view.segment)).clamp(least, LARGEST_QUANTUM as f64);
     }
 
     /// The rate before the first sample: the window in a round trip, or in a millisecond (§4.2.1).
@@ -149,7 +134,7 @@ impl Published {
             self.pace_at_first(view);
         }
         let rate = gain * self.estimate() * (1.0 - self.params.pacing_margin);
-        if (self.full && rate != self.rate) || rate > self.rate {
+        if (self.full.reached && rate != self.rate) || rate > self.rate {
             self.pace(rate, view);
         }
     }
@@ -169,7 +154,7 @@ impl Published {
         if self.params.whole_segments {
             window = 2.0 * model::ceil(window / 2.0);
         }
-        if self.mode == Mode::ProbeBandwidth && self.phase == 0 { window + 2.0 } else { window }
+        if self.mode == Mode::ProbeBandwidth && self.cycle.probes() { window + 2.0 } else { window }
     }
 
     fn target_in_flight(&self, gain: f64) -> f64 {
@@ -186,12 +171,9 @@ impl Published {
 
     /// §4.1.1.1 and §4.1.1.3.
     fn update_bandwidth(&mut self, sample: &RateSample, view: &View) {
-        self.round_start = false;
+        self.rounds.begins = false;
         let Some(rate) = sample.rate() else { return };
-        if sample.prior_delivered >= self.round_end {
-            self.round_end = sample.total_delivered;
-            self.rounds += 1;
-            self.round_start = true;
+        if self.rounds.update(sample.prior_delivered, sample.total_delivered) {
             self.conservation = false;
         }
         if self.params.long_term {
@@ -199,14 +181,14 @@ impl Published {
         }
         // A sample that the application limited does not measure the path, unless it is above the estimate.
         if !sample.app_limited || rate >= self.bandwidth.max() {
-            self.bandwidth.update(self.rounds, rate);
+            self.bandwidth.update(self.rounds.count, rate);
         }
     }
 
     fn sample_long_term(&mut self, loss: bool, app_limited: bool, delivered: u64, view: &View) {
         let event = model::Round {
             now: view.now,
-            start: self.round_start,
+            start: self.rounds.begins,
             cruising: self.mode == Mode::ProbeBandwidth,
             loss,
             app_limited,
@@ -222,18 +204,11 @@ impl Published {
 
     fn enter_probe_bandwidth(&mut self, view: &View) {
         self.mode = Mode::ProbeBandwidth;
-        // Any phase except the phase that drains (§4.3.4.3).
-        let back = self.rng.as_mut().map_or(0, |rng| rng.below(CYCLE.len() as u64 - 1)) as usize;
-        let drawn = (CYCLE.len() - back) % CYCLE.len();
-        self.phase = match std::mem::replace(&mut self.first_phase, RANDOM) {
-            RANDOM => drawn,
-            phase => phase as usize,
-        };
-        self.phase_at = view.now;
+        self.cycle.begin(view.now);
     }
 
     fn leave_probe_rtt(&mut self, view: &View) {
-        if self.full {
+        if self.full.reached {
             self.enter_probe_bandwidth(view);
         } else {
             self.mode = Mode::Startup;
@@ -245,39 +220,25 @@ impl Published {
         if self.mode != Mode::ProbeBandwidth {
             return;
         }
-        let whole = self.min_rtt.is_none_or(|min_rtt| view.now.since(self.phase_at) > min_rtt);
+        let whole = self.min_rtt.is_none_or(|min_rtt| view.now.since(self.cycle.since) > min_rtt);
         let in_flight = || self.at_next_departure(sample.prior_pipe, view);
-        let over = if self.pacing_gain > 1.0 {
-            whole && (sample.newly_lost > 0 || in_flight() >= self.target_in_flight(self.pacing_gain))
-        } else if self.pacing_gain < 1.0 {
-            whole || in_flight() <= self.target_in_flight(1.0)
-        } else {
-            whole
-        };
-        if over {
-            self.phase = (self.phase + 1) % CYCLE.len();
-            self.phase_at = view.now;
+        let target = |gain| self.target_in_flight(gain);
+        if steps::is_over([self.pacing_gain, 1.0], whole, sample.newly_lost > 0, in_flight, target) {
+            self.cycle.advance(view.now);
         }
     }
 
     /// §4.3.2.2.
     fn check_full(&mut self, sample: &RateSample) {
-        if self.full || !self.round_start || sample.app_limited {
-            return;
+        if self.rounds.begins && !sample.app_limited {
+            self.full.check(self.bandwidth.max(), |bandwidth| bandwidth * FULL_GROWTH);
         }
-        if self.bandwidth.max() >= self.full_bandwidth * FULL_GROWTH {
-            self.full_bandwidth = self.bandwidth.max();
-            self.full_rounds = 0;
-            return;
-        }
-        self.full_rounds += 1;
-        self.full = self.full_rounds >= FULL_ROUNDS;
     }
 
     /// §4.3.3; returns the threshold to report when STARTUP has ended.
     fn check_drain(&mut self, view: &View) -> f64 {
         let mut ssthresh = view.ssthresh;
-        if self.mode == Mode::Startup && self.full {
+        if self.mode == Mode::Startup && self.full.reached {
             self.mode = Mode::Drain;
             ssthresh = self.target_in_flight(1.0);
         }
@@ -305,11 +266,11 @@ impl Published {
                 None if view.pipe <= f64::from(self.params.min_window) => {
                     self.probe_done = Some(view.now + self.params.probe_rtt_time);
                     self.probe_round_done = false;
-                    self.round_end = sample.total_delivered;
+                    self.rounds.restart(sample.total_delivered);
                 }
                 None => {}
                 Some(_) => {
-                    self.probe_round_done |= self.round_start;
+                    self.probe_round_done |= self.rounds.begins;
                     self.end_probe_rtt(cwnd, view);
                 }
             }
@@ -334,13 +295,8 @@ impl Published {
     }
 
     fn update_gains(&mut self) {
-        (self.pacing_gain, self.cwnd_gain) = match self.mode {
-            Mode::Startup => (self.params.high_gain, self.params.high_gain),
-            Mode::Drain => (1.0 / self.params.high_gain, self.params.high_gain),
-            Mode::ProbeBandwidth if self.long_term.rate().is_some() => (1.0, self.params.cwnd_gain),
-            Mode::ProbeBandwidth => (CYCLE[self.phase], self.params.cwnd_gain),
-            Mode::ProbeRtt => (1.0, 1.0),
-        };
+        let policed = self.long_term.rate().is_some();
+        (self.pacing_gain, self.cwnd_gain) = self.gains.of(self.mode, policed, self.cycle.gain());
     }
 
     /// Stores the window, but not one that losses or PROBE_RTT have reduced (§4.2.3.4).
@@ -357,13 +313,13 @@ impl Published {
         if self.conservation {
             cwnd = cwnd.max(view.pipe + self.acked);
         } else {
-            let extra = if self.full && self.params.aggregation {
+            let extra = if self.full.reached && self.params.aggregation {
                 self.aggregation.extra().min(self.estimate() * model::LARGEST_BURST / segment)
             } else {
                 0.0
             };
             let target = self.with_quanta(self.product(self.estimate(), self.cwnd_gain) + extra);
-            if self.full {
+            if self.full.reached {
                 cwnd = (cwnd + self.acked).min(target);
             } else if cwnd < target || sample.total_delivered as f64 / segment < model::INITIAL_WINDOW {
                 cwnd += self.acked;
@@ -388,7 +344,7 @@ impl Published {
         if self.params.aggregation && sample.interval.is_some() {
             let rate = self.estimate() / f64::from(view.segment);
             let delivers = |span: Span| model::floor(rate * span.seconds());
-            self.aggregation.update(view.now, self.round_start, delivers, self.acked, view.cwnd);
+            self.aggregation.update(view.now, self.rounds.begins, delivers, self.acked, view.cwnd);
         }
         self.update_cycle(sample, view);
         self.check_full(sample);
@@ -414,7 +370,7 @@ impl Published {
 
 impl CongestionControl for Published {
     fn seed(&mut self, rng: Rng) {
-        self.rng = Some(rng);
+        self.cycle.seed(rng);
     }
 
     fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
@@ -430,7 +386,7 @@ impl CongestionControl for Published {
         self.repair = Repair::Recovery;
         // A round of packet conservation: the data in the network, and a segment for each one that arrived.
         self.conservation = true;
-        self.round_end = self.delivered;
+        self.rounds.restart(self.delivered);
         Answer::Set { cwnd: (view.pipe + self.acked).max(1.0), ssthresh: view.ssthresh }
     }
 
@@ -443,8 +399,8 @@ impl CongestionControl for Published {
         self.repair = Repair::Timeout(view.max);
         self.conservation = false;
         // The path may have changed: BBR checks again whether the pipe is full. The timeout ends a round.
-        self.full_bandwidth = 0.0;
-        self.round_start = true;
+        self.full.bandwidth = 0.0;
+        self.rounds.begins = true;
         if self.params.long_term {
             self.sample_long_term(true, false, self.delivered, view);
         }

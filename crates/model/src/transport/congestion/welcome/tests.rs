@@ -5,8 +5,8 @@ use hopyard_engine::units::Bytes;
 use hopyard_engine::{Streams, Time};
 
 use super::*;
-use crate::packet::{TcpFlags, TcpHeader};
-use crate::params::{NS2, Params as _, RFC};
+use crate::packet::{SackBlocks, TcpFlags, TcpHeader};
+use crate::params::{LINUX, NS2, Params as _, RFC};
 use crate::transport::congestion::{Config, Controller, testing};
 use crate::transport::tcp::{self, TcpSender};
 
@@ -415,22 +415,26 @@ struct Path {
 
 impl Path {
     fn new(variant: &str) -> Self {
+        let params = tcp::Params { initial_ssthresh: 12, ..tcp::Params::of_profile(RFC) };
+        Self::with(params, &Config::of_profile(variant, RFC).expect("a variant"), 40)
+    }
+
+    /// So many segments were acknowledged.
+    fn with(params: tcp::Params, config: &Config, acked: u64) -> Self {
         let params = tcp::Params {
             segment_size: Bytes::new(u64::from(SEGMENT)),
             connect: tcp::Connect::None,
             timestamps: false,
-            initial_ssthresh: 12,
-            ..tcp::Params::of_profile(RFC)
+            ..params
         };
-        let config = Config::of_profile(variant, RFC).expect("a variant");
         let streams = Streams::new(1, 0);
-        let control = Controller::new(&config, streams.stream("rule"));
+        let control = Controller::new(config, streams.stream("rule"));
         let mut sender = TcpSender::with_control(&params, control, streams.stream("talk"));
         sender.write(u64::MAX, Time::ZERO);
         let mut path = Self { sender, now: Time::ZERO, acked: 0 };
         path.drain();
         path.now += Span::from_millis(90);
-        (0..40).for_each(|_| path.ack(1));
+        (0..acked).for_each(|_| path.ack(1));
         path
     }
 
@@ -439,12 +443,28 @@ impl Path {
     }
 
     fn ack(&mut self, segments: u64) {
-        self.now += Span::from_millis(10);
         self.acked += segments;
+        self.arrive(SackBlocks::default());
+    }
+
+    /// A duplicate acknowledgement, which reports the segments from the second one that is outstanding to the one
+    /// before `end`.
+    fn sack(&mut self, end: u64) {
+        let [first, start, end] = [self.acked, self.acked + 1, end].map(|segment| segment * u64::from(SEGMENT));
+        self.arrive(SackBlocks::new(first, [(start, end)].into_iter()));
+    }
+
+    fn arrive(&mut self, sack: SackBlocks) {
+        self.now += Span::from_millis(10);
         let flags = TcpFlags { ack: true, ..TcpFlags::default() };
         let ack = self.acked * u64::from(SEGMENT);
-        self.sender.on_segment(&TcpHeader { ack, window: 1 << 20, flags, ..TcpHeader::default() }, self.now);
+        self.sender.on_segment(&TcpHeader { ack, window: 1 << 20, flags, sack, ..TcpHeader::default() }, self.now);
         self.drain();
+    }
+
+    /// Segments that were sent so far.
+    fn sent(&self) -> u64 {
+        self.sender.window_edges().1 / u64::from(SEGMENT)
     }
 
     fn timer(&mut self) {
@@ -473,6 +493,63 @@ fn where_newreno_halves_welcome_goes_on() {
     let (_, after) = cwnd_after("welcome");
     // 50,000 byte/s for 100 ms.
     assert!((after - 10.0).abs() < 1e-6, "WELCOME: {before}, then {after}");
+}
+
+/// The first of the outstanding segments is lost on the channel, and all others arrive: the window before the loss, in
+/// the recovery, and after the acknowledgement that ends it; and how many segments that acknowledgement covers. The
+/// window is kept, and the threshold is far away.
+fn channel_loss(profile: &str, recovery: RecoveryChoice) -> ([f64; 3], u64) {
+    let mut control = Config::of_profile("welcome", profile).expect("a variant");
+    let Config::Welcome(params) = &mut control else { panic!("{control:?}") };
+    params.wireless = WirelessLoss::Keep;
+    let params = tcp::Params {
+        recovery,
+        initial_ssthresh: 1000,
+        small_queues: false,
+        lone_ack: false,
+        ..tcp::Params::of_profile(profile)
+    };
+    let mut path = Path::with(params, &control, 4);
+    let before = path.sender.state().cwnd;
+    let sack = !matches!(recovery, RecoveryChoice::NewReno | RecoveryChoice::NewRenoLinux);
+    let (mut end, mut last) = (path.acked + 2, path.sent());
+    while end <= last {
+        if sack {
+            path.sack(end)
+        } else {
+            path.ack(0)
+        }
+        if path.sender.counters().fast_retransmits == 0 {
+            // Limited transmit.
+            last = path.sent();
+        }
+        end += 1;
+    }
+    assert_eq!(path.sender.counters().fast_retransmits, 1);
+    let during = path.sender.state().cwnd;
+    let covered = last - path.acked;
+    path.ack(covered);
+    assert_eq!(path.sender.counters().fast_retransmits, 1);
+    ([before, during, path.sender.state().cwnd], covered)
+}
+
+/// §IV.B of the paper: a loss on the channel does not change the rate. What follows the recovery is NewReno's growth: it
+/// counts a delivered segment at most, however many the acknowledgement covers that SACK had reported before.
+#[test]
+fn the_end_of_a_channel_losss_recovery_restores_the_window_and_counts_what_is_delivered() {
+    let windows = [
+        (RFC, RecoveryChoice::NewReno, [14.0, 14.0, 14.0], 16),
+        (RFC, RecoveryChoice::Sack, [14.0, 14.0, 14.0], 16),
+        (RFC, RecoveryChoice::Rack, [14.0, 13.0, 14.0], 16),
+        // ns-2's window grows with the acknowledgement that ends a recovery, and so does Linux's: by the segment that
+        // was sent again.
+        (NS2, RecoveryChoice::NewReno, [6.0, 6.0, 7.0], 8),
+        (LINUX, RecoveryChoice::RackLinux, [14.0, 13.0, 15.0], 16),
+        (LINUX, RecoveryChoice::NewRenoLinux, [14.0, 13.0, 14.0], 16),
+    ];
+    for (profile, recovery, windows, covered) in windows {
+        assert_eq!(channel_loss(profile, recovery), (windows, covered), "{profile} {recovery:?}");
+    }
 }
 
 #[test]

@@ -440,7 +440,9 @@ impl<const SACK: bool> Procedure<SACK> {
         if shares {
             core.board.share(index);
         }
-        if core.params.push && !again && (ends || Pairs::ends_push(core)) {
+        // A segment that only has the FIN has not been written.
+        let has_data = core.board.get(index).is_some_and(|segment| segment.len > 0);
+        if core.params.push && has_data && !again && (ends || Pairs::ends_push(core)) {
             core.board.mark_psh(index);
         }
         let probing = std::mem::take(&mut self.probing);
@@ -503,6 +505,10 @@ impl<const SACK: bool> Recovers for Procedure<SACK> {
 }
 
 impl<const SACK: bool> LossRecovery for Procedure<SACK> {
+    fn reordering(&self) -> Option<u32> {
+        Some(self.detection.reordering)
+    }
+
     fn on_opened(&mut self, core: &mut Core, opened: Option<Span>) {
         if let Some(round_trip) = opened {
             core.take_sample(round_trip, core.now - round_trip, false);

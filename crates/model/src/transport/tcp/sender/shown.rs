@@ -5,6 +5,7 @@ use hopyard_engine::{Span, Time};
 use super::{Stage, TcpSender};
 use crate::transport::congestion::CongestionControl;
 use crate::transport::connection::{Close, Marks, Phases, SenderCounters};
+use crate::transport::recovery::LossRecovery as _;
 use crate::transport::tcp::state::Connection;
 
 /// A sender's state, to be sampled.
@@ -76,6 +77,12 @@ impl TcpSender {
     #[must_use]
     pub fn marks(&self) -> Marks {
         self.core.board.marks()
+    }
+
+    /// By how many segments the network reorders, as far as the recovery knows, if it looks for that (`rack_linux`).
+    #[must_use]
+    pub fn reordering(&self) -> Option<u32> {
+        self.recovery.reordering()
     }
 
     /// The first sequence number that is not acknowledged, the first that was never sent, and the receiver's window in

@@ -1,6 +1,7 @@
 //! How a connection closes (RFC 9293 §3.6), from the view of each end.
 
 use super::*;
+use crate::params::LINUX;
 use crate::transport::tcp::{Close, Connection};
 
 const FIN: TcpFlags = TcpFlags { syn: false, ack: true, fin: true, psh: false };
@@ -75,6 +76,17 @@ fn a_fin_alone_follows_data_that_is_out() {
     assert_eq!(talk.timer(), "rfin");
     let counters = talk.sender.counters();
     assert_eq!((counters.segments, counters.retransmitted_segments), (10, 0), "a FIN is no payload");
+}
+
+/// Linux sets PSH in the last data that was written, and not in a FIN that follows it alone.
+#[test]
+fn a_fin_alone_has_no_psh() {
+    let (mut talk, _) = Talk::with(&Params { push: true, ..as_linux::linux(false) }, "newreno", LINUX);
+    talk.sender.stop(talk.now);
+    assert_eq!(talk.after(100).ack(10), "");
+    talk.sender.close(talk.now);
+    let fin = talk.sender.poll_transmit(talk.now).expect("a FIN").flags;
+    assert_eq!(fin, FIN);
 }
 
 #[test]

@@ -97,8 +97,8 @@ fn only_a_shorter_round_trip_puts_the_probe_off() {
 #[test]
 fn an_undone_reduction_forgets_that_the_pipe_seemed_full() {
     let (mut control, view) = bbr();
-    (control.full_bandwidth, control.full_rounds) = (100, 2);
+    (control.full.bandwidth, control.full.rounds) = (100, 2);
     let before = Before { cwnd: 20.0, ssthresh: 7.0 };
     assert_eq!(set(control.on_undo(&before, &view)), (10.0, 1.0), "the window follows with the end of the repair");
-    assert_eq!((control.full_bandwidth, control.full_rounds), (0, 0));
+    assert_eq!((control.full.bandwidth, control.full.rounds), (0, 0));
 }

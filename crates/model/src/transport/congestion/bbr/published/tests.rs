@@ -99,7 +99,7 @@ fn startup_finds_the_bandwidth_and_drain_takes_its_queue_back() {
     let mut path = Fluid::new(|_| {});
     assert_eq!(path.control.mode(), Mode::Startup);
     path.until(Mode::Drain);
-    assert!(path.control.full);
+    assert!(path.control.full.reached);
     path.until(Mode::ProbeBandwidth);
     path.rounds(3);
     let rate = path.control.bandwidth().expect("an estimate") / SEGMENT;
@@ -150,7 +150,7 @@ fn the_first_phase_is_random_but_never_the_one_that_drains() {
         let mut control = Published::new(&Params::of_profile(RFC));
         control.seed(Streams::new(seed, 0).stream("tcp"));
         control.enter_probe_bandwidth(&view(10.0));
-        seen[control.phase] += 1;
+        seen[control.cycle.phase()] += 1;
     }
     assert_eq!(seen[1], 0);
     assert!(seen.iter().enumerate().all(|(phase, count)| phase == 1 || *count > 10), "{seen:?}");
