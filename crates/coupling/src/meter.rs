@@ -13,18 +13,19 @@ use hopyard_model::observe::Probe;
 use hopyard_model::packet::{Body, Packet};
 use hopyard_wire::ipv4::{Header, Protocol};
 
-/// What is known of a flow, from `measure.from` on.
+/// What is known of a flow, from `measure.from` on. A data packet is a datagram with payload, or the SYN of the source,
+/// as for Hopyard's own flows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counts {
-    /// Datagrams with payload that the source has sent, retransmissions included.
+    /// Data packets that the source has sent, retransmissions included.
     pub packets_sent: u64,
-    /// Those of them whose first byte had been sent before.
+    /// Those of them whose first byte of payload had been sent before.
     pub retransmissions: u64,
-    /// Datagrams with payload that have arrived.
+    /// Data packets that have arrived.
     pub packets_arrived: u64,
-    /// Those of them that brought a byte for the first time.
+    /// Those of them that brought a byte for the first time, and the first SYN.
     pub packets_unique: u64,
-    /// Datagrams with payload that a node dropped.
+    /// Data packets that a node dropped.
     pub packets_dropped: u64,
     /// The payload of `packets_unique`.
     pub unique_bytes: u64,
@@ -36,7 +37,7 @@ pub struct Counts {
     pub delays: Vec<Span>,
     /// The hops of `packets_arrived`.
     pub hops: u64,
-    /// When the first payload arrived; when new payload was first sent; when something was first delivered.
+    /// When the first data packet arrived; when new payload was first sent; when something was first delivered.
     pub first: [Option<Time>; 3],
 }
 
@@ -60,8 +61,10 @@ struct Meter {
     /// How many bytes were sent, and have arrived in order, from the first one on.
     sent: u64,
     delivered: u64,
-    /// The packets that brought a byte for the first time, from the start of the run.
+    /// The packets that brought something for the first time, from the start of the run.
     unique: u64,
+    /// A SYN has arrived.
+    is_opened: bool,
     /// What has arrived beyond that: beginnings and ends.
     beyond: BTreeMap<u64, u64>,
     /// Delivered bytes and IP bytes of each interval in which something arrived, by its number.
@@ -75,6 +78,13 @@ struct Segment {
     is_syn: bool,
     payload: u64,
     bytes: u64,
+}
+
+impl Segment {
+    /// Whether it is a data packet.
+    const fn counts(&self) -> bool {
+        self.payload > 0 || self.is_syn
+    }
 }
 
 impl Meters {
@@ -100,7 +110,7 @@ impl Meters {
         let mut found = BTreeMap::new();
         for packet in packets {
             if let Body::External(bytes) = packet.carried()
-                && let Some(segment) = parse(bytes).filter(|it| it.payload > 0 && self.flows.contains_key(&it.ends))
+                && let Some(segment) = parse(bytes).filter(|it| it.counts() && self.flows.contains_key(&it.ends))
             {
                 *found.entry(segment.ends).or_default() += 1;
             }
@@ -137,6 +147,7 @@ impl Probe for Meters {
             meter.first = Some(segment.sequence.wrapping_add(1));
         }
         if segment.payload == 0 {
+            meter.counts.packets_sent += u64::from(segment.is_syn && counts);
             return;
         }
         let begin = meter.place(segment.sequence, meter.sent);
@@ -154,11 +165,14 @@ impl Probe for Meters {
     fn on_delivered(&mut self, now: Time, _: NodeId, packet: &Packet) {
         let (counts, step) = (now >= self.from, self.interval.nanos().max(1));
         let Some((segment, meter)) = self.find(packet) else { return };
-        if segment.payload == 0 {
+        if !segment.counts() {
             return;
         }
-        let (unique, delivered) = meter.arrive(segment.sequence, segment.payload);
-        meter.unique += u64::from(unique > 0);
+        let (unique, delivered) =
+            if segment.payload > 0 { meter.arrive(segment.sequence, segment.payload) } else { (0, 0) };
+        let is_first_syn = segment.is_syn && !std::mem::replace(&mut meter.is_opened, true);
+        let is_unique = unique > 0 || is_first_syn;
+        meter.unique += u64::from(is_unique);
         // What arrives at the time of a sample belongs to it.
         let sample = meter.series.entry(now.nanos().div_ceil(step)).or_default();
         *sample = (sample.0 + delivered, sample.1 + segment.bytes);
@@ -167,7 +181,7 @@ impl Probe for Meters {
         }
         let it = &mut meter.counts;
         it.packets_arrived += 1;
-        it.packets_unique += u64::from(unique > 0);
+        it.packets_unique += u64::from(is_unique);
         it.unique_bytes += unique;
         it.delivered_bytes += delivered;
         it.network_bytes += segment.bytes;
@@ -183,7 +197,7 @@ impl Probe for Meters {
         if now >= self.from
             && let Some((segment, meter)) = self.find(packet)
         {
-            meter.counts.packets_dropped += u64::from(segment.payload > 0);
+            meter.counts.packets_dropped += u64::from(segment.counts());
         }
     }
 }
@@ -297,7 +311,7 @@ mod tests {
             meters.on_originated(at(1), node, &segment(first.wrapping_add(offset), false, 100));
         }
         let sent = meters.counts(ENDS);
-        assert_eq!((sent.packets_sent, sent.retransmissions), (4, 1));
+        assert_eq!((sent.packets_sent, sent.retransmissions), (5, 1), "the SYN counts");
         meters.on_delivered(at(10), node, &segment(first.wrapping_add(1), false, 100));
         assert_eq!(meters.counts(ENDS).delivered_bytes, 100);
         // The second one is lost; the third one waits for the fourth, which is the second again.
@@ -313,6 +327,24 @@ mod tests {
         assert_eq!(counts.delays, [9, 12, 13, 24].map(Span::from_millis));
         assert_eq!(counts.network_bytes, 4 * 140);
         assert_eq!(meters.series(ENDS, at(30)), [(at(10), 100, 140), (at(20), 200, 280), (at(30), 0, 140)]);
+    }
+
+    #[test]
+    fn a_syn_is_a_data_packet_without_payload() {
+        let mut meters = meters(Time::ZERO);
+        let (node, syn) = (NodeId(0), segment(7, true, 0));
+        meters.on_originated(at(0), node, &syn);
+        meters.on_drop(at(1), node, &syn, DropReason::NoRoute);
+        meters.on_originated(at(2), node, &syn);
+        assert_eq!(meters.among([&syn].into_iter()), BTreeMap::from([(ENDS, 1)]));
+        meters.on_delivered(at(3), node, &syn);
+        meters.on_delivered(at(4), node, &syn);
+        let counts = meters.counts(ENDS);
+        assert_eq!((counts.packets_sent, counts.packets_arrived, counts.packets_unique), (2, 2, 1));
+        assert_eq!((counts.packets_dropped, counts.retransmissions, counts.delivered_bytes), (1, 0, 0));
+        assert_eq!(counts.first, [Some(at(3)), None, None]);
+        // Its answer is of the other direction.
+        assert_eq!(meters.counts((B, 5000, A, 40_000)), Counts::default());
     }
 
     #[test]

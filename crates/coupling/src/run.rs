@@ -164,6 +164,8 @@ pub struct Coupled<P: Probe> {
     last: Time,
     /// Timeouts and fast retransmits that each kernel had counted when the measuring began.
     before: Vec<[u64; 2]>,
+    /// What each kernel has counted up to now.
+    counted: Vec<[u64; 2]>,
     /// Timeouts of each flow's socket at that time, and whether the kernel tells them.
     own_before: Vec<Option<u64>>,
 }
@@ -244,6 +246,7 @@ impl<P: Probe> Coupled<P> {
             interval: options.sample,
             end,
             last,
+            counted: before.clone(),
             before,
             own_before,
         })
@@ -378,6 +381,7 @@ impl<P: Probe> Coupled<P> {
 
     /// What a kernel has counted up to a time.
     fn count(&mut self, kernel: usize, at: Time, counted: [u64; 2]) {
+        self.counted[kernel] = counted;
         if at <= self.measure_from {
             self.before[kernel] = counted;
             return;
@@ -387,7 +391,9 @@ impl<P: Probe> Coupled<P> {
         for (it, own) in self.flows.iter_mut().zip(&self.own_before).filter(|(it, _)| it.flow.from == node) {
             it.fast_retransmits = it.fast_retransmits.map(|_| fast);
             // What the socket itself tells is newer, or the same.
-            it.timeouts = it.timeouts.map(|known| if own.is_some() { known } else { timeouts });
+            // Those before the connection is open are of the SYN.
+            let is_known = own.is_some() || it.connected.is_none();
+            it.timeouts = it.timeouts.map(|known| if is_known { known } else { timeouts });
         }
     }
 
@@ -415,6 +421,9 @@ impl<P: Probe> Coupled<P> {
             "connected" => {
                 if let Some(flow) = flow() {
                     self.flows[flow].connected = Some(at);
+                    // Timeouts of the SYN are none of the data's.
+                    self.before[kernel][0] = self.counted[kernel][0];
+                    self.own_before[flow] = value(rest, "timeouts").map(u64::from);
                 }
             }
             "sent" => {

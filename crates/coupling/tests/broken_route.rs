@@ -49,7 +49,9 @@ const AWAY: (u64, u64) = (10_000, 21_000);
 /// The time between probes, in milliseconds.
 const INTERVAL: u64 = 2000;
 /// How often a kernel's sockets are sampled, in milliseconds.
-const SAMPLE: u64 = 20;
+const SAMPLE: u64 = 4;
+/// How far times of a kernel may be from the planned ones, in milliseconds: its timers have coarse steps.
+const GRAIN: u64 = 40;
 
 fn loaded(stack: &str, variant: &str) -> (Scenario, Spec) {
     let text = format!("{CHAIN}stack = \"{stack}\"\ntcp = \"{variant}\"\n");
@@ -122,11 +124,11 @@ struct Freeze {
     after: Sample,
 }
 
-/// The first freeze after the node has left: ELFN in Linux shows a window of one segment meanwhile.
+/// The first freeze after the node has left: ELFN in Linux shows a window of zero meanwhile.
 fn freeze(samples: &[Sample]) -> Freeze {
     let time = |it: &Sample| it.at.nanos() / 1_000_000;
-    let begin = samples.iter().find(|it| time(it) > AWAY.0 && it.cwnd == 1).map(time).expect("it freezes");
-    let after = *samples.iter().find(|it| time(it) > begin && it.cwnd > 1).expect("it goes on");
+    let begin = samples.iter().find(|it| time(it) > AWAY.0 && it.cwnd == 0).map(time).expect("it freezes");
+    let after = *samples.iter().find(|it| time(it) > begin && it.cwnd > 0).expect("it goes on");
     let probes = retransmissions(samples, begin + SAMPLE, time(&after));
     Freeze { begin, probes, before: at(samples, begin - SAMPLE), after }
 }
@@ -150,8 +152,10 @@ fn elfn_freezes_probes_and_thaws_over_a_route_that_breaks() {
         assert!((AWAY.0..AWAY.0 + 500).contains(&it.begin), "{version}: {it:?}");
         assert!(it.before.rto_ms > 500.0, "{version}: {it:?}");
         // Window, threshold, round trip and timeout are those of before.
-        // In a recovery, as with 6.12, the window may fall by some segments between the sample and the freeze.
-        assert!(it.after.cwnd + 2 >= it.before.cwnd && it.after.ssthresh == it.before.ssthresh, "{version}: {it:?}");
+        // In a recovery (state 3) the window falls to the threshold, also between the sample and the freeze.
+        let least = if it.before.state == 3 { it.before.ssthresh } else { Some(it.before.cwnd) };
+        assert!(least.is_some_and(|least| (least..=it.before.cwnd).contains(&it.after.cwnd)), "{version}: {it:?}");
+        assert_eq!(it.after.ssthresh, it.before.ssthresh, "{version}: {it:?}");
         assert!(it.after.srtt_ms < 1.1 * it.before.srtt_ms, "{version}: {it:?}");
         assert!(it.after.rto_ms < 1.1 * it.before.rto_ms, "{version}: {it:?}");
         let end = it.after.at.nanos() / 1_000_000;
@@ -159,14 +163,14 @@ fn elfn_freezes_probes_and_thaws_over_a_route_that_breaks() {
         let times: Vec<_> = std::iter::once(it.begin).chain(it.probes.iter().copied()).collect();
         if completion == Completion::Immediate {
             for pair in times.windows(2) {
-                assert!(pair[1].abs_diff(pair[0] + INTERVAL) <= 2 * SAMPLE, "{version}: {it:?}");
+                assert!(pair[1].abs_diff(pair[0] + INTERVAL) <= GRAIN, "{version}: {it:?}");
             }
             assert_eq!(it.probes.len() as u64, own.probes, "{version}: {it:?}");
         } else {
             // Routing keeps a probe while it searches for a route, and the kernel repeats no segment that, as it
             // believes, is in the queue of its device.
             for pair in times.windows(2) {
-                assert!(pair[1] + 2 * SAMPLE >= pair[0] + INTERVAL, "{version}: {it:?}");
+                assert!(pair[1] + GRAIN >= pair[0] + INTERVAL, "{version}: {it:?}");
             }
             assert!((1..own.probes).contains(&(it.probes.len() as u64)), "{version}: {it:?}");
         }

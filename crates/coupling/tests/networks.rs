@@ -190,7 +190,7 @@ fn segments_of_linux_are_lost_by_number() {
     let (_, states, _) = run(&text, &flows, &options, Span::from_secs(20), 20);
     let counts = &states[0].counts;
     assert_eq!(counts.delivered_bytes, 300 * 1448);
-    assert_eq!((counts.packets_dropped, counts.packets_sent), (5, 305), "{counts:?}");
+    assert_eq!((counts.packets_dropped, counts.packets_sent), (5, 1 + 305), "{counts:?}");
 }
 
 /// A scenario with its flows of Linux, and their numbers.
@@ -235,7 +235,8 @@ fn every_data_packet_arrived_or_was_dropped_or_is_left() {
     assert!(linux.packets_dropped > 0 && linux.loss_ns2_percent > 0.0, "{linux:?}");
     let numbered = 100.0 * (linux.packets_dropped + linux.packets_queued) as f64 / linux.loss_ns2_percent;
     assert!(numbered > (linux.packets_sent + outcome.flows[0].packets_sent) as f64, "{numbered}: {linux:?}");
-    assert!(linux.first_new_s < linux.first_arrival_s && linux.first_new_s >= Some(1.0), "{linux:?}");
+    // The SYN arrives before data is sent.
+    assert!(linux.first_arrival_s < linux.first_new_s && linux.first_arrival_s >= Some(1.0), "{linux:?}");
     assert_eq!(linux.energy_useful_j, None);
 }
 
@@ -298,6 +299,25 @@ fn timeouts_are_those_of_each_flow_or_are_not_known() {
         let (_, states, _) = run(&text, &flows[..1], &options, Span::from_secs(15), 15);
         assert!(states[0].timeouts.is_some_and(|it| (2..=8).contains(&it)), "{version}: {states:?}");
         assert!(states[0].fast_retransmits.is_some(), "{version}: {states:?}");
+    }
+}
+
+/// The wire is out when the flow opens: its first SYNs are lost, and are packets, but no timeouts.
+#[test]
+fn timeouts_of_a_syn_do_not_count() {
+    let text = WIRE.replace("delay = \"10 ms\"\n", "delay = \"10 ms\"\ndown = [{ from = \"0 s\", to = \"3500 ms\" }]\n");
+    for version in VERSIONS {
+        let Some(options) = options(version) else { continue };
+        let (_, states, _) = run(&text, &[flow(0, 1, "cubic", 1000)], &options, Span::from_secs(6), 6);
+        let [state] = states.as_slice() else { panic!("{states:?}") };
+        assert!(state.connected.is_some_and(|it| it > at(3500)), "{version}: {state:?}");
+        assert_eq!(state.timeouts, Some(0), "{version}: {state:?}");
+        assert!((2..=3).contains(&state.counts.packets_dropped), "{version}: {state:?}");
+        let never = text.replace("3500 ms", "9 s");
+        let (_, states, _) = run(&never, &[flow(0, 1, "cubic", 1000)], &options, Span::from_secs(6), 6);
+        let counts = &states[0].counts;
+        assert_eq!(states[0].timeouts, Some(0), "{version}: {states:?}");
+        assert!(counts.packets_sent >= 2 && counts.packets_dropped == counts.packets_sent, "{version}: {states:?}");
     }
 }
 

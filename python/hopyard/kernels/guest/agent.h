@@ -41,6 +41,7 @@ struct words {
 	char text[24];
 };
 struct words timeouts_of(const void *info, unsigned length);
+void report_counters(long long at);
 void *sample(void *argument);
 
 /* program.c */

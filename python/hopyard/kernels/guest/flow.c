@@ -132,7 +132,11 @@ void *source(void *argument)
 		printf("@broken %lld %d errno %d\n", now(), role->own_port, errno);
 		return NULL;
 	}
-	printf("@connected %lld %d\n", now(), role->own_port);
+	report_counters(now());
+	getsockopt(connection, IPPROTO_TCP, TCP_INFO, &state, &length);
+	/* Those of the SYN are none of the data's. */
+	printf("@connected %lld %d%s\n", now(), role->own_port, timeouts_of(&state, length).text);
+	length = sizeof state;
 	if (write_all(connection, role, buffer) < 0) {
 		printf("@broken %lld %d errno %d\n", now(), role->own_port, errno);
 		return NULL;

@@ -10,6 +10,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
 #include <linux/tcp.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,13 +81,16 @@ static long long counter(const char *text, const char *name)
 }
 
 /* Reports how many timeouts and fast retransmits the kernel's sockets had, if there are more than before. */
-static void report_counters(long long at)
+void report_counters(long long at)
 {
+	static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 	static char text[16384];
 	static long long before = -1;
 	int file = open("/proc/net/netstat", O_RDONLY);
-	ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
+	ssize_t length;
 
+	pthread_mutex_lock(&one_at_a_time);
+	length = file < 0 ? -1 : read(file, text, sizeof text - 1);
 	if (file >= 0)
 		close(file);
 	if (length > 0) {
@@ -100,6 +104,7 @@ static void report_counters(long long at)
 			printf("@counters %lld timeouts %lld fast %lld\n", at, timeouts, fast);
 		before = timeouts + fast;
 	}
+	pthread_mutex_unlock(&one_at_a_time);
 }
 
 /* The time of the sample after one: a multiple of the interval, or one of two further times. */
