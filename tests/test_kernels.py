@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import re
 import resource
 import shlex
 import shutil
@@ -723,6 +724,89 @@ def test_results_say_which_kernel_it_was(kernel: cache.Built, tmp_path: Path) ->
     with sqlite3.connect(store) as database:
         (platform,) = database.execute("SELECT DISTINCT platform FROM runs").fetchall()
     assert platform[0].endswith(f", Linux {kernel.release} ({kernel.key})")
+
+
+def test_a_kernel_that_has_changed_is_told_and_the_same_one_is_not(
+    kernel: cache.Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "two.toml"
+    short = {**TWO, "duration": "1.2 s"}
+    file.write_text(hopyard.Scenario(**short).to_toml())
+    out = tmp_path / "results"
+
+    def run(runs: int) -> str:
+        line = ["run", str(file), "--runs", str(runs), "--out", str(out)]
+        done = CliRunner().invoke(main, line)
+        assert done.exit_code == 0, done.output
+        return done.stderr
+
+    assert "made" not in run(1)
+    assert "made" not in run(2)
+    copy = _copied(kernel, tmp_path)
+    monkeypatch.setenv("HOPYARD_KERNELS", str(copy.parent))
+    about = json.loads((copy / cache.ABOUT).read_text())
+    (copy / cache.ABOUT).write_text(json.dumps({**about, "key": "ffffffffffff"}))
+    was, now = (f"Linux {kernel.release} ({key})" for key in (kernel.key, "ffffffffffff"))
+    expected = f"2 runs in {out} were made with {was}; new runs have {now}, and results may differ"
+    assert expected in run(3)
+    # Those of both are there now: the one that has gone is still told.
+    assert expected in run(3)
+    # Another machine is told without the kernel.
+    (store,) = out.glob("*.sqlite")
+    with sqlite3.connect(store) as database:
+        database.execute("UPDATE runs SET platform = replace(platform, 'x86_64', 'riscv')")
+    told = run(3)
+    assert re.search(r"were made by Hopyard \S+ on Linux riscv; this is Linux x86_64", told), told
+
+
+@pytest.mark.usefixtures("kernel")
+def test_the_processor_time_of_kernels_counts(tmp_path: Path) -> None:
+    before = os.times()
+    hopyard.run(hopyard.Scenario(**{**TWO, "runs": 1}), out=tmp_path / "results", jobs=1)
+    after = os.times()
+    own = after.user + after.system - before.user - before.system
+    others = sum(after[2:4]) - sum(before[2:4])
+    with sqlite3.connect(tmp_path / "results" / "results.sqlite") as database:
+        ((taken,),) = database.execute("SELECT cpu_s FROM runs").fetchall()
+    # The kernels' processes were waited for, so that the system has counted them; not all of what
+    # computes in them are their children, and they also end.
+    assert 0.5 * others < taken < own + 2 * others + 0.2
+    with sqlite3.connect(tmp_path / "results" / "results.sqlite") as database:
+        ((whole,),) = database.execute("SELECT wall_s FROM runs").fetchall()
+    # One of all processes computes at a time.
+    assert 0.3 * whole < taken < 1.05 * whole + 0.05
+
+
+@pytest.mark.usefixtures("kernel")
+def test_a_forked_process_cannot_use_the_kernels_of_its_parent() -> None:
+    with hopyard.start(hopyard.Scenario(**STEPS)) as simulation:
+        simulation.advance("1.5 s")
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            text = ""
+            try:
+                for use in (lambda: simulation.advance("1 s"), lambda: simulation.flows):
+                    try:
+                        use()
+                    except RuntimeError as error:
+                        text += f"{error}\n"
+                simulation.close()
+                del simulation
+                gc.collect()
+            finally:
+                os.write(writing, text.encode())
+                # As `os.fork` without `exec` does at its end.
+                os._exit(0)
+        os.close(writing)
+        with os.fdopen(reading) as pipe:
+            lines = pipe.read().splitlines()
+        assert os.waitpid(child, 0)[1] == 0
+        expected = f"the kernels of this simulation belong to process {os.getpid()}, and this one"
+        assert [line.startswith(expected) for line in lines] == [True, True]
+        while simulation.advance("1 s"):
+            pass
+        assert simulation.flows["delivered_bytes"][0].as_py() > 10_000
 
 
 @pytest.mark.usefixtures("kernel")

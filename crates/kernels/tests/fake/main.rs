@@ -219,6 +219,16 @@ fn the_processor_time_of_guests_and_their_children_is_known() {
     assert!((0.29..1.0).contains(&taken.as_secs_f64()), "{taken:?}");
 }
 
+/// What a guest sees of a full folder is a signal. `/proc` has no room for anybody.
+fn a_full_folder_for_memory_is_named() {
+    let settings = Settings { memory_folder: Some("/proc".into()), ..hasty() };
+    let mut kernels = Kernels::start(&[spec(0, "panic")], settings).expect("started");
+    let text = kernels.advance(seconds(9), &mut Link::default(), || false).expect_err("it ends").to_string();
+    let why =
+        "exit status: 1; the folder for the memory of kernels, /proc, is full: 0 kB are free; the end of its log:";
+    assert!(text.contains(why), "{text}");
+}
+
 fn a_guest_that_computes_without_end_is_named() {
     let text = error("spin").to_string();
     assert!(
@@ -330,6 +340,7 @@ fn main() {
         a_guest_that_ends_is_an_error_with_its_log,
         a_process_without_descriptors_says_so,
         reports_are_read_once_and_are_not_shown,
+        a_full_folder_for_memory_is_named,
         the_processor_time_of_guests_and_their_children_is_known,
         a_guest_that_computes_without_end_is_named,
         a_guest_that_breaks_the_protocol_is_named,
