@@ -759,6 +759,47 @@ def test_a_kernel_that_has_changed_is_told_and_the_same_one_is_not(
     assert re.search(r"were made by Hopyard \S+ on Linux riscv; this is Linux x86_64", told), told
 
 
+def test_audits_and_plots_say_where_linux_was_and_where_it_lacks_something(
+    kernel: cache.Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("two.toml").write_text(hopyard.Scenario(**{**TWO, "duration": "2 s"}).to_toml())
+    Path("study.toml").write_text(
+        'title = "Two"\nscenario = "two.toml"\n[axes.stack]\nkey = "flow.stack"\n'
+        'values = ["hopyard", "linux"]\n'
+    )
+    done = CliRunner().invoke(main, ["sweep", "study.toml", "--runs", "2", "--out", "store"])
+    assert done.exit_code == 0, done.output
+    line = ["audit", "study.toml", "--out", "store"]
+    told = " ".join(CliRunner().invoke(main, line).output.split())
+    release = kernel.release.removesuffix("-hopyard")
+    expected = (
+        f"Kernels of Linux {release}, whose clocks and network devices are simulated, had the TCP"
+        " of Linux at both ends of flows in 1 of 2 configurations."
+    )
+    assert expected in told, told
+    assert "are mixed" not in told
+    (store,) = Path("store").glob("*.sqlite")
+    with sqlite3.connect(store) as database:
+        change = "UPDATE runs SET platform = replace(platform, ?, 'ffffffffffff') WHERE run = 1"
+        database.execute(change, (kernel.key,))
+    told = " ".join(CliRunner().invoke(main, line).output.split())
+    assert f"runs of several builds of Linux {release} are mixed: Hopyard" in told, told
+
+    results = hopyard.run(
+        hopyard.Scenario(**{**TWO, "duration": "2 s", "runs": 1}),
+        set={"flow.stack": ["hopyard", "linux"]},
+        series=["hops", "cwnd"],
+    )
+
+    def notes(figure: Any) -> str:
+        return " ".join(figure.get_supxlabel().split())
+
+    none = "Left out, with no samples of hops: stack = linux."
+    assert none in notes(results.plot_series("hops"))
+    assert "Left out" not in notes(results.plot_series("cwnd"))
+
+
 @pytest.mark.usefixtures("kernel")
 def test_the_processor_time_of_kernels_counts(tmp_path: Path) -> None:
     before = os.times()
