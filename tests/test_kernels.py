@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import json
 import os
+import re
+import resource
 import shlex
 import shutil
 import signal
@@ -22,7 +24,7 @@ from click.testing import CliRunner
 from hopyard.catalogue import models
 from hopyard.cli import main
 from hopyard.kernels import build, cache, check
-from hopyard.kernels.use import most
+from hopyard.kernels.use import most, needed
 from hopyard.plan import plan
 from test_docs import DOCS, blocks
 
@@ -62,7 +64,8 @@ def _add(root: Path, folder: str, **about: object) -> Path:
     (path / "linux").write_text("#!/bin/sh\necho 6.1.192-hopyard\n")
     (path / "linux").chmod(0o755)
     cache.agent().parent.mkdir(exist_ok=True)
-    cache.agent().touch()
+    cache.agent().write_text("#!/bin/sh\n")
+    cache.agent().chmod(0o755)
     (path / cache.ABOUT).write_text(json.dumps({**ABOUT, **about}))
     return path
 
@@ -108,6 +111,142 @@ def test_only_what_is_missing_is_built(empty: Path, monkeypatch: pytest.MonkeyPa
     del told[:]
     build.build(wanted, told.append)
     assert told == [f"kernel 6.1 is there: {empty / '6.1-a'}"]
+
+
+#: Builds a kernel that only computes, and says where: see `_build`.
+SLOW = """
+import sys
+from pathlib import Path
+from hopyard.kernels import build
+
+def slow(wanted, key, work, *others):
+    (work / "objects").mkdir()
+    # A compiler as make starts it, beside one that is waited for.
+    line = "sleep 1000 & echo $! $$ > ../new; mv ../new ../pids; while :; do date > $$; done"
+    build._Steps(work / "log").run("it failed", ["sh", "-c", line], work / "objects")
+
+build._kernel, build._agent = slow, lambda *_: None
+source = Path(sys.argv.pop())
+build.recipe = lambda _: build.Recipe("6.1", source, "package", "gcc", [], source)
+from hopyard.cli import main
+main()
+"""
+
+
+def _build(root: Path) -> subprocess.Popen[str]:
+    source = root.parent / "source"
+    source.write_text("")
+    command = [sys.executable, "-c", SLOW, "kernels", "build", str(source)]
+    environment = {**os.environ, "HOPYARD_KERNELS": str(root)}
+    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_interrupted_build_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    root = tmp_path / "kernels"
+    process = _build(root)
+    assert _wait(lambda: any(root.glob(".building-*/pids"))), process.poll()
+    (file,) = root.glob(".building-*/pids")
+    commands = [Path("/proc", pid) for pid in file.read_text().split()]
+    assert all(path.exists() for path in commands)
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    assert _wait(lambda: not any(path.exists() for path in commands))
+    assert _wait(lambda: not any(root.glob(".building-*")))
+
+
+def test_a_build_removes_what_a_dead_one_left_and_nothing_of_one_that_lives(tmp_path: Path) -> None:
+    root = tmp_path / "kernels"
+    root.mkdir()
+    left = root / ".building-left"
+    left.mkdir()
+    (left / "linux").write_text("")
+    with build._alone(root, lambda _: None):
+        process = _build(root)
+        assert process.stderr is not None
+        assert "another build is under way" in process.stderr.readline()
+        time.sleep(0.2)
+        assert left.exists()
+    assert _wait(lambda: any(root.glob(".building-*/pids")))
+    assert not left.exists()
+    process.kill()
+    process.communicate(timeout=60)
+    assert _wait(lambda: not any(root.glob(".building-*")))
+
+
+def test_a_kernel_that_cannot_be_started_is_found_before_a_run(
+    empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "_trace", lambda: check.Finding("ptrace", True, "allowed"))
+    program = _add(empty, "6.1-a", variants=["reno"]) / "linux"
+    file = empty / "two.toml"
+    file.write_text(hopyard.Scenario(**TWO).to_toml())
+
+    def told() -> str:
+        with pytest.raises(ValueError, match=r"`hopyard kernels build 6\.1") as caught:
+            hopyard.run(file, out=empty / "out")
+        assert not (empty / "out").exists()
+        done = CliRunner().invoke(main, ["check", str(file)])
+        assert f"{file}: {caught.value}" in done.stdout
+        listed = CliRunner().invoke(main, ["kernels", "check"])
+        assert "missing  kernel 6.1" in listed.stdout
+        return str(caught.value)
+
+    program.chmod(0o644)
+    if os.access(program, os.X_OK):
+        pytest.skip("every file is a program here")
+    assert (
+        told() == f"{program} is not executable: `hopyard kernels build 6.1 --force` makes it anew"
+    )
+    whole = Path(sys.executable).read_bytes()
+    program.write_bytes(whole)
+    program.chmod(0o755)
+    assert cache.defect(program) == ""
+    program.write_bytes(whole[: len(whole) // 2])
+    assert f"{program} is cut off: expected {len(whole)} bytes, found {len(whole) // 2}" in told()
+    program.write_bytes(b"")
+    assert f"{program} is no program: it has 0 bytes" in told()
+    program.write_bytes(whole)
+    cache.agent().write_bytes(whole[:1000])
+    with pytest.raises(ValueError, match=r"is cut off: expected .* found 1000: remove it, and"):
+        cache.newest("6.1")
+
+
+def test_a_folder_of_kernels_that_cannot_be_read_is_named(
+    empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = _add(empty, "6.1-a")
+    file = empty / "two.toml"
+    file.write_text(hopyard.Scenario(**TWO).to_toml())
+    usual = Path.iterdir
+
+    # Whoever runs the tests as root may read everything.
+    def refuse(path: Path) -> object:
+        if path == empty:
+            raise PermissionError(13, "Permission denied", str(path))
+        return usual(path)
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    told = f"{empty}: the folder of kernels cannot be read: Permission denied"
+    with pytest.raises(ValueError, match=told):
+        cache.newest("6.1")
+    assert told in CliRunner().invoke(main, ["check", str(file)]).stdout
+    assert told in CliRunner().invoke(main, ["kernels", "check"]).stdout
+    done = CliRunner().invoke(main, ["kernels", "list"])
+    assert (done.exit_code != 0, told in str(done.exception) + done.stderr) == (True, True)
+    monkeypatch.undo()
+    monkeypatch.setenv("HOPYARD_KERNELS", str(empty))
+    about = Path.read_text
+
+    def closed(path: Path, **options: Any) -> str:
+        if path == folder / cache.ABOUT:
+            raise PermissionError(13, "Permission denied", str(path))
+        return about(path, **options)
+
+    monkeypatch.setattr(Path, "read_text", closed)
+    monkeypatch.setattr(os, "access", lambda path, _: path != folder / cache.ABOUT)
+    with pytest.raises(ValueError, match=r"no kernel 6\.1 in .* \(.*6\.1-a cannot be read\)"):
+        cache.newest("6.1")
 
 
 def test_folders_of_other_versions_are_told_and_not_used(empty: Path) -> None:
@@ -326,6 +465,7 @@ def test_check_compares_the_memory_of_kernels_with_what_there_is(
     monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result(changed))
     done = CliRunner().invoke(main, ["check", str(file)])
     assert (done.exit_code, f"error: {need}39 MB free" in done.stderr) == (2, True), done.output
+    assert "no errors" not in done.stdout
     changed[4] = 200 * 1024**2 // usual.f_frsize
     done = CliRunner().invoke(main, ["check", str(file)])
     assert (done.exit_code, "less than they may take" in done.stdout) == (0, True), done.output
@@ -352,11 +492,64 @@ def test_what_a_machine_lacks_is_said_before_a_run(empty: Path, tmp_path: Path) 
     assert "two.toml:" in done.stderr
 
 
+def test_file_descriptors_are_enough_or_are_refused_before_a_run(
+    empty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for question in ("_trace", "_personality"):
+        finding = check.Finding(question, True, "allowed")
+        monkeypatch.setattr(check, question, lambda it=finding: it)
+    _add(empty, "6.1-a", variants=["reno"])
+    core = plan(hopyard.Scenario(**TWO))[0].core
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limits = [before[0], before[1]]
+    monkeypatch.setattr(resource, "getrlimit", lambda _: tuple(limits))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, pair: limits.__setitem__(slice(2), pair))
+    # Two kernels with a device each take 10 for a run, and a run 8.
+    need = most([(core, 100)], 40)
+    assert need.descriptors == 40 * (2 * 5 + 8)
+    limits[:] = [100, 20000]
+    needed([(core, 100)], 40)
+    assert need.descriptors + check.SPARE < limits[0] < need.descriptors + check.SPARE + 200
+    assert limits[1] == 20000
+    limits[:] = [10000, 20000]
+    needed([(core, 100)], 40)
+    assert limits == [10000, 20000]
+    limits[:] = [50, resource.RLIM_INFINITY]
+    needed([(core, 100)], 40)
+    assert limits[0] > need.descriptors
+    limits[:] = [50, 700]
+    match = r"file descriptors: at most 700 \(ulimit -Hn\); 80 kernels need \d+ \(.*--jobs"
+    with pytest.raises(ValueError, match=match):
+        needed([(core, 100)], 40)
+    assert limits == [50, 700]
+    file = tmp_path / "two.toml"
+    file.write_text(hopyard.Scenario(**TWO).to_toml())
+    done = CliRunner().invoke(main, ["check", str(file)])
+    assert (done.exit_code, "no errors" in done.stdout) == (0, True), done.output
+    done = CliRunner().invoke(main, ["kernels", "check"])
+    assert "ok       file descriptors: 50, or up to 700 as they are needed, for" in done.stdout
+    limits[:] = [50, 60]
+    done = CliRunner().invoke(main, ["check", str(file)])
+    assert (done.exit_code, "no errors" in done.stdout) == (2, False), done.output
+    assert "error: " in done.stderr
+    assert "file descriptors: at most 60 (ulimit -Hn); 2 kernels need" in done.stderr
+    done = CliRunner().invoke(main, ["kernels", "check"])
+    assert (done.exit_code, "missing  file descriptors: at most 60" in done.stdout) == (1, True)
+
+
+def test_each_device_of_a_kernel_with_programs_takes_descriptors() -> None:
+    hosts = [{"node": 1, "run": "true"}]
+    wires = [{"between": [1, it], "rate": "1 Mbps", "delay": "1 ms"} for it in (0, 2)]
+    core = plan(hopyard.Scenario(**{**TWO, "host": hosts, "wire": wires}))[0].core
+    assert (core.kernels(), core.kernel_devices()) == (3, 2 + 3)
+
+
 def test_runs_at_a_time_need_their_memory_at_the_same_time() -> None:
     core = plan(hopyard.Scenario(**TWO))[0].core
     one = most([(core, 1)], 8)
     assert (one.kernels, one.least, one.most) == (2, 2 * check.GUEST, 2 * 32 * 1024**2)
-    assert most([(core, 5), (core, 5)], 3) == check.Need(3 * one.least, 3 * one.most, 6)
+    three = check.Need(3 * one.least, 3 * one.most, 6, 3 * one.descriptors)
+    assert most([(core, 5), (core, 5)], 3) == three
 
 
 def test_variants_with_a_twin_in_linux_are_named(tmp_path: Path) -> None:
@@ -531,6 +724,130 @@ def test_results_say_which_kernel_it_was(kernel: cache.Built, tmp_path: Path) ->
     with sqlite3.connect(store) as database:
         (platform,) = database.execute("SELECT DISTINCT platform FROM runs").fetchall()
     assert platform[0].endswith(f", Linux {kernel.release} ({kernel.key})")
+
+
+def test_a_kernel_that_has_changed_is_told_and_the_same_one_is_not(
+    kernel: cache.Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "two.toml"
+    short = {**TWO, "duration": "1.2 s"}
+    file.write_text(hopyard.Scenario(**short).to_toml())
+    out = tmp_path / "results"
+
+    def run(runs: int) -> str:
+        line = ["run", str(file), "--runs", str(runs), "--out", str(out)]
+        done = CliRunner().invoke(main, line)
+        assert done.exit_code == 0, done.output
+        return done.stderr
+
+    assert "made" not in run(1)
+    assert "made" not in run(2)
+    copy = _copied(kernel, tmp_path)
+    monkeypatch.setenv("HOPYARD_KERNELS", str(copy.parent))
+    about = json.loads((copy / cache.ABOUT).read_text())
+    (copy / cache.ABOUT).write_text(json.dumps({**about, "key": "ffffffffffff"}))
+    was, now = (f"Linux {kernel.release} ({key})" for key in (kernel.key, "ffffffffffff"))
+    expected = f"2 runs in {out} were made with {was}; new runs have {now}, and results may differ"
+    assert expected in run(3)
+    # Those of both are there now: the one that has gone is still told.
+    assert expected in run(3)
+    # Another machine is told without the kernel.
+    (store,) = out.glob("*.sqlite")
+    with sqlite3.connect(store) as database:
+        database.execute("UPDATE runs SET platform = replace(platform, 'x86_64', 'riscv')")
+    told = run(3)
+    assert re.search(r"were made by Hopyard \S+ on Linux riscv; this is Linux x86_64", told), told
+
+
+def test_audits_and_plots_say_where_linux_was_and_where_it_lacks_something(
+    kernel: cache.Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("two.toml").write_text(hopyard.Scenario(**{**TWO, "duration": "2 s"}).to_toml())
+    Path("study.toml").write_text(
+        'title = "Two"\nscenario = "two.toml"\n[axes.stack]\nkey = "flow.stack"\n'
+        'values = ["hopyard", "linux"]\n'
+    )
+    done = CliRunner().invoke(main, ["sweep", "study.toml", "--runs", "2", "--out", "store"])
+    assert done.exit_code == 0, done.output
+    line = ["audit", "study.toml", "--out", "store"]
+    told = " ".join(CliRunner().invoke(main, line).output.split())
+    release = kernel.release.removesuffix("-hopyard")
+    expected = (
+        f"Kernels of Linux {release}, whose clocks and network devices are simulated, had the TCP"
+        " of Linux at both ends of flows in 1 of 2 configurations."
+    )
+    assert expected in told, told
+    assert "are mixed" not in told
+    (store,) = Path("store").glob("*.sqlite")
+    with sqlite3.connect(store) as database:
+        change = "UPDATE runs SET platform = replace(platform, ?, 'ffffffffffff') WHERE run = 1"
+        database.execute(change, (kernel.key,))
+    told = " ".join(CliRunner().invoke(main, line).output.split())
+    assert f"runs of several builds of Linux {release} are mixed: Hopyard" in told, told
+
+    results = hopyard.run(
+        hopyard.Scenario(**{**TWO, "duration": "2 s", "runs": 1}),
+        set={"flow.stack": ["hopyard", "linux"]},
+        series=["hops", "cwnd"],
+    )
+
+    def notes(figure: Any) -> str:
+        return " ".join(figure.get_supxlabel().split())
+
+    none = "Left out, with no samples of hops: stack = linux."
+    assert none in notes(results.plot_series("hops"))
+    assert "Left out" not in notes(results.plot_series("cwnd"))
+
+
+@pytest.mark.usefixtures("kernel")
+def test_the_processor_time_of_kernels_counts(tmp_path: Path) -> None:
+    before = os.times()
+    hopyard.run(hopyard.Scenario(**{**TWO, "runs": 1}), out=tmp_path / "results", jobs=1)
+    after = os.times()
+    own = after.user + after.system - before.user - before.system
+    others = sum(after[2:4]) - sum(before[2:4])
+    with sqlite3.connect(tmp_path / "results" / "results.sqlite") as database:
+        ((taken,),) = database.execute("SELECT cpu_s FROM runs").fetchall()
+    # The kernels' processes were waited for, so that the system has counted them; not all of what
+    # computes in them are their children, and they also end.
+    assert 0.5 * others < taken < own + 2 * others + 0.2
+    with sqlite3.connect(tmp_path / "results" / "results.sqlite") as database:
+        ((whole,),) = database.execute("SELECT wall_s FROM runs").fetchall()
+    # One of all processes computes at a time.
+    assert 0.3 * whole < taken < 1.05 * whole + 0.05
+
+
+@pytest.mark.usefixtures("kernel")
+def test_a_forked_process_cannot_use_the_kernels_of_its_parent() -> None:
+    with hopyard.start(hopyard.Scenario(**STEPS)) as simulation:
+        simulation.advance("1.5 s")
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            text = ""
+            try:
+                for use in (lambda: simulation.advance("1 s"), lambda: simulation.flows):
+                    try:
+                        use()
+                    except RuntimeError as error:
+                        text += f"{error}\n"
+                simulation.close()
+                del simulation
+                gc.collect()
+            finally:
+                os.write(writing, text.encode())
+                # As `os.fork` without `exec` does at its end.
+                os._exit(0)
+        os.close(writing)
+        with os.fdopen(reading) as pipe:
+            lines = pipe.read().splitlines()
+        assert os.waitpid(child, 0)[1] == 0
+        expected = f"the kernels of this simulation belong to process {os.getpid()}, and this one"
+        assert [line.startswith(expected) for line in lines] == [True, True]
+        while simulation.advance("1 s"):
+            pass
+        assert simulation.flows["delivered_bytes"][0].as_py() > 10_000
 
 
 @pytest.mark.usefixtures("kernel")

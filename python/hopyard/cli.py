@@ -530,44 +530,46 @@ def check(
             say(f"error: {place}{error}")
             wrong = True
             continue
+        notes, errors = _of_linux(path, [case.core for case in cases])
         doubts = list(warnings((None, case.core) for case in cases))
         for warning in doubts:
             click.echo(warning, err=True)
         plural = "s" if len(doubts) > 1 else ""
         verdict = f"no errors, {len(doubts)} warning{plural}" if doubts else "nothing wrong"
         many = f", {len(cases)} cases" if len(cases) > 1 else ""
-        click.echo(f"{path}: {verdict}{many}")
-        wrong |= not _told_of_linux(path, [case.core for case in cases])
+        for text in errors:
+            say(text)
+        if not errors:
+            click.echo(f"{path}: {verdict}{many}")
+        for note in notes:
+            click.echo(f"{path}: {note}")
+        wrong |= bool(errors)
     context.exit(BAD_INPUT if wrong else 0)
 
 
-def _told_of_linux(path: Path, cores: Sequence[_core.Scenario]) -> bool:
-    """Says what kernels and programs need, or which variants Linux has too.
-
-    Returns whether nothing forbids the runs here.
-    """
+def _of_linux(path: Path, cores: Sequence[_core.Scenario]) -> tuple[list[str], list[str]]:
+    """What kernels and programs need, or which variants Linux has too; what forbids the runs."""
     if all(core.linux is None for core in cores):
         twins = [core.twins() for core in cores]
         if twins and all(twins):
             names = ", ".join(sorted({name for each in twins for name in each}))
-            click.echo(f"{path}: Linux has {names} too: --set flow.stack=linux runs its TCP")
-        return True
-    from hopyard.kernels.use import lacking, memory_of
+            return [f"Linux has {names} too: --set flow.stack=linux runs its TCP"], []
+        return [], []
+    from hopyard.kernels.use import descriptors_of, lacking, memory_of
 
     text, fits = memory_of(cores)
-    if not fits:
-        say(f"error: {path}: {text}")
-    elif text:
-        click.echo(f"{path}: {text}")
+    notes = [text] if fits and text else []
+    errors = [] if fits else [f"error: {path}: {text}"]
+    if few := descriptors_of(cores):
+        errors.append(f"error: {path}: {few}")
     if lack := lacking(cores):
-        click.echo(f"{path}: {lack}")
+        notes.append(lack)
     try:
         for core in cores:
             core.check_programs()
     except ScenarioError as error:
-        say(error.coloured if sys.stderr.isatty() else str(error))
-        return False
-    return fits
+        errors.append(error.coloured if sys.stderr.isatty() else str(error))
+    return notes, errors
 
 
 @main.command()

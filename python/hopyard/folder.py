@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from hopyard.fit import (
     unfinished,
 )
 from hopyard.reading import LOCK
-from hopyard.records import has_all, here
+from hopyard.records import has_all, here, kernel_of
 from hopyard.store import Store
 from hopyard.wording import many
 
@@ -110,12 +111,14 @@ class Folder:
             )
         store = Store(self.path, write=True)
         for maker in store.makers():
-            if maker.platform != here():
-                verb = "was" if maker.runs == 1 else "were"
+            # A kernel comes after the platform: it belongs to the case, and not to the machine.
+            system, _, _ = maker.platform.partition(", ")
+            if system != here():
                 self.notes.append(
-                    f"{many(maker.runs, 'run')} in {self.path} {verb} made by Hopyard "
-                    f"{maker.version} on {maker.platform}; this is {here()}"
+                    f"{_were(maker.runs, self.path)} made by Hopyard "
+                    f"{maker.version} on {system}; this is {here()}"
                 )
+        self.notes += _other_kernels(store, cases)
         return store
 
     def missing(self, cases: Sequence[Planned], *, retry: bool = True) -> list[Planned]:
@@ -185,6 +188,30 @@ class Folder:
             self.store.close()
         finally:
             os.close(self._lock)
+
+
+def _were(runs: int, place: Path) -> str:
+    return f"{many(runs, 'run')} in {place} {'was' if runs == 1 else 'were'}"
+
+
+def _other_kernels(store: Store, cases: Sequence[Planned]) -> list[str]:
+    """Which kernels have made runs of these cases that are not those which would make them now."""
+    found: Counter[tuple[str, str]] = Counter()
+    for case in {case.key: case for case in cases if case.core.linux is not None}.values():
+        try:
+            mine = kernel_of(case)
+        except ValueError:
+            # The runs may all be there. If not, the error comes before the first one.
+            continue
+        for kept in store.kept(*case.key).values():
+            _, comma, name = kept.platform.partition(", ")
+            if comma + name != mine and kept.state == "done":
+                found[name, mine.removeprefix(", ")] += 1
+    return [
+        f"{_were(runs, store.folder)} made with {other or 'an unknown kernel'}; new runs have"
+        f" {mine}, and results may differ: --force makes all of them anew"
+        for (other, mine), runs in found.items()
+    ]
 
 
 def drawing(store: Store, name: str) -> Path:

@@ -83,7 +83,7 @@ class Record:
             run.run,
             _core.__version__,
             _core.BUILD,
-            here() + _kernel(case),
+            here() + kernel_of(case),
             time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             run.wall_s,
             run.cpu_s,
@@ -97,7 +97,12 @@ class Record:
         )
 
 
-def _kernel(case: Planned) -> str:
+def kernel_of(case: Planned) -> str:
+    """What the platform of a case's runs says of a kernel; nothing if it needs none.
+
+    Raises:
+        ValueError: when the kernel is not built, or cannot be used.
+    """
     if case.core.linux is None:
         return ""
     from hopyard.kernels.use import named

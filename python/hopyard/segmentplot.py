@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from hopyard.arrays import floats, integers, where
 from hopyard.canvas import STYLE, Plot, mpl, note, title
-from hopyard.timeplot import heading
+from hopyard.timeplot import heading, left_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,7 +92,8 @@ def time_sequence(
         some = f" The first {len(cases)} of {len(all_cases)} cases." if cases != all_cases else ""
         note(
             figure,
-            f"Flow {flow} at its sender, run {run}.{some} Hopyard {results.version}",
+            f"Flow {flow} at its sender, run {run}.{some}"
+            f"{left_out(results, all_cases, 'no recorded segments')} Hopyard {results.version}",
         )
     return figure
 

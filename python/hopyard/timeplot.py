@@ -11,11 +11,16 @@ from hopyard.canvas import COLOURS, MOST_PANELS, STYLE, colours, grid, mpl, note
 from hopyard.report import short_keys, varying
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pyarrow as pa
     from matplotlib.axes import Axes
 
     from hopyard.canvas import Plot
     from hopyard.results import Case, Results
+
+#: How many cases without a panel are named.
+MOST_NAMED = 6
 
 
 def over_time(results: Results, quantity: str, run: int | None = None) -> Plot:
@@ -69,7 +74,8 @@ def over_time(results: Results, quantity: str, run: int | None = None) -> Plot:
             labels = [f"flow {flow}" for flow in paints]
             figure.legend(handles, labels, loc="outside right upper")
         some = f" The first {len(cases)} of {len(all_cases)} cases." if cases != all_cases else ""
-        note(figure, f"Run {first}.{some} Hopyard {results.version}")
+        none = left_out(results, all_cases, f"no samples of {quantity}")
+        note(figure, f"Run {first}.{some}{none} Hopyard {results.version}")
     return figure
 
 
@@ -96,6 +102,16 @@ def _top(quantity: str, values: Any) -> tuple[float, float]:
     ):
         return float(lower.max()), largest
     return largest, 0.0
+
+
+def left_out(results: Results, cases: Sequence[Case], what: str) -> str:
+    """Which cases have no panel, because they lack what is drawn; nothing if all have one."""
+    shown = {case.number for case in cases}
+    names = [heading(results, case) for case in results.cases if case.number not in shown]
+    if not names:
+        return ""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f" Left out, with {what}: {'; '.join(names[:MOST_NAMED])}{more}."
 
 
 def heading(results: Results, case: Case) -> str:

@@ -1,6 +1,7 @@
 //! A world and its kernels under one clock.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use hopyard_engine::{Span, Time};
 use hopyard_kernels::{Counters, Kernels};
@@ -16,6 +17,8 @@ use crate::programs::{Program, ProgramError, ProgramState, unescaped};
 
 /// How long before the end of a run the programs that have not ended are told to end, so that their output is known.
 const ENDING: Span = Span::from_millis(2);
+/// After how many samples the reports of kernels are read, so that those of a long run take little room on the disk.
+const READ_AFTER: u64 = 1000;
 /// How many programs a run can have.
 const MOST_PROGRAMS: usize = 256;
 
@@ -258,10 +261,29 @@ impl<P: Probe> Coupled<P> {
     /// # Errors
     /// If a kernel or the network cannot go on.
     pub fn advance(&mut self, until: Time, watch: &Watch) -> Result<Advanced, CouplingError> {
-        let stopped = match self.kernels.advance(until, &mut self.hosts, || watch.is_cancelled()) {
-            Err(hopyard_kernels::Error::Stopped(_)) => true,
-            other => other.map(|()| false)?,
-        };
+        // Without samples there are few reports.
+        let piece = self.interval.nanos().saturating_mul(READ_AFTER);
+        let mut next = if piece == 0 { until } else { self.kernels.now() };
+        let mut stopped = false;
+        while !stopped {
+            next = Time::from_nanos(next.nanos().saturating_add(piece)).min(until);
+            stopped = match self.kernels.advance(next, &mut self.hosts, || watch.is_cancelled()) {
+                Err(hopyard_kernels::Error::Stopped(_)) => true,
+                other => other.map(|()| false)?,
+            };
+            self.read()?;
+            if next == until {
+                break;
+            }
+        }
+        // The kernels report one after the other, each in the order of time.
+        self.samples.sort_by_key(|it| (it.at, it.flow));
+        // No event is left before this time; the world goes on to it.
+        Ok(if stopped { Advanced::Cancelled } else { self.hosts.world.advance(until, watch) })
+    }
+
+    /// Reads what the kernels have written.
+    fn read(&mut self) -> Result<(), CouplingError> {
         for kernel in 0..self.kernels.len() {
             // A part of them at a time: programs may have written much.
             while let lines = self.kernels.lines(kernel)?
@@ -270,10 +292,12 @@ impl<P: Probe> Coupled<P> {
                 lines.lines().try_for_each(|line| self.report(kernel, line))?;
             }
         }
-        // The kernels report one after the other, each in the order of time.
-        self.samples.sort_by_key(|it| (it.at, it.flow));
-        // No event is left before this time; the world goes on to it.
-        Ok(if stopped { Advanced::Cancelled } else { self.hosts.world.advance(until, watch) })
+        Ok(())
+    }
+
+    /// The processor time of the kernels and of the programs in them, so far.
+    pub fn processor_time(&self) -> Duration {
+        self.kernels.processor_time()
     }
 
     /// The world.

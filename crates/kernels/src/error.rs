@@ -5,6 +5,10 @@ use std::io;
 use std::time::Duration;
 
 use hopyard_engine::Time;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+use rustix::io::Errno;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+use rustix::process::{Resource, getrlimit};
 
 /// An error of kernels in simulated time. Each ends the run.
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +23,17 @@ pub enum Error {
         what: String,
         /// The system's answer.
         error: io::Error,
+    },
+    /// This process can have no more file descriptors.
+    #[error(
+        "{what}: this process has all the file descriptors that it may have ({limit}): raise that limit (`ulimit -n`), \
+         or make fewer runs at a time"
+    )]
+    Descriptors {
+        /// What was attempted.
+        what: String,
+        /// How many it may have.
+        limit: u64,
     },
     /// A kernel ended by itself. Guests run until the end of the simulation, so it has panicked, or its init has ended
     /// it.
@@ -70,8 +85,14 @@ pub enum Error {
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 impl Error {
     /// An answer of the system to an attempt.
-    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     pub(crate) fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
-        move |error| Self::System { what: what.into(), error }
+        move |error| {
+            let what = what.into();
+            if error.raw_os_error() == Some(Errno::MFILE.raw_os_error()) {
+                let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+                return Self::Descriptors { what, limit };
+            }
+            Self::System { what, error }
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The process of a kernel, and its sockets.
 
+use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, IoSliceMut, Read as _, Seek as _, SeekFrom, Write as _};
 use std::mem::MaybeUninit;
@@ -7,18 +8,20 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{self, Child, Command, Stdio};
 use std::time::Duration;
 
 use hopyard_engine::Time;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
-use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, recvmsg};
+use rustix::param::clock_ticks_per_second;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use crate::device::Device;
 use crate::error::Error;
-use crate::raw::bind_to_parent;
+use crate::raw::{bind_to_parent, processor_time};
 use crate::settings;
 use crate::time_socket::{self, Message, Operation};
 use crate::vhost::{self, Header, Request};
@@ -27,6 +30,10 @@ use crate::vhost::{self, Header, Request};
 const LOG_LINES: usize = 60;
 /// How much of a kernel's log is read at a time, in bytes.
 const CHUNK: u64 = 1 << 20;
+/// How much of a log was read since its room was given back to the system, before it is given back again.
+const GIVE_BACK: u64 = 1 << 16;
+/// How much of a line that was read an error can show, in bytes.
+const LINE: usize = 1000;
 /// How long a process may take to end when its sockets are closed.
 const ENDING: Duration = Duration::from_secs(2);
 /// How many files may come with a message: two regions of memory, one socket.
@@ -81,8 +88,13 @@ pub struct Guest {
     /// Its network devices.
     pub links: Vec<Link>,
     log: PathBuf,
-    /// How much of the log was read already.
+    /// How much of the log was read already. It has no room on the disk any more from its begin to `given_back`.
     read: u64,
+    given_back: u64,
+    /// The last lines of what was read, without the agent's reports.
+    said: VecDeque<String>,
+    /// The process that started the kernel: one that was forked from it has nothing to do with the kernel.
+    owner: u32,
 }
 
 impl Guest {
@@ -144,7 +156,19 @@ impl Guest {
             system("its process cannot be watched")(error.into())
         })?;
         let name = spec.name.clone();
-        Ok(Self { name, child, process, time: None, sequence: 0, links, log, read: 0 })
+        Ok(Self {
+            name,
+            child,
+            process,
+            time: None,
+            sequence: 0,
+            links,
+            log,
+            read: 0,
+            given_back: 0,
+            said: VecDeque::new(),
+            owner: process::id(),
+        })
     }
 
     /// Waits until the kernel has opened the time socket.
@@ -246,49 +270,79 @@ impl Guest {
         self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string())
     }
 
-    /// The last lines of what the kernel has written.
+    /// The last lines of what the kernel has written. Reports of its agent are left out: there are many of them, and
+    /// they say nothing of the kernel.
     pub fn last_lines(&self) -> String {
-        // Programs may have written much.
-        let mut bytes = Vec::new();
-        let read = File::open(&self.log).and_then(|mut file| {
-            let length = file.metadata()?.len();
-            file.seek(SeekFrom::Start(length.saturating_sub(CHUNK)))?;
-            file.read_to_end(&mut bytes)
-        });
-        if let Err(error) = read {
-            return format!("the log cannot be read: {error}");
+        let unread = match self.unread() {
+            Ok(unread) => unread,
+            Err(error) => return format!("the log cannot be read: {error}"),
+        };
+        let said = self.said.iter().map(String::as_str);
+        let lines: Vec<&str> = said.chain(unread.lines().filter(|it| !is_report(it))).collect();
+        if lines.iter().all(|it| it.trim().is_empty()) {
+            return "(it has written nothing)".into();
         }
-        let text = String::from_utf8_lossy(&bytes);
-        let lines: Vec<&str> = text.lines().collect();
         lines[lines.len().saturating_sub(LOG_LINES)..].join("\n")
     }
 
-    /// The latest simulated time in the last lines of the log. A kernel that goes on by itself tells its time nowhere
-    /// else.
+    /// The latest simulated time in the last lines of the log that were not read. A kernel that goes on by itself
+    /// tells its time nowhere else.
     pub fn last_time(&self) -> Time {
-        self.last_lines().lines().filter_map(time_in).max().unwrap_or(Time::ZERO)
+        let unread = self.unread().unwrap_or_default();
+        unread.lines().filter_map(time_in).max().unwrap_or(Time::ZERO)
+    }
+
+    /// The end of what was not read of the log: programs may have written much.
+    fn unread(&self) -> io::Result<String> {
+        let mut file = File::open(&self.log)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(CHUNK).max(self.read)))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// The processor time of the kernel's process, and of the processes in which its programs compute.
+    pub fn processor_time(&self) -> Duration {
+        let all = |pid: u32| processor_time(pid).unwrap_or_default() + ended_children(pid).unwrap_or_default();
+        all(self.child.id()) + children(self.child.id()).into_iter().map(all).sum::<Duration>()
     }
 
     /// The whole lines that the kernel has written since the last call, or the first of them: empty if there are none.
+    /// What was read takes no room on the disk any more, but for the last of it.
     ///
     /// # Errors
     /// If the log cannot be read.
     pub fn lines(&mut self) -> io::Result<String> {
-        let mut file = File::open(&self.log)?;
+        let mut file = File::options().read(true).write(true).open(&self.log)?;
         file.seek(SeekFrom::Start(self.read))?;
         let mut bytes = Vec::new();
-        file.take(CHUNK).read_to_end(&mut bytes)?;
+        (&file).take(CHUNK).read_to_end(&mut bytes)?;
         let end = bytes.iter().rposition(|&it| it == b'\n').map(|it| it + 1);
         // A line that fills a chunk is no report: it is passed on as it is.
         let whole = if bytes.len() as u64 == CHUNK { bytes.len() } else { 0 };
         bytes.truncate(end.unwrap_or(whole));
         self.read += bytes.len() as u64;
-        Ok(String::from_utf8_lossy(&bytes).replace('\r', ""))
+        if self.read - self.given_back >= GIVE_BACK {
+            // The length stays, because the kernel goes on to write at its end. A file system that cannot do this keeps
+            // the log whole.
+            let _ = fallocate(&file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, 0, self.read);
+            self.given_back = self.read;
+        }
+        let lines = String::from_utf8_lossy(&bytes).replace('\r', "");
+        for line in lines.lines().filter(|it| !is_report(it)) {
+            self.said.push_back(line[..line.floor_char_boundary(LINE)].to_owned());
+        }
+        self.said.drain(..self.said.len().saturating_sub(LOG_LINES));
+        Ok(lines)
     }
 }
 
 impl Drop for Guest {
     fn drop(&mut self) {
+        if self.owner != process::id() {
+            return;
+        }
         // The processes of the guest belong to the group of its kernel. An error says that they have ended already.
         if let Some(group) = Pid::from_raw(self.child.id().cast_signed()) {
             let _ = kill_process_group(group, Signal::KILL);
@@ -360,6 +414,30 @@ impl Link {
     }
 }
 
+/// Whether a line of a log is a report of the agent that went well: `@kind NANOSECONDS`.
+fn is_report(line: &str) -> bool {
+    line.starts_with('@') && !line.starts_with("@error ") && time_in(line).is_some()
+}
+
+/// The processes that a process has started and that live, and those that these have started.
+fn children(pid: u32) -> Vec<u32> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    let direct: Vec<u32> =
+        lists.flat_map(|it| it.split(' ').filter_map(|it| it.parse().ok()).collect::<Vec<_>>()).collect();
+    let further: Vec<u32> = direct.iter().flat_map(|&it| children(it)).collect();
+    [direct, further].concat()
+}
+
+/// The processor time of children that a process has waited for (`cutime` and `cstime`, proc(5)).
+fn ended_children(pid: u32) -> Option<Duration> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name stands in brackets, and may have any characters. The first field after it is the third one.
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+    let [user, system] = [16, 17].map(|field: usize| fields.get(field - 3)?.parse::<u64>().ok());
+    Some(Duration::from_secs(user? + system?) / u32::try_from(clock_ticks_per_second()).ok()?)
+}
+
 /// The simulated time in a line of a log: that of a report (`@kind NANOSECONDS`), or the kernel's (`[SECONDS]`). All
 /// kernels boot at time zero.
 fn time_in(line: &str) -> Option<Time> {
@@ -421,12 +499,15 @@ fn read(from: &mut impl io::Read, into: &mut [u8]) -> io::Result<bool> {
 }
 
 /// Fills the bytes, and takes the files that come with them.
+///
+/// # Errors
+/// If the system refuses; where this process can have no more file descriptors, the files of a message are cut off.
 fn receive(stream: &mut UnixStream, into: &mut [u8], files: &mut Vec<OwnedFd>) -> io::Result<bool> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES))];
     let mut buffer = RecvAncillaryBuffer::new(&mut space);
-    let found = loop {
+    let (found, flags) = loop {
         match recvmsg(&*stream, &mut [IoSliceMut::new(into)], &mut buffer, RecvFlags::CMSG_CLOEXEC) {
-            Ok(message) => break message.bytes,
+            Ok(message) => break (message.bytes, message.flags),
             Err(Errno::INTR) => {}
             Err(Errno::CONNRESET) => return Ok(false),
             Err(error) => return Err(error.into()),
@@ -436,6 +517,10 @@ fn receive(stream: &mut UnixStream, into: &mut [u8], files: &mut Vec<OwnedFd>) -
         if let RecvAncillaryMessage::ScmRights(rights) = message {
             files.extend(rights);
         }
+    }
+    // With as many files as there is room for, the kernel has sent more than the protocol knows.
+    if flags.contains(ReturnFlags::CTRUNC) && files.len() < FILES {
+        return Err(Errno::MFILE.into());
     }
     if found == 0 {
         return Ok(false);

@@ -11,6 +11,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::Duration;
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
@@ -132,6 +133,22 @@ pub fn bind_to_parent(command: &mut Command) -> &mut Command {
     // SAFETY: between fork and exec of a process with several threads only functions that are safe in a signal handler
     // may run. These are system calls; they take no lock, and an error of these kinds allocates nothing.
     unsafe { command.pre_exec(prepare) }
+}
+
+/// The processor time of all threads of a process (`clock_getcpuclockid`, POSIX.1-2008). Nothing if there is no such
+/// process.
+pub fn processor_time(pid: u32) -> Option<Duration> {
+    let mut clock = 0;
+    // SAFETY: the function writes one number, to which it gets a pointer.
+    if unsafe { libc::clock_getcpuclockid(pid.cast_signed(), &raw mut clock) } != 0 {
+        return None;
+    }
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: as above, with two numbers.
+    if unsafe { libc::clock_gettime(clock, &raw mut time) } != 0 {
+        return None;
+    }
+    Some(Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).ok()?))
 }
 
 #[cfg(test)]

@@ -8,8 +8,11 @@ use std::fs;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::process;
+use std::time::Duration;
 
 use hopyard_engine::Time;
+use rustix::fs::statvfs;
 
 use crate::calendar::Calendar;
 use crate::device::{Answer, Received, TRANSMIT};
@@ -51,12 +54,15 @@ pub struct Kernels {
     folder: Folder,
 }
 
-/// A folder that is removed with everything in it.
+/// A folder that is removed with everything in it, by the process that has made it.
 #[derive(Debug)]
-struct Folder(PathBuf);
+struct Folder(PathBuf, u32);
 
 impl Drop for Folder {
     fn drop(&mut self) {
+        if self.1 != process::id() {
+            return;
+        }
         // What is left behind in a folder for temporary files does no harm.
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -68,7 +74,7 @@ impl Kernels {
     /// # Errors
     /// If one cannot be started.
     pub fn start(guests: &[settings::Guest], settings: Settings) -> Result<Self, Error> {
-        let folder = Folder(new_folder(settings.folder.as_deref())?);
+        let folder = Folder(new_folder(settings.folder.as_deref())?, process::id());
         let processor = Processor::claim();
         // The kernels start with the processor of this thread.
         let _stay = processor.as_ref().and_then(Processor::stay);
@@ -127,6 +133,12 @@ impl Kernels {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.guests.is_empty()
+    }
+
+    /// The processor time of the kernels, and of the processes in which their programs compute.
+    #[must_use]
+    pub fn processor_time(&self) -> Duration {
+        self.guests.iter().map(Guest::processor_time).sum()
     }
 
     /// The whole lines that a kernel and the programs in it have written since the last call, or the first of them:
@@ -228,7 +240,7 @@ impl Kernels {
             let event = event.map_err(|failure| match failure {
                 Failure::Protocol(what) => self.broke(kernel, what),
                 Failure::System(error) => {
-                    Error::System { what: format!("a socket of the kernel of {}", self.guests[kernel].name), error }
+                    Error::system(format!("a socket of the kernel of {}", self.guests[kernel].name))(error)
                 }
             })?;
             let reached = match event {
@@ -393,7 +405,7 @@ impl Kernels {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
             return Err(self.gone(kernel, &Event::Ended));
         }
-        Err(Error::System { what: format!("a socket of the kernel of {}", self.guests[kernel].name), error })
+        Err(Error::system(format!("a socket of the kernel of {}", self.guests[kernel].name))(error))
     }
 
     fn gone(&mut self, kernel: usize, event: &Event) -> Error {
@@ -404,7 +416,11 @@ impl Kernels {
             return Error::Silent { kernel: name, at, patience: self.settings.patience, log: guest.last_lines() };
         }
         // The log is whole when the process has ended.
-        let how = guest.ending();
+        let mut how = guest.ending();
+        // What has mapped the guest's memory keeps its room: the folder is as full as the kernel has found it.
+        if let Some(folder) = full(&memory_folder(&self.settings)) {
+            how += &folder;
+        }
         // It may have gone on by itself for a while.
         let at = guest.last_time().max(self.now);
         Error::Ended { kernel: name, at, how, log: guest.last_lines() }
@@ -414,6 +430,25 @@ impl Kernels {
         Error::Protocol { kernel: self.guests[kernel].name.clone(), at: self.now, what }
     }
 }
+
+/// Where the memory of guests is; the kernels choose it in this order.
+fn memory_folder(settings: &Settings) -> PathBuf {
+    let shared = Path::new("/dev/shm");
+    let usual = || if shared.is_dir() { shared.to_owned() } else { std::env::temp_dir() };
+    settings.memory_folder.clone().unwrap_or_else(usual)
+}
+
+/// What is said of a folder in which there is no room.
+fn full(folder: &Path) -> Option<String> {
+    let state = statvfs(folder).ok()?;
+    let free = state.f_bavail * state.f_frsize;
+    (free < NO_ROOM).then(|| {
+        format!("; the folder for the memory of kernels, {}, is full: {} kB are free", folder.display(), free / 1024)
+    })
+}
+
+/// A folder with fewer free bytes than this is full.
+const NO_ROOM: u64 = 256 * 1024;
 
 /// One nanosecond: what happens at a time is carried out, so a kernel may go on until just after it.
 const ONE: hopyard_engine::Span = hopyard_engine::Span::from_nanos(1);
@@ -444,7 +479,7 @@ impl Network for Nothing {
 /// Makes a folder that only this user can see, and that nobody has made before.
 fn new_folder(within: Option<&Path>) -> Result<PathBuf, Error> {
     let within = within.map_or_else(std::env::temp_dir, Path::to_owned);
-    let process = std::process::id();
+    let process = process::id();
     for number in 0.. {
         let folder = within.join(format!("hopyard-kernels-{process}-{number}"));
         match fs::DirBuilder::new().mode(0o700).create(&folder) {
@@ -452,7 +487,7 @@ fn new_folder(within: Option<&Path>) -> Result<PathBuf, Error> {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(error) => {
                 let what = format!("the folder {} for sockets and logs cannot be made", folder.display());
-                return Err(Error::System { what, error });
+                return Err(Error::system(what)(error));
             }
         }
     }

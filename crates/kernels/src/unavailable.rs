@@ -1,5 +1,7 @@
 //! Where there are no user-mode kernels: the same functions, of which the first one says so.
 
+use std::time::Duration;
+
 use hopyard_engine::Time;
 
 use crate::error::Error;
@@ -46,6 +48,12 @@ impl Kernels {
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
+        match *self {}
+    }
+
+    /// The processor time of the kernels.
+    #[must_use]
+    pub fn processor_time(&self) -> Duration {
         match *self {}
     }
 

@@ -58,7 +58,7 @@ pub struct Run {
     capture_error: Option<String>,
     /// The elapsed time of the run, in seconds.
     wall_s: f64,
-    /// The CPU time of the run, in seconds.
+    /// The processor time of the run and of its kernels, in seconds.
     cpu_s: f64,
 }
 
@@ -105,7 +105,7 @@ impl Batch {
         }
         let numbers = plan.clone();
         let kernels = kernels.unwrap_or_default();
-        let pool = Pool::start(Order::new(lengths), jobs, move |number, watch| {
+        let pool = Pool::start(Order::new(lengths), jobs, move |number, watch, others| {
             let (case, run) = numbers[number];
             let scenario = &scenarios[case as usize];
             let file = captures.as_ref().map(|captures| {
@@ -116,7 +116,7 @@ impl Batch {
             });
             let spec = scenario.spec(u64::from(run));
             let run = || match scenario.linux() {
-                Some(linux) => linux::run(scenario, linux, &kernels, u64::from(run), watch, file),
+                Some(linux) => linux::run(scenario, linux, &kernels, u64::from(run), (watch, others), file),
                 None => capture::run(&spec, watch, file),
             };
             // A thread that is registered with Python acquires the interpreter much faster at each event of a Python

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use hopyard_coupling::{Coupled, CouplingError, Flow, Options, Program};
 use hopyard_engine::{Span, Time};
@@ -23,13 +24,14 @@ pub type Kernels = BTreeMap<String, (PathBuf, PathBuf, PathBuf)>;
 /// How many steps a run has, between which it tells how far it is.
 const STEPS: u64 = 100;
 
-/// Makes a run, with a capture if there is a file for it, as [`crate::capture::run`] does.
+/// Makes a run, with a capture if there is a file for it, as [`crate::capture::run`] does. Adds the processor time of
+/// its kernels to `others`.
 pub fn run(
     scenario: &core::Scenario,
     linux: &Linux,
     kernels: &Kernels,
     run: u64,
-    watch: &Watch,
+    (watch, others): (&Watch, &mut Duration),
     file: Option<(PathBuf, CaptureOptions)>,
 ) -> Result<Captured, String> {
     let mut spec = scenario.spec(run);
@@ -41,11 +43,11 @@ pub fn run(
     let observer = Observer::new(spec.observe.recorded.clone());
     match capture {
         Ok(Some(capture)) => {
-            let (outcome, (capture, _)) = make(&spec, flows, &options, (capture, observer), watch)?;
+            let (outcome, (capture, _)) = make(&spec, flows, &options, (capture, observer), (watch, others))?;
             Ok((outcome, capture.finish().err().map(|error| error.to_string())))
         }
         without => {
-            let (outcome, _) = make(&spec, flows, &options, observer, watch)?;
+            let (outcome, _) = make(&spec, flows, &options, observer, (watch, others))?;
             Ok((outcome, without.err().map(|error| error.to_string())))
         }
     }
@@ -56,17 +58,23 @@ fn make<P: Probe>(
     flows: Vec<core::LinuxFlow>,
     options: &Options,
     probe: P,
-    watch: &Watch,
+    (watch, others): (&Watch, &mut Duration),
 ) -> Result<(Outcome, P), String> {
     let text = |error: CouplingError| error.to_string();
     let (numbers, flows) = numbered(flows);
     let mut coupled = Coupled::start(spec, &flows, options, probe).map_err(text)?;
     let step = Span::from_nanos(spec.duration.nanos().div_ceil(STEPS).max(1));
     let mut until = Time::ZERO;
-    while {
+    let advanced = loop {
         until += step;
-        coupled.advance(until, watch).map_err(text)? == Advanced::Reached
-    } {}
+        match coupled.advance(until, watch) {
+            Ok(Advanced::Reached) => {}
+            other => break other,
+        }
+    };
+    // Nobody can ask for it when the kernels have ended.
+    *others += coupled.processor_time();
+    advanced.map_err(text)?;
     coupled.finish(&numbers, spec).map_err(text)
 }
 
@@ -93,7 +101,7 @@ pub fn start(
     let make = move || Coupled::start(&spec, &flows, &options, observer).map(|coupled| (coupled, spec));
     let (made, thread) = Keeper::make(make).map_err(|error| error.to_string())?;
     let (coupled, spec) = made.map_err(|error| error.to_string())?;
-    Ok(network::Kernels { coupled, thread, numbers, spec })
+    Ok(network::Kernels { coupled, thread, numbers, spec, owner: std::process::id() })
 }
 
 /// The modules in a folder that are variants of the scenario's flows. The other variants are the kernel's own.

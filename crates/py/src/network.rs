@@ -27,6 +27,8 @@ pub struct Kernels {
     /// The number of each flow of kernels among all flows.
     pub numbers: Vec<usize>,
     pub spec: Spec,
+    /// The process that has started the kernels.
+    pub owner: u32,
 }
 
 impl Network {
@@ -46,7 +48,7 @@ impl Network {
         match self {
             Self::Alone(world) => world.finish().map(|(outcome, _)| outcome).map_err(|error| error.to_string()),
             Self::Kernels(it) => {
-                let Kernels { coupled, thread, numbers, spec } = *it;
+                let Kernels { coupled, thread, numbers, spec, .. } = *it;
                 let finished = coupled.finish(&numbers, &spec);
                 drop(thread);
                 finished.map(|(outcome, _)| outcome).map_err(|error| error.to_string())
@@ -67,6 +69,15 @@ impl Network {
         match self {
             Self::Alone(world) => Some(world),
             Self::Kernels(_) => None,
+        }
+    }
+
+    /// The process that alone can use the network, if this is another one. A process that was forked has the same
+    /// sockets of kernels, and what it reads from them, or writes, the other one lacks.
+    pub fn foreign(&self) -> Option<u32> {
+        match self {
+            Self::Alone(_) => None,
+            Self::Kernels(it) => Some(it.owner).filter(|it| *it != std::process::id()),
         }
     }
 
@@ -98,6 +109,8 @@ impl Network {
 pub struct Keeper {
     stay: Option<Sender<()>>,
     thread: Option<thread::JoinHandle<()>>,
+    /// The process of the thread.
+    owner: u32,
 }
 
 impl Keeper {
@@ -114,14 +127,15 @@ impl Keeper {
         };
         let thread = thread::Builder::new().name("kernels".to_owned()).spawn(work)?;
         let made = take.recv().map_err(|_| io::Error::other("the thread that starts kernels has panicked"))?;
-        Ok((made, Self { stay: Some(stay), thread: Some(thread) }))
+        Ok((made, Self { stay: Some(stay), thread: Some(thread), owner: std::process::id() }))
     }
 }
 
 impl Drop for Keeper {
     fn drop(&mut self) {
         drop(self.stay.take());
-        if let Some(thread) = self.thread.take() {
+        // A process that was forked has no other thread than that which forked, and would wait for ever.
+        if let Some(thread) = self.thread.take().filter(|_| self.owner == std::process::id()) {
             // A panic was told when it was made.
             let _ = thread.join();
         }

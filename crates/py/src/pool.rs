@@ -29,7 +29,7 @@ pub struct Ended {
     pub capture_error: Option<String>,
     /// The elapsed time of the run.
     pub wall: Duration,
-    /// The CPU time of the run.
+    /// The processor time of the run, with that of the processes that it has started.
     pub cpu: Duration,
 }
 
@@ -118,13 +118,13 @@ pub struct Pool {
 
 impl Pool {
     /// Starts the runs of `order` on `threads` threads (0: one for each core); there are never more threads than runs.
-    /// `run` gets the number of the run.
+    /// `run` gets the number of the run, and adds the processor time of the processes that it starts.
     ///
     /// # Errors
     /// If no thread can be created.
     pub fn start<F>(order: Order, threads: usize, run: F) -> io::Result<Self>
     where
-        F: Fn(usize, &Watch) -> Result<Captured, String> + Send + Sync + 'static,
+        F: Fn(usize, &Watch, &mut Duration) -> Result<Captured, String> + Send + Sync + 'static,
     {
         let threads = if threads == 0 { thread::available_parallelism().map_or(1, usize::from) } else { threads };
         let threads = threads.min(order.runs());
@@ -202,18 +202,19 @@ impl Drop for Pool {
 }
 
 /// The work of a thread: one run after the other.
-fn work(shared: &Shared, thread: usize, run: &impl Fn(usize, &Watch) -> Result<Captured, String>) {
+fn work(shared: &Shared, thread: usize, run: &impl Fn(usize, &Watch, &mut Duration) -> Result<Captured, String>) {
     while let Some((number, watch)) = shared.next(thread) {
         let (began, computed) = (clock(ClockId::Monotonic), clock(ClockId::ThreadCPUTime));
+        let mut others = Duration::ZERO;
         // After a panic the run's world is dropped, so that no inconsistent state remains.
-        let result = match catch_unwind(AssertUnwindSafe(|| run(number, &watch))) {
+        let result = match catch_unwind(AssertUnwindSafe(|| run(number, &watch, &mut others))) {
             Ok(result) => result,
             Err(panic) => Err((panic.downcast_ref::<String>().cloned())
                 .or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()))
                 .unwrap_or_else(|| "it panicked".to_owned())),
         };
         let wall = clock(ClockId::Monotonic).saturating_sub(began);
-        let cpu = clock(ClockId::ThreadCPUTime).saturating_sub(computed);
+        let cpu = clock(ClockId::ThreadCPUTime).saturating_sub(computed) + others;
         let (outcome, capture_error) = match result {
             Ok((outcome, capture_error)) => (Ok(Box::new(outcome)), capture_error),
             Err(error) => (Err(error), None),

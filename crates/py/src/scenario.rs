@@ -165,6 +165,11 @@ impl Scenario {
         self.inner.kernels()
     }
 
+    /// How many network devices these kernels have together, or more.
+    fn kernel_devices(&self) -> usize {
+        self.inner.kernel_devices()
+    }
+
     /// How many of these kernels have programs.
     fn kernels_with_programs(&self) -> usize {
         self.inner.kernels_with_programs()

@@ -142,14 +142,14 @@ impl Simulation {
 
     /// Lets the network go, and ends its kernels.
     fn close(&self) -> PyResult<()> {
-        self.state()?.network = None;
+        self.lock()?.network = None;
         Ok(())
     }
 
     /// Whether the run can go on: it is neither finished nor closed, and has not failed.
     #[getter]
     fn is_open(&self) -> PyResult<bool> {
-        Ok(self.state()?.network.is_some())
+        Ok(self.lock()?.network.is_some())
     }
 
     /// The simulated time, in nanoseconds.
@@ -283,7 +283,19 @@ impl Simulation {
         })
     }
 
+    /// The state, in the process that can use it.
     fn state(&self) -> PyResult<MutexGuard<'_, State>> {
+        let state = self.lock()?;
+        match state.network.as_ref().and_then(Network::foreign) {
+            None => Ok(state),
+            Some(owner) => Err(PyRuntimeError::new_err(format!(
+                "the kernels of this simulation belong to process {owner}, and this one was forked from it: expected a \
+                 simulation that was started in this process"
+            ))),
+        }
+    }
+
+    fn lock(&self) -> PyResult<MutexGuard<'_, State>> {
         match self.state.try_lock() {
             Ok(state) => Ok(state),
             // A table could not be made; the world was only read.

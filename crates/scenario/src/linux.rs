@@ -121,6 +121,20 @@ impl Scenario {
         nodes.collect::<BTreeSet<_>>().len()
     }
 
+    /// How many network devices these kernels have together, or more: one each, and with programs one for each interface
+    /// of its node.
+    #[must_use]
+    pub fn kernel_devices(&self) -> usize {
+        let hosts = self.resolved.hosts.iter().map(|host| NodeId(host.node)).collect::<BTreeSet<_>>();
+        let spec = self.spec(0);
+        let interfaces = |node: NodeId| {
+            let radios = spec.nodes.get(node.index()).map_or(0, |it| it.radios.len());
+            let wires = spec.wires.iter().filter(|wire| wire.ends.0 == node || wire.ends.1 == node).count();
+            (radios + wires).max(1)
+        };
+        self.kernels() - hosts.len() + hosts.into_iter().map(interfaces).sum::<usize>()
+    }
+
     /// How many of these kernels have programs.
     #[must_use]
     pub fn kernels_with_programs(&self) -> usize {

@@ -420,6 +420,10 @@ fn malformed(path: &str, leaf: &Leaf<'_>, wrong: &Expected) -> Problem {
     let alternatives: Vec<_> = expected.split('`').skip(1).step_by(2).collect();
     let word = node.as_str().or_else(|| found.split('`').nth(1));
     let hint = word.and_then(|text| nearest(text, alternatives)).map(|name| format!("did you mean \"{name}\"?"));
+    // A list of values is a comparison where keys are set: it has no brackets of its own.
+    let in_brackets =
+        |text| format!("in brackets it is one, [\"{text}\"]; to compare several, give a list of such lists");
+    let hint = hint.or_else(|| node.as_str().filter(|_| expected == "a list").map(in_brackets));
     let problem = problem(message).expected(expected.clone());
     match hint {
         Some(hint) => problem.hint(hint),

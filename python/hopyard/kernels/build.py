@@ -1,8 +1,8 @@
 """Builds a kernel for simulated time from Debian's source package.
 
-The source is unpacked and patched in a folder of its own, which is removed afterwards; what is kept
-is one static program of 6 MB, and what modules are built with. Agent and modules have keys of their
-own: only what is missing is built.
+The source is unpacked and patched in a folder of its own, which is removed afterwards, however the
+build ends (`build_guard`); what is kept is one static program of 6 MB, and what modules are built
+with. Agent and modules have keys of their own: only what is missing is built.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tarfile
 import tempfile
 from contextlib import contextmanager
@@ -50,6 +51,8 @@ SOURCE_HEADERS = ("Makefile", "Kbuild", "include", "scripts", "arch/um", "arch/x
 BUILT_HEADERS = (".config", "Module.symvers", "include", "scripts", "arch/um/include", "arch/x86")
 #: The bytes that unpacked source and objects take.
 ROOM = 2 * 1024**3
+#: How the folders of builds begin.
+BUILDING = ".building-"
 #: How many lines of the compiler's output an error shows.
 SHOWN = 20
 #: The kernel's names of TCP variants where they are not those of its options.
@@ -134,8 +137,7 @@ def build(
     key = wanted.key()
     root = cache.root()
     root.mkdir(parents=True, exist_ok=True)
-    with _alone(root, tell), tempfile.TemporaryDirectory(prefix=".building-", dir=root) as folder:
-        work = Path(folder)
+    with _alone(root, tell), _guarded(root) as work:
         # First, because it fails at once where there is no static C library.
         _agent(work, tell)
         kernel = next((it for it in cache.built() if it.key == key), None)
@@ -298,6 +300,8 @@ class _Steps:
 
     def __init__(self, log: Path) -> None:
         self.log = log
+        #: The process group of the commands.
+        self.group = _group
         # Nothing of the machine, the user and the time of the build is in the kernel.
         same = {"TIMESTAMP": "1970-01-01", "USER": "hopyard", "HOST": "hopyard"}
         self.environment = {
@@ -318,10 +322,46 @@ class _Steps:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 check=False,
+                process_group=self.group,
             )
         if done.returncode != 0:
             lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
             raise BuildError("\n".join([f"{what}; the end of the output:", *lines[-SHOWN:]]))
+
+
+#: The process group of the build's guard, which ends what belongs to it; none without a guard.
+_group: int | None = None
+
+
+@contextmanager
+def _guarded(root: Path) -> Iterator[Path]:
+    """A folder for the build, which is removed and whose commands are ended with this process.
+
+    The caller holds the lock of the cache, so that other such folders are those of builds that have
+    ended.
+    """
+    global _group
+    for left in root.glob(f"{BUILDING}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    work = Path(tempfile.mkdtemp(prefix=BUILDING, dir=root))
+    # Programs of the same session can belong to one group.
+    guard = subprocess.Popen(
+        [sys.executable, "-I", str(HERE / "build_guard.py"), str(work)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        process_group=0,
+    )
+    with guard:
+        assert guard.stdout is not None
+        if not guard.stdout.readline():
+            shutil.rmtree(work, ignore_errors=True)
+            raise BuildError("the process that ends an interrupted build cannot be started")
+        _group = guard.pid
+        try:
+            yield work
+        finally:
+            _group = None
+            shutil.rmtree(work, ignore_errors=True)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import platform
+import struct
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -80,6 +81,10 @@ class Built:
         """The TCP variants that it has, those of modules that were built included."""
         return sorted({*self.variants, *self.module_variants()})
 
+    def defect(self) -> str:
+        """What is wrong with its program; nothing if it can be started."""
+        return defect(self.program)
+
     def write(self) -> None:
         """Writes the file that makes the folder a built kernel."""
         content = {**asdict(self), "variants": list(self.variants)}
@@ -126,22 +131,47 @@ def root() -> Path:
 
 
 def built() -> list[Built]:
-    """All built kernels, by version, the newest of each version first."""
-    found = [kernel for path in root().glob(f"*/{ABOUT}") if (kernel := _read(path)) is not None]
+    """All built kernels, by version, the newest of each version first.
+
+    Raises:
+        ValueError: when the folder cannot be read.
+    """
+    found = [kernel for path in _abouts() if (kernel := _read(path)) is not None]
     found.sort(key=lambda it: it.made, reverse=True)
     return sorted(found, key=lambda it: [int(part) for part in it.version.split(".")])
 
 
 def unreadable() -> list[Path]:
     """Folders that look like built kernels, and that this version of Hopyard cannot use."""
-    return sorted(path.parent for path in root().glob(f"*/{ABOUT}") if _read(path) is None)
+    return sorted(path.parent for path in _abouts() if _read(path) is None)
+
+
+def _abouts() -> list[Path]:
+    """The files that make folders built kernels, those that cannot be read included."""
+    try:
+        folders = sorted(root().iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise ValueError(
+            f"{root()}: the folder of kernels cannot be read: {error.strerror};"
+            " HOPYARD_KERNELS names another one"
+        ) from error
+    found = []
+    for folder in folders:
+        try:
+            if (folder / ABOUT).is_file():
+                found.append(folder / ABOUT)
+        except OSError:
+            found.append(folder / ABOUT)
+    return found
 
 
 def _read(path: Path) -> Built | None:
     try:
         about = json.loads(path.read_text(encoding="utf-8"))
         kernel = Built(folder=path.parent, **about)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OSError):
         return None
     return kernel if kernel.version in VERSIONS and kernel.program.is_file() else None
 
@@ -156,12 +186,46 @@ def newest(version: str) -> Built:
         raise ValueError(f"expected a kernel {' or '.join(VERSIONS)}, found {version!r}")
     kernel = next((it for it in built() if it.version == version), None)
     if kernel is None:
+        closed = [it for it in unreadable() if not os.access(it / ABOUT, os.R_OK)]
+        also = f" ({', '.join(map(str, closed))} cannot be read)" if closed else ""
         raise ValueError(
-            f"there is no kernel {version} in {root()}: `hopyard kernels build {version}` makes it"
+            f"there is no kernel {version} in {root()}{also}:"
+            f" `hopyard kernels build {version}` makes it"
         )
+    if wrong := kernel.defect():
+        raise ValueError(f"{wrong}: `hopyard kernels build {version} --force` makes it anew")
     if not agent().is_file():
         raise ValueError(
             f"{agent()}: there is no agent of this version of Hopyard:"
             f" `hopyard kernels build {version}` makes it, without the kernel"
         )
+    if wrong := defect(agent()):
+        raise ValueError(
+            f"{wrong}: remove it, and `hopyard kernels build {version}` makes it anew, without the"
+            " kernel"
+        )
     return kernel
+
+
+def defect(program: Path) -> str:
+    """Why a program that was built cannot be started; nothing if it can.
+
+    A copy that was cut off is found by its length: the table of sections is at the end of a program
+    (ELF-64, fields `e_shoff`, `e_shentsize` and `e_shnum`).
+    """
+    try:
+        with program.open("rb") as file:
+            head, size = file.read(64), os.fstat(file.fileno()).st_size
+    except OSError as error:
+        return f"{program} cannot be read: {error.strerror}"
+    if not os.access(program, os.X_OK):
+        return f"{program} is not executable"
+    if head.startswith(b"#!"):
+        return ""
+    if not head.startswith(b"\x7fELF\x02") or len(head) < 64:
+        return f"{program} is no program: it has {size} bytes"
+    (begin,) = struct.unpack_from("<Q", head, 40)
+    each, count = struct.unpack_from("<HH", head, 58)
+    if size < begin + each * count:
+        return f"{program} is cut off: expected {begin + each * count} bytes, found {size}"
+    return ""

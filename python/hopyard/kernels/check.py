@@ -22,6 +22,16 @@ GUEST = 8 * 1024**2
 GUEST_WITH_PROGRAMS = 16 * 1024**2
 #: Where the memory of guests is by default.
 SHARED = Path("/dev/shm")
+#: The file descriptors of this process that a kernel takes: its process, its time socket; for each
+#: network device the socket that waits for it, its own, and that of its messages. A test of the
+#: crate `kernels` counts them.
+OF_KERNEL = 2
+OF_DEVICE = 3
+#: Those of a run: the time socket, the claim of a processor; its capture; five while a process is
+#: started.
+OF_RUN = 8
+#: Those that the rest of Hopyard may still open: the store, tables, libraries.
+SPARE = 64
 #: How long a question to the system may take, in seconds.
 PATIENCE = 20
 
@@ -42,23 +52,31 @@ raise SystemExit(ctypes.get_errno() or 1 if failed else 0)
 
 @dataclass(frozen=True, order=True)
 class Need:
-    """The memory that kernels need, in bytes."""
+    """What kernels need: memory in bytes, and file descriptors."""
 
     #: What they touch at the least.
     least: int = 2 * GUEST
     #: All that they have; none if it is not known.
     most: int = 0
     kernels: int = 2
+    #: The file descriptors that this process has for them.
+    descriptors: int = 2 * (OF_KERNEL + OF_DEVICE) + OF_RUN
 
     @classmethod
     def of(cls, core: _core.Scenario, runs: int = 1) -> Need:
         """What the kernels of a scenario need while this many runs are made at a time."""
         kernels, programs = core.kernels(), core.kernels_with_programs()
         least = (kernels - programs) * GUEST + programs * GUEST_WITH_PROGRAMS
-        return cls(least * runs, core.kernel_memory() * runs, kernels * runs)
+        descriptors = kernels * OF_KERNEL + core.kernel_devices() * OF_DEVICE + OF_RUN
+        return cls(least * runs, core.kernel_memory() * runs, kernels * runs, descriptors * runs)
 
     def __add__(self, other: Need) -> Need:
-        return Need(self.least + other.least, self.most + other.most, self.kernels + other.kernels)
+        return Need(
+            self.least + other.least,
+            self.most + other.most,
+            self.kernels + other.kernels,
+            self.descriptors + other.descriptors,
+        )
 
     def __str__(self) -> str:
         text = f"{self.kernels} kernels need at least {_mb(self.least)}"
@@ -106,7 +124,9 @@ def machine(need: Need | None = None) -> list[Finding]:
     """Looks at what the machine must have, whatever kernel it is."""
     here = f"{platform.system()} on {platform.machine()}"
     system = Finding("system", cache.available(), here, "Linux on an x86-64 processor is needed")
-    return [system, _trace(), _personality(), memory(need)] if system.good else [system]
+    if not system.good:
+        return [system]
+    return [system, _trace(), _personality(), memory(need), descriptors(need)]
 
 
 def _trace() -> Finding:
@@ -170,17 +190,64 @@ def memory(need: Need | None = None, shared: Path = SHARED) -> Finding:
     return Finding(what, good, found, cure)
 
 
+def descriptors(need: Need | None = None) -> Finding:
+    """The file descriptors that this process may have."""
+    import resource
+
+    need = need or Need()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _wanted(need)
+    cure = (
+        "ask for a higher hard limit: LimitNOFILE of a service, --ulimit nofile=N of a container,"
+        " limits.conf(5) of a user; or make fewer runs at a time (--jobs)"
+    )
+    if hard == resource.RLIM_INFINITY:
+        return Finding("file descriptors", True, f"{soft}, or as many as are needed", cure)
+    if wanted > hard:
+        found = f"at most {hard} (ulimit -Hn); {need.kernels} kernels need {wanted}"
+        return Finding("file descriptors", False, found, cure)
+    room = (hard - wanted) // (OF_KERNEL + OF_DEVICE) + need.kernels
+    found = f"{soft}, or up to {hard} as they are needed, for about {room} kernels"
+    return Finding("file descriptors", True, found, cure)
+
+
+def raise_descriptors(need: Need) -> None:
+    """Lets this process have as many file descriptors as are needed, if the system allows it.
+
+    The usual limit, 1024, is for programs that call select(2), which this process does not.
+    """
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _wanted(need)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        if hard != resource.RLIM_INFINITY:
+            wanted = min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _wanted(need: Need) -> int:
+    """How many file descriptors this process has at the most while the kernels run."""
+    return sum(1 for _ in Path("/proc/self/fd").iterdir()) + SPARE + need.descriptors
+
+
 def _mb(count: int) -> str:
     return f"{count // 1024**2} MB"
 
 
 def _kernels() -> list[Finding]:
     findings = []
-    kernels = {kernel.version: kernel for kernel in reversed(cache.built())}
+    try:
+        kernels = {kernel.version: kernel for kernel in reversed(cache.built())}
+    except ValueError as error:
+        return [Finding(f"kernel {it}", False, str(error)) for it in cache.VERSIONS]
     for version in cache.VERSIONS:
         what, cure = f"kernel {version}", f"hopyard kernels build {version}"
         if version not in kernels:
             findings.append(Finding(what, False, f"none in {cache.root()}", cure))
+            continue
+        if wrong := kernels[version].defect():
+            findings.append(Finding(what, False, wrong, f"{cure} --force"))
             continue
         try:
             done = subprocess.run(

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from hopyard.kernels.cache import Built, agent, available, newest
-from hopyard.kernels.check import Need, machine, room
+from hopyard.kernels.check import Need, descriptors, machine, raise_descriptors, room
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,6 +19,8 @@ def needed(
     cases: Sequence[tuple[_core.Scenario, int]], threads: int = 1
 ) -> dict[str, tuple[Path, Path, Path]]:
     """The program, the agent and the folder of modules of each version of Linux that is needed.
+
+    This process may have as many file descriptors afterwards as the kernels need.
 
     Args:
         cases: the scenarios, and how many runs of each are to be made.
@@ -46,21 +48,24 @@ def needed(
                     f' `stack = "linux"` have: expected {", ".join(kernel.senders())}'
                 )
         core.check_programs()
-    missing = [it for it in machine(most(cases, threads)) if not it.good] if found else []
+    need = most(cases, threads)
+    missing = [it for it in machine(need) if not it.good] if found else []
     if missing:
         what = "; ".join(f"{it.what}: {it.found} ({it.cure})" for it in missing)
         raise ValueError(f"kernels in simulated time cannot run here: {what}")
+    if found:
+        raise_descriptors(need)
     return {version: (kernel.program, agent(), kernel.modules) for version, kernel in found.items()}
 
 
 def most(cases: Sequence[tuple[_core.Scenario, int]], threads: int = 1) -> Need:
-    """The memory that the runs need which need most of those that are made at a time."""
+    """What the runs need which need most of those that are made at a time."""
     at_a_time = threads or os.cpu_count() or 1
     each = sorted(
         (Need.of(core) for core, runs in cases if core.linux for _ in range(min(runs, at_a_time))),
         reverse=True,
     )
-    return sum(each[:at_a_time], Need(0, 0, 0))
+    return sum(each[:at_a_time], Need(0, 0, 0, 0))
 
 
 def memory_of(cores: Iterable[_core.Scenario]) -> tuple[str, bool]:
@@ -79,6 +84,15 @@ def memory_of(cores: Iterable[_core.Scenario]) -> tuple[str, bool]:
     fits = need.least <= there.bytes
     doubt = ", which is less than they may take" if fits and need.most > there.bytes else ""
     return f"{need}; there are {there}{doubt}", fits
+
+
+def descriptors_of(cores: Iterable[_core.Scenario]) -> str:
+    """Why a run of these cases cannot have its file descriptors; nothing if it can."""
+    need = most([(core, 1) for core in cores])
+    if not need.kernels or not available():
+        return ""
+    found = descriptors(need)
+    return "" if found.good else f"{found.what}: {found.found} ({found.cure})"
 
 
 def lacking(cores: Iterable[_core.Scenario]) -> str:

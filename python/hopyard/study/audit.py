@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hopyard.reading import Reader
+    from hopyard.records import Maker
     from hopyard.study.file import Study
     from hopyard.study.networks import Described, Network
     from hopyard.study.points import Point
@@ -34,6 +36,9 @@ ENOUGH, FEW = 20, 5
 NARROW, WIDE = 0.05, 0.2
 #: Pairs without any path, as a share, above which a network is often partitioned.
 PARTED = 0.1
+
+#: What a platform says of a kernel in simulated time: its release, and the key of its build.
+KERNEL = re.compile(r", Linux (?P<release>\S+?)(?:-hopyard)? \((?P<key>[0-9a-f]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +96,38 @@ def _versions(found: Audit, store: Reader) -> None:
     builds = {(maker.version, maker.build) for maker in makers}
     if len(builds) > 1:
         found.add("version", "poor", f"runs of several builds are mixed: {names}")
+    elif mixed := [version for version, keys in _kernels(makers).items() if len(keys) > 1]:
+        linux = " and ".join(mixed)
+        found.add("version", "poor", f"runs of several builds of Linux {linux} are mixed: {names}")
     else:
         found.add("version", "good", f"all runs are of {names}; scenarios and inputs are stored")
+
+
+def _kernels(makers: Sequence[Maker]) -> dict[str, set[str]]:
+    """The kernels in simulated time that runs had: for each release the keys of its builds."""
+    found: dict[str, set[str]] = {}
+    for maker in makers:
+        if match := KERNEL.search(maker.platform):
+            found.setdefault(match["release"], set()).add(match["key"])
+    return found
+
+
+def _of_linux(points: Sequence[Point], makers: Sequence[Maker]) -> list[str]:
+    """The sentence about flows of Linux and programs, if there are any."""
+    releases = list(_kernels(makers))
+    senders = sum(bool(point.planned.core.linux_variants()) for point in points)
+    hosts = sum(bool(point.planned.core.kernels_with_programs()) for point in points)
+    if not releases or not (senders or hosts):
+        return []
+    every = many(len(points), "configuration")
+    what = [
+        f"the TCP of Linux at both ends of flows in {senders} of {every}" if senders else "",
+        f"programs at nodes in {hosts} of {every}" if hosts else "",
+    ]
+    return [
+        f"Kernels of Linux {' and '.join(releases)}, whose clocks and network devices are "
+        f"simulated, had {' and '.join(filter(None, what))}."
+    ]
 
 
 def _runs(
@@ -305,6 +340,7 @@ def _method(
         f"{', '.join(map(str, sorted({p.planned.seed for p in points})))} and independent streams "
         "of random numbers for each run; the runs of one number meet the same movement and channel "
         "in all configurations, so that differences are taken pair by pair.",
+        *_of_linux(points, makers),
         _intervals_in_words(points, values),
     ]
     for name, each in networks.items():

@@ -12,6 +12,7 @@ use std::{env, thread, time};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use rustix::time::{ClockId, clock_gettime};
 
 const ACK: u32 = 0;
 const START: u32 = 1;
@@ -61,6 +62,27 @@ pub fn main() {
             println!("Kernel panic - not syncing: a test");
             exit(1);
         }
+        // Reports as an agent does, and says what a kernel says.
+        "talk" => {
+            println!("booted");
+            for milli in 1..3_000 {
+                guest.sleep_until(milli * 1_000_000);
+                println!("@tcp {} 40000 5001 {}", guest.now, "cwnd 10 ".repeat(20));
+            }
+            guest.sleep_until(4_000_000_000);
+            println!("@error 9 a test");
+            println!("Kernel panic - not syncing: a test");
+            exit(1);
+        }
+        "busy" => {
+            let own = env::current_exe().expect("this program");
+            assert!(Command::new(&own).arg("compute").status().expect("a child").success());
+            let mut child = Command::new(own).args(["compute", "live"]).spawn().expect("a child");
+            compute();
+            thread::sleep(time::Duration::from_millis(500));
+            guest.sleep_until(u64::MAX);
+            child.wait().expect("it ends");
+        }
         "spin" => {
             guest.sleep_until(3_000_000_000);
             println!("computing");
@@ -99,6 +121,11 @@ pub fn main() {
         }
         other => panic!("expected a role, found {other}"),
     }
+}
+
+/// Computes for 0.1 s of this thread's processor time.
+pub fn compute() {
+    while clock_gettime(ClockId::ThreadCPUTime).tv_nsec < 100_000_000 {}
 }
 
 struct Guest {

@@ -6,6 +6,9 @@ mod guest;
 #[path = "../common/mod.rs"]
 mod kernel_link;
 
+use std::fs::File;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
@@ -13,6 +16,8 @@ use std::{env, fs, thread};
 use hopyard_engine::{Span, Time};
 use hopyard_kernels::{Completion, Error, Guest, Kernels, Settings};
 use kernel_link::{Link, mac, reports, run};
+use rustix::fs::{FallocateFlags, fallocate};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 fn spec(number: u8, role: &str) -> Guest {
     Guest {
@@ -124,6 +129,106 @@ fn a_guest_that_ends_is_an_error_with_its_log() {
     assert!(matches!(error("absent"), Error::Ended { how, .. } if how == "exit status: 7"));
 }
 
+/// Files that came with a message are cut off where this process can have no more descriptors: that is no fault of the
+/// kernel.
+fn a_process_without_descriptors_says_so() {
+    let usual = getrlimit(Resource::Nofile);
+    // The guest needs fewer than this process has.
+    let _more: Vec<File> = (0..40).map(|_| File::open("/dev/null").expect("a file")).collect();
+    let mut texts = Vec::new();
+    for spare in 0..10 {
+        // A process takes more for a moment while it is started than when it runs.
+        for early in [true, false] {
+            let limit = open_files() + spare;
+            let set = |current| setrlimit(Resource::Nofile, Rlimit { current, ..usual }).expect("another limit");
+            if early {
+                set(Some(limit));
+            }
+            let started = Kernels::start(&[spec(0, "answer")], hasty());
+            let limit = if early { limit } else { open_files() + spare - 2 };
+            set(Some(limit));
+            let run = started.and_then(|mut it| it.advance(seconds(1), &mut Link::default(), || false));
+            set(usual.current);
+            let Err(error) = run else { continue };
+            let text = error.to_string();
+            let why = format!("this process has all the file descriptors that it may have ({limit}): raise that limit");
+            assert!(text.contains(&why), "{limit}: {text}");
+            texts.push(text);
+        }
+    }
+    let of_sockets = texts.iter().filter(|it| it.starts_with("a socket of the kernel of host 0: ")).count();
+    // The device's own socket, the memory of the guest, and the socket for the device's messages.
+    assert!(texts.len() > of_sockets && of_sockets >= 3, "{texts:#?}");
+    // One that is measured, because others compute from it how many they need.
+    let before = open_files();
+    let mut kernels = Kernels::start(&[spec(0, "send"), spec(1, "answer")], hasty()).expect("started");
+    kernels.advance(seconds(2), &mut Link::default(), || false).expect("on");
+    let taken = open_files() - before;
+    // `DESCRIPTORS` in `check.py`: for each kernel 2 and for each device 3, for a run 2.
+    assert!((11..=12).contains(&taken), "{taken}");
+}
+
+fn open_files() -> u64 {
+    fs::read_dir("/proc/self/fd").expect("the descriptors").count() as u64
+}
+
+fn reports_are_read_once_and_are_not_shown() {
+    let folder = env::temp_dir().join(format!("hopyard-log-{}", std::process::id()));
+    fs::create_dir(&folder).expect("a folder");
+    let settings = Settings { folder: Some(folder.clone()), ..hasty() };
+    let mut kernels = Kernels::start(&[spec(0, "talk")], settings).expect("started");
+    let log = fs::read_dir(&folder).expect("a folder").flatten().next().expect("that of the run").path().join("k0.log");
+    let mut read = 0;
+    for second in 1..=3 {
+        kernels.advance(seconds(second), &mut Link::default(), || false).expect("on");
+        while let lines = kernels.lines(0).expect("a log")
+            && !lines.is_empty()
+        {
+            read += lines.len() as u64;
+        }
+    }
+    let state = fs::metadata(&log).expect("a log");
+    assert!(read == state.len() && read > 500_000, "{read} of {}", state.len());
+    // The file system may not be able to give room back.
+    assert!(512 * state.blocks() < 100_000 || !can_punch(&folder), "{} blocks", state.blocks());
+    let text = kernels.advance(seconds(9), &mut Link::default(), || false).expect_err("it ends").to_string();
+    assert!(
+        text.ends_with(
+            "exit status: 1; the end of its log:\nbooted\n@error 9 a test\nKernel panic - not syncing: a test"
+        ),
+        "{text}"
+    );
+    drop(kernels);
+    fs::remove_dir(&folder).expect("removed");
+}
+
+fn can_punch(folder: &Path) -> bool {
+    let path = folder.join("punch");
+    fs::write(&path, [1; 8192]).expect("written");
+    let file = File::options().write(true).open(&path).expect("opened");
+    let punched = fallocate(&file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, 0, 8192).is_ok();
+    fs::remove_file(path).expect("removed");
+    punched
+}
+
+fn the_processor_time_of_guests_and_their_children_is_known() {
+    let mut kernels = Kernels::start(&[spec(0, "busy")], Settings::default()).expect("started");
+    kernels.advance(seconds(1), &mut Link::default(), || false).expect("on");
+    let taken = kernels.processor_time();
+    // The guest, its child that lives, and one that has ended, have computed for 0.1 s each.
+    assert!((0.29..1.0).contains(&taken.as_secs_f64()), "{taken:?}");
+}
+
+/// What a guest sees of a full folder is a signal. `/proc` has no room for anybody.
+fn a_full_folder_for_memory_is_named() {
+    let settings = Settings { memory_folder: Some("/proc".into()), ..hasty() };
+    let mut kernels = Kernels::start(&[spec(0, "panic")], settings).expect("started");
+    let text = kernels.advance(seconds(9), &mut Link::default(), || false).expect_err("it ends").to_string();
+    let why =
+        "exit status: 1; the folder for the memory of kernels, /proc, is full: 0 kB are free; the end of its log:";
+    assert!(text.contains(why), "{text}");
+}
+
 fn a_guest_that_computes_without_end_is_named() {
     let text = error("spin").to_string();
     assert!(
@@ -219,6 +324,13 @@ fn main() {
     if arguments == ["own"] {
         return own();
     }
+    if arguments.first().is_some_and(|it| it == "compute") {
+        guest::compute();
+        if arguments.len() > 1 {
+            thread::sleep(Duration::from_secs(100));
+        }
+        return;
+    }
     let tests = tests![
         kernels_run_at_their_wishes_up_to_and_including_the_end,
         a_run_is_stopped_between_two_events_and_goes_on,
@@ -226,6 +338,10 @@ fn main() {
         completion_says_when_a_buffer_comes_back,
         a_frame_without_a_buffer_is_counted,
         a_guest_that_ends_is_an_error_with_its_log,
+        a_process_without_descriptors_says_so,
+        reports_are_read_once_and_are_not_shown,
+        a_full_folder_for_memory_is_named,
+        the_processor_time_of_guests_and_their_children_is_known,
         a_guest_that_computes_without_end_is_named,
         a_guest_that_breaks_the_protocol_is_named,
         a_program_that_is_not_there_is_an_error,
