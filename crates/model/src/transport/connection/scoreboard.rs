@@ -170,10 +170,10 @@ impl Board {
         self.segments.push_back(segment);
     }
 
-    /// The segment at `index` has the flag PSH from now on.
+    /// The segment at `index` has the flag PSH from now on, if it has data: in Linux a FIN alone has not.
     pub fn mark_psh(&mut self, index: usize) {
         if let Some(segment) = self.segments.get_mut(index) {
-            segment.psh = true;
+            segment.psh = segment.len > 0;
         }
     }
 

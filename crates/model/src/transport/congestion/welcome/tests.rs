@@ -451,7 +451,7 @@ impl Path {
     /// before `end`.
     fn sack(&mut self, end: u64) {
         let [first, start, end] = [self.acked, self.acked + 1, end].map(|segment| segment * u64::from(SEGMENT));
-        self.arrive(SackBlocks::new(first, [(start, end)].into_iter()));
+        self.arrive(SackBlocks::new(first, [(start, end)]));
     }
 
     fn arrive(&mut self, sack: SackBlocks) {

@@ -440,9 +440,7 @@ impl<const SACK: bool> Procedure<SACK> {
         if shares {
             core.board.share(index);
         }
-        // A segment that only has the FIN has not been written.
-        let has_data = core.board.get(index).is_some_and(|segment| segment.len > 0);
-        if core.params.push && has_data && !again && (ends || Pairs::ends_push(core)) {
+        if core.params.push && !again && (ends || Pairs::ends_push(core)) {
             core.board.mark_psh(index);
         }
         let probing = std::mem::take(&mut self.probing);
