@@ -17,11 +17,11 @@ const PIECES: u64 = 2;
 /// The data of one connection that is in the queues of its node.
 #[derive(Clone, Debug, Default)]
 pub struct SmallQueue {
-    /// Payload of the segments of one piece; zero if there is no limit.
+    /// Payload of two segments, or of one if they do not leave in pairs; zero if there is no limit.
     piece: u64,
     /// Payload in the queues of the node.
     queued: u64,
-    /// A segment waits for those.
+    /// A segment had to wait for those, and none of them has left since.
     is_waiting: bool,
     /// Payload that is left of the piece whose first segment has left.
     rest: u64,
@@ -51,21 +51,30 @@ impl SmallQueue {
         self.rest = 0;
     }
 
-    /// Whether a segment of this payload may be given to the node. The second segment of a piece may always be. A
-    /// retransmission may while less than twice the limit waits.
-    pub fn allows(&mut self, len: u64, is_retransmission: bool, rate: impl FnOnce() -> f64) -> bool {
+    /// Whether a segment of this payload may be given to the node: while less waits there than two pieces, each as
+    /// large as the one that begins with this segment. The second segment of a piece may always be. A retransmission
+    /// may while less than twice the limit waits. The payload of the `piece` is known if the sender forms pieces.
+    pub fn allows(
+        &mut self,
+        len: u64,
+        is_retransmission: bool,
+        piece: Option<u64>,
+        rate: impl FnOnce() -> f64,
+    ) -> bool {
         if !self.is_on() {
             return true;
         }
-        if !is_retransmission && self.rest >= len && len > 0 {
+        if self.rest >= len && len > 0 {
             self.rest -= len;
             return true;
         }
-        let limit = (PIECES * self.piece).max((rate() / PARTS_OF_A_SECOND) as u64);
+        let piece = piece.unwrap_or(self.piece);
+        let limit = (PIECES * piece).max((rate() / PARTS_OF_A_SECOND) as u64);
         let limit = if is_retransmission { 2 * limit } else { limit };
-        self.is_waiting = self.queued >= limit;
-        self.rest = if self.is_waiting || is_retransmission { 0 } else { self.piece.saturating_sub(len) };
-        !self.is_waiting
+        let allows = self.queued < limit;
+        self.is_waiting |= !allows;
+        self.rest = if allows { piece.saturating_sub(len) } else { 0 };
+        allows
     }
 
     /// Whether something is in the queues of the node.
@@ -114,7 +123,7 @@ mod tests {
     fn fill(queue: &mut SmallQueue, rate: f64) -> u64 {
         queue.begin();
         let mut given = 0;
-        while queue.allows(1000, false, || rate) {
+        while queue.allows(1000, false, None, || rate) {
             queue.on_queued(0, 1000);
             given += 1;
         }
@@ -149,17 +158,31 @@ mod tests {
     fn retransmissions_have_twice_the_room() {
         let mut queue = SmallQueue::new(Some(1000));
         fill(&mut queue, 0.0);
-        assert!(queue.allows(1000, true, || 0.0));
+        assert!(queue.allows(1000, true, None, || 0.0));
         queue.on_queued(0, 2000);
-        assert!(!queue.allows(1000, true, || 0.0));
+        assert!(!queue.allows(1000, true, None, || 0.0));
         assert!(queue.on_left(0, 4000));
+    }
+
+    #[test]
+    fn the_limit_is_that_of_the_piece_which_is_sent() {
+        let mut queue = SmallQueue::new(Some(2000));
+        queue.on_queued(0, 2000);
+        assert!(!queue.allows(1000, false, Some(1000), || 0.0), "a single segment, as of a sender that paces slowly");
+        assert!(queue.allows(1000, false, Some(2000), || 0.0), "a pair");
+        assert!(queue.allows(1000, false, Some(2000), || 0.0), "its second segment");
+        assert!(queue.on_left(0, 0), "the single segment waited");
+        queue.on_queued(2000, 2000);
+        queue.begin();
+        assert!(!queue.allows(1000, true, Some(1000), || 0.0), "four wait, and one is sent again");
+        assert!(queue.allows(1000, true, Some(2000), || 0.0));
     }
 
     #[test]
     fn without_a_limit_all_may_wait() {
         let mut queue = SmallQueue::new(None);
         queue.on_queued(0, 1 << 40);
-        assert!(!queue.is_on() && queue.allows(1000, false, || 0.0));
+        assert!(!queue.is_on() && queue.allows(1000, false, None, || 0.0));
     }
 
     #[test]

@@ -43,6 +43,16 @@ impl Pairs {
         self.together > 0 && self.whole > 1
     }
 
+    /// Whether the segment that is sent now follows another in its buffer.
+    pub const fn follows(&self) -> bool {
+        self.together > 0 && self.together < self.whole
+    }
+
+    /// The segments of the buffer that was begun last.
+    pub fn whole(&self) -> u32 {
+        self.whole.max(1)
+    }
+
     /// A segment was sent. Returns whether it is the last of a buffer of several: Linux sends such a buffer with PSH.
     pub const fn on_sent(&mut self, now: Time) -> bool {
         self.sent = now;
@@ -58,7 +68,7 @@ impl Pairs {
     }
 
     /// The segments that leave in one buffer. A congestion control that sets the rate knows how many.
-    fn buffer(core: &Core) -> u32 {
+    pub fn buffer(core: &Core) -> u32 {
         if let Some(quantum) = core.quantum {
             return quantum;
         }
