@@ -38,6 +38,9 @@ pub struct Segment {
     pub joined: bool,
     /// Whether it was sent last in one buffer with others (Linux).
     pub shared: bool,
+    /// Whether it was deemed lost by time, and not sent since: if the mark is taken back, time does not tell again
+    /// (Linux).
+    pub untimed: bool,
     /// When it was sent last.
     pub sent: Time,
 }
@@ -164,6 +167,7 @@ impl Board {
             resent: false,
             joined: false,
             shared: false,
+            untimed: false,
             sent: now,
         };
         self.max = segment.end();
@@ -204,6 +208,13 @@ impl Board {
         }
     }
 
+    /// The segment at `index` is deemed lost by time.
+    pub fn stop_timing(&mut self, index: usize) {
+        if let Some(segment) = self.segments.get_mut(index) {
+            segment.untimed = true;
+        }
+    }
+
     /// The segment at `index`, if it exists, begins a buffer.
     pub fn split(&mut self, index: usize) {
         if let Some(segment) = self.segments.get_mut(index) {
@@ -225,6 +236,7 @@ impl Board {
         segment.transmissions += 1;
         segment.resent = true;
         segment.shared = false;
+        segment.untimed = false;
         segment.sent = now;
         *segment
     }
