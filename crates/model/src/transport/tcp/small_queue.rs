@@ -13,7 +13,8 @@ use hopyard_engine::Span;
 const PARTS_OF_A_SECOND: f64 = 1024.0;
 /// Pieces that may always wait.
 const PIECES: u64 = 2;
-/// What Linux counts for a buffer besides its payload, in bytes: its descriptor and the room for headers.
+/// What Linux counts for a buffer besides its payload, in bytes: its descriptor and the room for headers. A buffer that
+/// is cut up on its way to the interface becomes as many buffers.
 const OVERHEAD: u64 = 1280;
 
 /// The data of one connection that is in the queues of its node.
@@ -84,10 +85,9 @@ impl SmallQueue {
         self.queued > 0
     }
 
-    /// The segment with this sequence number and payload is in the queues of the node. One that is `shared` is half of a
-    /// buffer.
-    pub fn on_queued(&mut self, seq: u64, len: u64, shared: bool) {
-        let memory = if len == 0 { 0 } else { len + if shared { OVERHEAD / 2 } else { OVERHEAD } };
+    /// The segment with this sequence number and payload is in the queues of the node.
+    pub fn on_queued(&mut self, seq: u64, len: u64) {
+        let memory = if len == 0 { 0 } else { len + OVERHEAD };
         self.queued += memory;
         self.segments.push((seq, memory));
     }
@@ -122,12 +122,15 @@ pub fn assumed_rate(window: f64, threshold: f64, round_trip: Option<Span>, segme
 mod tests {
     use super::*;
 
-    /// Gives new segments of 1000 bytes, in pieces of this payload, until one has to wait.
-    fn fill(queue: &mut SmallQueue, piece: u64, rate: f64) -> u64 {
+    /// The payload of a segment.
+    const LEN: u64 = 1448;
+
+    /// Gives new segments, in pieces of so many, until one has to wait.
+    fn fill(queue: &mut SmallQueue, piece: u64, len: u64, rate: f64) -> u64 {
         queue.begin();
         let mut given = 0;
-        while queue.allows(1000, false, Some(piece), || rate) {
-            queue.on_queued(1000 * given, 1000, piece > 1000);
+        while queue.allows(len, false, Some(piece * len), || rate) {
+            queue.on_queued(given, len);
             given += 1;
         }
         given
@@ -135,49 +138,57 @@ mod tests {
 
     #[test]
     fn two_pieces_may_wait() {
-        for piece in [1000, 2000] {
-            let mut queue = SmallQueue::new(Some(piece));
-            assert_eq!(fill(&mut queue, piece, 0.0), piece / 500);
-            assert_eq!(fill(&mut queue, piece, 0.0), 0);
+        for piece in [1, 2] {
+            let mut queue = SmallQueue::new(Some(piece * LEN));
+            assert_eq!(fill(&mut queue, piece, LEN, 0.0), 2 * piece);
+            assert_eq!(fill(&mut queue, piece, LEN, 0.0), 0);
             // One has left: a whole piece follows.
             assert!(queue.on_left(0));
             assert!(!queue.on_left(9000), "nobody waits any more");
-            assert_eq!(fill(&mut queue, piece, 0.0), piece / 1000);
+            assert_eq!(fill(&mut queue, piece, LEN, 0.0), piece);
+        }
+    }
+
+    #[test]
+    fn small_segments_need_more_memory_than_their_share() {
+        for (len, follows) in [(LEN, 2), (988, 0)] {
+            let mut queue = SmallQueue::new(Some(2 * len));
+            assert_eq!(fill(&mut queue, 2, len, 0.0), 4);
+            queue.on_left(0);
+            assert_eq!(fill(&mut queue, 2, len, 0.0), follows, "behind three of {len}");
         }
     }
 
     #[test]
     fn the_limit_is_that_of_the_piece_which_is_sent() {
-        let queue = |shared: &[bool]| {
-            let mut queue = SmallQueue::new(Some(2000));
-            shared.iter().for_each(|shared| queue.on_queued(0, 1000, *shared));
+        let queue = |waiting: u64| {
+            let mut queue = SmallQueue::new(Some(2 * LEN));
+            (0..waiting).for_each(|seq| queue.on_queued(seq, LEN));
             queue
         };
-        let one = |queue: &mut SmallQueue, again| queue.allows(1000, again, Some(1000), || 0.0);
-        let two = |queue: &mut SmallQueue, again| queue.allows(1000, again, Some(2000), || 0.0);
-        let (pair, singles) = ([true, true], [false, false]);
-        assert!(one(&mut queue(&pair), false), "a single segment behind a pair");
-        assert!(!one(&mut queue(&singles), false), "and behind two single ones, as of a sender that paces slowly");
-        let mut queue_of_two = queue(&singles);
-        assert!(two(&mut queue_of_two, false) && two(&mut queue_of_two, false), "both segments of a pair");
+        let one = |queue: &mut SmallQueue, again| queue.allows(LEN, again, Some(LEN), || 0.0);
+        let two = |queue: &mut SmallQueue, again| queue.allows(LEN, again, Some(2 * LEN), || 0.0);
+        assert!(one(&mut queue(1), false) && !one(&mut queue(2), false), "as of a sender that paces slowly");
+        let mut behind_two = queue(2);
+        assert!(two(&mut behind_two, false) && two(&mut behind_two, false), "both segments of a pair");
         // What is sent again has twice the room.
-        assert!(one(&mut queue(&[false; 3]), true) && !one(&mut queue(&[false; 4]), true));
-        assert!(two(&mut queue(&[false; 4]), true));
+        assert!(one(&mut queue(3), true) && !one(&mut queue(4), true));
+        assert!(two(&mut queue(4), true));
     }
 
     #[test]
     fn whoever_waited_is_told_even_if_another_was_sent_since() {
-        let mut queue = SmallQueue::new(Some(2000));
-        (0..2).for_each(|seq| queue.on_queued(seq, 1000, false));
-        assert!(!queue.allows(1000, false, Some(1000), || 0.0));
-        assert!(queue.allows(1000, false, Some(2000), || 0.0));
+        let mut queue = SmallQueue::new(Some(2 * LEN));
+        (0..2).for_each(|seq| queue.on_queued(seq, LEN));
+        assert!(!queue.allows(LEN, false, Some(LEN), || 0.0));
+        assert!(queue.allows(LEN, false, Some(2 * LEN), || 0.0));
         assert!(queue.on_left(0));
     }
 
     #[test]
     fn what_the_rate_sends_in_a_millisecond_may_wait() {
-        let mut queue = SmallQueue::new(Some(1000));
-        assert_eq!(fill(&mut queue, 1000, 10.0 * 2280.0 * 1024.0), 10);
+        let mut queue = SmallQueue::new(Some(LEN));
+        assert_eq!(fill(&mut queue, 1, LEN, 10.0 * (LEN + OVERHEAD) as f64 * 1024.0), 10);
         let second = Span::from_secs(1);
         assert_eq!(assumed_rate(10.0, 65_535.0, Some(second), 1000.0), 20_000.0);
         assert_eq!(assumed_rate(10.0, 20.0, Some(second), 1000.0), 12_000.0);
@@ -187,16 +198,14 @@ mod tests {
     #[test]
     fn without_a_limit_all_may_wait() {
         let mut queue = SmallQueue::new(None);
-        queue.on_queued(0, 1 << 40, false);
-        assert!(!queue.is_on() && queue.allows(1000, false, None, || 0.0));
+        queue.on_queued(0, 1 << 40);
+        assert!(!queue.is_on() && queue.allows(LEN, false, None, || 0.0));
     }
 
     #[test]
     fn a_segment_is_there_until_all_its_copies_have_left() {
-        let mut queue = SmallQueue::new(Some(1000));
-        queue.on_queued(1, 1000, false);
-        queue.on_queued(1001, 1000, false);
-        queue.on_queued(1, 1000, false);
+        let mut queue = SmallQueue::new(Some(LEN));
+        [1, 1001, 1].iter().for_each(|seq| queue.on_queued(*seq, LEN));
         assert!(!queue.on_left(1) && queue.has(1));
         queue.wait();
         assert!(queue.on_left(1) && !queue.has(1) && queue.has(1001));

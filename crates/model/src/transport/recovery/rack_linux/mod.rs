@@ -661,7 +661,7 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
 
     fn buffer(&self, core: &Core, index: usize) -> Option<u32> {
         let sent = index < core.board.len();
-        self.pairs.as_ref().map(|pairs| if sent { core.board.buffer(index) } else { pairs.whole() })
+        self.pairs.as_ref().map(|pairs| if sent { core.board.buffer(index) } else { pairs.uncut() })
     }
 
     fn sets_timer(&self) -> bool {

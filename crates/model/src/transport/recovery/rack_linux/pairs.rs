@@ -30,6 +30,8 @@ pub struct Pairs {
     /// Segments that leave in one buffer with the one sent last, and all of that buffer.
     together: u32,
     whole: u32,
+    /// The segments of that buffer before the window cut it.
+    uncut: u32,
     /// When a segment was sent last.
     sent: Time,
     /// A segment waits for the next event, and whether it does because of the receiver's window.
@@ -48,9 +50,9 @@ impl Pairs {
         self.together > 0 && self.together < self.whole
     }
 
-    /// The segments of the buffer that was begun last.
-    pub fn whole(&self) -> u32 {
-        self.whole.max(1)
+    /// The segments of the buffer that was begun last, with those that the window has cut off.
+    pub fn uncut(&self) -> u32 {
+        self.uncut.max(1)
     }
 
     /// A segment was sent. Returns whether it is the last of a buffer of several: Linux sends such a buffer with PSH.
@@ -89,6 +91,7 @@ impl Pairs {
         let room = room.min(advertised);
         let left = Self::left_in_piece(core);
         let whole = Self::buffer(core).min(left.max(1));
+        self.uncut = whole;
         if room >= f64::from(whole) {
             self.begin_buffer(core, whole);
             return false;
