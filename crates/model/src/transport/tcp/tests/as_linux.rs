@@ -82,7 +82,7 @@ fn one_is_sent_again(params: &Params, echo: Option<u32>) -> (Talk, Vec<(u64, boo
 /// An acknowledgement with a report and an echo arrives; what it lets out.
 fn answer(talk: &mut Talk, segment: u64, block: (u64, u64), echo: Option<u32>) -> Vec<(u64, bool)> {
     let seq = |segment| talk.origin + segment * SEGMENT;
-    let sack = SackBlocks::new(seq(segment), [(seq(block.0), seq(block.1))].into_iter());
+    let sack = SackBlocks::new(seq(segment), [(seq(block.0), seq(block.1))]);
     let timestamps = echo.map(|echo| (0, echo));
     let flags_of = TcpFlags { ack: true, ..TcpFlags::default() };
     let header =
