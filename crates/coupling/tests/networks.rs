@@ -305,7 +305,8 @@ fn timeouts_are_those_of_each_flow_or_are_not_known() {
 /// The wire is out when the flow opens: its first SYNs are lost, and are packets, but no timeouts.
 #[test]
 fn timeouts_of_a_syn_do_not_count() {
-    let text = WIRE.replace("delay = \"10 ms\"\n", "delay = \"10 ms\"\ndown = [{ from = \"0 s\", to = \"3500 ms\" }]\n");
+    let text =
+        WIRE.replace("delay = \"10 ms\"\n", "delay = \"10 ms\"\ndown = [{ from = \"0 s\", to = \"3500 ms\" }]\n");
     for version in VERSIONS {
         let Some(options) = options(version) else { continue };
         let (_, states, _) = run(&text, &[flow(0, 1, "cubic", 1000)], &options, Span::from_secs(6), 6);

@@ -24,8 +24,10 @@ pub struct Segment {
     pub sacked: bool,
     /// Whether its last transmission is marked as lost, so that it is not counted in the network.
     pub lost: bool,
-    /// Whether it has the flag PSH.
+    /// Whether it has the flag PSH, because it ends what the application has written.
     pub psh: bool,
+    /// Whether it has the flag PSH, because it was sent last as the end of a buffer of several segments (Linux).
+    pub ends_buffer: bool,
     /// How often it was sent.
     pub transmissions: u32,
     /// Whether it was sent again because it was deemed lost, and is not reported since.
@@ -34,10 +36,11 @@ pub struct Segment {
     pub resent: bool,
     /// Whether it left in one buffer with the segment before it (Linux).
     pub joined: bool,
-    /// Whether it was sent once only, in one buffer with others (Linux).
+    /// Whether it was sent last in one buffer with others (Linux).
     pub shared: bool,
-    /// The transmission that was found lost by its time (Linux); 0 before the first.
-    pub overdue: u32,
+    /// Whether it was deemed lost by time, and not sent since: if the mark is taken back, time does not tell again
+    /// (Linux).
+    pub untimed: bool,
     /// When it was sent last.
     pub sent: Time,
 }
@@ -158,12 +161,13 @@ impl Board {
             sacked: false,
             lost: false,
             psh: false,
+            ends_buffer: false,
             transmissions: 1,
             repaired: false,
             resent: false,
             joined: false,
             shared: false,
-            overdue: 0,
+            untimed: false,
             sent: now,
         };
         self.max = segment.end();
@@ -180,13 +184,20 @@ impl Board {
     /// Whether the segment at `index` has the flag PSH.
     #[must_use]
     pub fn has_psh(&self, index: usize) -> bool {
-        self.segments.get(index).is_some_and(|segment| segment.psh)
+        self.segments.get(index).is_some_and(|segment| segment.psh || segment.ends_buffer)
     }
 
-    /// The segment added last is in one buffer with the one before it.
-    pub fn join_last(&mut self) {
-        if let Some(last) = self.segments.back_mut() {
-            last.joined = true;
+    /// The segment at `index` was sent as the end of a buffer of several segments, or was not.
+    pub fn end_buffer(&mut self, index: usize, ends: bool) {
+        if let Some(segment) = self.segments.get_mut(index) {
+            segment.ends_buffer = ends;
+        }
+    }
+
+    /// The segment at `index` is in one buffer with the one before it.
+    pub fn join(&mut self, index: usize) {
+        if let Some(segment) = self.segments.get_mut(index) {
+            segment.joined = true;
         }
     }
 
@@ -194,6 +205,13 @@ impl Board {
     pub fn share(&mut self, index: usize) {
         if let Some(segment) = self.segments.get_mut(index) {
             segment.shared = true;
+        }
+    }
+
+    /// The segment at `index` is deemed lost by time.
+    pub fn stop_timing(&mut self, index: usize) {
+        if let Some(segment) = self.segments.get_mut(index) {
+            segment.untimed = true;
         }
     }
 
@@ -218,6 +236,7 @@ impl Board {
         segment.transmissions += 1;
         segment.resent = true;
         segment.shared = false;
+        segment.untimed = false;
         segment.sent = now;
         *segment
     }
@@ -324,13 +343,6 @@ impl Board {
                 u64::from(segment.len)
             }
             _ => 0,
-        }
-    }
-
-    /// Notes that the last transmission of the segment at `index` was found lost by its time.
-    pub fn note_overdue(&mut self, index: usize) {
-        if let Some(segment) = self.segments.get_mut(index) {
-            segment.overdue = segment.transmissions;
         }
     }
 

@@ -128,26 +128,22 @@ impl Detection {
         window.min(core.rtt.srtt().unwrap_or(window))
     }
 
-    /// §6.2 step 5: marks lost segments. A transmission that was found lost once is not looked at again, although the
-    /// mark may have been taken back.
+    /// §6.2 step 5: marks lost segments. Linux takes them off the list of those that it times until they are sent
+    /// again: if an undone reduction takes the marks back, only a timeout finds what is missing.
     pub fn detect(&mut self, core: &mut Core, repairing: bool) -> Found {
         let mut found = Found::default();
         let Some(newest) = self.newest else { return found };
         let allowance = self.rtt + self.window(core, repairing);
         for index in 0..core.board.len() {
             let Some(segment) = core.board.get(index) else { break };
-            if segment.sacked
-                || segment.lost
-                || segment.overdue == segment.transmissions
-                || newest <= (segment.sent, segment.end())
-            {
+            if segment.sacked || segment.lost || segment.untimed || newest <= (segment.sent, segment.end()) {
                 continue;
             }
             let due = segment.sent + allowance;
             if due <= core.now {
                 found.lost_again |= segment.transmissions > 1;
                 core.mark_lost(index);
-                core.board.note_overdue(index);
+                core.board.stop_timing(index);
             } else {
                 found.wait = found.wait.max(Some(due.since(core.now)));
             }
