@@ -151,7 +151,8 @@ impl Kernels {
         guest.lines().map_err(Error::system(format!("the log of the kernel of {}", guest.name)))
     }
 
-    /// Goes on until all events up to and including a time are carried out. `stop` is asked between two events.
+    /// Goes on until all events up to and including a time are carried out. `stop` is asked between two events, and
+    /// every half second while a kernel computes.
     ///
     /// # Errors
     /// If a kernel or the network cannot go on, or `stop` returns that the run is to be stopped; after the latter it
@@ -168,6 +169,10 @@ impl Kernels {
             self.tell(number, |guest| guest.acknowledge(start, 0))?;
             self.serve(number, Until::Waiting, network)?;
         }
+        if let Some((kernel, _)) = self.running {
+            // It was computing when this was stopped.
+            self.serve_unless(kernel, Until::Waiting, network, &mut stop)?;
+        }
         loop {
             let event = network.next_event().unwrap_or(Time::NEVER);
             let wish = self.calendar.first();
@@ -180,7 +185,7 @@ impl Kernels {
             }
             self.now = next;
             match wish {
-                Some((wish, kernel)) if wish.max(next) < event => self.run(kernel, until, network)?,
+                Some((wish, kernel)) if wish.max(next) < event => self.run(kernel, until, network, &mut stop)?,
                 _ => self.step(network)?,
             }
         }
@@ -199,7 +204,13 @@ impl Kernels {
     }
 
     /// A kernel runs at this time, until it waits.
-    fn run<N: Network>(&mut self, kernel: usize, until: Time, network: &mut N) -> Result<(), Error> {
+    fn run<N: Network>(
+        &mut self,
+        kernel: usize,
+        until: Time,
+        network: &mut N,
+        stop: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Error> {
         self.calendar.forget(kernel);
         let free = self.next_other(network).min(self.now + self.settings.grant).min(until + ONE);
         if free > self.now {
@@ -207,7 +218,7 @@ impl Kernels {
         }
         self.running = Some((kernel, free));
         self.ask(kernel, Operation::Run, self.now, network)?;
-        self.serve(kernel, Until::Waiting, network)
+        self.serve_unless(kernel, Until::Waiting, network, stop)
     }
 
     /// The earliest that is to happen apart from the kernel that runs, which has no wish meanwhile.
@@ -235,8 +246,28 @@ impl Kernels {
 
     /// Serves the messages of a kernel until it has said what is waited for. No other kernel runs meanwhile.
     fn serve<N: Network>(&mut self, kernel: usize, until: Until, network: &mut N) -> Result<(), Error> {
+        self.serve_unless(kernel, until, network, &mut || false)
+    }
+
+    /// The same, unless the run is to be stopped: the kernel then goes on computing.
+    fn serve_unless<N: Network>(
+        &mut self,
+        kernel: usize,
+        until: Until,
+        network: &mut N,
+        stop: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Error> {
+        let mut left = self.settings.patience;
         loop {
-            let event = self.guests[kernel].next(self.settings.patience);
+            let event = self.guests[kernel].next(left.min(LOOK));
+            if matches!(event, Ok(Event::Silent)) && left > LOOK {
+                left -= LOOK;
+                if stop() {
+                    return Err(Error::Stopped(self.now));
+                }
+                continue;
+            }
+            left = self.settings.patience;
             let event = event.map_err(|failure| match failure {
                 Failure::Protocol(what) => self.broke(kernel, what),
                 Failure::System(error) => {
@@ -447,6 +478,8 @@ fn full(folder: &Path) -> Option<String> {
     })
 }
 
+/// How long a kernel may compute before it is asked whether the run is to be stopped.
+const LOOK: Duration = Duration::from_millis(500);
 /// A folder with fewer free bytes than this is full.
 const NO_ROOM: u64 = 256 * 1024;
 

@@ -121,8 +121,8 @@ impl Scenario {
         nodes.collect::<BTreeSet<_>>().len()
     }
 
-    /// How many network devices these kernels have together, or more: one each, and with programs one for each interface
-    /// of its node.
+    /// How many network devices these kernels have together, or more: one each, and with programs one for each
+    /// interface of its node.
     #[must_use]
     pub fn kernel_devices(&self) -> usize {
         let hosts = self.resolved.hosts.iter().map(|host| NodeId(host.node)).collect::<BTreeSet<_>>();

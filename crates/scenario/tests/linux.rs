@@ -171,6 +171,18 @@ fn tables_without_flows_of_linux_are_named() {
     assert_eq!(segments("[1]"), []);
 }
 
+#[test]
+fn a_variant_that_is_another_one_in_linux_is_named() {
+    let found = |tcp: &str, linux: &str| -> Vec<String> {
+        let text = format!("[[flow]]\nfrom = 0\nto = 1\ntcp = \"{tcp}\"\nstack = \"linux\"\n{linux}");
+        load(&text).warnings().iter().map(|it| it.message.clone()).collect()
+    };
+    let expected = "what Linux calls `westwood` is Westwood+, and Hopyard's `westwood` is that of 2001";
+    assert_eq!(found("westwood", ""), [expected]);
+    assert_eq!(found("westwood", "[linux]\nwestwood = \"published\"\n"), [""; 0]);
+    assert_eq!(found("reno", ""), [""; 0]);
+}
+
 /// Keys of Hopyard's TCP do nothing in a kernel: who gives them is told, and a comparison of both stacks goes on.
 #[test]
 fn keys_that_kernels_do_not_follow_are_named() {

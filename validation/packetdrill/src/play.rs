@@ -6,9 +6,9 @@
 //! segmentation offload, unless the script is strict about segments. Segments that are sent and that no event expects
 //! are met by the next event that expects one; after the last such event they are not looked at.
 //!
-//! Not compared, because the model's segments do not have them: the options of a SYN, and PSH in profiles without it. PSH
-//! is compared at the end of what the application has written, and in segments without data; elsewhere the size of the
-//! buffers decides, which the scripts set by a sysctl.
+//! Not compared, because the model's segments do not have them: the options of a SYN, and PSH in profiles without it.
+//! PSH is compared at the end of what the application has written, and in segments without data; elsewhere the size of
+//! the buffers decides, which the scripts set by a sysctl.
 
 use std::collections::{BTreeMap, BTreeSet};
 

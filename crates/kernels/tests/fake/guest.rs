@@ -88,6 +88,11 @@ pub fn main() {
             println!("computing");
             thread::sleep(time::Duration::from_secs(100));
         }
+        "slow" => {
+            guest.sleep_until(3_000_000_000);
+            thread::sleep(time::Duration::from_millis(1500));
+            guest.sleep_until(u64::MAX);
+        }
         "babble" => drop(guest.ask(42, 0)),
         "beyond" => {
             guest.sleep_until(1_000_000_000);

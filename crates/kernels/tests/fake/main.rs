@@ -239,6 +239,21 @@ fn a_guest_that_computes_without_end_is_named() {
     assert!(matches!(error("late"), Error::Silent { at: Time::ZERO, .. }));
 }
 
+/// What it computes is not lost: the run can go on.
+fn a_run_stops_while_a_guest_computes() {
+    let mut kernels = Kernels::start(&[spec(0, "slow")], Settings::default()).expect("started");
+    // The first time before the guest computes, the second time meanwhile.
+    let mut asked = 0;
+    let stop = || {
+        asked += 1;
+        asked == 2
+    };
+    let stopped = kernels.advance(seconds(9), &mut Link::default(), stop);
+    assert!(matches!(stopped, Err(Error::Stopped(at)) if at == seconds(3)), "{stopped:?}");
+    kernels.advance(seconds(9), &mut Link::default(), || false).expect("on");
+    assert_eq!(kernels.next_wish(), None);
+}
+
 fn a_guest_that_breaks_the_protocol_is_named() {
     let text = error("babble").to_string();
     assert_eq!(text, "the kernel of host 0 broke the protocol at 0.000000000 s: an unknown time message 42");
@@ -343,6 +358,7 @@ fn main() {
         a_full_folder_for_memory_is_named,
         the_processor_time_of_guests_and_their_children_is_known,
         a_guest_that_computes_without_end_is_named,
+        a_run_stops_while_a_guest_computes,
         a_guest_that_breaks_the_protocol_is_named,
         a_program_that_is_not_there_is_an_error,
         no_process_and_no_folder_is_left_behind,

@@ -47,6 +47,7 @@ impl Resolver<'_> {
         }
         if flows > 0 {
             self.warn_of_tables(resolved);
+            self.warn_of_names(resolved);
         }
         if flows > MOST {
             self.problem("flows", format!("expected at most {MOST} flows of Linux, found {flows}"));
@@ -119,6 +120,25 @@ impl Resolver<'_> {
         let fault = self.flow_problem(at, first, format!("Linux's TCP does not follow {}", all_of(&keys)));
         fault.hint = Some(INSTEAD.to_owned());
         fault.is_warning = true;
+    }
+
+    /// Warns of a TCP variant that is another one in Linux.
+    fn warn_of_names(&mut self, resolved: &Resolved) {
+        let listed = resolved.flows.iter().map(|(flow, kind)| (flow.stack, kind));
+        let drawn = resolved.random_flows.iter().map(|set| (set.flows.stack, &set.kind));
+        let variants =
+            listed.chain(drawn).filter(|(stack, _)| *stack == Stack::Linux).filter_map(|(_, kind)| {
+                match kind.tcp.as_ref()?.congestion {
+                    Congestion::Model(Chosen { model, .. }) => Some(model.name),
+                    Congestion::External(_) => None,
+                }
+            });
+        let found = variants.into_iter().find_map(|variant| resolved.linux.difference(variant));
+        let Some((message, hint)) = found else { return };
+        self.warning("linux.westwood", message);
+        if let Some(problem) = self.warnings.last_mut() {
+            problem.hint = Some(hint.to_owned());
+        }
     }
 
     /// Warns of tables that flows of Linux are not in.

@@ -114,6 +114,16 @@ impl Linux {
         }
     }
 
+    /// What a user should know who compares a TCP variant with Hopyard's of the same name: what Linux has under the
+    /// name, and what can be done.
+    pub(crate) fn difference(&self, variant: &str) -> Option<(&'static str, &'static str)> {
+        let differs = variant == WESTWOOD && self.westwood == Westwood::Linux;
+        differs.then_some((
+            "what Linux calls `westwood` is Westwood+, and Hopyard's `westwood` is that of 2001",
+            "Hopyard's twin is `westwood_plus`; `westwood = \"published\"` in [linux] gives the kernels that of 2001",
+        ))
+    }
+
     /// The parameters of the kernels, as paths below `/proc/sys` with their values.
     #[must_use]
     pub fn parameters(&self) -> Vec<(String, String)> {

@@ -161,9 +161,9 @@ pub struct Params {
     pub push: bool,
     /// Whether `rack_linux` sends the segment with the FIN beyond the congestion window: Linux 6.1 does, 6.12 does not.
     pub fin_beyond_window: bool,
-    /// Whether the application closes when TCP has sent what it could of the data, as a program does that writes and then
-    /// closes: the FIN of a transfer within the window is a segment of its own (Linux). Otherwise TCP knows with the
-    /// last data that it is the last.
+    /// Whether the application closes when TCP has sent what it could of the data, as a program does that writes and
+    /// then closes: the FIN of a transfer within the window is a segment of its own (Linux). Otherwise TCP knows with
+    /// the last data that it is the last.
     pub close_after_sending: bool,
     /// Whether the acknowledgement that answers the receiver's SYN is a segment of its own, sent before the first data.
     pub lone_ack: bool,

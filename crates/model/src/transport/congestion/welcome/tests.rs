@@ -533,8 +533,8 @@ fn channel_loss(profile: &str, recovery: RecoveryChoice) -> ([f64; 3], u64) {
     ([before, during, path.sender.state().cwnd], covered)
 }
 
-/// §IV.B of the paper: a loss on the channel does not change the rate. What follows the recovery is NewReno's growth: it
-/// counts a delivered segment at most, however many the acknowledgement covers that SACK had reported before.
+/// §IV.B of the paper: a loss on the channel does not change the rate. What follows the recovery is NewReno's growth:
+/// it counts a delivered segment at most, however many the acknowledgement covers that SACK had reported before.
 #[test]
 fn the_end_of_a_channel_losss_recovery_restores_the_window_and_counts_what_is_delivered() {
     let windows = [
