@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use hopyard_engine::Time;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{FallocateFlags, fallocate};
+use rustix::fs::{FallocateFlags, fallocate, fstatvfs};
 use rustix::io::Errno;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, recvmsg};
 use rustix::param::clock_ticks_per_second;
@@ -32,6 +32,8 @@ const LOG_LINES: usize = 60;
 const CHUNK: u64 = 1 << 20;
 /// How much of a log was read since its room was given back to the system, before it is given back again.
 const GIVE_BACK: u64 = 1 << 16;
+/// A folder with fewer free bytes than this has no room for what a kernel may write until it is read again.
+const NO_ROOM: u64 = 1 << 15;
 /// How much of a line that was read an error can show, in bytes.
 const LINE: usize = 1000;
 /// How long a process may take to end when its sockets are closed.
@@ -323,6 +325,13 @@ impl Guest {
         let whole = if bytes.len() as u64 == CHUNK { bytes.len() } else { 0 };
         bytes.truncate(end.unwrap_or(whole));
         self.read += bytes.len() as u64;
+        let state = fstatvfs(&file)?;
+        if state.f_blocks > 0 && state.f_bavail * state.f_frsize < NO_ROOM {
+            // A guest goes on where its console cannot be written: its reports would be lost silently.
+            let folder = self.log.parent().and_then(Path::parent).unwrap_or(&self.log).display();
+            let what = format!("the folder {folder} is full, and reports of the kernel may be lost");
+            return Err(io::Error::new(io::ErrorKind::StorageFull, what));
+        }
         if self.read - self.given_back >= GIVE_BACK {
             // The length stays, because the kernel goes on to write at its end. A file system that cannot do this keeps
             // the log whole.

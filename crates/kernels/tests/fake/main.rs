@@ -202,6 +202,29 @@ fn reports_are_read_once_and_are_not_shown() {
     fs::remove_dir(&folder).expect("removed");
 }
 
+/// The guest itself goes on where its log cannot be written.
+fn a_full_folder_for_logs_ends_the_run() {
+    let folder = env::temp_dir().join(format!("hopyard-full-{}", std::process::id()));
+    fs::create_dir(&folder).expect("a folder");
+    let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=4M", "none"]).arg(&folder).output();
+    if mount.is_ok_and(|it| it.status.success()) {
+        let settings = Settings { folder: Some(folder.clone()), ..hasty() };
+        let mut kernels = Kernels::start(&[spec(0, "talk")], settings).expect("started");
+        kernels.advance(seconds(1), &mut Link::default(), || false).expect("on");
+        assert!(!kernels.lines(0).expect("a log").is_empty());
+        assert!(fs::write(folder.join("others"), vec![1; 8 << 20]).is_err(), "the folder is full");
+        kernels.advance(seconds(2), &mut Link::default(), || false).expect("on");
+        let text = kernels.lines(0).expect_err("it is full").to_string();
+        let why = format!("the log of the kernel of host 0: the folder {} is full, and reports", folder.display());
+        assert!(text.starts_with(&why), "{text}");
+        drop(kernels);
+        assert!(Command::new("umount").arg(&folder).status().expect("it was mounted").success());
+    } else {
+        println!("skipped: no file system can be mounted");
+    }
+    fs::remove_dir(&folder).expect("removed");
+}
+
 fn can_punch(folder: &Path) -> bool {
     let path = folder.join("punch");
     fs::write(&path, [1; 8192]).expect("written");
@@ -356,6 +379,7 @@ fn main() {
         a_process_without_descriptors_says_so,
         reports_are_read_once_and_are_not_shown,
         a_full_folder_for_memory_is_named,
+        a_full_folder_for_logs_ends_the_run,
         the_processor_time_of_guests_and_their_children_is_known,
         a_guest_that_computes_without_end_is_named,
         a_run_stops_while_a_guest_computes,
