@@ -1,16 +1,12 @@
-"""Linux kernels in simulated time: the cache, the commands, and runs where a kernel is built."""
+"""Linux kernels in simulated time: the cache, the commands, and what is checked before a run."""
 
 from __future__ import annotations
 
-import gc
 import json
 import os
-import re
 import resource
-import shlex
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -18,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hopyard
-import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from hopyard.catalogue import models
@@ -26,7 +21,6 @@ from hopyard.cli import main
 from hopyard.kernels import build, cache, check
 from hopyard.kernels.use import most, needed
 from hopyard.plan import plan
-from test_docs import DOCS, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,14 +139,14 @@ def _build(root: Path) -> subprocess.Popen[str]:
 def test_an_interrupted_build_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     root = tmp_path / "kernels"
     process = _build(root)
-    assert _wait(lambda: any(root.glob(".building-*/pids"))), process.poll()
+    assert waited(lambda: any(root.glob(".building-*/pids"))), process.poll()
     (file,) = root.glob(".building-*/pids")
     commands = [Path("/proc", pid) for pid in file.read_text().split()]
     assert all(path.exists() for path in commands)
     process.send_signal(number)
     process.communicate(timeout=60)
-    assert _wait(lambda: not any(path.exists() for path in commands))
-    assert _wait(lambda: not any(root.glob(".building-*")))
+    assert waited(lambda: not any(path.exists() for path in commands))
+    assert waited(lambda: not any(root.glob(".building-*")))
 
 
 def test_a_build_removes_what_a_dead_one_left_and_nothing_of_one_that_lives(tmp_path: Path) -> None:
@@ -167,11 +161,11 @@ def test_a_build_removes_what_a_dead_one_left_and_nothing_of_one_that_lives(tmp_
         assert "another build is under way" in process.stderr.readline()
         time.sleep(0.2)
         assert left.exists()
-    assert _wait(lambda: any(root.glob(".building-*/pids")))
+    assert waited(lambda: any(root.glob(".building-*/pids")))
     assert not left.exists()
     process.kill()
     process.communicate(timeout=60)
-    assert _wait(lambda: not any(root.glob(".building-*")))
+    assert waited(lambda: not any(root.glob(".building-*")))
 
 
 def test_a_kernel_that_cannot_be_started_is_found_before_a_run(
@@ -589,366 +583,9 @@ def test_a_simulation_in_steps_needs_a_kernel_that_is_built(
         hopyard.start(hopyard.Scenario(**TWO))
 
 
-@pytest.fixture(scope="module")
-def kernel() -> cache.Built:
-    """A kernel that is built; without one, the test is skipped."""
-    try:
-        found = cache.newest("6.1")
-    except ValueError as error:
-        pytest.skip(str(error))
-    missing = [it.what for it in check.machine() if not it.good]
-    if missing:
-        pytest.skip(f"kernels cannot run here: {', '.join(missing)}")
-    return found
-
-
-@pytest.mark.usefixtures("kernel")
-def test_both_stacks_are_compared_in_one_table() -> None:
-    scenario = hopyard.Scenario(**TWO)
-    settings = {"flow.stack": ["hopyard", "linux"]}
-    results = hopyard.run(scenario, set=settings, series=["cwnd", "goodput"])
-    assert len(results.cases) == 2
-    for case in results.cases:
-        assert results.estimate("goodput", case).mean > 50
-    flows = results.flows.to_pylist()
-    assert {row["transport"] for row in flows} == {"reno", "reno (Linux)"}
-    linux = [row for row in flows if row["transport"] == "reno (Linux)"]
-    assert all(row["retransmissions"] <= row["packets_sent"] and row["hops"] == 2 for row in linux)
-    again = hopyard.run(scenario, set=settings, series=["cwnd", "goodput"], jobs=1)
-    assert again.flows.equals(results.flows)
-    assert again.series.equals(results.series)
-
-
-@pytest.mark.usefixtures("kernel")
-def test_programs_of_the_machine_are_in_the_results(tmp_path: Path) -> None:
-    hosts = [
-        {"node": 2, "run": "sh -c 'getent hosts node0; exit 4'", "start": "1 s"},
-        {"node": 0, "run": "sh -c 'echo $A; sleep 100'", "environment": ["A=b"]},
-    ]
-    scenario = hopyard.Scenario(**{**TWO, "duration": "3 s", "runs": 1, "flow": [], "host": hosts})
-    results = hopyard.run(scenario, out=tmp_path / "out")
-    rows = results.programs.to_pylist()
-    first, second = rows
-    assert (first["node"], first["status"], first["output"].split()[-1]) == (2, 4, "node0")
-    assert 1 <= first["began_s"] < first["ended_s"] < 1.01
-    assert (second["output"], second["status"], second["ended_s"]) == ("b\n", None, None)
-    assert hopyard.Results.load(tmp_path / "out").programs.to_pylist() == rows
-
-
-@pytest.mark.usefixtures("kernel")
-def test_a_capture_holds_the_segments_of_linux(tmp_path: Path) -> None:
-    file = tmp_path / "linux.pcapng"
-    hopyard.run(hopyard.Scenario(**{**TWO, "runs": 1}), capture=file)
-    assert file.stat().st_size > 100_000
-
-
-#: A flow of each stack, and a program.
-STEPS: dict[str, Any] = {
-    **TWO,
-    "flow": [TWO["flow"][0], {"from": 2, "to": 0, "tcp": "newreno", "start": "2 s"}],
-    "host": [{"node": 1, "run": "sh -c 'echo here; sleep 3; exit 4'", "start": "1 s"}],
-}
-
-
-@pytest.mark.usefixtures("kernel")
-def test_steps_give_the_run_in_one_go(tmp_path: Path) -> None:
-    scenario = hopyard.Scenario(**STEPS)
-    whole = hopyard.run(scenario, runs=[1], series=["cwnd", "goodput"], out=tmp_path / "out")
-    (store,) = (tmp_path / "out").glob("*.sqlite*")
-    with sqlite3.connect(store) as database:
-        ((expected,),) = database.execute("SELECT digest FROM runs").fetchall()
-    with hopyard.start(scenario, run=1, series=["cwnd", "goodput"]) as simulation:
-        assert simulation.next_event_ns == 0
-        assert simulation.advance("2.7 s")
-        before = simulation.flows.to_pylist()
-        assert [row["transport"] for row in before] == ["reno (Linux)", "newreno"]
-        assert before[0]["delivered_bytes"] > 10_000
-        windows = [row for row in simulation.series.to_pylist() if row["quantity"] == "cwnd"]
-        # The kernel takes a sample after it has read its clock, which is a little later.
-        last = max(row["time_s"] for row in windows if row["flow"] == 0)
-        assert last == pytest.approx(2.6)
-        (program,) = simulation.programs.to_pylist()
-        assert (program["output"], program["status"]) == ("here\n", None)
-        assert 2_700_000_000 < (simulation.next_event_ns or 0) < 2_800_000_000
-        with pytest.raises(ValueError, match="hosts of this simulation are Linux kernels"):
-            simulation.attach(1)
-        with pytest.raises(ValueError, match="hosts of this simulation are Linux kernels"):
-            simulation.egress()
-        while simulation.advance("0.31 s"):
-            pass
-        assert simulation.flows["delivered_bytes"][0].as_py() > before[0]["delivered_bytes"]
-        assert simulation.digest == expected
-        results = simulation.finish()
-    for table in ("flows", "series", "drops", "nodes", "programs"):
-        assert getattr(results, table).equals(getattr(whole, table)), table
-
-
-def test_kernels_end_with_a_simulation_in_steps(
-    kernel: cache.Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    copy = _copied(kernel, tmp_path)
-    monkeypatch.setenv("HOPYARD_KERNELS", str(copy.parent))
-    scenario = hopyard.Scenario(**STEPS)
-
-    def begin() -> hopyard.Simulation:
-        simulation = hopyard.start(scenario)
-        simulation.advance("1.5 s")
-        assert len(_processes(copy / "linux")) >= 3
-        return simulation
-
-    begin().close()
-    assert _wait(lambda: not _processes(copy / "linux"))
-
-    simulation: hopyard.Simulation | None = begin()
-    simulation = None
-    gc.collect()
-    assert simulation is None
-    assert _wait(lambda: not _processes(copy / "linux"))
-
-    with pytest.raises(ZeroDivisionError), begin() as another:
-        another.advance(1 / 0)
-    assert _wait(lambda: not _processes(copy / "linux"))
-
-    broken = begin()
-    for process in _processes(copy / "linux"):
-        os.kill(int(process), signal.SIGKILL)
-    with pytest.raises(hopyard.SimulationError, match="the kernel of node"):
-        broken.advance("1 s")
-    with pytest.raises(ValueError, match="the simulation is over"):
-        broken.advance("1 s")
-
-
-def test_results_say_which_kernel_it_was(kernel: cache.Built, tmp_path: Path) -> None:
-    hopyard.run(hopyard.Scenario(**{**TWO, "runs": 1, "duration": "2 s"}), out=tmp_path / "results")
-    (store,) = (tmp_path / "results").glob("*.sqlite*")
-    with sqlite3.connect(store) as database:
-        (platform,) = database.execute("SELECT DISTINCT platform FROM runs").fetchall()
-    assert platform[0].endswith(f", Linux {kernel.release} ({kernel.key})")
-
-
-def test_a_kernel_that_has_changed_is_told_and_the_same_one_is_not(
-    kernel: cache.Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "two.toml"
-    short = {**TWO, "duration": "1.2 s"}
-    file.write_text(hopyard.Scenario(**short).to_toml())
-    out = tmp_path / "results"
-
-    def run(runs: int) -> str:
-        line = ["run", str(file), "--runs", str(runs), "--out", str(out)]
-        done = CliRunner().invoke(main, line)
-        assert done.exit_code == 0, done.output
-        return done.stderr
-
-    assert "made" not in run(1)
-    assert "made" not in run(2)
-    copy = _copied(kernel, tmp_path)
-    monkeypatch.setenv("HOPYARD_KERNELS", str(copy.parent))
-    about = json.loads((copy / cache.ABOUT).read_text())
-    (copy / cache.ABOUT).write_text(json.dumps({**about, "key": "ffffffffffff"}))
-    was, now = (f"Linux {kernel.release} ({key})" for key in (kernel.key, "ffffffffffff"))
-    expected = f"2 runs in {out} were made with {was}; new runs have {now}, and results may differ"
-    assert expected in run(3)
-    # Those of both are there now: the one that has gone is still told.
-    assert expected in run(3)
-    # Another machine is told without the kernel.
-    (store,) = out.glob("*.sqlite")
-    with sqlite3.connect(store) as database:
-        database.execute("UPDATE runs SET platform = replace(platform, 'x86_64', 'riscv')")
-    told = run(3)
-    assert re.search(r"were made by Hopyard \S+ on Linux riscv; this is Linux x86_64", told), told
-
-
-def test_audits_and_plots_say_where_linux_was_and_where_it_lacks_something(
-    kernel: cache.Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("two.toml").write_text(hopyard.Scenario(**{**TWO, "duration": "2 s"}).to_toml())
-    Path("study.toml").write_text(
-        'title = "Two"\nscenario = "two.toml"\n[axes.stack]\nkey = "flow.stack"\n'
-        'values = ["hopyard", "linux"]\n'
-    )
-    done = CliRunner().invoke(main, ["sweep", "study.toml", "--runs", "2", "--out", "store"])
-    assert done.exit_code == 0, done.output
-    line = ["audit", "study.toml", "--out", "store"]
-    told = " ".join(CliRunner().invoke(main, line).output.split())
-    release = kernel.release.removesuffix("-hopyard")
-    expected = (
-        f"Kernels of Linux {release}, whose clocks and network devices are simulated, had the TCP"
-        " of Linux at both ends of flows in 1 of 2 configurations."
-    )
-    assert expected in told, told
-    assert "are mixed" not in told
-    (store,) = Path("store").glob("*.sqlite")
-    with sqlite3.connect(store) as database:
-        change = "UPDATE runs SET platform = replace(platform, ?, 'ffffffffffff') WHERE run = 1"
-        database.execute(change, (kernel.key,))
-    told = " ".join(CliRunner().invoke(main, line).output.split())
-    assert f"runs of several builds of Linux {release} are mixed: Hopyard" in told, told
-
-    results = hopyard.run(
-        hopyard.Scenario(**{**TWO, "duration": "2 s", "runs": 1}),
-        set={"flow.stack": ["hopyard", "linux"]},
-        series=["hops", "cwnd"],
-    )
-
-    def notes(figure: Any) -> str:
-        return " ".join(figure.get_supxlabel().split())
-
-    none = "Left out, with no samples of hops: stack = linux."
-    assert none in notes(results.plot_series("hops"))
-    assert "Left out" not in notes(results.plot_series("cwnd"))
-
-
-@pytest.mark.usefixtures("kernel")
-def test_the_processor_time_of_kernels_counts(tmp_path: Path) -> None:
-    before = os.times()
-    hopyard.run(hopyard.Scenario(**{**TWO, "runs": 1}), out=tmp_path / "results", jobs=1)
-    after = os.times()
-    own = after.user + after.system - before.user - before.system
-    others = sum(after[2:4]) - sum(before[2:4])
-    with sqlite3.connect(tmp_path / "results" / "results.sqlite") as database:
-        ((taken,),) = database.execute("SELECT cpu_s FROM runs").fetchall()
-    # The kernels' processes were waited for, so that the system has counted them; not all of what
-    # computes in them are their children, and they also end.
-    assert 0.5 * others < taken < own + 2 * others + 0.2
-    with sqlite3.connect(tmp_path / "results" / "results.sqlite") as database:
-        ((whole,),) = database.execute("SELECT wall_s FROM runs").fetchall()
-    # One of all processes computes at a time.
-    assert 0.3 * whole < taken < 1.05 * whole + 0.05
-
-
-@pytest.mark.usefixtures("kernel")
-def test_a_forked_process_cannot_use_the_kernels_of_its_parent() -> None:
-    with hopyard.start(hopyard.Scenario(**STEPS)) as simulation:
-        simulation.advance("1.5 s")
-        reading, writing = os.pipe()
-        child = os.fork()
-        if child == 0:
-            text = ""
-            try:
-                for use in (lambda: simulation.advance("1 s"), lambda: simulation.flows):
-                    try:
-                        use()
-                    except RuntimeError as error:
-                        text += f"{error}\n"
-                simulation.close()
-                del simulation
-                gc.collect()
-            finally:
-                os.write(writing, text.encode())
-                # As `os.fork` without `exec` does at its end.
-                os._exit(0)
-        os.close(writing)
-        with os.fdopen(reading) as pipe:
-            lines = pipe.read().splitlines()
-        assert os.waitpid(child, 0)[1] == 0
-        expected = f"the kernels of this simulation belong to process {os.getpid()}, and this one"
-        assert [line.startswith(expected) for line in lines] == [True, True]
-        while simulation.advance("1 s"):
-            pass
-        assert simulation.flows["delivered_bytes"][0].as_py() > 10_000
-
-
-@pytest.mark.usefixtures("kernel")
-def test_the_commands_of_the_tutorial_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    lines = []
-    for block in blocks(DOCS / "linux.md"):
-        if block.file:
-            (tmp_path / block.file).write_text(block.text)
-        elif block.language == "sh":
-            lines += [line for line in block.text.splitlines() if line.startswith("hopyard run")]
-    assert len(lines) == 5
-    for line in lines:
-        # One run of a case shows as well as five that the command is right.
-        short = [] if "--run 0" in line else ["--runs", "1"]
-        done = CliRunner().invoke(main, [*shlex.split(line)[1:], *short])
-        assert done.exit_code == 0, f"{line}\n{done.output}"
-    assert (tmp_path / "window" / "cwnd.png").stat().st_size > 10_000
-    assert (tmp_path / "team.pcapng").stat().st_size > 100_000
-
-
-def test_ctrl_c_leaves_no_kernel_behind(kernel: cache.Built, tmp_path: Path) -> None:
-    copy = _copied(kernel, tmp_path)
-    root = copy.parent
-    file = tmp_path / "two.toml"
-    file.write_text(hopyard.Scenario(**{**TWO, "duration": "10000 s"}).to_toml())
-    command = [sys.executable, "-m", "hopyard", "run", str(file), "--jobs", "1"]
-    environment = {"HOPYARD_KERNELS": str(root), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
-    for number in (signal.SIGINT, signal.SIGKILL):
-        process = subprocess.Popen(
-            command,
-            cwd=tmp_path,
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )
-        assert _wait(lambda: len(_processes(copy / "linux")) >= 2), process.poll()
-        time.sleep(0.5)
-        process.send_signal(number)
-        process.communicate(timeout=60)
-        assert _wait(lambda: not _processes(copy / "linux")), number
-
-
-def _copied(kernel: cache.Built, folder: Path) -> Path:
-    """A kernel of a name of its own, which is found among all processes."""
-    root = folder / "kernels"
-    root.mkdir()
-    copy = root / kernel.folder.name
-    shutil.copytree(kernel.folder, copy)
-    shutil.copytree(cache.agent().parent, root / "agents")
-    return copy
-
-
-def _processes(program: Path) -> list[str]:
-    found = []
-    for path in Path("/proc").glob("[0-9]*/exe"):
-        try:
-            if path.readlink() == program:
-                found.append(path.parent.name)
-        except OSError:
-            continue
-    return found
-
-
-def _wait(condition: Callable[[], bool]) -> bool:
+def waited(condition: Callable[[], bool]) -> bool:
     for _ in range(300):
         if condition():
             return True
         time.sleep(0.1)
     return False
-
-
-def test_what_became_of_programs_is_said() -> None:
-    from hopyard.command import _programs
-
-    rows: list[dict[str, object]] = [
-        {"command": "iperf3 -s", "began_s": 1.0, "ended_s": None, "status": None, "errors": ""},
-        {"command": "true", "began_s": 1.0, "ended_s": 1.004, "status": 0, "errors": ""},
-        {"command": "false", "began_s": 1.0, "ended_s": 1.1, "status": 1, "errors": "one\ntwo\n"},
-        {"command": "late", "began_s": None, "ended_s": None, "status": None, "errors": ""},
-    ]
-
-    class Found:
-        problem = None
-        programs = pa.Table.from_pylist([{"run": 0, "node": 3, **row} for row in rows])
-
-    found = _programs(Found())  # type: ignore[arg-type]  # It has what is looked at.
-    assert found == [
-        "warning: run 0, node 3: false: exit status 1: two",
-        "warning: run 0, node 3: late: never began",
-        "run 0, node 3: iperf3 -s: went on until the end of the run",
-        "run 0, node 3: true: ended at 1.004 s",
-        "The output of programs is in the table `programs`.",
-    ]
-    Found.programs = pa.Table.from_pylist(
-        [{"run": 0, "node": 3, **row} for row in [*rows[:2] * 3, rows[2], rows[3]]]
-    )
-    found = _programs(Found())  # type: ignore[arg-type]
-    assert found[:2] == [
-        "warning: run 0, node 3: false: exit status 1: two",
-        "warning: run 0, node 3: late: never began",
-    ]
-    assert found[2:5] == ["run 0, node 3: iperf3 -s: went on until the end of the run"] * 3
-    assert found[5] == "3 further programs ended without an error"
