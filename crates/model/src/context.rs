@@ -111,8 +111,6 @@ pub enum Action {
         flow: FlowId,
         /// Its first sequence number.
         seq: u64,
-        /// Its payload.
-        len: u32,
     },
     /// The hosts outside are told whose datagrams cannot be forwarded (`Outside::tell`).
     UnreachableOutside,
@@ -562,7 +560,7 @@ impl Context {
             Some(Waiter::Host(node, token)) => {
                 self.outside.leave(Departure::Completed { at: self.now, node, token, result });
             }
-            Some(Waiter::Sender(flow, seq, len)) => self.act(Action::LeftNode { flow, seq, len }),
+            Some(Waiter::Sender(flow, seq)) => self.act(Action::LeftNode { flow, seq }),
             None => {}
         }
     }

@@ -12,8 +12,8 @@ use crate::packet::{FlowId, PacketId};
 pub enum Waiter {
     /// The host outside of a node, which has put a datagram in.
     Host(NodeId, Token),
-    /// The sender of a flow: its segment with this sequence number, and so many bytes of payload.
-    Sender(FlowId, u64, u32),
+    /// The sender of a flow: its segment with this sequence number.
+    Sender(FlowId, u64),
 }
 
 /// The packets that somebody waits for.
@@ -70,11 +70,11 @@ mod tests {
         let packets: Vec<_> = (0..3).map(|flow| pool.insert(datagram(flow))).collect();
         let mut sending = Sending::default();
         for (flow, &packet) in packets.iter().enumerate() {
-            sending.begin(packet, Waiter::Sender(FlowId(flow as u32), 5, 9));
+            sending.begin(packet, Waiter::Sender(FlowId(flow as u32), 5));
         }
-        assert_eq!(sending.take(packets[0]), Some(Waiter::Sender(FlowId(0), 5, 9)));
+        assert_eq!(sending.take(packets[0]), Some(Waiter::Sender(FlowId(0), 5)));
         assert_eq!(sending.take(packets[0]), None);
-        assert_eq!(sending.take(packets[2]), Some(Waiter::Sender(FlowId(2), 5, 9)));
+        assert_eq!(sending.take(packets[2]), Some(Waiter::Sender(FlowId(2), 5)));
         assert!(!sending.is_empty());
     }
 }

@@ -149,7 +149,7 @@ impl<P: Probe> World<P> {
                     self.arm_routing(node.index());
                 }
                 Action::Unreachable { node, quote } => self.tell_unreachable(node, quote),
-                Action::LeftNode { flow, seq, len } => self.on_left_node(flow, seq, len),
+                Action::LeftNode { flow, seq } => self.on_left_node(flow, seq),
                 Action::UnreachableOutside => self.tell_outside(),
                 Action::Undelivered => self.tell_undelivered(),
                 Action::RouteChanged { node, change } => self.on_route_changed(node, change),

@@ -194,7 +194,7 @@ impl<P: Probe> World<P> {
             Due::Sent { waiter: Waiter::Host(node, token) } => {
                 self.cx.outside.leave(Departure::Completed { at: now, node, token, result: Ok(()) });
             }
-            Due::Sent { waiter: Waiter::Sender(flow, seq, len) } => self.on_left_node(flow, seq, len),
+            Due::Sent { waiter: Waiter::Sender(flow, seq) } => self.on_left_node(flow, seq),
         }
     }
 

@@ -109,10 +109,10 @@ impl<P: Probe> World<P> {
     }
 
     /// A segment has left the node of its source, where the amount of waiting data is limited.
-    pub(super) fn on_left_node(&mut self, flow: FlowId, seq: u64, len: u32) {
+    pub(super) fn on_left_node(&mut self, flow: FlowId, seq: u64) {
         let now = self.cx.now;
         if let Endpoints::Tcp { sender, .. } = &mut self.flows[flow.index()].transport
-            && sender.on_left_node(seq, u64::from(len), now)
+            && sender.on_left_node(seq, now)
         {
             self.pump_sender(flow.index());
         }
@@ -173,7 +173,7 @@ impl<P: Probe> World<P> {
             && sender.limits_queue()
         {
             sender.on_queued(seq, u64::from(len));
-            self.cx.sending.begin(packet, Waiter::Sender(FlowId(flow as u32), seq, len));
+            self.cx.sending.begin(packet, Waiter::Sender(FlowId(flow as u32), seq));
         }
         self.route(source, packet);
         self.arm_routing(source.index());

@@ -30,6 +30,10 @@ fn read(now: Time) -> Time {
     Time::from_nanos(now.nanos() / GRAIN * GRAIN)
 }
 
+/// The capture has whole microseconds, of the segments as of the acknowledgements: so much later an acknowledgement is
+/// made, when the segment that it echoes has arrived here too. On the link it is a microsecond later than captured.
+const LATE: Span = Span::from_micros(3);
+
 enum Wake {
     ToReceiver(TcpHeader),
     ToSender(TcpHeader),
@@ -231,15 +235,14 @@ impl Run {
             ..TcpHeader::default()
         };
         self.number = ack;
-        self.carry(header, now);
+        self.carry(header, Time::ZERO + now.since(Time::ZERO + LATE) + Span::from_micros(1));
     }
 
     /// Acknowledgements of a capture reach the sender. Those of the receiver do not, and are only recorded.
     pub fn answer_as(&mut self, captured: &[Acknowledgement]) {
         self.captured = captured.to_vec();
         for (index, it) in captured.iter().enumerate() {
-            // The capture has whole microseconds.
-            let at = self.begin + it.time.since(Time::ZERO) + Span::from_micros(1);
+            let at = self.begin + it.time.since(Time::ZERO) + LATE;
             self.schedule(at, Wake::Captured(index));
         }
     }

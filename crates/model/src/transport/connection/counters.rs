@@ -21,6 +21,8 @@ pub struct SenderCounters {
     pub duplicate_acks: u64,
     /// Acknowledgements of data that was never sent; they are ignored.
     pub invalid_acks: u64,
+    /// Acknowledgements whose timestamp is older than that of one before; they are ignored (RFC 7323 §5.3 R1).
+    pub outdated_acks: u64,
     /// Probes sent while frozen.
     pub probes: u64,
     /// Probes of a closed window sent (RFC 9293 §3.8.6.1).

@@ -24,8 +24,10 @@ pub struct Segment {
     pub sacked: bool,
     /// Whether its last transmission is marked as lost, so that it is not counted in the network.
     pub lost: bool,
-    /// Whether it has the flag PSH.
+    /// Whether it has the flag PSH, because it ends what the application has written.
     pub psh: bool,
+    /// Whether it has the flag PSH, because it was sent last as the end of a buffer of several segments (Linux).
+    pub ends_buffer: bool,
     /// How often it was sent.
     pub transmissions: u32,
     /// Whether it was sent again because it was deemed lost, and is not reported since.
@@ -34,7 +36,7 @@ pub struct Segment {
     pub resent: bool,
     /// Whether it left in one buffer with the segment before it (Linux).
     pub joined: bool,
-    /// Whether it was sent once only, in one buffer with others (Linux).
+    /// Whether it was sent last in one buffer with others (Linux).
     pub shared: bool,
     /// The transmission that was found lost by its time (Linux); 0 before the first.
     pub overdue: u32,
@@ -158,6 +160,7 @@ impl Board {
             sacked: false,
             lost: false,
             psh: false,
+            ends_buffer: false,
             transmissions: 1,
             repaired: false,
             resent: false,
@@ -180,13 +183,20 @@ impl Board {
     /// Whether the segment at `index` has the flag PSH.
     #[must_use]
     pub fn has_psh(&self, index: usize) -> bool {
-        self.segments.get(index).is_some_and(|segment| segment.psh)
+        self.segments.get(index).is_some_and(|segment| segment.psh || segment.ends_buffer)
     }
 
-    /// The segment added last is in one buffer with the one before it.
-    pub fn join_last(&mut self) {
-        if let Some(last) = self.segments.back_mut() {
-            last.joined = true;
+    /// The segment at `index` was sent as the end of a buffer of several segments, or was not.
+    pub fn end_buffer(&mut self, index: usize, ends: bool) {
+        if let Some(segment) = self.segments.get_mut(index) {
+            segment.ends_buffer = ends;
+        }
+    }
+
+    /// The segment at `index` is in one buffer with the one before it.
+    pub fn join(&mut self, index: usize) {
+        if let Some(segment) = self.segments.get_mut(index) {
+            segment.joined = true;
         }
     }
 

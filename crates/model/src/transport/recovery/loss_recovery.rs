@@ -75,6 +75,12 @@ pub(crate) trait LossRecovery {
         None
     }
 
+    /// How many segments are in the buffer that begins with the one at `index`, which `next` has returned, if the
+    /// recovery knows.
+    fn buffer(&self, _core: &Core, _index: usize) -> Option<u32> {
+        None
+    }
+
     /// Whether the recovery itself sets the retransmission timer when segments are sent.
     fn sets_timer(&self) -> bool {
         false

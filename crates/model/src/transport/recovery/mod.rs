@@ -104,6 +104,9 @@ macro_rules! recovery {
             fn together(&self, core: &Core, index: usize, quantum: u32) -> u32 {
                 match self { $(Self::$variant(it) => it.together(core, index, quantum),)+ }
             }
+            fn buffer(&self, core: &Core, index: usize) -> Option<u32> {
+                match self { $(Self::$variant(it) => it.buffer(core, index),)+ }
+            }
             fn sets_timer(&self) -> bool {
                 match self { $(Self::$variant(it) => it.sets_timer(),)+ }
             }

@@ -1,10 +1,12 @@
 //! TCP's sending end.
 
+mod outdated;
 mod shown;
 
 use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
 
+use self::outdated::Outdated;
 pub use self::shown::SenderState;
 use super::config::Config;
 use super::idle;
@@ -49,6 +51,7 @@ pub struct TcpSender {
     small_queue: SmallQueue,
     /// The receiver's latest timestamp.
     peer_timestamp: u32,
+    outdated: Outdated,
     /// The receiver's next sequence number.
     peer_next: u64,
     /// The receiver has closed its half.
@@ -99,6 +102,7 @@ impl TcpSender {
             await_initial_window: false,
             active: Time::ZERO,
             peer_timestamp: 0,
+            outdated: Outdated::default(),
             peer_next: 0,
             peer_closed: false,
             closes_next: false,
@@ -137,8 +141,8 @@ impl TcpSender {
     }
 
     /// It has left the node, or was dropped there. Returns whether a segment may be sent now that waited for this.
-    pub fn on_left_node(&mut self, seq: u64, len: u64, now: Time) -> bool {
-        let waited = self.small_queue.on_left(seq, len);
+    pub fn on_left_node(&mut self, seq: u64, now: Time) -> bool {
+        let waited = self.small_queue.on_left(seq);
         if waited {
             self.begin(now);
         }
@@ -210,6 +214,7 @@ impl TcpSender {
         }
         self.core.now = now;
         self.recovery.on_event();
+        self.outdated.begin();
         self.core.limited = false;
         self.pacing.begin();
         self.small_queue.begin();
@@ -225,8 +230,8 @@ impl TcpSender {
         if !header.flags.ack {
             return;
         }
-        if let Some((value, _)) = header.timestamps {
-            self.peer_timestamp = value;
+        if !self.note_timestamp(header) {
+            return;
         }
         self.core.counters.acks += 1;
         if header.ack > self.core.board.max() {
@@ -461,6 +466,9 @@ impl TcpSender {
 
     fn next_segment(&mut self, now: Time) -> Option<TcpHeader> {
         self.core.now = now;
+        if self.outdated.is_event() {
+            return std::mem::take(&mut self.answer).then(|| self.bare(self.core.board.max()));
+        }
         self.pacing.stop_waiting();
         if std::mem::take(&mut self.answer) {
             return Some(self.bare(self.core.board.max()));
@@ -522,7 +530,8 @@ impl TcpSender {
             if waits {
                 self.small_queue.wait();
             }
-            if waits || !self.has_room_in_node(index) {
+            let buffer = self.recovery.buffer(&self.core, index);
+            if waits || !self.has_room_in_node(index, buffer) {
                 self.recovery.on_held(&mut self.core);
                 return None;
             }
@@ -541,7 +550,7 @@ impl TcpSender {
         }
         let mut header = self.emit_in_order(index);
         if self.pacing.joins() && !header.retransmission {
-            self.core.board.join_last();
+            self.core.board.join(index);
         }
         self.recovery.on_sent(&mut self.core, index);
         header.flags.psh = self.core.board.has_psh(index);
@@ -557,7 +566,7 @@ impl TcpSender {
     /// Whether a segment may be sent for which the window need have no room: the first after a timeout, or a probe.
     fn may_force(&mut self, index: usize) -> bool {
         if index == self.core.board.len() {
-            return self.has_room_in_node(index);
+            return self.has_room_in_node(index, Some(1));
         }
         let waits = self.is_in_node(index);
         if waits {
@@ -566,12 +575,13 @@ impl TcpSender {
         !waits
     }
 
-    /// Whether the node can take the segment at `index`, which need not be sent yet.
-    fn has_room_in_node(&mut self, index: usize) -> bool {
+    /// Whether the node can take the segment at `index`, which need not be sent yet, and begins a `buffer` of so many.
+    fn has_room_in_node(&mut self, index: usize, buffer: Option<u32>) -> bool {
         let Self { core, control, small_queue, .. } = self;
         let sent = core.board.get(index).map(|segment| u64::from(segment.len));
         let len = sent.unwrap_or_else(|| u64::from(core.new_payload()));
-        small_queue.allows(len, sent.is_some(), || {
+        let piece = buffer.map(|segments| u64::from(segments) * u64::from(core.params.mss()));
+        small_queue.allows(len, sent.is_some(), piece, || {
             let (gap, segment) = (control.pacing_gap(), f64::from(core.params.mss()));
             if !gap.is_zero() {
                 return segment / gap.seconds();

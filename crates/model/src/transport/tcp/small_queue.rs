@@ -13,20 +13,23 @@ use hopyard_engine::Span;
 const PARTS_OF_A_SECOND: f64 = 1024.0;
 /// Pieces that may always wait.
 const PIECES: u64 = 2;
+/// What Linux counts for a buffer besides its payload, in bytes: its descriptor and the room for headers. A buffer that
+/// is cut up on its way to the interface becomes as many buffers.
+const OVERHEAD: u64 = 1280;
 
 /// The data of one connection that is in the queues of its node.
 #[derive(Clone, Debug, Default)]
 pub struct SmallQueue {
-    /// Payload of the segments of one piece; zero if there is no limit.
+    /// Payload of two segments, or of one if they do not leave in pairs; zero if there is no limit.
     piece: u64,
-    /// Payload in the queues of the node.
+    /// The memory of the segments in the queues of the node, as Linux counts it.
     queued: u64,
-    /// A segment waits for those.
+    /// A segment had to wait for those, and none of them has left since.
     is_waiting: bool,
     /// Payload that is left of the piece whose first segment has left.
     rest: u64,
-    /// The first sequence numbers of the segments in the queues.
-    segments: Vec<u64>,
+    /// The first sequence numbers of the segments in the queues, and the memory of each.
+    segments: Vec<(u64, u64)>,
 }
 
 impl SmallQueue {
@@ -51,21 +54,30 @@ impl SmallQueue {
         self.rest = 0;
     }
 
-    /// Whether a segment of this payload may be given to the node. The second segment of a piece may always be. A
-    /// retransmission may while less than twice the limit waits.
-    pub fn allows(&mut self, len: u64, is_retransmission: bool, rate: impl FnOnce() -> f64) -> bool {
+    /// Whether a segment of this payload may be given to the node: while less waits there than two pieces, each as
+    /// large as the one that begins with this segment. The second segment of a piece may always be. A retransmission
+    /// may while less than twice the limit waits. The payload of the `piece` is known if the sender forms pieces.
+    pub fn allows(
+        &mut self,
+        len: u64,
+        is_retransmission: bool,
+        piece: Option<u64>,
+        rate: impl FnOnce() -> f64,
+    ) -> bool {
         if !self.is_on() {
             return true;
         }
-        if !is_retransmission && self.rest >= len && len > 0 {
+        if self.rest >= len && len > 0 {
             self.rest -= len;
             return true;
         }
-        let limit = (PIECES * self.piece).max((rate() / PARTS_OF_A_SECOND) as u64);
+        let piece = piece.unwrap_or(self.piece);
+        let limit = (PIECES * (piece + OVERHEAD)).max((rate() / PARTS_OF_A_SECOND) as u64);
         let limit = if is_retransmission { 2 * limit } else { limit };
-        self.is_waiting = self.queued >= limit;
-        self.rest = if self.is_waiting || is_retransmission { 0 } else { self.piece.saturating_sub(len) };
-        !self.is_waiting
+        let allows = self.queued < limit;
+        self.is_waiting |= !allows;
+        self.rest = if allows { piece.saturating_sub(len) } else { 0 };
+        allows
     }
 
     /// Whether something is in the queues of the node.
@@ -75,13 +87,14 @@ impl SmallQueue {
 
     /// The segment with this sequence number and payload is in the queues of the node.
     pub fn on_queued(&mut self, seq: u64, len: u64) {
-        self.queued += len;
-        self.segments.push(seq);
+        let memory = if len == 0 { 0 } else { len + OVERHEAD };
+        self.queued += memory;
+        self.segments.push((seq, memory));
     }
 
     /// Whether the segment with this sequence number is there.
     pub fn has(&self, seq: u64) -> bool {
-        self.segments.contains(&seq)
+        self.segments.iter().any(|segment| segment.0 == seq)
     }
 
     /// The sender waits until a segment has left.
@@ -90,10 +103,9 @@ impl SmallQueue {
     }
 
     /// It has left them, or was dropped there. Returns whether a segment waited for that.
-    pub fn on_left(&mut self, seq: u64, len: u64) -> bool {
-        self.queued -= len;
-        if let Some(place) = self.segments.iter().position(|it| *it == seq) {
-            self.segments.swap_remove(place);
+    pub fn on_left(&mut self, seq: u64) -> bool {
+        if let Some(place) = self.segments.iter().position(|segment| segment.0 == seq) {
+            self.queued -= self.segments.swap_remove(place).1;
         }
         std::mem::replace(&mut self.is_waiting, false)
     }
@@ -110,12 +122,15 @@ pub fn assumed_rate(window: f64, threshold: f64, round_trip: Option<Span>, segme
 mod tests {
     use super::*;
 
-    /// Gives new segments of 1000 bytes until one has to wait.
-    fn fill(queue: &mut SmallQueue, rate: f64) -> u64 {
+    /// The payload of a segment.
+    const LEN: u64 = 1448;
+
+    /// Gives new segments, in pieces of so many, until one has to wait.
+    fn fill(queue: &mut SmallQueue, piece: u64, len: u64, rate: f64) -> u64 {
         queue.begin();
         let mut given = 0;
-        while queue.allows(1000, false, || rate) {
-            queue.on_queued(0, 1000);
+        while queue.allows(len, false, Some(piece * len), || rate) {
+            queue.on_queued(given, len);
             given += 1;
         }
         given
@@ -123,22 +138,57 @@ mod tests {
 
     #[test]
     fn two_pieces_may_wait() {
-        for (piece, given) in [(1000, 2), (2000, 4)] {
-            let mut queue = SmallQueue::new(Some(piece));
-            assert_eq!(fill(&mut queue, 0.0), given);
-            assert_eq!(fill(&mut queue, 0.0), 0);
+        for piece in [1, 2] {
+            let mut queue = SmallQueue::new(Some(piece * LEN));
+            assert_eq!(fill(&mut queue, piece, LEN, 0.0), 2 * piece);
+            assert_eq!(fill(&mut queue, piece, LEN, 0.0), 0);
             // One has left: a whole piece follows.
-            assert!(queue.on_left(0, 1000));
-            assert!(!queue.on_left(0, 1000), "nobody waits any more");
-            queue.on_queued(0, 1000);
-            assert_eq!(fill(&mut queue, 0.0), piece / 1000);
+            assert!(queue.on_left(0));
+            assert!(!queue.on_left(9000), "nobody waits any more");
+            assert_eq!(fill(&mut queue, piece, LEN, 0.0), piece);
         }
     }
 
     #[test]
+    fn small_segments_need_more_memory_than_their_share() {
+        for (len, follows) in [(LEN, 2), (988, 0)] {
+            let mut queue = SmallQueue::new(Some(2 * len));
+            assert_eq!(fill(&mut queue, 2, len, 0.0), 4);
+            queue.on_left(0);
+            assert_eq!(fill(&mut queue, 2, len, 0.0), follows, "behind three of {len}");
+        }
+    }
+
+    #[test]
+    fn the_limit_is_that_of_the_piece_which_is_sent() {
+        let queue = |waiting: u64| {
+            let mut queue = SmallQueue::new(Some(2 * LEN));
+            (0..waiting).for_each(|seq| queue.on_queued(seq, LEN));
+            queue
+        };
+        let one = |queue: &mut SmallQueue, again| queue.allows(LEN, again, Some(LEN), || 0.0);
+        let two = |queue: &mut SmallQueue, again| queue.allows(LEN, again, Some(2 * LEN), || 0.0);
+        assert!(one(&mut queue(1), false) && !one(&mut queue(2), false), "as of a sender that paces slowly");
+        let mut behind_two = queue(2);
+        assert!(two(&mut behind_two, false) && two(&mut behind_two, false), "both segments of a pair");
+        // What is sent again has twice the room.
+        assert!(one(&mut queue(3), true) && !one(&mut queue(4), true));
+        assert!(two(&mut queue(4), true));
+    }
+
+    #[test]
+    fn whoever_waited_is_told_even_if_another_was_sent_since() {
+        let mut queue = SmallQueue::new(Some(2 * LEN));
+        (0..2).for_each(|seq| queue.on_queued(seq, LEN));
+        assert!(!queue.allows(LEN, false, Some(LEN), || 0.0));
+        assert!(queue.allows(LEN, false, Some(2 * LEN), || 0.0));
+        assert!(queue.on_left(0));
+    }
+
+    #[test]
     fn what_the_rate_sends_in_a_millisecond_may_wait() {
-        let mut queue = SmallQueue::new(Some(1000));
-        assert_eq!(fill(&mut queue, 10.0 * 1000.0 * 1024.0), 10);
+        let mut queue = SmallQueue::new(Some(LEN));
+        assert_eq!(fill(&mut queue, 1, LEN, 10.0 * (LEN + OVERHEAD) as f64 * 1024.0), 10);
         let second = Span::from_secs(1);
         assert_eq!(assumed_rate(10.0, 65_535.0, Some(second), 1000.0), 20_000.0);
         assert_eq!(assumed_rate(10.0, 20.0, Some(second), 1000.0), 12_000.0);
@@ -146,30 +196,18 @@ mod tests {
     }
 
     #[test]
-    fn retransmissions_have_twice_the_room() {
-        let mut queue = SmallQueue::new(Some(1000));
-        fill(&mut queue, 0.0);
-        assert!(queue.allows(1000, true, || 0.0));
-        queue.on_queued(0, 2000);
-        assert!(!queue.allows(1000, true, || 0.0));
-        assert!(queue.on_left(0, 4000));
-    }
-
-    #[test]
     fn without_a_limit_all_may_wait() {
         let mut queue = SmallQueue::new(None);
         queue.on_queued(0, 1 << 40);
-        assert!(!queue.is_on() && queue.allows(1000, false, || 0.0));
+        assert!(!queue.is_on() && queue.allows(LEN, false, None, || 0.0));
     }
 
     #[test]
     fn a_segment_is_there_until_all_its_copies_have_left() {
-        let mut queue = SmallQueue::new(Some(1000));
-        queue.on_queued(1, 1000);
-        queue.on_queued(1001, 1000);
-        queue.on_queued(1, 1000);
-        assert!(!queue.on_left(1, 1000) && queue.has(1));
+        let mut queue = SmallQueue::new(Some(LEN));
+        [1, 1001, 1].iter().for_each(|seq| queue.on_queued(*seq, LEN));
+        assert!(!queue.on_left(1) && queue.has(1));
         queue.wait();
-        assert!(queue.on_left(1, 1000) && !queue.has(1) && queue.has(1001));
+        assert!(queue.on_left(1) && !queue.has(1) && queue.has(1001));
     }
 }

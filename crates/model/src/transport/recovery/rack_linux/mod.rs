@@ -20,6 +20,8 @@
 mod arrival;
 mod detection;
 mod pairs;
+mod resending;
+mod sending;
 mod timer;
 mod undo;
 mod undoing;
@@ -30,6 +32,7 @@ use hopyard_engine::{Span, Time};
 use self::arrival::{Report, echoes_earlier};
 use self::detection::Detection;
 use self::pairs::Pairs;
+use self::resending::Resending;
 use self::timer::{Pending, Timer};
 use self::undo::Undo;
 use self::usage::Usage;
@@ -64,6 +67,7 @@ pub struct Procedure<const SACK: bool> {
     usage: Usage,
     /// New segments are sent in pairs.
     pairs: Option<Pairs>,
+    resending: Resending,
     prr: Option<Prr>,
     undo: Option<Undo>,
     /// When the first retransmission was sent of those whose segments may still be missing.
@@ -431,48 +435,6 @@ impl<const SACK: bool> Procedure<SACK> {
             self.probe = None;
         }
     }
-
-    /// A segment was sent.
-    fn note_sent(&mut self, core: &mut Core, index: usize) {
-        let again = core.board.get(index).is_some_and(|segment| segment.transmissions > 1);
-        let shares = !again && self.pairs.as_ref().is_some_and(Pairs::shares);
-        let ends = self.pairs.as_mut().is_some_and(|pairs| pairs.on_sent(core.now));
-        if shares {
-            core.board.share(index);
-        }
-        // A segment that only has the FIN has not been written.
-        let has_data = core.board.get(index).is_some_and(|segment| segment.len > 0);
-        if core.params.push && has_data && !again && (ends || Pairs::ends_push(core)) {
-            core.board.mark_psh(index);
-        }
-        let probing = std::mem::take(&mut self.probing);
-        if probing {
-            self.probe = Some(Probe { end: core.board.max(), retransmits: again });
-            // From the probe on a timeout is waited for.
-            self.timer.restart(core);
-            return;
-        }
-        if let Some(prr) = &mut self.prr {
-            prr.on_sent();
-        }
-        if again {
-            self.first_resent = self.first_resent.or(Some(core.now));
-            if let Some(undo) = &mut self.undo {
-                undo.on_resent();
-            }
-            if index == 0 && self.timer.pending != Pending::Reordering {
-                self.timer.restart(core);
-            }
-        } else {
-            self.sent_new = true;
-            if core.board.len() == 1 || self.timer.pending == Pending::Probe {
-                self.timer.rearm(core);
-            }
-            if self.probes(core) {
-                self.timer.schedule_probe(core, false);
-            }
-        }
-    }
 }
 
 impl<const SACK: bool> Recovers for Procedure<SACK> {
@@ -490,6 +452,7 @@ impl<const SACK: bool> Recovers for Procedure<SACK> {
             timer: Timer::new(),
             usage: Usage::default(),
             pairs: params.pair_segments.then(Pairs::default),
+            resending: Resending::default(),
             prr: None,
             undo: None,
             first_resent: None,
@@ -520,6 +483,7 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
     fn on_event(&mut self) {
         self.new_only = false;
         self.probed = false;
+        self.resending.begin();
         if let Some(pairs) = &mut self.pairs {
             pairs.begin();
         }
@@ -662,6 +626,9 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
             _ => false,
         };
         if (room || last) && !waits && core.fits_advertised(index) {
+            if index < new && self.pairs.is_some() {
+                self.resending.choose(core, index);
+            }
             return Some(index);
         }
         let full = !room || (waits && !self.pairs.as_ref().is_some_and(Pairs::waits_for_receiver));
@@ -694,6 +661,11 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
 
     fn together(&self, core: &Core, index: usize, quantum: u32) -> u32 {
         self.pairs.as_ref().map_or(quantum, |_| Pairs::together(core, index, quantum))
+    }
+
+    fn buffer(&self, core: &Core, index: usize) -> Option<u32> {
+        let sent = index < core.board.len();
+        self.pairs.as_ref().map(|pairs| if sent { core.board.buffer(index) } else { pairs.uncut() })
     }
 
     fn sets_timer(&self) -> bool {

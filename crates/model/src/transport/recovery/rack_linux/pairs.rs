@@ -30,6 +30,8 @@ pub struct Pairs {
     /// Segments that leave in one buffer with the one sent last, and all of that buffer.
     together: u32,
     whole: u32,
+    /// The segments of that buffer before the window cut it.
+    uncut: u32,
     /// When a segment was sent last.
     sent: Time,
     /// A segment waits for the next event, and whether it does because of the receiver's window.
@@ -41,6 +43,16 @@ impl Pairs {
     /// Whether the segment that is sent now is one of several in a buffer.
     pub const fn shares(&self) -> bool {
         self.together > 0 && self.whole > 1
+    }
+
+    /// Whether the segment that is sent now follows another in its buffer.
+    pub const fn follows(&self) -> bool {
+        self.together > 0 && self.together < self.whole
+    }
+
+    /// The segments of the buffer that was begun last, with those that the window has cut off.
+    pub fn uncut(&self) -> u32 {
+        self.uncut.max(1)
     }
 
     /// A segment was sent. Returns whether it is the last of a buffer of several: Linux sends such a buffer with PSH.
@@ -58,7 +70,7 @@ impl Pairs {
     }
 
     /// The segments that leave in one buffer. A congestion control that sets the rate knows how many.
-    fn buffer(core: &Core) -> u32 {
+    pub fn buffer(core: &Core) -> u32 {
         if let Some(quantum) = core.quantum {
             return quantum;
         }
@@ -79,6 +91,7 @@ impl Pairs {
         let room = room.min(advertised);
         let left = Self::left_in_piece(core);
         let whole = Self::buffer(core).min(left.max(1));
+        self.uncut = whole;
         if room >= f64::from(whole) {
             self.begin_buffer(core, whole);
             return false;

@@ -25,7 +25,7 @@ impl Talk {
 
     /// A segment leaves the node.
     fn left(&mut self, segment: u64) -> String {
-        let sent = self.sender.on_left_node(self.origin + segment * SEGMENT, SEGMENT, self.now);
+        let sent = self.sender.on_left_node(self.origin + segment * SEGMENT, self.now);
         if sent { self.drain() } else { "nobody waits".to_owned() }
     }
 }
@@ -124,7 +124,7 @@ fn a_syn_in_the_node_is_not_sent_again() {
     assert_eq!(talk.timer(), "");
     assert_eq!(talk.now, Time::ZERO + Span::from_secs(1));
     // When it leaves, nothing follows before the next timeout.
-    assert!(!talk.sender.on_left_node(0, 0, talk.now));
+    assert!(!talk.sender.on_left_node(0, talk.now));
     assert_eq!((talk.drain(), talk.timer()), (String::new(), "syn".to_owned()));
     assert_eq!(talk.now, Time::ZERO + Span::from_secs(3));
 }
