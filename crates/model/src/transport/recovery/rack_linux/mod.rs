@@ -647,6 +647,9 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
     }
 
     fn on_held(&mut self, core: &mut Core) {
+        if let Some(pairs) = &mut self.pairs {
+            pairs.hold(core);
+        }
         if std::mem::take(&mut self.sent_new) {
             self.usage.note(core, core.in_network() >= core.cwnd);
         }
@@ -665,7 +668,7 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
 
     fn buffer(&self, core: &Core, index: usize) -> Option<u32> {
         let sent = index < core.board.len();
-        self.pairs.as_ref().map(|pairs| if sent { core.board.buffer(index) } else { pairs.uncut() })
+        self.pairs.as_ref().map(|pairs| if sent { core.board.buffer(index) } else { pairs.whole() })
     }
 
     fn sets_timer(&self) -> bool {

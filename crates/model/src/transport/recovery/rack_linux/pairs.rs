@@ -30,8 +30,8 @@ pub struct Pairs {
     /// Segments that leave in one buffer with the one sent last, and all of that buffer.
     together: u32,
     whole: u32,
-    /// The segments of that buffer before the window cut it.
-    uncut: u32,
+    /// A buffer that was made for the segment with this number and could not be given to the node: so many segments.
+    held: Option<(u64, u32)>,
     /// When a segment was sent last.
     sent: Time,
     /// A segment waits for the next event, and whether it does because of the receiver's window.
@@ -50,9 +50,16 @@ impl Pairs {
         self.together > 0 && self.together < self.whole
     }
 
-    /// The segments of the buffer that was begun last, with those that the window has cut off.
-    pub fn uncut(&self) -> u32 {
-        self.uncut.max(1)
+    /// The segments of the buffer that was begun last.
+    pub fn whole(&self) -> u32 {
+        self.whole.max(1)
+    }
+
+    /// The node has no room for the buffer that was begun last. It is made, and stays as it is.
+    pub const fn hold(&mut self, core: &Core) {
+        if self.together > 0 && self.together == self.whole {
+            self.held = Some((core.board.max(), self.whole));
+        }
     }
 
     /// A segment was sent. Returns whether it is the last of a buffer of several: Linux sends such a buffer with PSH.
@@ -90,8 +97,8 @@ impl Pairs {
         self.by_receiver = advertised <= room;
         let room = room.min(advertised);
         let left = Self::left_in_piece(core);
-        let whole = Self::buffer(core).min(left.max(1));
-        self.uncut = whole;
+        let held = self.held.filter(|held| held.0 == core.board.max()).map_or(u32::MAX, |held| held.1);
+        let whole = Self::buffer(core).min(left.max(1)).min(held);
         if room >= f64::from(whole) {
             self.begin_buffer(core, whole);
             return false;
@@ -104,7 +111,7 @@ impl Pairs {
             core.board.get(0).is_some_and(|first| core.now.since(first.sent) + SOON.min(round_trip / 2) >= round_trip);
         self.waiting = !repairs && !silent && !ample && soon;
         if !self.waiting {
-            self.begin_buffer(core, room as u32);
+            self.begin_buffer(core, whole.min(room as u32));
         }
         self.waiting
     }
