@@ -207,7 +207,7 @@ pub struct Params {
     pub unpaced_segments: u32,
     /// Whether a segment that leaves later than pacing allows shortens the next gap, by a half at most. linux: on.
     pub pacing_credit: bool,
-    /// Whether at most two pairs of segments wait in the queues of their node, or what the pacing rate sends in a
+    /// Whether at most two buffers of segments wait in the queues of their node, or what the pacing rate sends in a
     /// millisecond (Linux's TCP small queues). What still waits there is not sent again. linux: on.
     pub small_queues: bool,
     /// Whether segments carry timestamps (RFC 7323), so that every acknowledgement gives a round-trip sample. Without
@@ -217,8 +217,8 @@ pub struct Params {
     /// (RFC 7323 §4.3 and appendix D; ns-2's `update_ts`), "last" (those that reach the last acknowledgement: Linux,
     /// FreeBSD) or "none" (RFC 7323 §5.3).
     pub echo_copies: EchoCopies,
-    /// Whether a receiver drops data whose timestamp is older than that of the data it accepted last (RFC 7323 §5.3
-    /// R1, PAWS). linux: on.
+    /// Whether both ends drop segments whose timestamp is older than that of those accepted last (RFC 7323 §5.3 R1,
+    /// PAWS). linux: on.
     pub paws: bool,
     /// How the retransmission timeout is computed.
     pub estimation: Estimation,

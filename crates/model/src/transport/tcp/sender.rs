@@ -1,5 +1,6 @@
 //! TCP's sending end.
 
+mod late;
 mod outdated;
 mod shown;
 

@@ -171,7 +171,7 @@ mod tests {
     fn the_limit_is_that_of_the_piece_which_is_sent() {
         let queue = |waiting: u64| {
             let mut queue = SmallQueue::new(Some(2 * LEN));
-            (0..waiting).for_each(|seq| queue.on_queued(seq, LEN, true));
+            (0..waiting).for_each(|seq| queue.on_queued(seq, LEN, false));
             queue
         };
         let one = |queue: &mut SmallQueue, again| queue.allows(LEN, again, Some(LEN), || 0.0);
@@ -185,9 +185,26 @@ mod tests {
     }
 
     #[test]
+    fn a_segment_that_is_cut_from_a_buffer_is_copied_into_a_power_of_two() {
+        // A retransmission by itself: four that left by themselves are as much as its limit, four that were cut less.
+        for (cut, allows) in [(false, false), (true, true)] {
+            let mut queue = SmallQueue::new(Some(2 * LEN));
+            (0..4).for_each(|seq| queue.on_queued(seq, LEN, cut));
+            assert_eq!(queue.allows(LEN, true, Some(LEN), || 0.0), allows, "{cut}");
+        }
+        let mut queue = SmallQueue::new(None);
+        let mut memory = |len| {
+            let before = queue.queued;
+            queue.on_queued(0, len, true);
+            queue.queued - before
+        };
+        assert_eq!([448, 449, 1472, 1473].map(&mut memory), [1280, 2304, 2304, 4352]);
+    }
+
+    #[test]
     fn whoever_waited_is_told_even_if_another_was_sent_since() {
         let mut queue = SmallQueue::new(Some(2 * LEN));
-        (0..2).for_each(|seq| queue.on_queued(seq, LEN, true));
+        (0..2).for_each(|seq| queue.on_queued(seq, LEN, false));
         assert!(!queue.allows(LEN, false, Some(LEN), || 0.0));
         assert!(queue.allows(LEN, false, Some(2 * LEN), || 0.0));
         assert!(queue.on_left(0));

@@ -49,6 +49,86 @@ fn the_window_grows_by_what_is_delivered() {
 }
 
 #[test]
+fn a_late_acknowledgement_is_answered_and_does_not_count() {
+    for paws in [false, true] {
+        let (mut talk, _) = Talk::with(&Params { paws, ..linux(true) }, "newreno", LINUX);
+        let mut arrives = |millis: u64, segment: u64, value: u32| {
+            talk.after(millis);
+            let (timestamps, flags) = (Some((value, 0)), TcpFlags { ack: true, ..TcpFlags::default() });
+            let ack = talk.origin + segment * SEGMENT;
+            talk.receive(TcpHeader { ack, window: 1 << 20, timestamps, flags, ..TcpHeader::default() })
+        };
+        assert_ne!(arrives(100, 4, 1000), "");
+        let answer = if paws { "ack1" } else { "" };
+        assert_eq!(arrives(1, 2, 990), answer);
+        assert_eq!(arrives(1, 3, 995), "", "one in half a second is answered");
+        assert_eq!(arrives(1, 3, 999), "", "a millisecond may be rounding");
+        assert_eq!(arrives(500, 2, 990), answer);
+        assert_eq!(talk.sender.counters().outdated_acks, if paws { 3 } else { 0 });
+    }
+}
+
+/// The ninth segment is reported, and the reordering timer finds the others lost. The first is sent again.
+fn one_is_sent_again(params: &Params, echo: Option<u32>) -> (Talk, Vec<(u64, bool)>) {
+    let (mut talk, _) = Talk::with(params, "newreno", LINUX);
+    talk.after(130);
+    answer(&mut talk, 0, (9, 10), echo);
+    talk.now = talk.sender.deadline();
+    talk.sender.on_timer(talk.now);
+    let sent = flags(&mut talk);
+    (talk, sent)
+}
+
+/// An acknowledgement with a report and an echo arrives; what it lets out.
+fn answer(talk: &mut Talk, segment: u64, block: (u64, u64), echo: Option<u32>) -> Vec<(u64, bool)> {
+    let seq = |segment| talk.origin + segment * SEGMENT;
+    let sack = SackBlocks::new(seq(segment), [(seq(block.0), seq(block.1))]);
+    let timestamps = echo.map(|echo| (0, echo));
+    let flags_of = TcpFlags { ack: true, ..TcpFlags::default() };
+    let header =
+        TcpHeader { ack: seq(segment), window: 1 << 20, sack, timestamps, flags: flags_of, ..TcpHeader::default() };
+    talk.sender.on_segment(&header, talk.now);
+    flags(talk)
+}
+
+/// What is sent again now, and with PSH or not.
+fn flags(talk: &mut Talk) -> Vec<(u64, bool)> {
+    let mut again = Vec::new();
+    while let Some(header) = talk.sender.poll_transmit(talk.now) {
+        if header.retransmission {
+            again.push(((header.seq - talk.origin) / SEGMENT, header.flags.psh));
+        }
+    }
+    again
+}
+
+#[test]
+fn what_time_has_found_lost_is_found_again_by_a_timeout_only() {
+    let (mut talk, sent) = one_is_sent_again(&linux(true), Some(100));
+    assert_eq!(sent, [(0, false)]);
+    // The original was only late: the reduction is undone, and with it the marks of segments 1 to 8.
+    assert_eq!(answer(talk.after(1), 1, (9, 10), Some(100)), []);
+    assert_eq!(talk.window().0, 11.0);
+    // Later segments arrive, a long time after those were sent.
+    assert_eq!(answer(talk.after(300), 1, (9, 11), Some(230)), []);
+    talk.now = talk.sender.deadline();
+    talk.sender.on_timer(talk.now);
+    assert_eq!(flags(&mut talk), [(1, false)], "a timeout");
+}
+
+#[test]
+fn the_parts_of_a_buffer_that_is_cut_up_lose_push() {
+    let pairs = Params { pair_segments: true, push: true, ..linux(false) };
+    let (mut talk, sent) = one_is_sent_again(&pairs, None);
+    assert_eq!(sent, [(0, false)]);
+    // The rest of the first pair.
+    assert_eq!(answer(talk.after(100), 1, (9, 10), None), [(1, false)]);
+    // A pair as a whole.
+    let (mut talk, _) = Talk::with(&pairs, "newreno", LINUX);
+    assert_eq!(answer(talk.after(100), 0, (4, 10), None)[..2], [(0, false), (1, true)]);
+}
+
+#[test]
 fn a_probe_and_a_timeout_share_a_timer() {
     let mut talk = talk(false);
     assert_eq!(talk.wait(), Span::from_millis(202), "two round trips and 2 ms");
