@@ -663,7 +663,7 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
     }
 
     fn together(&self, core: &Core, index: usize, quantum: u32) -> u32 {
-        self.pairs.as_ref().map_or(quantum, |_| Pairs::together(core, index, quantum))
+        self.pairs.as_ref().map_or(quantum, |pairs| pairs.together(core, index, quantum))
     }
 
     fn buffer(&self, core: &Core, index: usize) -> Option<u32> {
