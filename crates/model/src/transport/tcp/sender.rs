@@ -138,7 +138,9 @@ impl TcpSender {
 
     /// The segment with this sequence number and payload waits in the sender's node.
     pub fn on_queued(&mut self, seq: u64, len: u64) {
-        self.small_queue.on_queued(seq, len);
+        let segment = self.core.board.get(self.core.board.index_of(seq));
+        let cut = segment.is_some_and(|segment| segment.seq == seq && segment.shared);
+        self.small_queue.on_queued(seq, len, cut);
     }
 
     /// It has left the node, or was dropped there. Returns whether a segment may be sent now that waited for this.

@@ -13,9 +13,12 @@ use hopyard_engine::Span;
 const PARTS_OF_A_SECOND: f64 = 1024.0;
 /// Pieces that may always wait.
 const PIECES: u64 = 2;
-/// What Linux counts for a buffer besides its payload, in bytes: its descriptor and the room for headers. A buffer that
-/// is cut up on its way to the interface becomes as many buffers.
+/// What Linux counts for a buffer besides its payload, in bytes: its descriptor, and the memory for headers.
 const OVERHEAD: u64 = 1280;
+/// A buffer of several segments is cut up on its way to the interface. Each segment is copied then: one piece of memory,
+/// of a power of two, has its payload, its headers and what describes both; the descriptor comes in addition.
+const HEADERS: u64 = 576;
+const DESCRIPTOR: u64 = 256;
 
 /// The data of one connection that is in the queues of its node.
 #[derive(Clone, Debug, Default)]
@@ -85,9 +88,14 @@ impl SmallQueue {
         self.queued > 0
     }
 
-    /// The segment with this sequence number and payload is in the queues of the node.
-    pub fn on_queued(&mut self, seq: u64, len: u64) {
-        let memory = if len == 0 { 0 } else { len + OVERHEAD };
+    /// The segment with this sequence number and payload is in the queues of the node, by itself or `cut` from a buffer
+    /// of several.
+    pub fn on_queued(&mut self, seq: u64, len: u64, cut: bool) {
+        let memory = match len {
+            0 => 0,
+            _ if cut => (len + HEADERS).next_power_of_two() + DESCRIPTOR,
+            _ => len + OVERHEAD,
+        };
         self.queued += memory;
         self.segments.push((seq, memory));
     }
@@ -130,7 +138,7 @@ mod tests {
         queue.begin();
         let mut given = 0;
         while queue.allows(len, false, Some(piece * len), || rate) {
-            queue.on_queued(given, len);
+            queue.on_queued(given, len, piece > 1);
             given += 1;
         }
         given
@@ -163,7 +171,7 @@ mod tests {
     fn the_limit_is_that_of_the_piece_which_is_sent() {
         let queue = |waiting: u64| {
             let mut queue = SmallQueue::new(Some(2 * LEN));
-            (0..waiting).for_each(|seq| queue.on_queued(seq, LEN));
+            (0..waiting).for_each(|seq| queue.on_queued(seq, LEN, false));
             queue
         };
         let one = |queue: &mut SmallQueue, again| queue.allows(LEN, again, Some(LEN), || 0.0);
@@ -177,9 +185,26 @@ mod tests {
     }
 
     #[test]
+    fn a_segment_that_is_cut_from_a_buffer_is_copied_into_a_power_of_two() {
+        // A retransmission by itself: four that left by themselves are as much as its limit, four that were cut less.
+        for (cut, allows) in [(false, false), (true, true)] {
+            let mut queue = SmallQueue::new(Some(2 * LEN));
+            (0..4).for_each(|seq| queue.on_queued(seq, LEN, cut));
+            assert_eq!(queue.allows(LEN, true, Some(LEN), || 0.0), allows, "{cut}");
+        }
+        let mut queue = SmallQueue::new(None);
+        let mut memory = |len| {
+            let before = queue.queued;
+            queue.on_queued(0, len, true);
+            queue.queued - before
+        };
+        assert_eq!([448, 449, 1472, 1473].map(&mut memory), [1280, 2304, 2304, 4352]);
+    }
+
+    #[test]
     fn whoever_waited_is_told_even_if_another_was_sent_since() {
         let mut queue = SmallQueue::new(Some(2 * LEN));
-        (0..2).for_each(|seq| queue.on_queued(seq, LEN));
+        (0..2).for_each(|seq| queue.on_queued(seq, LEN, false));
         assert!(!queue.allows(LEN, false, Some(LEN), || 0.0));
         assert!(queue.allows(LEN, false, Some(2 * LEN), || 0.0));
         assert!(queue.on_left(0));
@@ -198,14 +223,14 @@ mod tests {
     #[test]
     fn without_a_limit_all_may_wait() {
         let mut queue = SmallQueue::new(None);
-        queue.on_queued(0, 1 << 40);
+        queue.on_queued(0, 1 << 40, false);
         assert!(!queue.is_on() && queue.allows(LEN, false, None, || 0.0));
     }
 
     #[test]
     fn a_segment_is_there_until_all_its_copies_have_left() {
         let mut queue = SmallQueue::new(Some(LEN));
-        [1, 1001, 1].iter().for_each(|seq| queue.on_queued(*seq, LEN));
+        [1, 1001, 1].iter().for_each(|seq| queue.on_queued(*seq, LEN, false));
         assert!(!queue.on_left(1) && queue.has(1));
         queue.wait();
         assert!(queue.on_left(1) && !queue.has(1) && queue.has(1001));

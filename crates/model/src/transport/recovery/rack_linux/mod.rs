@@ -647,6 +647,9 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
     }
 
     fn on_held(&mut self, core: &mut Core) {
+        if let Some(pairs) = &mut self.pairs {
+            pairs.hold(core);
+        }
         if std::mem::take(&mut self.sent_new) {
             self.usage.note(core, core.in_network() >= core.cwnd);
         }
@@ -660,12 +663,12 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
     }
 
     fn together(&self, core: &Core, index: usize, quantum: u32) -> u32 {
-        self.pairs.as_ref().map_or(quantum, |_| Pairs::together(core, index, quantum))
+        self.pairs.as_ref().map_or(quantum, |pairs| pairs.together(core, index, quantum))
     }
 
     fn buffer(&self, core: &Core, index: usize) -> Option<u32> {
         let sent = index < core.board.len();
-        self.pairs.as_ref().map(|pairs| if sent { core.board.buffer(index) } else { pairs.uncut() })
+        self.pairs.as_ref().map(|pairs| if sent { core.board.buffer(index) } else { pairs.whole() })
     }
 
     fn sets_timer(&self) -> bool {

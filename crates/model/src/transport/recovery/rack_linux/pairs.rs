@@ -25,13 +25,17 @@ const FASTER: [f64; 2] = [2.0, 1.2];
 /// What an application writes is held in pieces of half of the window that a SYN can announce, in whole segments.
 const PIECE: u64 = 65_535 / 2;
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Pairs {
     /// Segments that leave in one buffer with the one sent last, and all of that buffer.
     together: u32,
     whole: u32,
-    /// The segments of that buffer before the window cut it.
-    uncut: u32,
+    /// The ends of buffers that were made, and could not be given to the node yet: the nearest last. If less is sent, the
+    /// rest of a buffer stays one.
+    made: Vec<u64>,
+    /// How many segments had been cut from the first piece when the application wrote again; none if it was the initial
+    /// window.
+    first: Option<u64>,
     /// When a segment was sent last.
     sent: Time,
     /// A segment waits for the next event, and whether it does because of the receiver's window.
@@ -50,9 +54,23 @@ impl Pairs {
         self.together > 0 && self.together < self.whole
     }
 
-    /// The segments of the buffer that was begun last, with those that the window has cut off.
-    pub fn uncut(&self) -> u32 {
-        self.uncut.max(1)
+    /// The segments of the buffer that was begun last.
+    pub fn whole(&self) -> u32 {
+        self.whole.max(1)
+    }
+
+    /// The node has no room for the buffer that was begun last. It is made, and stays as it is.
+    pub fn hold(&mut self, core: &Core) {
+        if self.together == 0 || self.together < self.whole {
+            return;
+        }
+        let mss = u64::from(core.params.mss());
+        let made = core.board.max() + u64::from(self.whole) * mss;
+        self.made.retain(|end| *end > made);
+        self.made.push(made);
+        if core.board.max() / mss < u64::from(core.params.initial_window) {
+            self.first = self.first.or(Some(made / mss));
+        }
     }
 
     /// A segment was sent. Returns whether it is the last of a buffer of several: Linux sends such a buffer with PSH.
@@ -89,9 +107,7 @@ impl Pairs {
         let advertised = core.segments(core.advertised().saturating_sub(core.board.flight()));
         self.by_receiver = advertised <= room;
         let room = room.min(advertised);
-        let left = Self::left_in_piece(core);
-        let whole = Self::buffer(core).min(left.max(1));
-        self.uncut = whole;
+        let whole = Self::buffer(core).min(self.left_in_piece(core).max(1));
         if room >= f64::from(whole) {
             self.begin_buffer(core, whole);
             return false;
@@ -104,7 +120,7 @@ impl Pairs {
             core.board.get(0).is_some_and(|first| core.now.since(first.sent) + SOON.min(round_trip / 2) >= round_trip);
         self.waiting = !repairs && !silent && !ample && soon;
         if !self.waiting {
-            self.begin_buffer(core, room as u32);
+            self.begin_buffer(core, whole.min(room as u32));
         }
         self.waiting
     }
@@ -134,26 +150,28 @@ impl Pairs {
     }
 
     /// How many segments from the one at `index` on leave together, of the `quantum` that pacing allows.
-    pub fn together(core: &Core, index: usize, quantum: u32) -> u32 {
+    pub fn together(&self, core: &Core, index: usize, quantum: u32) -> u32 {
         let room = (core.cwnd - core.in_network()).max(1.0) as u32;
         let buffer = if index < core.board.len() {
             core.board.buffer(index)
         } else {
             // Two buffers at least share the window.
-            Self::left_in_piece(core).min((core.cwnd / 2.0).max(1.0) as u32)
+            self.left_in_piece(core).min((core.cwnd / 2.0).max(1.0) as u32)
         };
         quantum.min(buffer).min(room)
     }
 
-    /// Segments of the piece that the next new one lies in, with it.
-    pub fn left_in_piece(core: &Core) -> u32 {
+    /// Segments of the piece that the next new one lies in, with it; or of the buffer that was made there.
+    fn left_in_piece(&self, core: &Core) -> u32 {
         let mss = u64::from(core.params.mss());
         let piece = (PIECE / mss).max(1);
         // The SYN takes number 0.
         let written = core.app_end.saturating_sub(core.board.max()).div_ceil(mss);
-        // The first piece is filled up again after the initial window has left it.
-        let first = u64::from(core.params.initial_window);
+        // The first piece is filled up again after the initial window has left it, or as much of that as the node took.
+        let first = self.first.unwrap_or(u64::from(core.params.initial_window));
         let place = (core.board.max() / mss).checked_sub(first).map_or(0, |segment| segment % piece);
-        (piece - place).min(written) as u32
+        let made = self.made.iter().rev().find(|end| **end > core.board.max());
+        let end = made.map_or(piece - place, |end| (end - core.board.max()).div_ceil(mss));
+        end.min(written) as u32
     }
 }

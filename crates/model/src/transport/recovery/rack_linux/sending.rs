@@ -19,7 +19,9 @@ impl<const SACK: bool> Procedure<SACK> {
             }
         }
         let ends = self.pairs.as_mut().is_some_and(|pairs| pairs.on_sent(core.now));
-        if core.params.push && !again {
+        // A segment that only has the FIN has not been written.
+        let has_data = core.board.get(index).is_some_and(|segment| segment.len > 0);
+        if core.params.push && has_data && !again {
             core.board.end_buffer(index, ends);
             if Pairs::ends_push(core) {
                 core.board.mark_psh(index);

@@ -67,6 +67,21 @@ fn what_was_cut_up_on_its_way_to_the_interface_is_sent_again() {
     }
 }
 
+#[test]
+fn a_buffer_that_was_made_and_has_to_wait_stays_as_it_is() {
+    let params = Params { pair_segments: true, initial_window: 4, initial_ssthresh: 2, ..at_once() };
+    let (mut talk, sent) = Talk::with(&params, "newreno", LINUX);
+    assert_eq!(sent, "0 1 2 3");
+    (0..4).for_each(|segment| talk.queued(segment));
+    // The window has room for one: a buffer of one segment is made, for which the node has no room.
+    assert_eq!(talk.after(50).ack(1), "");
+    // Now it has room for more. A pair might follow behind two segments, a single one must not.
+    assert_eq!(talk.ack(3), "");
+    assert_eq!(talk.left(0), "");
+    assert_eq!(talk.left(1), "");
+    assert_eq!(talk.left(2), "4 5 6");
+}
+
 /// A sender that has sent its SYN.
 fn opening(params: &Params) -> Talk {
     let control =
