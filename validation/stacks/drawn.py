@@ -43,7 +43,7 @@ CONDITIONS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
     "at once": ({"small_queues": False}, AT_ONCE),
     "as captured": ({"small_queues": False}, {**AT_ONCE, **BUFFER}),
 }
-USUAL = ("as given", "as captured")
+USUAL = ("as given", "large buffer", "as captured")
 HEAD = (
     *("seed", "conditions", "sender", "case", "rate_mbps", "delay_ms", "queue"),
     *("losses", "acks_lost", "down_s", "segments_hopyard", "segments_linux"),
