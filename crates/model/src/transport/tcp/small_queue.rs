@@ -15,8 +15,8 @@ const PARTS_OF_A_SECOND: f64 = 1024.0;
 const PIECES: u64 = 2;
 /// What Linux counts for a buffer besides its payload, in bytes: its descriptor, and the memory for headers.
 const OVERHEAD: u64 = 1280;
-/// A buffer of several segments is cut up on its way to the interface. Each segment is copied then: one piece of memory,
-/// of a power of two, has its payload, its headers and what describes both; the descriptor comes in addition.
+/// A buffer of several segments is cut up on its way to the interface. Each segment is copied then: one piece of
+/// memory, of a power of two, has its payload, its headers and what describes both; the descriptor comes in addition.
 const HEADERS: u64 = 576;
 const DESCRIPTOR: u64 = 256;
 

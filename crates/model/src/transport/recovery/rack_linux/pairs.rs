@@ -30,8 +30,8 @@ pub struct Pairs {
     /// Segments that leave in one buffer with the one sent last, and all of that buffer.
     together: u32,
     whole: u32,
-    /// The ends of buffers that were made, and could not be given to the node yet: the nearest last. If less is sent, the
-    /// rest of a buffer stays one.
+    /// The ends of buffers that were made, and could not be given to the node yet: the nearest last. If less is sent,
+    /// the rest of a buffer stays one.
     made: Vec<u64>,
     /// How many segments had been cut from the first piece when the application wrote again; none if it was the initial
     /// window.
