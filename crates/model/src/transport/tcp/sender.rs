@@ -15,9 +15,7 @@ use super::pacing::Pacing;
 use super::small_queue::{SmallQueue, assumed_rate};
 use crate::packet::{TcpFlags, TcpHeader};
 use crate::transport::congestion::{Answer, CongestionControl, Controller, Sent, Timeout};
-use crate::transport::connection::{
-    Connect, Core, Estimation, Judged, LateOpening, Params, header_bytes, milliseconds,
-};
+use crate::transport::connection::{Connect, Core, Estimation, LateOpening, Params, milliseconds};
 use crate::transport::notice::NetworkEvent;
 use crate::transport::recovery::{Arrival, LossRecovery, Recovery};
 
@@ -692,22 +690,5 @@ impl TcpSender {
     #[inline]
     pub fn failure(&mut self) -> Option<String> {
         self.control.failure()
-    }
-
-    /// The bytes of a segment's IP and TCP headers with options: a packet's size is this and the payload.
-    #[must_use]
-    pub fn header_bytes(&self, header: &TcpHeader) -> u32 {
-        if self.control.charges_headers() || header.len == 0 { header_bytes(&self.core.params, header) } else { 0 }
-    }
-
-    /// Whether the congestion control distinguishes causes of loss.
-    #[must_use]
-    pub fn classifies(&self) -> bool {
-        self.control.classifies()
-    }
-
-    /// The losses that the congestion control has classified since the last call.
-    pub fn take_judged(&mut self) -> Vec<Judged> {
-        std::mem::take(&mut self.core.judged)
     }
 }

@@ -3,8 +3,9 @@
 use hopyard_engine::{Span, Time};
 
 use super::{Stage, TcpSender};
+use crate::packet::TcpHeader;
 use crate::transport::congestion::CongestionControl;
-use crate::transport::connection::{Close, Marks, Phases, SenderCounters};
+use crate::transport::connection::{Close, Judged, Marks, Phases, SenderCounters, header_bytes};
 use crate::transport::recovery::LossRecovery as _;
 use crate::transport::tcp::state::Connection;
 
@@ -116,5 +117,22 @@ impl TcpSender {
             && self.core.board.is_empty()
             && self.core.una() >= self.core.app_end
             && (!closes || self.connection() == Connection::TimeWait)
+    }
+
+    /// The bytes of a segment's IP and TCP headers with options: a packet's size is this and the payload.
+    #[must_use]
+    pub fn header_bytes(&self, header: &TcpHeader) -> u32 {
+        if self.control.charges_headers() || header.len == 0 { header_bytes(&self.core.params, header) } else { 0 }
+    }
+
+    /// Whether the congestion control distinguishes causes of loss.
+    #[must_use]
+    pub fn classifies(&self) -> bool {
+        self.control.classifies()
+    }
+
+    /// The losses that the congestion control has classified since the last call.
+    pub fn take_judged(&mut self) -> Vec<Judged> {
+        std::mem::take(&mut self.core.judged)
     }
 }

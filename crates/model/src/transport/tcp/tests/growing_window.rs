@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::params::LINUX;
+use crate::transport::tcp::{Estimation, Timers};
 
 const FULL: u64 = 1448;
 
@@ -34,6 +35,25 @@ fn arrives(receiver: &mut TcpReceiver, number: u64, now: Time) -> Option<TcpHead
     let answer = receiver.poll_transmit(now);
     assert!(receiver.poll_transmit(now).is_none());
     answer
+}
+
+/// A kernel whose opening exchange took 60 ms repeats it after 0.286, 0.288, 0.544 and 1.088 s, in steps of its timers.
+#[test]
+fn the_fin_is_repeated_after_the_timeout_that_the_opening_gives() {
+    for (estimation, waits) in [(Estimation::Linux, [220, 220, 440]), (Estimation::Rfc6298, [1000, 2000, 4000])] {
+        let (mut receiver, _) = opened(&Params { estimation, timers: Timers::Exact, ..params(LINUX) });
+        let mut now = at(200);
+        let fin = TcpFlags { fin: true, ack: true, ..TcpFlags::default() };
+        receiver.on_segment(&TcpHeader { seq: 1, ack: 1, flags: fin, ..TcpHeader::default() }, now);
+        for wait in waits {
+            let sent = std::iter::from_fn(|| receiver.poll_transmit(now)).any(|it| it.flags.fin);
+            assert!(sent, "{estimation:?}: {now:?}");
+            let next = receiver.deadline();
+            assert_eq!(next.since(now), Span::from_millis(wait), "{estimation:?}");
+            now = next;
+            receiver.on_timer(now);
+        }
+    }
 }
 
 #[test]
