@@ -214,8 +214,16 @@ def wait_for(path: Path) -> str:
     raise AssertionError(f"{path} is not there")
 
 
+def is_installed(name: str) -> bool:
+    return _found(name) is not None
+
+
 def installed(name: str) -> str:
-    found = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
+    found = _found(name)
     if found is None:
         pytest.skip(f"{name} is not installed")
     return found
+
+
+def _found(name: str) -> str | None:
+    return shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")

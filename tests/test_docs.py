@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from click.testing import CliRunner
 from hopyard import _core
 from hopyard.cli import main
 from hopyard.study.file import is_study
+from live_lab import is_installed
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -117,6 +119,7 @@ def test_scenarios_of_the_pages_are_valid(page: Path, tmp_path: Path) -> None:
     for block in blocks(page):
         if block.file:
             (tmp_path / block.file).write_text(block.text, encoding="utf-8")
+    lacking = []
     for block in blocks(page):
         if block.language == "toml":
             scenario = tmp_path / (block.file or f"line-{block.line}.toml")
@@ -126,8 +129,16 @@ def test_scenarios_of_the_pages_are_valid(page: Path, tmp_path: Path) -> None:
             nodes = "" if "[nodes]" in block.text else "\n[nodes]\ncount = 2\n"
             flow = "\n[[flow]]\nfrom = 0\nto = 1\n" if "[sweep]" in block.text else ""
             scenario.write_text(block.text + nodes + flow, encoding="utf-8")
+            programs = {
+                shlex.split(host["run"])[0] for host in tomllib.loads(block.text).get("host", [])
+            }
+            if absent := [each for each in sorted(programs) if not is_installed(each)]:
+                lacking.append(f"line {block.line}: {', '.join(absent)}")
+                continue
             done = CliRunner().invoke(main, ["check", str(scenario)])
             assert done.exit_code == 0, f"{page}:{block.line}\n{done.output}"
+    if lacking:
+        pytest.skip(f"programs of these scenarios are not installed: {'; '.join(lacking)}")
 
 
 def test_the_page_of_the_keys_has_the_units_of_each_quantity() -> None:

@@ -163,6 +163,7 @@ def test_a_folder_with_other_files_is_refused(lab: Lab, monkeypatch: pytest.Monk
 def test_a_system_that_cannot_is_told_what_is_missing(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    installed("ip")
     arguments: list[object] = [lab.path / "chain.toml", "--attach", "a=0"]
     monkeypatch.setattr(namespaces, "_lacking", list)
     monkeypatch.setattr(namespaces, "TUN", lab.path / "tun")
@@ -178,6 +179,7 @@ def test_a_system_that_cannot_is_told_what_is_missing(
 
 
 def test_privileges_that_are_missing_are_named(lab: Lab) -> None:
+    installed("ip")
     words = [sys.executable, "-m", "hopyard", "live", "chain.toml", "--attach", "a=0"]
     if os.geteuid() == 0:
         words = [installed("setpriv"), "--bounding-set=-all", "--inh-caps=-all", *words]

@@ -528,7 +528,6 @@ def audit(
 @click.option(
     "--with",
     "python",
-    type=click.Path(path_type=Path),
     metavar="PYTHON",
     help="Run the second scenario, FIRST if there is no other, under the version of Hopyard that "
     "this interpreter has.",
@@ -540,7 +539,7 @@ def diff(
     second: Path | None,
     measures: Sequence[str],
     run: int | None,
-    python: Path | None,
+    python: str | None,
 ) -> None:
     """Compare two folders of results, or a run of two scenarios, or of two versions.
 
@@ -595,7 +594,7 @@ def _diff_folders(first: Path, second: Path, measures: Sequence[str]) -> int:
     return FAILED if moved or found.only_first or found.only_second else 0
 
 
-def _diff_runs(first: Path, second: Path, run: int, python: Path | None) -> int:
+def _diff_runs(first: Path, second: Path, run: int, python: str | None) -> int:
     from hopyard.differing import part
     from hopyard.scenario import Scenario
     from hopyard.sides import Here, OtherVersionError, There, this_version

@@ -103,7 +103,7 @@ class Here:
 
 @dataclass
 class _There:
-    python: Path
+    python: str
     questions: IO[str]
     answers: IO[str]
     end_ns: int = 0
@@ -141,7 +141,8 @@ class There:
     """A scenario file under the version that another interpreter has."""
 
     path: Path
-    python: Path
+    #: A name on `PATH`, or a path as it was given: without its `./`, one would be taken for a name.
+    python: str
 
     @contextmanager
     def start(self, run: int) -> Iterator[Running]:
@@ -151,7 +152,7 @@ class There:
             OtherVersionError: when the interpreter or its Hopyard cannot run the scenario.
         """
         # -P: no module of the working directory takes the place of the installed package.
-        words = [str(self.python), "-P", "-c", PROGRAM, str(self.path), str(run)]
+        words = [self.python, "-P", "-c", PROGRAM, str(self.path), str(run)]
         pipe = subprocess.PIPE
         try:
             process = subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True)
@@ -173,7 +174,7 @@ class There:
         Raises:
             OtherVersionError: when it has none.
         """
-        words = [str(self.python), "-P", "-m", "hopyard", "--version"]
+        words = [self.python, "-P", "-m", "hopyard", "--version"]
         try:
             done = subprocess.run(words, capture_output=True, text=True, check=False)
         except OSError as error:
@@ -186,4 +187,4 @@ class There:
 
 def this_version() -> str:
     """This version, as [`There.version`] gives another one."""
-    return There(Path(), Path(sys.executable)).version()
+    return There(Path(), sys.executable).version()
