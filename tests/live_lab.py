@@ -226,4 +226,7 @@ def installed(name: str) -> str:
 
 
 def _found(name: str) -> str | None:
-    return shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
+    """The program; the folders of the system's programs may not be on the path of a user."""
+    folders = [Path(each) for each in os.environ["PATH"].split(":")]
+    folders += [each.with_name("sbin") for each in folders if each.name == "bin"]
+    return shutil.which(name, path=":".join(map(str, folders)))
