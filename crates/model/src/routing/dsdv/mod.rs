@@ -4,7 +4,7 @@
 //! computers", SIGCOMM 1994. Each destination numbers its own advertisements with even sequence numbers. The route with
 //! the newest number is used, so that no loop can form. A broken link is advertised with the next odd number and an
 //! infinite metric. A route that may still improve is used at once. It is advertised after a settling time, which is a
-//! weighted mean of the times that earlier improvements took.
+//! weighted mean of the times that earlier improvements took, and when the neighbour on the shorter way has had its say.
 //!
 //! [`Rules::Perkins1994`] follows the paper. Where the paper leaves a choice, it does what implementations do: updates
 //! are sent over UDP, and a failure of the link layer breaks a link. [`Rules::Ns2`] does what ns-2.35 does:
@@ -47,7 +47,7 @@ use crate::packet::{Body, PacketId, RoutingMessage};
 use crate::params::Shared;
 pub use message::{Advertisement, Update};
 pub use params::{Gateways, Params, Rules};
-use table::{Entry, Table};
+use table::{Doubt, Entry, Table};
 
 /// A packet that waits for a route.
 #[derive(Clone, Copy, Debug)]
@@ -126,15 +126,17 @@ impl Dsdv {
         cx.act(Action::RouteChanged { node: self.node, change });
     }
 
-    /// Makes an update. It has all entries if `full` is set or if many entries have changed, otherwise only those that
-    /// changed.
-    fn make_update(&mut self, full: bool, now: Time) -> Option<Update> {
+    /// Makes an update. It has all entries if `periodic` is set or if many entries have changed, otherwise only those
+    /// that changed. The node's own number advances with its periodic updates. If triggered updates advanced it too, each
+    /// would begin a race of paths at all other nodes, whose triggered updates would begin more. ns-2's do, where a newer
+    /// number alone never triggers an update.
+    fn make_update(&mut self, periodic: bool, now: Time) -> Option<Update> {
         let entries = self.table.entries();
         let news = entries.iter().filter(|entry| entry.is_news(now)).count();
-        let full = full
+        let full = periodic
             || news * usize::from(self.params.full_update_share) > entries.len()
                 && news > usize::from(self.params.full_update_least);
-        if full {
+        if periodic || full && self.params.rules == Rules::Ns2 {
             self.sequence = self.sequence.wrapping_add(2);
             for place in 0..self.own.len() {
                 self.table.put(self.own_entry(self.own[place], now));
@@ -157,6 +159,9 @@ impl Dsdv {
             entry.advertise_sequence = false;
             if full || self.params.rules == Rules::Perkins1994 {
                 entry.advertise_metric = false;
+            }
+            if self.params.rules == Rules::Perkins1994 {
+                entry.trigger_at = Time::NEVER;
             }
         }
         Some(Update { full, advertisements, networks })
@@ -191,6 +196,9 @@ impl Dsdv {
     /// An entry triggers an update now. If the last update was too recent, this one is delayed. It then includes all
     /// entries that would trigger an update before it.
     fn triggered(&mut self, destination: Address, cx: &mut Context) {
+        if cx.now < self.quiet_until && self.params.rules == Rules::Perkins1994 {
+            return self.trigger(destination, self.quiet_until);
+        }
         if cx.now < self.quiet_until {
             for entry in self.table.entries_mut().iter_mut().filter(|entry| entry.trigger_at < self.quiet_until) {
                 entry.trigger_at = Time::NEVER;
@@ -202,7 +210,7 @@ impl Dsdv {
             entry.trigger_at = Time::NEVER;
         }
         if let Some(update) = self.make_update(false, cx.now) {
-            if update.full {
+            if update.full && self.params.rules == Rules::Ns2 {
                 self.update_at = cx.now + self.interval();
             }
             self.send_update(update, cx);
@@ -218,6 +226,7 @@ impl Dsdv {
                 entry.metric = infinity;
                 entry.sequence = entry.sequence.wrapping_add(1);
                 (entry.advertise_metric, entry.advertise_sequence, entry.advertise_at) = (true, true, now);
+                entry.doubt = None;
                 entry.trigger_at = now;
                 self.next_entry = now;
                 if std::mem::replace(&mut entry.used, false) {
@@ -230,6 +239,9 @@ impl Dsdv {
         }
         for entry in broken {
             self.announce(&entry, cx);
+        }
+        for place in 0..self.table.entries().len() {
+            self.hear_from_doubted(self.table.entries()[place], neighbour, now);
         }
         self.announce_outside(cx);
     }
@@ -251,28 +263,82 @@ impl Dsdv {
         }
     }
 
-    /// How long a new route waits until it is advertised.
+    /// How long a new route waits until it is advertised, in ns-2.
     fn holds_back(&self, new: &Entry, old: Option<&Entry>) -> Span {
         let infinity = self.params.infinity;
-        let waits = match (self.params.rules, old) {
-            _ if new.metric >= infinity => false,
-            (Rules::Ns2, old) => old.is_none_or(|old| old.metric < infinity),
-            // A newer number over a longer way: a shorter way with that number is likely to come.
-            (Rules::Perkins1994, Some(old)) => {
-                old.metric < infinity && new.sequence != old.sequence && new.metric > old.metric
-            }
-            (Rules::Perkins1994, None) => false,
-        };
+        let waits = new.metric < infinity && old.is_none_or(|old| old.metric < infinity);
         if waits { new.settling_time.mul_f64(self.params.settling_factor) } else { Span::ZERO }
+    }
+
+    /// Sets from when on a new route may be advertised.
+    ///
+    /// A newer number over a longer way than the one told last is doubtful. Numbers travel with periodic updates, and the
+    /// neighbour on the shorter way will probably tell that number too, or a still newer one. So the route waits for
+    /// that neighbour until it has told or is lost, and for its settling time: the mean time after which a way as short
+    /// as the former one was back.
+    fn doubt(&self, new: &mut Entry, old: Option<&Entry>, now: Time) {
+        new.advertise_at = now;
+        let known = |entry: &&Entry| entry.metric < self.params.infinity && entry.last_advertised > 0;
+        let Some(old) = old.filter(known).filter(|_| new.metric < self.params.infinity) else {
+            new.doubt = None;
+            return;
+        };
+        match old.doubt {
+            Some(doubt) if new.metric <= doubt.metric => {
+                new.settle(now.since(doubt.since), self.params.settling_weight);
+                new.doubt = None;
+            }
+            Some(doubt) => {
+                new.advertise_at = old.advertise_at;
+                if new.next_hop == doubt.next_hop {
+                    self.believe(new, now);
+                }
+            }
+            None if new.sequence != old.sequence && new.metric > old.last_advertised => {
+                new.doubt = Some(Doubt { since: now, metric: old.last_advertised, next_hop: old.next_hop });
+                new.advertise_at = Time::NEVER;
+                if new.next_hop == old.next_hop {
+                    self.believe(new, now);
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// The neighbour on the way that was shorter has none any more, or is lost: the longer way waits for its settling time
+    /// only.
+    fn believe(&self, entry: &mut Entry, now: Time) {
+        if let Some(doubt) = entry.doubt {
+            let settled = doubt.since + entry.settling_time.mul_f64(self.params.settling_factor);
+            entry.advertise_at = entry.advertise_at.min(settled.max(now));
+        }
+    }
+
+    /// The neighbour that doubtful routes wait for has told that its way is no shorter, or is lost.
+    fn hear_from_doubted(&mut self, mut entry: Entry, from: Address, now: Time) {
+        if entry.doubt.is_some_and(|doubt| doubt.next_hop == from) {
+            self.believe(&mut entry, now);
+            self.table.put(entry);
+            if entry.advertise_metric {
+                self.trigger(entry.destination, entry.advertise_at);
+            }
+        }
     }
 
     /// One destination of an update.
     fn hear(&mut self, heard: Advertisement, networks: impl Iterator<Item = Prefix>, from: Address, cx: &mut Context) {
         let (now, infinity) = (cx.now, self.params.infinity);
         if self.own.contains(&heard.destination) {
-            // Another node advertises this node as unreachable: it answers with a newer number at once.
+            // Another node advertises this node as unreachable: it answers with a newer number at once. One that has only
+            // not heard of the present number will.
             if heard.metric >= infinity {
-                self.update_at = now;
+                match self.params.rules {
+                    Rules::Ns2 => self.update_at = now,
+                    Rules::Perkins1994 if heard.sequence.wrapping_sub(self.sequence).cast_signed() > 0 => {
+                        self.update_at = self.update_at.min(now.max(self.quiet_until));
+                    }
+                    Rules::Perkins1994 => {}
+                }
             }
             return;
         }
@@ -281,12 +347,16 @@ impl Dsdv {
         (new.next_hop, new.sequence, new.changed_at) = (from, heard.sequence, now);
         new.metric = if heard.metric < infinity { heard.metric + 1 } else { infinity };
         if let Some(old) = old.filter(|old| old.sequence != new.sequence) {
-            let took = old.changed_at.since(old.new_sequence_at);
-            let weight = self.params.settling_weight;
-            new.settling_time = old.settling_time.mul_f64(weight) + took.mul_f64(1.0 - weight);
+            if self.params.rules == Rules::Ns2 {
+                new.settle(old.changed_at.since(old.new_sequence_at), self.params.settling_weight);
+            }
             new.new_sequence_at = now;
         }
-        new.advertise_at = now + self.holds_back(&new, old.as_ref());
+        if self.params.rules == Rules::Perkins1994 {
+            self.doubt(&mut new, old.as_ref(), now);
+        } else {
+            new.advertise_at = now + self.holds_back(&new, old.as_ref());
+        }
         let ahead = old.map_or(1, |old| new.sequence.wrapping_sub(old.sequence).cast_signed());
         let triggers = match old {
             None => {
@@ -295,6 +365,7 @@ impl Dsdv {
             }
             Some(old) if ahead == 0 => {
                 if new.metric >= old.metric {
+                    self.hear_from_doubted(old, from, now);
                     self.flush(heard.destination, cx);
                     return;
                 }
@@ -307,6 +378,10 @@ impl Dsdv {
                 self.params.rules == Rules::Perkins1994 && new.advertise_metric
             }
             Some(mut old) => {
+                if new.metric >= infinity {
+                    self.hear_from_doubted(old, from, now);
+                    old = self.table.get(heard.destination).copied().unwrap_or(old);
+                }
                 if new.metric >= infinity && old.metric < infinity {
                     // The neighbour has not heard that the destination can be reached again.
                     (old.advertise_at, old.advertise_metric) = (now, true);
@@ -331,6 +406,9 @@ impl Dsdv {
         }
         if triggers {
             self.trigger(heard.destination, new.advertise_at);
+        } else if self.params.rules == Rules::Perkins1994 {
+            // The route is again the one that was told last: what should have been told of another is superseded.
+            self.trigger(heard.destination, Time::NEVER);
         }
         self.flush(heard.destination, cx);
     }

@@ -4,6 +4,17 @@ use hopyard_engine::{Span, Time};
 
 use crate::address::Address;
 
+/// A shorter way than the present one that may come back.
+#[derive(Clone, Copy, Debug)]
+pub struct Doubt {
+    /// Since when only longer ways have been heard of.
+    pub since: Time,
+    /// The metric of the shorter way.
+    pub metric: u8,
+    /// The neighbour that the shorter way led to.
+    pub next_hop: Address,
+}
+
 /// A destination.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
@@ -33,6 +44,8 @@ pub struct Entry {
     pub changed_at: Time,
     /// When the present sequence number was first heard.
     pub new_sequence_at: Time,
+    /// Why the route is not told yet.
+    pub doubt: Option<Doubt>,
     /// Mean time between the first and the best route of a sequence number.
     pub settling_time: Span,
 }
@@ -55,8 +68,14 @@ impl Entry {
             lost_at: Time::NEVER,
             changed_at: now,
             new_sequence_at: now,
+            doubt: None,
             settling_time,
         }
+    }
+
+    /// Counts a time to settle; `weight` is that of the past.
+    pub fn settle(&mut self, took: Span, weight: f64) {
+        self.settling_time = self.settling_time.mul_f64(weight) + took.mul_f64(1.0 - weight);
     }
 
     /// Whether there is news of it that may be told now.

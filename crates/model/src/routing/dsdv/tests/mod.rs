@@ -133,14 +133,74 @@ fn a_worse_route_is_used_at_once_and_told_when_it_has_settled() {
     assert_eq!(net.route(0, 9), Some((1, 2)));
     net.run_until(14_000);
     assert!(net.said("9:5").is_empty(), "the longer way was never told");
-    // Again, without the shorter way. The settling time: 6 s at first; then 7/8 of it, the best being there at once;
-    // then 7/8 of that and an eighth of 2 s: 4.84375 s. It is told after twice that.
+    // Again, without the shorter way. The neighbour on it has not told the number yet.
     net.run_until(16_000);
     tell(&mut net, 2, &[(9, 4, 14)]);
-    net.run_until(25_600);
+    net.run_until(40_000);
     assert!(net.said("9:5").is_empty());
-    net.run_until(25_700);
-    assert_eq!(times(&net.said("9:5/14")), [25_687]);
+    // Its way is as long as the other. It took 2 s once until the shorter way was back: the mean is 7/8 of 6 s and an
+    // eighth of that, and twice that is over.
+    tell(&mut net, 1, &[(9, 4, 14)]);
+    net.run_until(41_000);
+    assert_eq!(times(&net.said("9:5/14")), [40_000]);
+}
+
+#[test]
+fn a_longer_way_is_told_after_the_settling_time() {
+    let mut net = network(1, &exact(RFC));
+    net.run_until(1_500);
+    tell(&mut net, 1, &[(9, 1, 10)]);
+    net.run_until(16_000);
+    tell(&mut net, 2, &[(9, 4, 12)]);
+    net.run_until(17_000);
+    tell(&mut net, 1, &[(9, 4, 12)]);
+    net.run_until(27_900);
+    assert!(net.said("9:5").is_empty());
+    net.run_until(28_100);
+    assert_eq!(times(&net.said("9:5/12")), [28_000], "twice the 6 s of the start");
+}
+
+#[test]
+fn numbers_that_had_nothing_to_settle_do_not_shorten_the_settling_time() {
+    let mut net = network(1, &exact(RFC));
+    for number in 1..20 {
+        net.run_until(u64::from(number) * 1_000 + 500);
+        tell(&mut net, 1, &[(9, 1, 2 * number)]);
+    }
+    net.run_until(31_000);
+    tell(&mut net, 1, &[(9, 4, 40)]);
+    net.run_until(42_900);
+    assert!(net.said("9:5").is_empty());
+    net.run_until(43_100);
+    assert_eq!(times(&net.said("9:5/40")), [43_000]);
+}
+
+#[test]
+fn a_way_that_is_back_in_time_is_not_told_again() {
+    let mut net = network(1, &Params { initial_settling_time: Span::from_millis(100), ..exact(RFC) });
+    net.run_until(1_500);
+    tell(&mut net, 1, &[(9, 1, 10)]);
+    net.run_until(3_500);
+    // A longer way and, before it may be told, the one that was told last: no update tells the number alone.
+    tell(&mut net, 1, &[(9, 4, 12)]);
+    net.run_until(3_600);
+    tell(&mut net, 2, &[(9, 1, 12)]);
+    net.run_until(14_000);
+    assert_eq!(net.said("0>*").len(), 2, "{:?}", net.talk);
+}
+
+#[test]
+fn a_longer_way_is_told_when_the_link_to_the_shorter_breaks() {
+    let mut net = network(1, &exact(RFC));
+    net.run_until(1_500);
+    tell(&mut net, 1, &[(9, 1, 10)]);
+    net.run_until(16_000);
+    tell(&mut net, 2, &[(9, 4, 12)]);
+    net.run_until(46_400);
+    assert!(net.said("9:5").is_empty());
+    // Three updates of neighbour 1 have not come.
+    net.run_until(46_600);
+    assert_eq!(times(&net.said("9:5/12")), [46_500]);
 }
 
 #[test]
@@ -227,14 +287,45 @@ fn a_triggered_update_becomes_a_full_one_when_much_has_changed() {
     assert!(net.talk[1].contains("news 1:1/4 6:2/2 7:2/2"), "three are too few: {:?}", net.talk);
     tell(&mut net, 1, &[(1, 0, 6), (6, 3, 4), (7, 3, 4), (8, 1, 2), (9, 1, 2), (10, 1, 2), (11, 1, 2)]);
     net.run_until(7_600);
-    assert!(net.talk[2].contains("full 0:0/6 "), "{:?}", net.talk);
-    // It takes the place of the next periodic one.
-    assert_eq!(times(&[&net.talk[2]]), [6_500]);
-    net.run_until(21_400);
-    let full = times(&net.said("full"));
-    assert_eq!(full, [0, 6_500]);
-    net.run_until(21_600);
-    assert_eq!(times(&net.said("full")), [0, 6_500, 21_500]);
+    // The number of the node itself is that of its last periodic update, and the next one comes when it would have come.
+    assert!(net.talk[2].contains("full 0:0/4 "), "{:?}", net.talk);
+    net.run_until(15_100);
+    assert_eq!(times(&net.said("full")), [0, 6_500, 15_000]);
+    assert_eq!(times(&net.said("0:0/6")), [15_000]);
+}
+
+#[test]
+fn under_ns2_a_full_triggered_update_takes_the_place_of_the_next_periodic_one() {
+    let mut net = network(1, &Params { initial_settling_time: Span::ZERO, ..exact(NS2) });
+    net.run_until(5_000);
+    tell(&mut net, 1, &[(1, 0, 4), (6, 1, 2), (7, 1, 2), (8, 1, 2)]);
+    net.run_until(19_900);
+    assert_eq!(times(&net.said("full")), [0, 5_000], "{:?}", net.talk);
+    assert_eq!(times(&net.said("0:0/6")), [5_000]);
+    net.run_until(20_100);
+    assert_eq!(times(&net.said("0:0/8")), [20_000]);
+}
+
+#[test]
+fn a_node_that_is_called_unreachable_with_an_old_number_has_answered_already() {
+    for (profile, answers) in [(RFC, 0), (NS2, 1)] {
+        let mut net = network(1, &exact(profile));
+        net.run_until(5_000);
+        tell(&mut net, 1, &[(0, 250, 3)]);
+        net.run_until(5_200);
+        assert_eq!(net.talk.len() - 1, answers, "{profile}: {:?}", net.talk);
+    }
+}
+
+#[test]
+fn answers_to_being_called_unreachable_keep_a_second_apart() {
+    let mut net = network(1, &exact(RFC));
+    net.run_until(5_000);
+    tell(&mut net, 1, &[(0, 250, 5)]);
+    net.run_until(5_200);
+    tell(&mut net, 1, &[(0, 250, 7)]);
+    net.run_until(6_500);
+    assert_eq!(times(&net.said("0>*")), [0, 5_000, 6_000]);
 }
 
 #[test]
