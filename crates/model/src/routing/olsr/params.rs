@@ -70,7 +70,7 @@ pub struct Params {
     /// How long a message is remembered (DUP_HOLD_TIME).
     pub duplicate_hold: Span,
     /// Longest random delay of a forwarded message, and the longest time by which an interval is shortened (MAXJITTER);
-    /// "auto": a quarter of `hello_interval`.
+    /// "auto": a quarter of the shortest interval; at most half of it (RFC 5148 §5.4).
     pub max_jitter: Auto,
     /// Whether a node's own messages are delayed at random too, so that they share packets with forwarded ones;
     /// otherwise they leave at once, and take along what waits.
@@ -147,13 +147,7 @@ impl params::Params for Params {
         let out = |parameter, expected: &str, found: &dyn std::fmt::Display| {
             Err(Fault::new(parameter, format!("expected {expected}, found {found}")))
         };
-        let intervals = [
-            ("hello_interval", self.hello_interval),
-            ("tc_interval", self.tc_interval),
-            ("mid_interval", self.mid_interval),
-            ("hna_interval", self.hna_interval),
-        ];
-        for (parameter, span) in intervals {
+        for (parameter, span) in self.intervals() {
             if span < Span::from_millis(10) {
                 return out(parameter, "at least 10 ms", &span);
             }
@@ -166,8 +160,12 @@ impl params::Params for Params {
                 return out(parameter, "62.5 ms to 3968 s, the range of Vtime (RFC 3626 §18.3)", &span);
             }
         }
-        if self.max_jitter() >= self.hello_interval {
-            return out("max_jitter", "less than hello_interval", &self.max_jitter());
+        // A timer that jitter could shorten to a fraction of its interval would send many times what was asked.
+        if let Some((interval, shortest)) = self.intervals().into_iter().min_by_key(|&(_, span)| span)
+            && self.max_jitter() * 2 > shortest
+        {
+            let expected = format!("at most half of {interval}, {shortest} (RFC 5148 §5.4)");
+            return out("max_jitter", &expected, &self.max_jitter());
         }
         if self.duplicate_hold.is_zero() {
             return out("duplicate_hold", "more than zero", &self.duplicate_hold);
@@ -337,10 +335,21 @@ impl Params {
         self.hna_hold.or(self.hna_interval * 3)
     }
 
-    /// MAXJITTER.
+    /// The intervals of messages.
+    const fn intervals(&self) -> [(&'static str, Span); 4] {
+        [
+            ("hello_interval", self.hello_interval),
+            ("tc_interval", self.tc_interval),
+            ("mid_interval", self.mid_interval),
+            ("hna_interval", self.hna_interval),
+        ]
+    }
+
+    /// MAXJITTER, which shortens the interval of each kind of message.
     #[must_use]
     pub fn max_jitter(&self) -> Span {
-        self.max_jitter.or(self.hello_interval.mul_f64(0.25))
+        let [first, rest @ ..] = self.intervals().map(|(_, span)| span);
+        self.max_jitter.or(rest.into_iter().fold(first, Span::min).mul_f64(0.25))
     }
 
     /// Bytes of the headers of IP and UDP around a packet.

@@ -1,6 +1,8 @@
 //! Packets, floods, and topology (§3, 9, 15).
 
 use super::*;
+use crate::params::Params as _;
+use crate::routing::common::Auto;
 
 #[test]
 fn s3_4_1_only_messages_from_selectors_are_forwarded() {
@@ -128,6 +130,47 @@ fn s3_5_intervals_are_shortened_by_up_to_maxjitter() {
     assert!(intervals.iter().all(|it| (1.5..=2.0).contains(it)), "{intervals:?}");
     let mean = intervals.iter().sum::<f64>() / intervals.len() as f64;
     assert!((mean - 1.75).abs() < 0.05, "{mean}");
+}
+
+/// Mean time between messages of a kind, in seconds.
+fn mean_interval(params: &Params, radios: usize, kind: &str, seconds: f64) -> f64 {
+    let mut node = Alone::with_networks(params, radios, &["192.0.2.0/24"]);
+    node.selector(1);
+    for second in 1..(seconds as u32) {
+        node.run(f64::from(second));
+        node.selector(1);
+    }
+    let mut times: Vec<f64> = node.messages(kind).iter().map(|it| it.0.seconds()).filter(|&it| it > 5.0).collect();
+    times.dedup(); // each radio sends one
+    assert!(times.len() > 3, "{kind}: {times:?}");
+    (times[times.len() - 1] - times[0]) / (times.len() - 1) as f64
+}
+
+#[test]
+fn s3_5_an_interval_is_shortened_by_its_own_part_whatever_the_other_intervals_are() {
+    let seconds = Span::from_secs;
+    for (hello, other) in [(2, 5), (20, 5), (40, 5), (4, 1), (20, 1), (1, 20)] {
+        let params = Params {
+            hello_interval: seconds(hello),
+            tc_interval: seconds(other),
+            mid_interval: seconds(other),
+            hna_interval: seconds(other),
+            ..defaults()
+        };
+        for (kind, asked) in [("HELLO", hello), ("TC", other), ("MID", other), ("HNA", other)] {
+            let found = mean_interval(&params, 2, kind, 200.0) / asked as f64;
+            assert!((0.8..=1.0).contains(&found), "{kind}, HELLO {hello} s, others {other} s: {found:.2} of {asked} s");
+        }
+    }
+}
+
+#[test]
+fn s3_5_maxjitter_is_at_most_half_of_the_shortest_interval() {
+    let tc_interval = Span::from_secs(1);
+    let half = |millis| Params { tc_interval, max_jitter: Auto::Fixed(Span::from_millis(millis)), ..defaults() };
+    assert_eq!(half(500).check().ok(), Some(()));
+    let fault = half(501).check().expect_err("it is too long");
+    assert!(fault.problem.contains("half of tc_interval, 1 s"), "{}", fault.problem);
 }
 
 #[test]
