@@ -23,7 +23,7 @@ use std::fmt::{self, Display};
 use std::marker::PhantomData;
 use std::str::FromStr;
 
-use hopyard_engine::units::Rate;
+use hopyard_engine::units::{Bytes, Rate};
 use hopyard_engine::{Rng, Span, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -57,6 +57,9 @@ pub struct Params {
     pub queue_length: u32,
     /// Whether the queue holds as many packets as its length ("inclusive"), or one less, as in ns-2 ("exclusive").
     pub queue_limit: Limit,
+    /// The largest packet that the link carries, IP header included; "0 B": any. As long as those of a radio by default,
+    /// so that what tunnels add to a packet of 1500 bytes fits.
+    pub mtu: Bytes,
     /// What is lost from the link's first node to its second.
     pub losses: Losses,
     /// What is lost from the link's second node to its first.
@@ -205,6 +208,7 @@ impl params::Params for Params {
             delay_back: Back::Same,
             queue_length: 50,
             queue_limit: if profile == NS2 { Limit::Exclusive } else { Limit::Inclusive },
+            mtu: Bytes::new(if profile == NS2 { 0 } else { 2296 }),
             losses: Losses::default(),
             losses_back: Losses::default(),
             down: Vec::new(),
@@ -218,6 +222,10 @@ impl params::Params for Params {
         if self.queue_limit.capacity(self.queue_length) == 0 {
             return Err(Fault::new("queue_length", "no packet could wait: must be at least 1, or 2 if \"exclusive\""));
         }
+        // What every host must take (RFC 791 §3.1).
+        if (1..576).contains(&self.mtu.count()) {
+            return Err(Fault::new("mtu", format!("expected 0 B or at least 576 B, found {}", self.mtu)));
+        }
         for (parameter, losses) in [("losses", &self.losses), ("losses_back", &self.losses_back)] {
             if !(0.0..=1.0).contains(&losses.rate) {
                 return Err(Fault::new(parameter, format!("rate must lie between 0 and 1, found {}", losses.rate)));
@@ -226,6 +234,14 @@ impl params::Params for Params {
         Fault::of_elements("down", Down::faults(&self.down))?;
         Fault::of_elements("replay", Entry::faults(&self.replay))?;
         Fault::of_elements("replay_back", Entry::faults(&self.replay_back))
+    }
+}
+
+impl Params {
+    /// The size of the largest packet that the link carries, if there is a limit.
+    #[must_use]
+    pub fn largest_packet(&self) -> Option<u32> {
+        (self.mtu.count() > 0).then(|| u32::try_from(self.mtu.count()).unwrap_or(u32::MAX))
     }
 }
 
@@ -254,6 +270,8 @@ struct Lane {
     rate: Rate,
     delay: Span,
     capacity: usize,
+    /// The size of the largest packet.
+    largest: u32,
     losses: Losses,
     schedule: Schedule,
     overtaking: bool,
@@ -398,6 +416,7 @@ impl Lane {
             rate: params.rate,
             delay: params.delay,
             capacity: params.queue_limit.capacity(params.queue_length),
+            largest: params.largest_packet().unwrap_or(u32::MAX),
             losses: params.losses.clone(),
             schedule: Schedule::new(&params.replay),
             overtaking: params.overtaking,
@@ -442,6 +461,10 @@ impl Lane {
     fn enqueue(&mut self, packet: PacketId, cx: &mut Context) {
         if self.falls <= cx.now && self.is_down(cx) {
             cx.drop_packet(self.node, packet, DropReason::WireDown);
+            return;
+        }
+        if cx.packets[packet].size > self.largest {
+            cx.drop_packet(self.node, packet, DropReason::TooLong);
             return;
         }
         let number = self.entered;

@@ -109,6 +109,8 @@ pub struct Dcf<P = Standard> {
     exchange: Exchange,
     carrier: bool,
     ready_told: bool,
+    /// Its node, for the account of drops.
+    node: NodeId,
     interface: InterfaceId,
     /// When the interframe space before a response, or before data after a CTS, ends.
     defer: Time,
@@ -146,12 +148,17 @@ impl<P: Procedure> Mac for Dcf<P> {
         params.rate
     }
 
+    fn largest_packet(params: &Params) -> Option<u32> {
+        params.largest_packet()
+    }
+
     fn preamble(timing: &Timing) -> Span {
         timing.preamble()
     }
 
     fn new(identity: Identity, timing: &Timing, rng: Rng) -> Self {
         Self {
+            node: identity.node,
             interface: identity.interface,
             backoff: Backoff::None,
             exchange: Exchange::Idle,
@@ -213,6 +220,12 @@ impl<P: Procedure> Mac for Dcf<P> {
         let (Outgoing { packet, size, to }, now) = (outgoing, cx.now);
         debug_assert!(self.is_ready(), "a station holds one packet at a time");
         let params = &timing.params;
+        if params.largest_packet().is_some_and(|most| size > most) && !cx.packets[packet].is_routing() {
+            cx.drop_packet(self.node, packet, DropReason::TooLong);
+            // The link may have another packet, which fits.
+            cx.act(Action::MacReady { interface: self.interface });
+            return;
+        }
         let bytes = size + params.header.count() as u32;
         let broadcast = to.is_broadcast();
         let protected = !broadcast && u64::from(bytes) >= params.rts_threshold.count();

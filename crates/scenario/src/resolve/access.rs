@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use hopyard_engine::Streams;
 use hopyard_model::address::NodeId;
 use hopyard_model::agent::Site;
-use hopyard_model::packet::{IP_HEADER, TCP_HEADER, UDP_HEADER};
+use hopyard_model::link::wired;
+use hopyard_model::packet::{IP_HEADER, MOST_BYTES, TCP_HEADER, UDP_HEADER};
 use hopyard_model::params::ModelInfo;
 use hopyard_model::radio::propagation::SPEED_OF_LIGHT;
 use hopyard_model::transport::tcp;
@@ -18,6 +19,8 @@ use super::links::Reach;
 use super::resolved::{Chosen, FlowKind, Resolved, chosen_routing};
 use super::resolver::Resolver;
 
+/// Bytes of TCP's option of timestamps, padded.
+const TIMESTAMPS: u32 = 12;
 /// So many pairs of nodes are examined to find slots that nodes near each other share.
 const MOST_PAIRS: u64 = 50_000_000;
 
@@ -41,13 +44,32 @@ fn agents(resolved: &Resolved) -> Vec<(&'static str, agent::Model)> {
     resolved.agents.iter().filter_map(built).collect()
 }
 
+/// What each link is called, and the largest packet that it carries.
+fn links(resolved: &Resolved) -> Vec<(String, u32)> {
+    let radios = macs(resolved).into_iter().map(|(_, mac)| (format!("`{}`", mac.name()), mac.largest_packet()));
+    let wires = resolved.wires.iter().enumerate().filter_map(|(i, (_, link))| {
+        let link: wired::Params = serde_json::from_value(Value::Object(link.clone())).ok()?;
+        Some((format!("wire {i}"), link.largest_packet()))
+    });
+    // Where no node has a radio, the channel carries nothing.
+    let radios = radios.filter(|_| resolved.nodes.count > 0);
+    radios.chain(wires).map(|(name, most)| (name, most.unwrap_or(MOST_BYTES))).collect()
+}
+
+/// The bytes that a flow's largest packets carry.
+fn payload(kind: &FlowKind) -> u64 {
+    let Some(tcp) = &kind.tcp else { return 0 };
+    serde_json::from_value(Value::Object(tcp.machine.clone())).map_or(0, |tcp: tcp::Params| tcp.segment_size.count())
+}
+
 /// The size of the largest packets of a flow, headers included, and what they are.
 pub(super) fn largest_packet(kind: &FlowKind) -> Option<(u64, String)> {
     match &kind.tcp {
         Some(tcp) => {
             let params: tcp::Params = serde_json::from_value(Value::Object(tcp.machine.clone())).ok()?;
             let size = params.segment_size;
-            Some((size.count() + u64::from(IP_HEADER + TCP_HEADER), format!("segments of {size}")))
+            let options = if params.timestamps { TIMESTAMPS } else { 0 };
+            Some((size.count() + u64::from(IP_HEADER + TCP_HEADER + options), format!("segments of {size}")))
         }
         None => {
             let model = kind.traffic.model.name;
@@ -77,29 +99,40 @@ impl Resolver<'_> {
         }
     }
 
-    /// Reports flows whose packets are longer than the MAC of the only channel can send.
+    /// Reports flows whose packets are longer than any link carries, and warns of those that some links do not carry.
     pub(super) fn check_packet_sizes(&mut self, resolved: &Resolved) {
-        // Over several channels, or over wires, a packet may go another way.
-        if !resolved.channels.is_empty() || !resolved.wires.is_empty() || self.is_faulty("mac") {
+        if self.is_faulty("mac") {
             return;
         }
-        let Some(mac) = config(&resolved.mac) else { return };
-        let Some(largest) = mac.largest_packet() else { return };
+        let links = links(resolved);
+        let Some((_, narrowest)) = links.iter().min_by_key(|(_, most)| *most) else { return };
+        let Some((name, widest)) = links.iter().max_by_key(|(_, most)| *most) else { return };
         let drawn = resolved.random_flows.iter().map(|set| (Place::Drawn(set.number), set.path(), &set.kind));
         let listed = resolved.flows.iter().enumerate();
         let listed = listed.map(|(i, (_, kind))| (Place::Listed(i), format!("flow.{i}"), kind));
         for (place, section, kind) in listed.chain(drawn) {
-            let Some((size, what)) = largest_packet(kind).filter(|(size, _)| *size > u64::from(largest)) else {
+            let Some((size, what)) = largest_packet(kind).filter(|(size, _)| *size > u64::from(*narrowest)) else {
                 continue;
             };
-            if !self.is_faulty(&section) && !self.is_faulty("tcp") && !self.is_faulty("traffic") {
-                let key = if kind.tcp.is_some() { "tcp" } else { "traffic" };
-                let message =
-                    format!("{what} are {size} B with their headers, and `{}` can send none of them", mac.name());
-                let fault = self.flow_problem(place, key, message);
-                fault.expected = Some(format!("packets of at most {largest} B, headers included"));
-                fault.hint = Some(format!("[mac.{}] says how long a frame may be", mac.name()));
+            if self.is_faulty(&section) || self.is_faulty("tcp") || self.is_faulty("traffic") {
+                continue;
             }
+            let what = format!("{what} are {size} B with their headers");
+            let none = size > u64::from(*widest);
+            let refusing = links.iter().filter(|(_, most)| size > u64::from(*most)).map(|(name, _)| name.as_str());
+            let message = match none {
+                true => format!("{what}, and {name} can send none of them"),
+                false => format!("{what}: {} drops them", refusing.collect::<Vec<_>>().join(", ")),
+            };
+            let most = if none { *widest } else { *narrowest };
+            let key = if kind.tcp.is_some() { "tcp" } else { "traffic" };
+            let fault = self.flow_problem(place, key, message);
+            fault.is_warning = !none;
+            fault.expected = Some(format!("packets of at most {most} B, headers included"));
+            fault.hint = match u64::from(most).checked_sub(size - payload(kind)) {
+                Some(fits) if kind.tcp.is_some() => Some(format!("write `segment_size = \"{fits} B\"` in [tcp]")),
+                _ => Some("the page of each link says how long a packet may be".to_owned()),
+            };
         }
     }
 

@@ -43,6 +43,9 @@ pub struct Params {
     pub long_retry_limit: u32,
     /// Bytes that the MAC adds to a packet: header, LLC/SNAP, frame check sequence.
     pub header: Bytes,
+    /// Largest packet with its LLC/SNAP header of 8 bytes that a frame carries (§6.2.1.1.2); "0 B": no limit. Messages of
+    /// routing protocols have any size.
+    pub max_msdu: Bytes,
     /// Largest propagation delay, each way, for which a station waits when it expects an answer.
     pub max_propagation: Span,
     /// Whether a station may send at once when the medium has been idle for a DIFS (§9.2).
@@ -87,6 +90,7 @@ impl params::Params for Params {
             short_retry_limit: 7,
             long_retry_limit: 4,
             header: Bytes::new(if ns2 { 34 } else { 36 }),
+            max_msdu: Bytes::new(if ns2 { 0 } else { 2304 }),
             max_propagation: Span::from_micros(if ns2 { 2 } else { 1 }),
             immediate_access: !ns2,
             draw_includes_cw: !ns2,
@@ -133,6 +137,11 @@ impl params::Params for Params {
         if self.short_retry_limit == 0 || self.long_retry_limit == 0 {
             return Err(Fault::new("short_retry_limit", "a frame must be sent at least once"));
         }
+        // 576 bytes is what every host must take (RFC 791 §3.1).
+        if (1..576 + LLC_SNAP).contains(&self.max_msdu.count()) {
+            let least = 576 + LLC_SNAP;
+            return Err(Fault::new("max_msdu", format!("expected 0 B or at least {least} B, found {}", self.max_msdu)));
+        }
         if self.header.count() > 1000 {
             return Err(Fault::new("header", format!("expected at most 1000 B, found {}", self.header)));
         }
@@ -141,6 +150,11 @@ impl params::Params for Params {
 }
 
 impl Params {
+    /// The largest packet that a frame carries, if there is a limit.
+    pub(super) fn largest_packet(&self) -> Option<u32> {
+        (self.max_msdu.count() > 0).then(|| u32::try_from(self.max_msdu.count() - LLC_SNAP).unwrap_or(u32::MAX))
+    }
+
     /// What the parameters select of the steps in which ns-2 differs from the standard, in their order above.
     pub(super) const fn habits(&self) -> [bool; 8] {
         [
@@ -156,6 +170,8 @@ impl Params {
     }
 }
 
+/// Bytes of the header by which a receiver tells a packet's protocol (IEEE 802.2, RFC 1042).
+const LLC_SNAP: u64 = 8;
 /// Bytes of an RTS frame.
 pub const RTS_BYTES: u32 = 20;
 /// Bytes of a CTS frame.

@@ -1,12 +1,13 @@
 //! Requests and replies. Both sets of procedures handle them in the same way, but for what they are asked for
 //! ([`Multipath`]).
 
-use hopyard_engine::Span;
+use hopyard_engine::{Span, Time};
 
 use super::message::{AomdvMessage, Reply, Request};
 use super::multipath::Multipath;
 use super::params::{Disjoint, Rules};
 use super::requests::Ends;
+use super::state::State;
 use crate::address::Address;
 use crate::context::{Context, DropReason};
 use crate::packet::PacketId;
@@ -45,7 +46,7 @@ fn on_request<P: Multipath>(it: &mut P, packet: PacketId, mut request: Request, 
     let (originator, number) = (request.originator, request.originator_sequence);
     let learned = state.learn(originator, number, request.hops, from, request.first_hop, expires, cx);
     if state.is_own(request.destination, cx) {
-        if it.answers(&request, learned) {
+        if it.answers(&request, learned) && may_reply(it.state_mut(), &request, cx.now) {
             it.found(originator, cx);
             let sequence = it.number_for(&request);
             let reply = Reply {
@@ -108,6 +109,16 @@ fn on_request<P: Multipath>(it: &mut P, packet: PacketId, mut request: Request, 
     }
     let delay = state.jitter();
     state.send_on(packet, AomdvMessage::Request(request), Address::BROADCAST, ttl, delay, cx);
+}
+
+/// Whether the destination of a request may reply to one more copy of it; counts the reply. In a crowd nearly every node
+/// sends a copy on, and the replies to all of them would leave no room for data.
+fn may_reply(state: &mut State, request: &Request, now: Time) -> bool {
+    let most = state.params.reply_copies;
+    let Some(heard) = state.heard.get_mut(request.originator, request.id, now) else { return true };
+    let may = most == 0 || heard.replies < most;
+    heard.replies = heard.replies.saturating_add(u8::from(may));
+    may
 }
 
 /// A node between answers a request: for each discovery once, if paths are to be node-disjoint; else once for each pair

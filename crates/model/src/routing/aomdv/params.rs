@@ -57,6 +57,8 @@ pub struct Params {
     pub max_paths: u8,
     /// By how many hops a path may be longer than the shortest one.
     pub hop_difference: u8,
+    /// To how many copies of a request its destination replies at most (k in Marina and Das 2001); 0: to all, as ns-2.
+    pub reply_copies: u8,
     /// Which path takes the next packet: "first" or "in_turn".
     pub path_use: Use,
     /// How often a packet that could not be sent may take another path, on its whole way; 0: never. ns-2 counts outside
@@ -136,6 +138,7 @@ impl params::Params for Params {
             disjoint: Disjoint::Links,
             max_paths: 3,
             hop_difference: 1,
+            reply_copies: 3,
             path_use: Use::First,
             max_salvage_count: 10,
             active_route_timeout: Span::from_secs(10),
@@ -175,6 +178,7 @@ impl params::Params for Params {
             rules: Rules::Ns2,
             link_detection: LinkDetection::Hello,
             disjoint: Disjoint::Nodes,
+            reply_copies: 0,
             my_route_timeout: Span::from_secs(10),
             reverse_route_life: Span::from_secs(6),
             path_discovery_time: Span::from_secs(6),

@@ -15,6 +15,8 @@ pub struct Heard {
     forget: Time,
     /// Whether a reply to it has gone through this node.
     pub answered: bool,
+    /// To how many of its copies this node, the destination, has replied.
+    pub replies: u8,
     /// The reverse paths on which replies went.
     pub reverse: Vec<Ends>,
     /// The forward paths that replies have given.
@@ -42,7 +44,15 @@ impl Requests {
         match self.place(originator, id) {
             Ok(place) if self.heard[place].forget > now => false,
             found => {
-                let new = Heard { originator, id, forget, answered: false, reverse: Vec::new(), forward: Vec::new() };
+                let new = Heard {
+                    originator,
+                    id,
+                    forget,
+                    answered: false,
+                    replies: 0,
+                    reverse: Vec::new(),
+                    forward: Vec::new(),
+                };
                 match found {
                     Ok(place) => self.heard[place] = new,
                     Err(place) => self.heard.insert(place, new),

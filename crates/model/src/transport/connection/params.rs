@@ -133,8 +133,8 @@ pub enum RecoveryExit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The payload of a full segment. rfc: as in an Ethernet frame (RFC 9293 §3.7.1); ns2: `packetSize_`; linux: as in
-    /// an Ethernet frame, without timestamps.
+    /// The payload of a full segment, options excluded. rfc and linux: with the option of timestamps it fills a packet of
+    /// 1500 bytes, the MTU of Ethernet (RFC 6691 §2); ns2: `packetSize_`.
     pub segment_size: Bytes,
     /// The receiver's window in segments. rfc: the 65,535 bytes that a header can announce without scaling; ns2:
     /// `window_`; linux: half of the largest `tcp_rmem`.
@@ -269,8 +269,8 @@ impl params::Params for Params {
 
     fn of_profile(profile: &str) -> Self {
         let rfc = Self {
-            segment_size: Bytes::new(1460),
-            window: 44,
+            segment_size: Bytes::new(1448),
+            window: 45,
             receive_window: ReceiveWindow::Fixed,
             initial_window: 10,
             initial_ssthresh: 65_535,
@@ -317,7 +317,6 @@ impl params::Params for Params {
         };
         if profile == LINUX {
             return Self {
-                segment_size: Bytes::new(1448),
                 window: 2172,
                 receive_window: ReceiveWindow::Growing,
                 late_opening: LateOpening::Linux,

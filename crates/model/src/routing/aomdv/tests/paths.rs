@@ -128,6 +128,21 @@ fn the_destination_answers_every_copy_through_the_neighbour_that_sent_it() {
 }
 
 #[test]
+fn the_destination_answers_no_more_copies_than_it_may() {
+    for (most, answered) in [(0, 5), (1, 1), (3, 3)] {
+        let mut net = network(10, &Params { reply_copies: most, ..quiet() });
+        for neighbour in 1..6 {
+            net.inject(neighbour, 9, 5, request(1, 2, 10 + neighbour));
+        }
+        net.run_until(100);
+        assert_eq!(links(&net, "RREP").len(), answered, "{most}: {:?}", net.talk);
+        net.inject(6, 9, 5, request(2, 2, 16));
+        net.run_until(200);
+        assert_eq!(links(&net, "RREP").len(), answered + 1, "{most}: the next request counts anew");
+    }
+}
+
+#[test]
 fn a_node_between_answers_once_for_each_unused_pair_of_paths() {
     let mut net = network(1, &quiet());
     net.inject(4, 0, 5, reply(1, 20, 2, 14));
