@@ -28,11 +28,14 @@ PYTHON_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.
 # The folders of Python that are there; bench and validation run without being installed.
 PYTHON_FOLDERS := $(wildcard python tests requirements validation bench studies)
 
-.PHONY: demo test test-rust test-fuzz test-python test-ebpf lint lint-ebpf lint-rust lint-python format bench computation wheel-pgo validate packetdrill kernels coverage papers lock clean
+.PHONY: demo dev test test-rust test-fuzz test-python test-ebpf lint lint-ebpf lint-rust lint-python format bench computation wheel-pgo validate packetdrill kernels coverage papers lock clean
 
 demo: $(VENV)/installed
 	$(BIN)/hopyard run examples/chain.toml examples/rwp50.toml \
 	    --set routing.protocol=aodv,dsdv --set flow.tcp=tahoe,reno,newreno,sack,vegas --plot --out $(OUT)
+
+# The command with edited sources, for development: .venv/dev/bin/hopyard.
+dev: $(DEV)/installed
 
 test: test-rust test-fuzz test-python
 

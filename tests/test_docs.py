@@ -54,7 +54,7 @@ GUIDES = [
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 #: The line before a block that belongs into a file names the file and ends with a colon.
-_FILE = re.compile(r"`([\w.-]+\.(?:toml|py|tcl|txt|movements))`[^`\n]*:\n\n$")
+_FILE = re.compile(r"`([\w.-]+\.(?:toml|py|tcl|txt|csv|movements))`[^`\n]*:\n\n$")
 
 
 @dataclass(frozen=True)

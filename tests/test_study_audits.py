@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 from hopyard.cli import main
 from hopyard.study import load
+from hopyard.study.audit import Audit, _movement
 from hopyard.study.traffic import flows_of
 from hopyard.sweep import sweep
 
@@ -208,3 +209,13 @@ def test_an_audit_counts_the_flows_of_every_set() -> None:
     several = {"nodes": {"count": 18}, "flows": [{"random": 2}, {"random": 0, "share": 0.1}]}
     assert [flows_of(one), flows_of(several), flows_of({"flow": [{}, {}]})] == [4, 3, 2]
     assert flows_of({"nodes": {"count": 100}, "flows": {"share": 0.29}}) == 29
+
+
+def test_movement_that_an_audit_does_not_know_is_not_good() -> None:
+    found = Audit()
+    documents = [{"mobility": {"model": "gauss_markov"}, "movement": [{"model": "stationary"}]}]
+    _movement(found, documents)
+    assert [(each.grade, each.text.partition(":")[0]) for each in found.findings] == [
+        ("look", "gauss_markov"),
+        ("good", "stationary"),
+    ]

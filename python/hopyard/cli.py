@@ -516,10 +516,7 @@ def check(
             continue
         try:
             cases = signals.patiently(partial(_cases, path, settings))
-            no_case_twice(
-                (case.core.name, dict(case.core.settings), (case.hash, case.core.seed))
-                for case in cases
-            )
+            no_case_twice((case.core.name, dict(case.core.settings), case.core) for case in cases)
         except ScenarioError as error:
             say(error.coloured if sys.stderr.isatty() else str(error))
             wrong = True

@@ -183,7 +183,7 @@ def plan(
             # A name that is compared is a setting already.
             label = core.name if name is None else name
             cases.append(Planned(core, label, file, dict(core.settings), own, base=case._base))
-    no_case_twice((case.scenario, case.settings, case.key) for case in cases)
+    no_case_twice((case.scenario, case.settings, case.core) for case in cases)
     total = sum(len(case.runs) for case in cases)
     if total > MOST_RUNS:
         raise ValueError(f"expected at most {MOST_RUNS:,} runs in one call, found {total:,}")
@@ -306,24 +306,43 @@ def _flat(value: Any, path: str = "") -> dict[str, Any]:
     return found
 
 
-def no_case_twice(cases: Iterable[tuple[str, dict[str, str], tuple[str, int]]]) -> None:
+def no_case_twice(cases: Iterable[tuple[str, dict[str, str], _core.Scenario]]) -> None:
     """Refuses a comparison that has the same twice.
 
     Args:
-        cases: the name, the settings, and the configuration and seed of each case.
+        cases: the name, the settings, and the scenario of each case.
 
     Raises:
         ValueError: when two cases have the same name and settings, or the same name and runs: they
             differ in how a value is written, or in a key on which no result depends.
     """
     seen: dict[tuple[str, tuple[str, int]], str] = {}
-    for name, settings, key in cases:
+    for name, settings, core in cases:
+        key = (core.hash, core.seed)
         mine = ", ".join(f"{each}={value}" for each, value in settings.items()) or name
         if (name, key) in seen:
             other = seen[name, key]
             what = f"{mine} is given twice" if mine == other else f"{other} and {mine} are the same"
-            raise ValueError(f"{what}: expected different values to compare")
+            problem = f"{what}: expected different values to compare"
+            for each in settings:
+                if hidden := _hidden_by(each, core):
+                    problem += (
+                        f"; `{hidden}` is given by itself, and holds there instead of `{each}`"
+                    )
+            raise ValueError(problem)
         seen[name, key] = mine
+
+
+def _hidden_by(setting: str, core: _core.Scenario) -> str | None:
+    """The key of a single flow, channel or movement that a scenario gives beside a shared one."""
+    room, _, rest = setting.partition(".")
+    if not rest:
+        return None
+    for path in _flat(json.loads(core.to_json(defaults=False))):
+        words = [word for word in path.split(".") if not word.isdigit()]
+        if words[0] != room and ".".join(words[1:]) == rest:
+            return ".".join(words)
+    return None
 
 
 def warnings(cases: Iterable[tuple[str | None, _core.Scenario]]) -> list[str]:

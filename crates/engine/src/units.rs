@@ -394,6 +394,13 @@ impl FromStr for Time {
     }
 }
 
+/// A distance to the east, to the north, or up.
+impl From<Distance> for Coordinate {
+    fn from(distance: Distance) -> Self {
+        Self::new(distance.metres())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

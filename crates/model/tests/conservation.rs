@@ -380,6 +380,7 @@ fn a_run_that_is_cancelled_still_adds_up() {
         watch.cancel();
         let outcome = World::new(&spec).expect("a world").run(&watch).expect("packets add up");
         assert!(outcome.cancelled && watch.simulated().seconds() < spec.duration.seconds(), "{name}");
+        assert_eq!(outcome.events, 0, "{name}");
         agree(&outcome).expect("tables agree");
     }
 }

@@ -30,6 +30,10 @@ fn assert_same(name: &str, found: &Outcome, expected: &Outcome) {
     assert_eq!(found.digest, expected.digest, "{name}: digest");
 }
 
+/// What to look at first where a new routing protocol delivers nothing.
+const CONVERGED: &str =
+    "If routes of the protocol have not converged by then, its `Facts::settles_within` is too short";
+
 /// Runs every scenario in two forms in parallel, and requires equal results.
 fn unchanged_by(change: impl Fn(&mut Spec) + Sync) -> Vec<(Outcome, Outcome)> {
     scenarios::of_every_model()
@@ -38,7 +42,7 @@ fn unchanged_by(change: impl Fn(&mut Spec) + Sync) -> Vec<(Outcome, Outcome)> {
             let mut changed = spec.clone();
             change(&mut changed);
             let (expected, found) = (run(&spec), run(&changed));
-            assert!(expected.flows.iter().any(|flow| flow.delivered_bytes > 0), "{name}: nothing arrives");
+            assert!(expected.flows.iter().any(|flow| flow.delivered_bytes > 0), "{name}: nothing arrives. {CONVERGED}");
             assert_same(&name, &found, &expected);
             (expected, found)
         })
@@ -146,7 +150,10 @@ fn a_busy_cell_far_away_changes_no_other() {
         add_cbr(&mut wider, first + 2, first + 1, 100, Span::from_millis(7));
         let found = run(&wider);
         let (nodes, flows) = (spec.nodes.len(), spec.flows.len());
-        assert!(found.flows[flows..].iter().any(|flow| flow.packets_arrived > 0), "{name}: the far cell is silent");
+        assert!(
+            found.flows[flows..].iter().any(|flow| flow.packets_arrived > 0),
+            "{name}: the far cell is silent. {CONVERGED}"
+        );
         let rows = |outcome: &Outcome| outcome.flows[..flows].iter().map(by_itself).collect::<Vec<_>>();
         assert_eq!(rows(&found), rows(&expected), "{name}");
         assert_eq!(found.nodes[..nodes], expected.nodes, "{name}");
@@ -244,7 +251,7 @@ fn steps_and_probes_do_not_change_a_run() {
         assert_eq!((outcome.digest, outcome.flows == whole.flows), (whole.digest, true), "{name}");
         let dropped: u64 = outcome.drops.iter().map(|row| row.count).sum();
         assert_eq!((probe.sent, probe.dropped), (outcome.frames, dropped), "{name}");
-        assert!(probe.delivered > 0 && (probe.received > 0 || outcome.frames == 0), "{name}: {probe:?}");
+        assert!(probe.delivered > 0 && (probe.received > 0 || outcome.frames == 0), "{name}: {probe:?}. {CONVERGED}");
     }
 }
 

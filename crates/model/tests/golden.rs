@@ -57,21 +57,29 @@ fn medium_access() {
     let mut runs = Vec::new();
     for (_, model, profile) in in_profiles(mac::MODELS) {
         for rate in [1.0, 2.0, 5.5, 11.0] {
-            // A MAC without RTS has one run for each rate.
-            for rts in if model == "dcf" { &[true, false][..] } else { &[false] } {
+            let info = mac::MODELS.iter().find(|it| it.name == model).expect("a MAC");
+            let defaults = (info.defaults)(profile);
+            // A MAC without RTS has one run for each rate, and a MAC of one rate has one run.
+            let has = |key: &str| defaults.get(key).is_some();
+            if !has("rate") && rate > 1.0 {
+                continue;
+            }
+            for rts in if has("rts_threshold") { &[true, false][..] } else { &[false] } {
                 let rts = *rts;
                 let mut spec = network(profile, "static", &[(0.0, 0.0), (100.0, 0.0), (50.0, 80.0)]);
-                spec.channels[0].mac = mac::Config::of_profile(model, profile).expect("a MAC");
-                match &mut spec.channels[0].mac {
-                    mac::Config::Dcf(dcf) => {
-                        dcf.rate = mbps(rate);
-                        dcf.rts_threshold = Bytes::new(if rts { 0 } else { 3000 });
-                        if rate > 2.0 && rts {
-                            (dcf.preamble, dcf.basic_rate) = (mac::dcf::Preamble::Short, mbps(2.0));
-                        }
+                let mut values = defaults.clone();
+                let mut set = |key: &str, value: &str| {
+                    if has(key) {
+                        values[key] = value.into();
                     }
-                    mac::Config::Tdma(tdma) => tdma.rate = mbps(rate),
+                };
+                set("rate", &format!("{rate} Mbps"));
+                set("rts_threshold", if rts { "0 B" } else { "3000 B" });
+                if rate > 2.0 && rts {
+                    set("preamble", "short");
+                    set("basic_rate", "2 Mbps");
                 }
+                spec.channels[0].mac = mac::Config::read(model, &values).expect("a MAC");
                 add_cbr(&mut spec, 0, 1, 512, Span::from_millis(1));
                 add_cbr(&mut spec, 2, 1, 512, Span::from_millis(1));
                 stagger(&mut spec);
@@ -334,18 +342,20 @@ fn routes() {
                     node.routing = routing::Config::StaticRoutes(chain.clone().into());
                 }
             }
+            // After 40 s DSDV knows every route, although it settles slowly in the profile `ns2`.
+            let settled = spec.nodes[0].routing.settles_within().max(Span::from_secs(40));
             spec.nodes[1].mobility = mobility::Config::Waypoints(
                 waypoints::Params {
                     track: Vec::new(),
                     orders: vec![
                         waypoints::Order::level(
-                            Span::from_secs(48),
+                            settled + Span::from_secs(8),
                             Distance::new(200.0),
                             Distance::new(1000.0),
                             Speed::new(100.0),
                         ),
                         waypoints::Order::level(
-                            Span::from_secs(60),
+                            settled + Span::from_secs(20),
                             Distance::new(200.0),
                             Distance::new(60.0),
                             Speed::new(200.0),
@@ -357,11 +367,10 @@ fn routes() {
             add_tcp(&mut spec, 0, 2, profile, "newreno", |_| {});
             add_cbr(&mut spec, 3, 5, 128, Span::from_millis(100));
             for flow in &mut spec.flows {
-                // At this time DSDV knows every route, although it settles slowly in the profile `ns2`.
-                flow.start = seconds(40);
+                flow.start = Time::ZERO + settled;
             }
             stagger(&mut spec);
-            spec.duration = Span::from_secs(70);
+            spec.duration = settled + Span::from_secs(30);
             (format!("{model} {profile}"), run(&spec))
         })
         .collect();

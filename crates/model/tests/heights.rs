@@ -80,8 +80,8 @@ proptest! {
             let from = turn(&places[7]);
             let track = (0..7).map(|second| Waypoint {
                 at: Span::from_secs(second as u64),
-                x: Distance::new(f64::from(from.0 + second * step.0)),
-                y: Distance::new(f64::from(from.1 + second * step.1)),
+                x: Coordinate::new(f64::from(from.0 + second * step.0)),
+                y: Coordinate::new(f64::from(from.1 + second * step.1)),
                 z: Coordinate::new(f64::from(from.2 + second * step.2)),
             });
             spec.nodes[7].mobility =

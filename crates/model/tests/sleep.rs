@@ -64,6 +64,26 @@ fn slotted(change: impl FnOnce(&mut tdma::Params)) -> Spec {
     spec
 }
 
+#[test]
+fn radios_sleep_where_energy_is_not_counted() {
+    let mut with = datagrams();
+    sleeps(&mut with, 1, &[(millis(3000), millis(6000)), (millis(9000), millis(20_000))], None);
+    let mut without = with.clone();
+    without.energy.model = energy::Config::of_profile("off", "rfc").expect("a model");
+    let (with, without) = (run(&with), run(&without));
+    assert_eq!(without.digest, with.digest, "the account of energy changes nothing");
+    assert!(dropped(&without, "asleep") + without.flows[0].packets_arrived > 0);
+    assert_eq!(without.flows[0].packets_arrived, with.flows[0].packets_arrived);
+    assert!(without.flows[0].packets_arrived < 100, "the receiver slept");
+    let node = &without.nodes[1];
+    assert_eq!((node.sleeping_s, with.nodes[1].sleeping_s), (Some(14.0), Some(14.0)));
+    assert_eq!(
+        (node.energy_j, node.energy_sleep_j, node.energy_receive_j, node.energy_left_j),
+        (None, None, None, None)
+    );
+    assert!(with.nodes[1].energy_j.is_some());
+}
+
 fn dropped(outcome: &Outcome, reason: &str) -> u64 {
     outcome.drops.iter().filter(|row| row.reason == reason).map(|row| row.count).sum()
 }

@@ -1,10 +1,10 @@
 //! Comparisons: a scenario under every combination of settings.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use crate::axes::{Axis, MOST_CASES};
 use crate::external::Surroundings;
-use crate::problem::{Problem, Problems};
+use crate::problem::{Mark, Problem, Problems};
 use crate::scenario::Scenario;
 
 /// One case of a comparison.
@@ -73,18 +73,28 @@ fn cases(
         };
         all = all.iter().flat_map(longer).collect();
     }
-    let mut problems: Vec<Problem> = Vec::new();
-    let mut known = BTreeSet::new();
+    // Each problem once, with the first case that has it and the number of cases that do.
+    let mut problems: Vec<(Problem, String, usize)> = Vec::new();
+    let mut known = BTreeMap::new();
     let mut cases = Vec::new();
+    let mut tried = 0;
     for settings in all {
+        tried += 1;
         match read(&settings) {
             Ok(scenario) => {
                 let settings = shown(&settings, &scenario, &read);
                 cases.push(Case { settings, scenario });
             }
             Err(found) => {
-                let new = found.0.into_iter().filter(|problem| known.insert(format!("{problem:?}")));
-                problems.extend(new);
+                let case =
+                    || settings.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(", ");
+                for problem in found.0 {
+                    let place = *known.entry(format!("{problem:?}")).or_insert_with(|| {
+                        problems.push((problem, case(), 0));
+                        problems.len() - 1
+                    });
+                    problems[place].2 += 1;
+                }
             }
         }
         // What is wrong with so many cases is clear.
@@ -92,7 +102,14 @@ fn cases(
             break;
         }
     }
-    Problems::from_list(problems).map_or(Ok(cases), Err)
+    // A problem in the file that not all cases have comes from the values of the case.
+    let named = |(mut problem, case, count): (Problem, String, usize)| {
+        if count < tried && !problem.mark.as_ref().is_some_and(Mark::is_setting) {
+            problem.message += &format!(" (case {case})");
+        }
+        problem
+    };
+    Problems::from_list(problems.into_iter().map(named).collect()).map_or(Ok(cases), Err)
 }
 
 /// The settings of a case as tables show them: without the quotes of values that mean the same without.
@@ -224,7 +241,7 @@ mod tests {
                 ("newreno", "3 m")
             ]
         );
-        let hashes: BTreeSet<_> = cases.iter().map(|case| case.scenario.hash()).collect();
+        let hashes: std::collections::BTreeSet<_> = cases.iter().map(|case| case.scenario.hash()).collect();
         assert_eq!(hashes.len(), 6);
         assert!(cases.iter().all(|case| (case.scenario.seed(), case.scenario.runs()) == (1, 10)));
         assert_eq!(scenario.expand(&[]).map(|cases| cases.len()).ok(), Some(1));
@@ -239,6 +256,19 @@ mod tests {
         let sets = [axis("a", &["1..400"]), axis("b", &["1..400"])];
         let shown = scenario.expand(&sets).expect_err("160,000 cases").to_string();
         assert!(shown.contains("160000") && shown.contains("at most 10000"), "{shown}");
+    }
+
+    #[test]
+    fn a_problem_of_some_cases_names_one_of_them() {
+        let scenario = Scenario::load(TWO, "two.toml", Path::new(""), &[]).unwrap_or_else(|p| panic!("{p}"));
+        let shown = scenario.expand(&[axis("nodes.count", &["2", "1"])]).expect_err("one node").to_string();
+        assert!(shown.contains("there is no node 1 (case nodes.count=1)"), "{shown}");
+        // A problem that all cases have, and one that shows its setting, name none.
+        let text = TWO.replace("to = 1", "to = 9");
+        let all = Scenario::load_cases(&text, "two.toml", Path::new(""), &[], &[axis("nodes.count", &["2", "2"])]);
+        assert!(!all.expect_err("no node 9").to_string().contains("(case"));
+        let shown = scenario.expand(&[axis("nodes.spacing", &["5 m", "1"])]).expect_err("no unit").to_string();
+        assert!(!shown.contains("(case") && shown.contains("nodes.spacing=1"), "{shown}");
     }
 
     #[test]

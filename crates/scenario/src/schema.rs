@@ -221,7 +221,8 @@ mod tests {
         for reference in found {
             assert!(schema.pointer(reference.trim_start_matches('#')).is_some(), "{reference}");
         }
-        assert_eq!(schema["properties"]["mac"]["properties"]["model"]["enum"], json!(["dcf", "tdma"]));
+        let macs: Vec<_> = hopyard_model::mac::MODELS.iter().map(|model| model.name).collect();
+        assert_eq!(schema["properties"]["mac"]["properties"]["model"]["enum"], json!(macs));
         assert_eq!(schema["properties"]["flow"]["items"]["required"], json!(["from", "to"]));
     }
 }

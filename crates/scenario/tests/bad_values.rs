@@ -34,6 +34,10 @@ fn impossible(kind: &str, default: &str) -> Vec<String> {
     let text = default.trim_matches('"');
     match text.split_once(' ') {
         Some((number, unit)) if number.parse::<f64>().is_ok() => {
+            // A place along an axis may be on either side of zero.
+            if kind.starts_with("a distance along an axis") {
+                return vec![format!("\"-2e9 {unit}\""), format!("\"{number}\""), format!("\"{number} parsecs\"")];
+            }
             // A ratio in decibels, a power, or what a byte costs beyond an idle radio may be below zero.
             let negative = (!["dB", "dBm", "uJ/B"].contains(&unit)).then(|| format!("\"-1 {unit}\""));
             let others = [format!("\"{number}\""), format!("\"{number} parsecs\""), number.to_owned()];

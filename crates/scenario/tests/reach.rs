@@ -16,6 +16,13 @@ fn refused(text: &str, words: &[&str]) {
     }
 }
 
+/// The scenario is read, and the one warning has these words.
+fn warned(text: &str, words: &[&str]) {
+    let warnings = load(text).unwrap_or_else(|shown| panic!("{shown}"));
+    let is_said = |warning: &String| words.iter().all(|word| warning.contains(word));
+    assert!(warnings.iter().filter(|it| is_said(it)).count() == 1, "{words:?} are not in {warnings:?}");
+}
+
 const WIRED: &str = "[nodes]\ncount = 4\nwired = 2\n[[flow]]\nfrom = 0\nto = 5\n[[wire]]\nbetween = [3, 4]\n\
     [[wire]]\nbetween = [4, 5]\n";
 
@@ -70,7 +77,7 @@ fn a_protocol_for_one_radio_has_the_first_channel_alone() {
         )
     };
     let alone = "`dsr` uses the radios on the first channel alone";
-    refused(&text("dsr", 900), &["nothing can carry this flow", "more than 250 m", alone]);
+    warned(&text("dsr", 900), &["nothing can carry this flow", "more than 250 m", alone]);
     let warnings = load(&text("dsr", 200)).expect("the first channel carries the flow");
     assert!(warnings.len() == 1 && warnings[0].contains(alone), "{warnings:?}");
     for protocol in ["aodv", "aomdv", "dsdv", "olsr", "oracle", "static", "source_routes"] {
@@ -174,14 +181,58 @@ fn ns2s_dsr_has_its_queue_where_the_scenario_names_none() {
 }
 
 #[test]
-fn still_nodes_beyond_every_range_are_refused() {
+fn still_nodes_beyond_every_range_are_warned_of() {
     let text = |nodes: &str| format!("[nodes]\n{nodes}\n[[flow]]\nfrom = 0\nto = 2\n");
-    refused(&text("count = 3\nspacing = \"10 km\""), &["s.toml:6:6", "nothing can carry this flow", "nodes 0 and 2"]);
-    refused(&text("positions = [[0, 0], [200, 0], [1000, 0]]"), &["nodes 0 and 2 stand still"]);
+    warned(&text("count = 3\nspacing = \"10 km\""), &["s.toml:6:6", "nothing can carry this flow", "nodes 0 and 2"]);
+    warned(&text("positions = [[0, 0], [200, 0], [1000, 0]]"), &["nodes 0 and 2 stand still"]);
     assert_eq!(load(&text("count = 3\nspacing = \"200 m\"")), Ok(vec![]));
     // A wire joins what is out of range.
     let wire = "[[wire]]\nbetween = [1, 2]\n[routing]\nprotocol = \"oracle\"\n";
     assert_eq!(load(&(text("positions = [[0, 0], [200, 0], [1000, 0]]") + wire)), Ok(vec![]));
+}
+
+#[test]
+fn a_sweep_passes_the_range_under_every_protocol() {
+    for model in hopyard_model::routing::MODELS {
+        let text = |spacing: u32| {
+            format!(
+                "[nodes]\ncount = 3\nspacing = \"{spacing} m\"\n[routing]\nprotocol = \"{}\"\n[[flow]]\nfrom = 0\nto = 2\n",
+                model.name
+            )
+        };
+        assert_eq!(load(&text(200)), Ok(vec![]), "{}", model.name);
+        warned(&text(300), &["nothing can carry this flow: nodes 0 and 2 stand still"]);
+        // A gateway out of range.
+        let wired = text(300).replace("to = 2", "to = 3").replace("[routing]", "wired = 1\n[routing]");
+        let wired = wired + "[[wire]]\nbetween = [2, 3]\n";
+        if load(&wired.replace("300 m", "200 m")) == Ok(vec![]) {
+            warned(&wired, &["nothing can carry this flow"]);
+        }
+    }
+    // More hops than a packet lives, and than a route of DSR has.
+    let chain = "[nodes]\ncount = 80\n[[flow]]\nfrom = 0\nto = 79\n[routing]\nprotocol = ";
+    warned(&format!("{chain}\"olsr\"\n"), &["no packet of flow 0 arrives: its way has 79 hops"]);
+    warned(&format!("{chain}\"dsr\"\n"), &["its way has 79 hops", "`route_hops` is 16"]);
+    // No place mends what has neither a radio nor a wire, or no common channel.
+    let text = "[nodes]\ncount = 2\nspacing = \"900 m\"\nwired = 1\n[[flow]]\nfrom = 0\nto = 2\n";
+    refused(text, &["node 2 has neither a radio nor a wire"]);
+}
+
+#[test]
+fn nodes_that_leave_the_area_at_random_are_warned_of() {
+    let text = |model: &str, keys: &str, area: &str| {
+        format!(
+            "[nodes]\ncount = 9\narea = [\"{area}\", \"800 m\"]\n[mobility]\nmodel = \"{model}\"\n[mobility.{model}]\n\
+             width = \"800 m\"\nheight = \"700 m\"\n{keys}\n[[flow]]\nfrom = 0\nto = 1\n"
+        )
+    };
+    for model in ["random_waypoint", "reference_point_group"] {
+        assert_eq!(load(&text(model, "", "800 m")), Ok(vec![]), "{model}");
+        assert_eq!(load(&text(model, "x = \"50 m\"\ny = \"100 m\"", "850 m")), Ok(vec![]), "{model}");
+        warned(&text(model, "", "700 m"), &["nodes leave the area of 700 m by 800 m", "0 m, 0 m and 800 m, 700 m"]);
+        warned(&text(model, "x = \"1 m\"", "800 m"), &["nodes leave the area", "1 m, 0 m and 801 m, 700 m"]);
+        warned(&text(model, "y = \"-1 m\"", "800 m"), &["nodes leave the area", "0 m, -1 m and 800 m, 699 m"]);
+    }
 }
 
 #[test]
@@ -192,7 +243,7 @@ fn frames_that_are_sensed_and_not_received_carry_nothing() {
     for reception in ["sinr", "threshold", "ns2"] {
         let radio = format!("receive = \"250 m\"\nsense = \"550 m\"\nreception = \"{reception}\"");
         for spacing in ["251", "400", "549", "600"] {
-            refused(&text(spacing, &radio), &["nodes 0 and 3 stand still", "over more than 250 m"]);
+            warned(&text(spacing, &radio), &["nodes 0 and 3 stand still", "over more than 250 m"]);
         }
         assert_eq!(load(&text("249", &radio)), Ok(vec![]));
     }
@@ -211,7 +262,7 @@ fn frames_that_are_sensed_and_not_received_carry_nothing() {
 fn heights_count_in_distances() {
     let text = |height: u32| format!("[nodes]\npositions = [[0, 0], [150, 0, {height}]]\n[[flow]]\nfrom = 0\nto = 1\n");
     assert_eq!(load(&text(199)), Ok(vec![]));
-    refused(&text(300), &["nodes 0 and 1 stand still"]);
+    warned(&text(300), &["nodes 0 and 1 stand still"]);
     // Nodes one above the other are not at one point.
     let above = "[nodes]\npositions = [[5, 5], [5, 5, 9]]\n[[flow]]\nfrom = 0\nto = 1\n";
     assert_eq!(load(above), Ok(vec![]));
@@ -225,7 +276,7 @@ fn nodes_at_one_point_are_warned_of() {
 }
 
 #[test]
-fn static_routes_over_more_than_a_range_are_refused() {
+fn static_routes_over_more_than_a_range_are_warned_of() {
     let text = |others: &str, routes: &str| {
         format!(
             "[nodes]\ncount = 4\nspacing = \"200 m\"\n[radio]\nreceive = \"250 m\"\nsense = \"550 m\"\n[routing]\n\
@@ -233,10 +284,10 @@ fn static_routes_over_more_than_a_range_are_refused() {
              to = 3\n"
         )
     };
-    refused(&text("direct", ""), &["the data of this flow", "from node 0 to node 3", "600 m apart"]);
+    warned(&text("direct", ""), &["the data of this flow", "from node 0 to node 3", "600 m apart"]);
     let there = "{at = 0, to = 3, via = 1}, {at = 1, to = 3, via = 2}";
-    refused(&text("direct", there), &["the acknowledgements of this flow", "from node 3 to node 0"]);
-    refused(&text("shortest", "{at = 0, to = 3, via = 2}"), &["from node 0 to node 2", "400 m apart"]);
+    warned(&text("direct", there), &["the acknowledgements of this flow", "from node 3 to node 0"]);
+    warned(&text("shortest", "{at = 0, to = 3, via = 2}"), &["from node 0 to node 2", "400 m apart"]);
     refused(&text("drop", ""), &["have no route from node 0 to node 3"]);
     for others in ["shortest", "chain"] {
         assert_eq!(load(&text(others, "")), Ok(vec![]));
@@ -293,6 +344,9 @@ fn movement_files_are_numbered_from_the_first_node_without_gaps() {
         (one, "", "`first_node = 1`"),
         (one, "count = 3", "`first_node = 1`"),
         ("path = \"gap.tcl\"", "", "has no node 2, but nodes before and after it"),
+        ("path = \"gap.tcl\"", "", "`nodes = \"all\"`"),
+        ("path = \"gap.tcl\"\nnodes = [3, 0, 2]", "", "the movement file has no node 2"),
+        ("path = \"gap.tcl\"\nnodes = \"all\"", "count = 4", "and the movement file has 3"),
         ("path = \"from_one.tcl\"\nfirst_node = 99", "", "expected 1 for all nodes of the file"),
         ("path = \"from_one.tcl\"\nfirst_node = 1", "placement = \"grid\"", "\"mobility\", or no `placement`"),
         ("path = \"from_one.tcl\"\nfirst_node = 1", "positions = [[0, 0], [1, 0], [2, 0]]", "no `positions`"),
@@ -302,6 +356,21 @@ fn movement_files_are_numbered_from_the_first_node_without_gaps() {
         let shown = load(keys, nodes).expect_err(keys);
         assert!(shown.contains(words) && shown.ends_with("\n1 problem found\n"), "{words}: {shown}");
     }
+    for nodes in ["\"all\"", "[3, 0, 1]"] {
+        let scenario = load(&format!("path = \"gap.tcl\"\nnodes = {nodes}"), "").unwrap_or_else(|p| panic!("{p}"));
+        assert_eq!((scenario.nodes(), scenario.warnings().len()), (3, 0), "{nodes}");
+    }
+    std::fs::write(
+        directory.join("script.tcl"),
+        "set ns [new Simulator]\n$ns at 1 \"$node_(0) setdest 5 5 1\"\n\
+        $node_(1) set X_ 9\n$node_(1) set Y_ 9\n$node_(2) set X_ 9\n$node_(2) set Y_ 9\n$ns run\n",
+    )
+    .expect("a file");
+    let script = load("path = \"script.tcl\"", "").unwrap_or_else(|p| panic!("{p}"));
+    let warnings: Vec<_> = script.warnings().iter().map(ToString::to_string).collect();
+    let said = "script.tcl: 2 lines that are no movement were not read: line 1 \"set ns [new Simulator]\", line 7";
+    assert!(warnings.len() == 2 && warnings[0].contains(said), "{warnings:?}");
+    assert!(warnings[1].contains("line 2: node 0 starts at 0 m"), "{warnings:?}");
     assert!(load("path = \"from_one.tcl\"\nfirst_node = 1", "area = [\"9 m\", \"9 m\"]").is_ok());
     #[cfg(unix)]
     {

@@ -348,7 +348,7 @@ fn movement_files_are_read_and_must_fit() {
     };
     std::fs::write(directory.join("three.tcl"), lines(3)).expect("a file");
     std::fs::write(directory.join("same.tcl"), lines(3)).expect("a file");
-    std::fs::write(directory.join("bad.tcl"), lines(2) + "$node_(x) flies\n").expect("a file");
+    std::fs::write(directory.join("bad.tcl"), lines(2) + "$node_(x) set X_ 1\n").expect("a file");
     let text = |count: &str, path: &str| {
         format!(
             "[nodes]\n{count}\n[mobility]\nmodel = \"movement_file\"\n[mobility.movement_file]\n{path}\n\

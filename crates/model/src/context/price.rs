@@ -21,6 +21,9 @@ pub struct Prices {
 }
 
 impl Prices {
+    /// The prices of radios that sleep in a run in which energy is not counted.
+    pub const NOTHING: Self = Self { send: 0, hear: 0, idle: 0, sleep: Some(0), only_decodable: false, packets: None };
+
     /// The power of the time in which a radio is idle, sends, or hears, in nanowatts.
     #[must_use]
     pub const fn power(&self, sends: bool, hears: bool) -> u64 {

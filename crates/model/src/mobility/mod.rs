@@ -18,12 +18,11 @@ pub mod waypoints;
 
 use enum_dispatch::enum_dispatch;
 use hopyard_engine::Rng;
-use hopyard_engine::units::Distance;
 
 pub use self::files::Movements;
 pub use self::grouping::Grouping;
 pub use self::leg::{Leg, Mobility, Position};
-pub use self::spec::{BuildError, Configured, Facts, Membership, Nodes, Spec};
+pub use self::spec::{Area, BuildError, Configured, Facts, Membership, Nodes, Spec};
 use crate::address::NodeId;
 use crate::params::Metric;
 use crate::registry;
@@ -65,9 +64,9 @@ macro_rules! models {
                 match self { $(Self::$variant(_) => <$module::Params as Facts>::READS_FILE,)+ }
             }
 
-            /// The area in which destinations are drawn ([`Facts::area`]).
+            /// The area in which nodes move ([`Facts::area`]).
             #[must_use]
-            pub fn area(&self) -> Option<[Distance; 2]> {
+            pub fn area(&self) -> Option<Area> {
                 match self { $(Self::$variant(params) => params.area(),)+ }
             }
         }

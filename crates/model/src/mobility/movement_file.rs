@@ -1,13 +1,16 @@
 //! Nodes that move as a file prescribes; [`super::files`] reads the file.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
 
 use super::files::track::Follower;
-use super::files::{Dimensions, Format};
+use super::files::{Dimensions, Format, Movements};
 use super::{BuildError, Facts, Leg, Mobility, Nodes};
 use crate::address::NodeId;
-use crate::params;
+use crate::params::{self, Fault};
 
 /// Which file, and how to read it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,11 +24,105 @@ pub struct Params {
     pub dimensions: Dimensions,
     /// The number that the scenario's first node has in the file; some tools count from one.
     pub first_node: u32,
+    /// The nodes of the file: "from_first_node", where the scenario's nodes have successive numbers in the file; "all",
+    /// in the order of their numbers, which may have gaps; or a list of their numbers, the first for node 0.
+    pub nodes: FileNodes,
+}
+
+/// Which node of a file each node of the scenario is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, try_from = "Value")]
+pub enum FileNodes {
+    /// Successive numbers.
+    #[serde(serialize_with = "from_first_node")]
+    FromFirstNode,
+    /// All nodes, in the order of their numbers.
+    #[serde(serialize_with = "all")]
+    All,
+    /// These nodes.
+    Listed(Vec<u32>),
+}
+
+fn from_first_node<S: Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str("from_first_node")
+}
+
+fn all<S: Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str("all")
+}
+
+const FILE_NODES: &str = "\"from_first_node\", \"all\", or a list of numbers in the file such as [1, 4]";
+
+impl TryFrom<Value> for FileNodes {
+    type Error = String;
+    fn try_from(value: Value) -> Result<Self, String> {
+        match &value {
+            Value::String(text) if text == "from_first_node" => return Ok(Self::FromFirstNode),
+            Value::String(text) if text == "all" => return Ok(Self::All),
+            Value::Array(nodes) => {
+                let node = |it: &Value| it.as_u64().and_then(|it| u32::try_from(it).ok());
+                if let Some(nodes) = nodes.iter().map(node).collect::<Option<Vec<u32>>>()
+                    && !nodes.is_empty()
+                {
+                    return Ok(Self::Listed(nodes));
+                }
+            }
+            _ => {}
+        }
+        Err(format!("expected {FILE_NODES}, found {value}"))
+    }
+}
+
+impl JsonSchema for FileNodes {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "FileNodes".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": FILE_NODES,
+            "anyOf": [
+                { "type": "string", "enum": ["from_first_node", "all"] },
+                { "type": "array", "items": { "type": "integer", "minimum": 0 } },
+            ],
+        })
+    }
+}
+
+impl Params {
+    /// The number in the file of a node of the scenario; nothing if `nodes` gives it none.
+    #[must_use]
+    pub fn number(&self, node: u32, movements: &Movements) -> Option<u32> {
+        match &self.nodes {
+            FileNodes::FromFirstNode => self.first_node.checked_add(node),
+            FileNodes::All => movements.numbers().nth(node as usize),
+            FileNodes::Listed(numbers) => numbers.get(node as usize).copied(),
+        }
+    }
 }
 
 impl params::Params for Params {
     fn of_profile(_profile: &str) -> Self {
-        Self { path: String::new(), format: Format::Detect, dimensions: Dimensions::Detect, first_node: 0 }
+        Self {
+            path: String::new(),
+            format: Format::Detect,
+            dimensions: Dimensions::Detect,
+            first_node: 0,
+            nodes: FileNodes::FromFirstNode,
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        if self.nodes != FileNodes::FromFirstNode && self.first_node != 0 {
+            let problem =
+                format!("expected 0 where `nodes` says which nodes of the file are meant, found {}", self.first_node);
+            return Err(Fault::new("first_node", problem));
+        }
+        let FileNodes::Listed(numbers) = &self.nodes else { return Ok(()) };
+        let mut seen = BTreeSet::new();
+        let twice = |(place, number): (usize, &u32)| {
+            (!seen.insert(*number)).then(|| (place, format!("expected each node once, found {number} again")))
+        };
+        Fault::of_elements("nodes", numbers.iter().enumerate().filter_map(twice).collect())
     }
 }
 
@@ -42,8 +139,9 @@ impl MovementFile {
     /// The movement of `node` as the file prescribes it.
     pub(super) fn build(params: &Params, node: NodeId, nodes: &Nodes<'_>) -> Result<Self, BuildError> {
         let movements = nodes.spec(node)?.movements.ok_or_else(|| BuildError::NotRead { path: params.path.clone() })?;
-        let number = u64::from(params.first_node) + u64::from(node.0);
-        let track = u32::try_from(number).ok().and_then(|number| movements.track(number)).ok_or_else(|| {
+        let number = params.number(node.0, movements);
+        let track = number.and_then(|number| movements.track(number)).ok_or_else(|| {
+            let number = number.map_or(u64::from(params.first_node) + u64::from(node.0), u64::from);
             let mut numbers = movements.numbers();
             let first = numbers.next().unwrap_or(0);
             let last = numbers.next_back().unwrap_or(first);

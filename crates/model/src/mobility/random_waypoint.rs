@@ -15,12 +15,12 @@
 //! Validated by the tests of this module: mean leg length and mean speed against their closed forms, the density
 //! against its known shape, and the absence of a transient.
 
-use hopyard_engine::units::{Distance, Speed};
+use hopyard_engine::units::{Coordinate, Distance, Speed};
 use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{BuildError, Facts, Leg, Mobility, Nodes, Position};
+use super::{Area, BuildError, Facts, Leg, Mobility, Nodes, Position};
 use crate::address::NodeId;
 use crate::params::{self, Fault};
 
@@ -30,6 +30,9 @@ use crate::params::{self, Fault};
 pub enum Start {
     /// At a place drawn uniformly, setting out at once: what most tools do, with a transient.
     Uniform,
+    /// At a place drawn uniformly, with a pause: the start of the model's first paper and of setdest's first version. If
+    /// the pause lasts as long as the run, nobody moves.
+    Pause,
     /// In the steady state: no transient (Navidi and Camp 2004).
     SteadyState,
 }
@@ -38,6 +41,10 @@ pub enum Start {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
+    /// The western edge of the area.
+    pub x: Coordinate,
+    /// The southern edge of the area.
+    pub y: Coordinate,
     /// The area's length from west to east.
     pub width: Distance,
     /// The area's length from south to north.
@@ -50,13 +57,15 @@ pub struct Params {
     pub pause_min: Span,
     /// The longest pause; pauses are drawn uniformly.
     pub pause_max: Span,
-    /// How a node starts: "steady_state", or "uniform".
+    /// How a node starts: "steady_state", "uniform", or "pause" (a uniform place, and a pause first).
     pub start: Start,
 }
 
 impl params::Params for Params {
     fn of_profile(_profile: &str) -> Self {
         Self {
+            x: Coordinate::new(0.0),
+            y: Coordinate::new(0.0),
             width: Distance::new(1000.0),
             height: Distance::new(1000.0),
             speed_min: Speed::new(1.0),
@@ -131,8 +140,8 @@ pub fn mean_leg(width: Distance, height: Distance) -> f64 {
 impl Facts for Params {
     const OWN_START: bool = true;
 
-    fn area(&self) -> Option<[Distance; 2]> {
-        Some([self.width, self.height])
+    fn area(&self) -> Option<Area> {
+        Some(Area::new([self.x, self.y], [self.width, self.height]))
     }
 }
 
@@ -141,7 +150,7 @@ impl Facts for Params {
 pub struct RandomWaypoint {
     params: Params,
     rng: Rng,
-    /// When and where the last returned leg ends; initially the start.
+    /// When and where the last returned leg ends, seen from the corner of the area; initially the start.
     at: Time,
     here: Position,
     next: Next,
@@ -170,6 +179,7 @@ impl RandomWaypoint {
     pub(super) fn new(params: &Params, mut rng: Rng) -> Self {
         let (here, next) = match params.start {
             Start::Uniform => (uniform_position(params, &mut rng), Next::SetOut),
+            Start::Pause => (uniform_position(params, &mut rng), Next::Pause),
             Start::SteadyState => steady_state(params, &mut rng),
         };
         Self { params: params.clone(), rng, at: Time::ZERO, here, next }
@@ -210,7 +220,8 @@ impl Mobility for RandomWaypoint {
             };
             if let Some(leg) = leg {
                 self.at = leg.until;
-                return leg;
+                let corner = Position::ground(self.params.x.metres(), self.params.y.metres());
+                return Leg { from: leg.from + corner, ..leg };
             }
         }
     }

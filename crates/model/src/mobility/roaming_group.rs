@@ -9,7 +9,7 @@
 //! the start. Left out: turns of the leader (an offset keeps its direction). Validated by the tests of this module: the
 //! difference of a member and its leader is the random waypoint of the member's own stream, and stays in its square.
 
-use hopyard_engine::units::{Distance, Speed};
+use hopyard_engine::units::{Coordinate, Distance, Speed};
 use hopyard_engine::{Rng, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,6 +71,8 @@ impl Params {
     fn own(&self) -> random_waypoint::Params {
         let side = Distance::new(2.0 * self.range.metres());
         random_waypoint::Params {
+            x: Coordinate::new(0.0),
+            y: Coordinate::new(0.0),
             width: side,
             height: side,
             speed_min: self.speed_min,

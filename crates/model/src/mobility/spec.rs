@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use hopyard_engine::units::Distance;
+use hopyard_engine::units::{Coordinate, Distance};
 use hopyard_engine::{Rng, Streams};
 
 use super::files::Movements;
@@ -29,8 +29,8 @@ pub trait Facts: params::Params {
     /// The model's own counters: columns of the table of nodes.
     const METRICS: &'static [Metric] = &[];
 
-    /// Width and height of the area, of a model whose nodes move to destinations that are uniform in it.
-    fn area(&self) -> Option<[Distance; 2]> {
+    /// The area that the nodes of a model with random destinations do not leave.
+    fn area(&self) -> Option<Area> {
         None
     }
 
@@ -47,6 +47,24 @@ pub trait Facts: params::Params {
     /// How the model forms groups of its nodes, if it does.
     fn grouping(&self) -> Option<Grouping> {
         None
+    }
+}
+
+/// A rectangle in which nodes move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Area {
+    /// Its south-western corner.
+    pub low: Position,
+    /// Its north-eastern corner.
+    pub high: Position,
+}
+
+impl Area {
+    /// The rectangle with this south-western corner, width and height.
+    #[must_use]
+    pub const fn new([x, y]: [Coordinate; 2], [width, height]: [Distance; 2]) -> Self {
+        let (x, y) = (x.metres(), y.metres());
+        Self { low: Position::ground(x, y), high: Position::ground(x + width.metres(), y + height.metres()) }
     }
 }
 

@@ -3,7 +3,7 @@
 //! A scenario gives one of the two lists. The node moves in straight lines between the positions of a track, at the
 //! speed that follows from their times. Commands have the effect of ns-2's `setdest`, see [`Track::from_commands`].
 
-use hopyard_engine::units::{Coordinate, Distance, Speed};
+use hopyard_engine::units::{Coordinate, Speed};
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,10 +19,10 @@ use crate::params::{self, Fault};
 pub struct Waypoint {
     /// The time at which the node is there, from the start of the run.
     pub at: Span,
-    /// The distance to the east.
-    pub x: Distance,
-    /// The distance to the north.
-    pub y: Distance,
+    /// The place from west to east; to the west of the origin it is negative.
+    pub x: Coordinate,
+    /// The place from south to north; to the south of the origin it is negative.
+    pub y: Coordinate,
     /// The height; zero if it is not given.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub z: Coordinate,
@@ -31,8 +31,8 @@ pub struct Waypoint {
 impl Waypoint {
     /// A waypoint at height zero.
     #[must_use]
-    pub const fn ground(at: Span, x: Distance, y: Distance) -> Self {
-        Self { at, x, y, z: Coordinate::new(0.0) }
+    pub fn ground(at: Span, x: impl Into<Coordinate>, y: impl Into<Coordinate>) -> Self {
+        Self { at, x: x.into(), y: y.into(), z: Coordinate::new(0.0) }
     }
 }
 
@@ -46,10 +46,10 @@ fn is_zero(height: &Coordinate) -> bool {
 pub struct Order {
     /// The time of the command, from the start of the run.
     pub at: Span,
-    /// The distance of the destination to the east.
-    pub x: Distance,
-    /// The distance of the destination to the north.
-    pub y: Distance,
+    /// The destination's place from west to east; to the west of the origin it is negative.
+    pub x: Coordinate,
+    /// The destination's place from south to north; to the south of the origin it is negative.
+    pub y: Coordinate,
     /// The height of the destination; the node keeps its height if it is not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Coordinate")]
@@ -61,8 +61,8 @@ pub struct Order {
 impl Order {
     /// A command after which the node keeps its height.
     #[must_use]
-    pub const fn level(at: Span, x: Distance, y: Distance, speed: Speed) -> Self {
-        Self { at, x, y, z: None, speed }
+    pub fn level(at: Span, x: impl Into<Coordinate>, y: impl Into<Coordinate>, speed: Speed) -> Self {
+        Self { at, x: x.into(), y: y.into(), z: None, speed }
     }
 }
 
@@ -173,6 +173,16 @@ mod tests {
     }
 
     #[test]
+    fn nodes_go_west_and_south_of_the_origin() {
+        let order = json!({ "at": "0 s", "x": "-23 m", "y": "-31 m", "speed": "10 m/s" });
+        let away = legs(&json!({ "track": [], "orders": [order] }));
+        assert_eq!((away[0].velocity, away[1].from), ((-6.0, -8.0, 0.0), Position::ground(-23.0, -31.0)));
+        let track = json!([{ "at": "0 s", "x": "-5 m", "y": "0 m" }, { "at": "5 s", "x": "5 m", "y": "-10 m" }]);
+        let across = legs(&json!({ "track": track, "orders": [] }));
+        assert_eq!((across[0].from, across[1].from), (Position::ground(-5.0, 0.0), Position::ground(5.0, -10.0)));
+    }
+
+    #[test]
     fn heights_are_part_of_a_script() {
         let track = json!([
             { "at": "0 s", "x": "0 m", "y": "0 m", "z": "-20 m" }, { "at": "10 s", "x": "30 m", "y": "40 m" },
@@ -201,7 +211,7 @@ mod tests {
         for (value, found) in [
             (json!({ "track": [waypoint("2 s"), waypoint("2 s")], "orders": [] }), "found 2 s after 2 s"),
             (json!({ "track": [waypoint("2 s")], "orders": [order] }), "found both"),
-            (json!({ "track": [{ "at": "2 s", "x": 4, "y": "1 m" }], "orders": [] }), "250 m"),
+            (json!({ "track": [{ "at": "2 s", "x": 4, "y": "1 m" }], "orders": [] }), "-50 m"),
         ] {
             let error = params::read::<Params>(&value).expect_err("impossible").to_string();
             assert!(error.contains(found), "{error}");

@@ -1,9 +1,12 @@
 //! The tables of a run: flat rows, one for each flow, each node, each kind of drop, each sample.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::mobile_rows::{DetourRow, HandoffRow, MobileEventRow};
 use crate::params::Metric;
@@ -330,13 +333,38 @@ pub struct NodeRow {
 }
 
 /// The columns of the table of nodes that belong to single models: the kind of model, its name, and the counter.
-pub fn own_columns() -> impl Iterator<Item = (&'static str, &'static str, &'static Metric)> {
-    let macs = mac::METRICS.iter().map(|it| ("MAC", it));
-    let movements = mobility::METRICS.iter().map(|it| ("Movement model", it));
-    let agents = agent::METRICS.iter().map(|it| ("Agent", it));
-    macs.chain(movements)
-        .chain(agents)
-        .flat_map(|(kind, &(name, metrics))| metrics.iter().map(move |metric| (kind, name, metric)))
+///
+/// # Panics
+/// If two of them, or one of them and a column of every node, have the same name.
+pub fn own_columns() -> impl Iterator<Item = OwnColumn> {
+    static OWN: LazyLock<Vec<OwnColumn>> = LazyLock::new(|| {
+        let macs = mac::METRICS.iter().map(|it| ("MAC", it));
+        let movements = mobility::METRICS.iter().map(|it| ("Movement model", it));
+        let agents = agent::METRICS.iter().map(|it| ("Agent", it));
+        let rooms = macs.chain(movements).chain(agents);
+        let own = rooms.flat_map(|(kind, &(name, metrics))| metrics.iter().map(move |metric| (kind, name, metric)));
+        let own: Vec<OwnColumn> = own.collect();
+        let common = schemars::schema_for!(NodeRow);
+        let common = common.get("properties").and_then(Value::as_object).into_iter().flat_map(|it| it.keys());
+        if let Some(fault) = used_twice(common.map(String::as_str), &own) {
+            panic!("{fault}");
+        }
+        own
+    });
+    OWN.iter().copied()
+}
+
+/// A counter of a single model: the kind of model, its name, and the counter.
+pub type OwnColumn = (&'static str, &'static str, &'static Metric);
+
+/// Two columns of one name, in a sentence. A table cannot have them.
+fn used_twice<'a>(common: impl Iterator<Item = &'a str>, own: &[OwnColumn]) -> Option<String> {
+    let mut owners: BTreeMap<&str, String> =
+        common.map(|name| (name, "the table has for every node".to_owned())).collect();
+    own.iter().find_map(|(kind, model, metric)| {
+        let owner = owners.insert(metric.name, format!("{kind} `{model}` has"))?;
+        Some(format!("{kind} `{model}` has the counter `{}`, which {owner} already: give it another name", metric.name))
+    })
 }
 
 impl NodeRow {
@@ -614,4 +642,28 @@ pub struct ProgramRow {
     pub output: String,
     /// What it wrote to its standard error.
     pub errors: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_counter_has_a_name_of_its_own() {
+        let own: Vec<_> = own_columns().collect();
+        assert!(own.iter().any(|(kind, _, _)| *kind == "MAC"));
+        let metric = |name| Metric { name, unit: "frames", meaning: "" };
+        let (acks, node) = (metric("acks"), metric("node"));
+        let none = || std::iter::empty::<&str>();
+        let twice = [("MAC", "dcf", &acks), ("MAC", "csma", &acks)].map(|(kind, model, it)| -> OwnColumn {
+            // A column refers to a counter of a list that lives as long as the program.
+            (kind, model, Box::leak(Box::new(Metric { ..*it })))
+        });
+        let said = "MAC `csma` has the counter `acks`, which MAC `dcf` has already: give it another name";
+        assert_eq!(used_twice(none(), &twice).as_deref(), Some(said));
+        assert_eq!(used_twice(none(), &twice[..1]), None);
+        let node: [OwnColumn; 1] = [("Agent", "a", Box::leak(Box::new(node)))];
+        let said = "Agent `a` has the counter `node`, which the table has for every node already: give it another name";
+        assert_eq!(used_twice(["node"].into_iter(), &node).as_deref(), Some(said));
+    }
 }

@@ -3,7 +3,7 @@
 //! A protocol learns of its neighbours only by packets and by the feedback of the link layer. For each packet it
 //! answers with actions: send the packet to a neighbour, hold it (the protocol keeps the id), or drop it for a reason.
 //!
-//! A new protocol is a module with `Params` and a type named after its registry entry, which has `new(&Params, Address,
+//! A new protocol is a module with `Params` and a type named after its registry entry, which has `new(&Params, NodeId,
 //! nodes: usize, Rng)` and implements [`Routing`]; then the `mod` line and its line in the registry below.
 
 pub mod aodv;
@@ -18,12 +18,12 @@ mod protocol;
 pub mod source_routes;
 pub mod static_routes;
 
-use hopyard_engine::Rng;
+use hopyard_engine::{Rng, Span};
 
 use crate::address::{NodeId, Prefix};
 pub use connectivity::Connectivity;
 use protocol::forward_routing;
-pub use protocol::{AfterOptions, Facts, MostHops, Networks, Prescribed, Routing};
+pub use protocol::{AfterOptions, Facts, MostHops, Networks, Prescribed, Routing, SETTLED};
 
 /// Makes the registry and the enum of protocols.
 macro_rules! protocols {
@@ -108,6 +108,12 @@ macro_rules! protocols {
             #[must_use]
             pub fn promises_no_loops(&self) -> bool {
                 match self { $(Self::$variant(params) => params.promises_no_loops(),)+ }
+            }
+
+            /// When routes are known ([`Facts::settles_within`]).
+            #[must_use]
+            pub fn settles_within(&self) -> Span {
+                match self { $(Self::$variant(params) => params.settles_within(),)+ }
             }
 
             /// The most hops that a route can have ([`Facts::most_hops`]).

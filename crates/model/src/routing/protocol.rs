@@ -11,6 +11,9 @@ use crate::context::{Action, Context, DropReason};
 use crate::packet::{Packet, PacketId};
 use crate::params::Params;
 
+/// The time in which routes are known of a protocol that sends a HELLO each second or two.
+pub const SETTLED: Span = Span::from_secs(6);
+
 /// What the checks of a scenario and the tables of results ask about a protocol with these parameters.
 pub trait Facts: Params {
     /// Whether ns-2 gives the protocol's messages numbers of packets (`loss_ns2_percent`).
@@ -63,6 +66,13 @@ pub trait Facts: Params {
     /// asked at one instant, never come back to a node.
     fn promises_no_loops(&self) -> bool {
         false
+    }
+
+    /// The time after which the routes of a small network that does not change are known, if all nodes start at once
+    /// and nothing is lost. Tests of all protocols send their first packet then. A protocol whose messages are rarer
+    /// than a HELLO in two seconds has a longer one.
+    fn settles_within(&self) -> Span {
+        SETTLED
     }
 
     /// The most hops that a route can have; nothing if no parameter limits them.

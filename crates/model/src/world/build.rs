@@ -17,12 +17,12 @@ use super::{Attachment, Event, FlowSpec, Interface, Node, NodeSpec, RoleSpec, Sp
 use crate::address::{InterfaceId, NodeId, Prefix};
 use crate::agent::{self, Port};
 use crate::channel::{AnyChannel, ChannelId, Plan, Station};
-use crate::context::{Context, Owners, Spending};
+use crate::context::{Context, Owners, Prices, Spending};
 use crate::ip::{Table, Way};
 use crate::link::wired::{Direction, Numbering};
 use crate::link::{Link, ReceivePath, Wired};
 use crate::mobility::{self, Leg, Mobility};
-use crate::observe::{FlowMeter, Probe};
+use crate::observe::{FlowMeter, Probe, own_columns};
 use crate::order::{self, Timers};
 use crate::routing::{Connectivity, Networks, Routing};
 use crate::traffic::Period;
@@ -218,6 +218,10 @@ impl<P: Probe> World<P> {
         build_agents(spec, &mut nodes, &mut interfaces, &addresses, &streams);
         let owners = Owners::new(count as u32, further, addresses.names);
         let prices = spec.energy.model.prices();
+        // What measures the time that radios send, hear and sleep is what makes them sleep.
+        let metered = prices.or_else(|| (!spec.energy.sleeps.is_empty()).then_some(Prices::NOTHING));
+        // Counters with the name of another one are found before the run, and not when its tables are made.
+        let _ = own_columns();
         let spending = prices.map(|prices| Box::new(Spending::new(&prices, spec.flows.len(), interfaces.len())));
         let battery = |node: usize| spec.energy.batteries.get(node).and_then(|battery| battery.capacity());
         let batteries = prices.and_then(|_| Batteries::new((0..count).map(battery).collect()));
@@ -235,7 +239,7 @@ impl<P: Probe> World<P> {
                 propagation: &channel.propagation,
                 mac: &channel.mac,
                 search: spec.medium.search,
-                energy: prices.map(|prices| (prices, timers.batteries)),
+                energy: metered.map(|prices| (prices, timers.batteries)),
             };
             channels.push(AnyChannel::new(ChannelId(number as u16), &plan, stations, &streams));
         }

@@ -322,6 +322,10 @@ impl<P: Probe> World<P> {
         }
         self.horizon = until.min(self.end);
         self.cancelled = false;
+        if watch.is_cancelled() {
+            self.cancelled = true;
+            return Advanced::Cancelled;
+        }
         let mut look = self.events + WATCH_EVERY;
         while let Some((time, next)) = self.queue.pop(self.horizon) {
             self.cx.now = time;

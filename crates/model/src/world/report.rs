@@ -229,7 +229,8 @@ impl<P: Probe> World<P> {
             data_bytes += flow.meter.total_delivered();
         }
         let time = |of: fn(&Spent) -> Span| spent.as_ref().map(|spent| of(spent).seconds());
-        let energy = |of: fn(&Spent) -> Attojoules| spent.as_ref().map(|spent| joules(of(spent)));
+        let counted = spent.as_ref().filter(|_| self.is_metered);
+        let energy = |of: fn(&Spent) -> Attojoules| counted.map(|spent| joules(of(spent)));
         // The last nanosecond of a battery may take a little more than there was.
         let left = spent.as_ref().zip(self.capacity(id)).map(|(spent, full)| joules((full - spent.total()).max(0)));
         NodeRow {

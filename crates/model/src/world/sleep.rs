@@ -11,10 +11,10 @@ use crate::observe::Probe;
 use crate::order;
 
 impl<P: Probe> World<P> {
-    /// Schedules the first sleep of each radio of these nodes, if energy is counted.
+    /// Schedules the first sleep of each radio of these nodes.
     pub(super) fn plan_sleep(&mut self, sleeps: &[SleepSpec]) {
-        let (metered, nodes) = (self.is_metered, self.nodes.len());
-        for it in sleeps.iter().filter(|it| metered && it.node.index() < nodes) {
+        let nodes = self.nodes.len();
+        for it in sleeps.iter().filter(|it| it.node.index() < nodes) {
             let interfaces: Vec<_> = self.interfaces_of(it.node).collect();
             for interface in interfaces {
                 let Attachment::Radio { channel, station, .. } = self.interfaces[interface.index()].attachment else {

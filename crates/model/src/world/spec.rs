@@ -101,7 +101,7 @@ pub struct EnergySpec {
     pub model: energy::Config,
     /// The battery of each node, in order of their numbers; nodes beyond the last have an endless one.
     pub batteries: Vec<Battery>,
-    /// The nodes whose radios sleep at given times. It has no effect if energy is not counted.
+    /// The nodes whose radios sleep at given times.
     pub sleeps: Vec<SleepSpec>,
 }
 

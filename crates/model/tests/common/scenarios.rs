@@ -108,7 +108,18 @@ pub fn chain_of_six(routing: &str) -> Spec {
     let mut spec = network("rfc", routing, &chain(6, 200.0));
     add_tcp(&mut spec, 0, 5, "rfc", "newreno", |_| {});
     spec.duration = Span::from_secs(24);
+    wait_for_routes(&mut spec, routing);
     spec
+}
+
+/// Begins later, and lasts longer, where routes need more time than the others' do.
+fn wait_for_routes(spec: &mut Spec, routing: &str) {
+    let config = routing::Config::of_profile(routing, "rfc").expect("a protocol");
+    let wait = config.settles_within().saturating_sub(routing::SETTLED);
+    for flow in &mut spec.flows {
+        flow.start += wait;
+    }
+    spec.duration += wait;
 }
 
 /// Fifty nodes at random waypoints, with datagrams and TCP.
@@ -134,6 +145,7 @@ pub fn moving(profile: &str, routing: &str) -> Spec {
     }
     stagger(&mut spec);
     spec.duration = Span::from_secs(6);
+    wait_for_routes(&mut spec, routing);
     spec
 }
 

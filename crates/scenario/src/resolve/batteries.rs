@@ -48,13 +48,10 @@ impl Resolver<'_> {
                     Some("at least one time of sleep".to_owned());
             }
         }
-        if resolved.sleeps.is_empty() || prices.is_some_and(|prices| prices.sleep.is_some()) {
+        if resolved.sleeps.is_empty() || prices.is_none_or(|prices| prices.sleep.is_some()) {
             return;
         }
-        let message = match prices {
-            None => "radios sleep to save energy, but energy is not counted".to_owned(),
-            Some(_) => format!("the energy model `{}` has no state of sleep", resolved.energy_model.model.name),
-        };
+        let message = format!("the energy model `{}` has no state of sleep", resolved.energy_model.model.name);
         self.problem("sleep.0", message).expected = Some("`model = \"state\"` in [energy], for example".to_owned());
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hopyard_engine::{Span, Streams};
 use hopyard_model::address::Prefix;
-use hopyard_model::mobility::movement_file;
+use hopyard_model::mobility::movement_file::FileNodes;
 use hopyard_model::params::RFC;
 use hopyard_model::radio::{Reception, propagation};
 use hopyard_model::transport::congestion::{self, CongestionControl as _, Controller};
@@ -12,7 +12,7 @@ use hopyard_model::{mobility, routing, traffic};
 use serde_json::Value;
 
 use super::flow_faults::Place;
-use super::resolved::{self, Chosen, Congestion, FlowKind, RandomFlows, Resolved, TcpKind, file_key};
+use super::resolved::{self, Chosen, Congestion, FlowKind, RandomFlows, Resolved, TcpKind, file_key, file_params};
 use super::resolver::Resolver;
 use crate::files::{FileError, MOST_MOVEMENT, MovementFile, in_megabytes};
 use crate::placement;
@@ -251,10 +251,7 @@ impl Resolver<'_> {
             let Some(key) = file_key(chosen) else { continue };
             let name = chosen.model.name;
             let path = format!("{section}.{name}.path");
-            let Ok(params) = serde_json::from_value::<movement_file::Params>(Value::Object(chosen.values.clone()))
-            else {
-                continue;
-            };
+            let Some(params) = file_params(chosen) else { continue };
             if params.path.is_empty() {
                 self.problem(&path, "the movement file is not named").expected =
                     Some(format!("`path` in [{section}.{name}]"));
@@ -262,6 +259,9 @@ impl Resolver<'_> {
             }
             match self.files.movements(&key, &params) {
                 Ok(file) => {
+                    for remark in file.movements.remarks() {
+                        self.warning(&path, format!("the movement file {}: {remark}", params.path));
+                    }
                     files.insert(key, file);
                 }
                 Err(FileError::Missing(file, error)) => {
@@ -290,13 +290,24 @@ impl Resolver<'_> {
         let given = self.is_given("nodes", "count");
         let file = file_key(&resolved.mobility).and_then(|key| resolved.files.get(&key).cloned());
         if let Some(file) = file {
-            let first = resolved.mobility.values.get("first_node").and_then(Value::as_u64).unwrap_or(0);
-            let first = u32::try_from(first).unwrap_or(u32::MAX);
-            let numbers: Vec<_> = file.movements.numbers().filter(|number| *number >= first).collect();
+            let Some(params) = file_params(&resolved.mobility) else { return };
+            let first = params.first_node;
+            let numbers: Vec<_> = match &params.nodes {
+                FileNodes::Listed(numbers) => numbers.clone(),
+                _ => file.movements.numbers().filter(|number| *number >= first).collect(),
+            };
             let in_file = numbers.len() as u32;
             let asked = if given { nodes.count } else { in_file };
             nodes.count = asked;
-            if let Some(wrong) = Numbering::of(first, &numbers) {
+            let wrong = match &params.nodes {
+                FileNodes::FromFirstNode => Numbering::of(first, &numbers),
+                FileNodes::All => None,
+                FileNodes::Listed(_) => {
+                    let missing = numbers.iter().position(|number| file.movements.track(*number).is_none());
+                    missing.map(|place| Numbering::NoNode(place, numbers[place]))
+                }
+            };
+            if let Some(wrong) = wrong {
                 let section = format!("mobility.{}", resolved.mobility.model.name);
                 self.wrong_numbering(&section, first, &file, wrong);
             } else if asked != in_file {
@@ -327,13 +338,22 @@ impl Resolver<'_> {
                 let message = format!("the movement file has no node {first}: its first is node {number}");
                 let problem = self.problem(&key("path"), message);
                 problem.expected = Some(format!("nodes numbered from {first} on"));
-                problem.hint =
-                    Some(format!("`first_node = {number}` in [{section}] takes the file's node {number} as node 0"));
+                problem.hint = Some(if high - low + 1 == file.movements.len() as u32 {
+                    format!("`first_node = {number}` in [{section}] takes the file's node {number} as node 0")
+                } else {
+                    format!("`nodes = \"all\"` in [{section}] takes the file's nodes in their order")
+                });
             }
             Numbering::Gap(number) => {
                 let message = format!("the movement file has no node {number}, but nodes before and after it");
                 let problem = self.problem(&key("path"), message);
                 problem.expected = Some("nodes numbered without a gap".to_owned());
+                problem.hint = Some(format!("`nodes = \"all\"` in [{section}] takes the file's nodes in their order"));
+            }
+            Numbering::NoNode(place, number) => {
+                let message = format!("the movement file has no node {number}");
+                self.problem(&format!("{section}.nodes.{place}"), message).expected =
+                    Some(format!("numbers of the file, from {low} to {high}"));
             }
         }
     }
@@ -629,6 +649,8 @@ enum Numbering {
     StartsAt(u32),
     /// This number is missing between others.
     Gap(u32),
+    /// The list of nodes has, at this place, a number that the file has not.
+    NoNode(usize, u32),
 }
 
 impl Numbering {

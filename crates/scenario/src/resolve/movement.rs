@@ -1,11 +1,11 @@
 //! Checks of `[[movement]]` tables: which nodes they name, and whom the members of groups follow.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 
-use hopyard_model::mobility::{Configured as _, Membership};
-use serde_json::Value;
+use hopyard_model::mobility::{Area, Configured as _, Membership};
 
-use super::resolved::{Chosen, Resolved, file_key, mobility};
+use super::resolved::{Chosen, Resolved, file_key, file_params, mobility};
 use super::resolver::Resolver;
 use crate::sections::Placement;
 
@@ -28,19 +28,48 @@ impl Resolver<'_> {
             if self.is_faulty(&format!("movement.{i}")) {
                 continue;
             }
-            let first = chosen.values.get("first_node").and_then(Value::as_u64).unwrap_or(0);
+            let Some(params) = file_params(chosen) else { continue };
             let nodes: BTreeSet<u32> = movement.nodes.iter().copied().filter(|node| *node < count).collect();
             for node in nodes {
-                let number = first + u64::from(node);
-                if u32::try_from(number).ok().and_then(|number| file.movements.track(number)).is_none() {
-                    let message = format!("node {node} has no movement: the movement file has no node {number}");
+                let number = params.number(node, &file.movements);
+                if number.and_then(|number| file.movements.track(number)).is_none() {
+                    let which = number.map_or_else(|| "node for it".to_owned(), |number| format!("node {number}"));
+                    let message = format!("node {node} has no movement: the movement file has no {which}");
                     let name = chosen.model.name;
-                    self.problem(&format!("movement.{i}.nodes"), message).hint =
-                        Some(format!("`first_node` in [movement.{name}] says which node of the file is node 0"));
+                    self.problem(&format!("movement.{i}.nodes"), message).hint = Some(format!(
+                        "`first_node` or `nodes` in [movement.{name}] says which node of the file is node 0"
+                    ));
                 }
             }
         }
+        self.check_areas(resolved);
         self.check_groups(resolved);
+    }
+
+    /// Warns of nodes that move at random outside the area of [nodes].
+    fn check_areas(&mut self, resolved: &Resolved) {
+        let [width, height] = resolved.nodes.area.map(|length| length.metres());
+        if width <= 0.0 {
+            return;
+        }
+        let tables = resolved.movements.iter().enumerate().map(|(i, (_, chosen))| (format!("movement.{i}"), chosen));
+        for (section, chosen) in iter::once(("mobility".to_owned(), &resolved.mobility)).chain(tables) {
+            let Some(Area { low, high }) = mobility(chosen).and_then(|model| model.area()) else { continue };
+            if low.x < 0.0 || low.y < 0.0 || high.x > width || high.y > height {
+                let name = chosen.model.name;
+                let message = format!(
+                    "nodes leave the area of {width} m by {height} m: [{}.{name}] moves them between {} m, {} m and \
+                     {} m, {} m",
+                    section.split('.').next().unwrap_or_default(),
+                    low.x,
+                    low.y,
+                    high.x,
+                    high.y
+                );
+                self.warning("nodes.area", message).hint =
+                    Some(format!("`x`, `y`, `width` and `height` of `{name}` say where nodes move"));
+            }
+        }
     }
 
     /// Reports members of groups that have no leader, or whose leaders follow each other in a circle.

@@ -1,12 +1,15 @@
 //! Checks which nodes can reach each other, to find flows that no radio, wire or route can carry before the run.
 //!
-//! A certain fault is an error: stationary nodes beyond every range, static routes over more than a range, or a flow
-//! that its routing protocol cannot carry over the networks that there are ([`super::ways`]). A likely fault is a
-//! warning: stationary nodes beyond the usual range, because of shadowing or of bit errors, all nodes at one point, or
-//! a network of drawn or moving nodes that are too far apart to be connected.
+//! What no place of the nodes could mend is an error: nodes that neither a common channel nor a wire joins, or a flow
+//! that its routing protocol cannot carry over the networks that there are ([`super::ways`]). What follows from where
+//! nodes stand is a warning, and the flow carries nothing: nodes beyond every range, static routes over more than a
+//! range, or ways that are too long. A sweep over distances may pass the range. What is likely is a warning too:
+//! stationary nodes beyond the usual range, because of shadowing or of bit errors, all nodes at one point, or a network
+//! of drawn or moving nodes that are too far apart to be connected.
 
 use hopyard_engine::Streams;
 use hopyard_model::ip;
+use hopyard_model::mobility::Configured as _;
 use hopyard_model::routing::{self, MostHops, Prescribed};
 use serde_json::Value;
 
@@ -74,6 +77,8 @@ impl Resolver<'_> {
         let Some(ways) = Ways::of(checks) else { return };
         let joined = |range: fn(&Reach) -> f64| Links::new(checks.channels, checks.places, range, all, &checks.wires);
         let mut links = joined(|channel| channel.most);
+        // If nodes stood next to each other.
+        let mut anywhere = Links::new(checks.channels, None, |channel| channel.most, all, &checks.wires);
         // The range is found by halving, so it may lie a little too low.
         let mut usual = joined(|channel| channel.usual * (1.0 + 1e-9));
         for (i, (flow, kind)) in resolved.flows.iter().enumerate() {
@@ -81,10 +86,14 @@ impl Resolver<'_> {
             if from >= all || to >= all || from == to {
                 continue;
             }
+            // Places matter if the flow could be carried with others.
+            let mut is_far = || anywhere.all.joins(from, to) && ways.lost(&mut anywhere, from, to, tcp).is_none();
             if !links.all.joins(from, to) {
-                self.out_of_range(i, flow, checks);
+                let is_far = is_far();
+                self.out_of_range(i, flow, checks).is_warning = is_far;
             } else if let Some(lost) = ways.lost(&mut links, from, to, tcp) {
-                self.cannot_carry(checks, i, flow, &lost);
+                let is_far = is_far();
+                self.cannot_carry(checks, i, flow, &lost).is_warning = is_far;
             } else if !usual.all.joins(from, to) || ways.lost(&mut usual, from, to, tcp).is_some() {
                 let range = checks.channels.iter().map(|channel| channel.usual).fold(0.0, f64::max);
                 let message = format!(
@@ -114,7 +123,7 @@ impl Resolver<'_> {
         self.check_lengths(checks);
     }
 
-    fn out_of_range(&mut self, index: usize, flow: &Flow, checks: &Checks<'_>) {
+    fn out_of_range(&mut self, index: usize, flow: &Flow, checks: &Checks<'_>) -> &mut FlowFault {
         let (from, to) = (flow.from, flow.to);
         let is_loose = |node: u32| {
             node >= checks.resolved.nodes.count && !checks.wires.iter().any(|(a, b)| [*a, *b].contains(&node))
@@ -125,7 +134,7 @@ impl Resolver<'_> {
             fault.of_many = "nothing can carry these flows: one end has neither a radio nor a wire".to_owned();
             fault.expected = Some("a node with a radio or a wire".to_owned());
             fault.hint = Some(format!("`between = [NODE, {node}]` in a [[wire]] joins it to another node"));
-            return;
+            return fault;
         }
         let most = checks.channels.iter().map(|channel| channel.most).fold(0.0, f64::max);
         let first = match &checks.routing {
@@ -147,10 +156,11 @@ impl Resolver<'_> {
         fault.of_many = "nothing can carry these flows: no chain of radios or wires joins their nodes".to_owned();
         fault.expected = Some("a node that `from` can reach".to_owned());
         fault.hint = Some(hint + &first);
+        fault
     }
 
     /// Reports a flow that the routing protocol cannot carry over the networks.
-    fn cannot_carry(&mut self, checks: &Checks<'_>, index: usize, flow: &Flow, lost: &Lost) {
+    fn cannot_carry(&mut self, checks: &Checks<'_>, index: usize, flow: &Flow, lost: &Lost) -> &mut FlowFault {
         let (routing, profile) = (checks.resolved.routing.model.name, &checks.resolved.head.profile);
         let is_able = |name: &str, profile: &str, is: fn(&routing::Config) -> bool| {
             routing::Config::of_profile(name, profile).is_ok_and(|it| is(&it))
@@ -163,14 +173,12 @@ impl Resolver<'_> {
         if matches!(lost.how, How::Circle) {
             let why = "a tunnel takes its packets, and from its end they come back to a node where they have been";
             let expected = "a tunnel from whose end routes lead to the destination".to_owned();
-            self.carried_by_nothing(index, "to", lost, &[why, why], expected);
-            return;
+            return self.carried_by_nothing(index, "to", lost, &[why, why], expected);
         }
         if matches!(lost.how, How::InTunnel) {
             let why = "a tunnel takes its packets, and nothing carries them to the tunnel's end".to_owned();
             let expected = "a tunnel whose ends reach each other outside it".to_owned();
-            self.carried_by_nothing(index, "to", lost, &[&why, &why], expected);
-            return;
+            return self.carried_by_nothing(index, "to", lost, &[&why, &why], expected);
         }
         let ends = [("from", flow.from), ("to", flow.to)];
         if let Some((key, host)) = ends.into_iter().find(|(_, node)| *node >= checks.resolved.nodes.count) {
@@ -197,12 +205,15 @@ impl Resolver<'_> {
                     profiles.join(" and ")
                 )),
             };
-            self.carried_by_nothing(index, key, lost, &[&one, &many], able(routing::Config::reaches_wires)).hint = hint;
+            let expected = able(routing::Config::reaches_wires);
+            let fault = self.carried_by_nothing(index, key, lost, &[&one, &many], expected);
+            fault.hint = hint;
+            fault
         } else {
             let why = format!("leads over a wire between radios, and `{routing}` finds no routes over wires");
             let one = format!("the way from node {} to node {} {why}", lost.from, lost.to);
             let many = format!("their way {why}");
-            self.carried_by_nothing(index, "to", lost, &[&one, &many], able(routing::Config::crosses_wires));
+            self.carried_by_nothing(index, "to", lost, &[&one, &many], able(routing::Config::crosses_wires))
         }
     }
 
@@ -262,6 +273,7 @@ impl Resolver<'_> {
                  {between}"
             );
             let fault = self.flow_problem(Place::Listed(index), key, message);
+            fault.is_warning = known.is_some();
             fault.of_many = format!(
                 "nothing can carry the {what} of these flows: [routing.{name}] sends them to nodes that are no neighbours"
             );
@@ -332,7 +344,7 @@ impl Resolver<'_> {
                 }
                 Limit::Life | Limit::Route => {
                     let message = format!("no packet of {of} arrives: {has}, and `{parameter}` is {value}");
-                    self.problem(&path, message).expected =
+                    self.warning(&path, message).expected =
                         Some(format!("`{parameter}` of at least {least} in [{section}]"));
                 }
             }
@@ -368,9 +380,10 @@ impl Resolver<'_> {
             return;
         }
         if resolved.movements.is_empty()
-            && let Some(area) = mobility(&resolved.mobility).and_then(|model| model.area())
+            && let Some(model) = mobility(&resolved.mobility).filter(|model| model.grouping().is_none())
+            && let Some(area) = model.area()
         {
-            let [width, height] = area.map(|length| length.metres());
+            let (width, height) = (area.high.x - area.low.x, area.high.y - area.low.y);
             // With fewer neighbours than one on average, most nodes have none.
             let on_channel = |channel: &Reach| {
                 let part = (std::f64::consts::PI * channel.usual * channel.usual / (width * height)).min(1.0);

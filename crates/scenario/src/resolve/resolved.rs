@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hopyard_model::mobility::{self, Position};
+use hopyard_model::mobility::{self, Position, movement_file};
 use hopyard_model::params::ModelInfo;
 use hopyard_model::routing;
 use hopyard_model::transport::congestion::external::ExternalConfig;
@@ -132,6 +132,11 @@ pub(crate) fn mobility(chosen: &Chosen) -> Option<mobility::Config> {
 }
 
 /// The parameters of a movement file as one key.
+/// The parameters of a movement file.
+pub(crate) fn file_params(chosen: &Chosen) -> Option<movement_file::Params> {
+    serde_json::from_value(Value::Object(chosen.values.clone())).ok()
+}
+
 pub(crate) fn file_key(chosen: &Chosen) -> Option<String> {
     mobility(chosen)?.reads_file().then(|| Value::Object(chosen.values.clone()).to_string())
 }

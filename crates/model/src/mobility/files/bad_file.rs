@@ -58,6 +58,17 @@ impl fmt::Display for BadFile {
     }
 }
 
+/// The text of a line as it is shown: shortened, and without control characters, which would disturb a terminal.
+pub(super) fn shown(found: &str) -> String {
+    let found = found.trim();
+    let printable = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    let mut shown: String = found.chars().take(100).map(printable).collect();
+    if found.chars().nth(100).is_some() {
+        shown.push_str(" ...");
+    }
+    shown
+}
+
 impl BadFile {
     pub(super) fn new(file: &str) -> Self {
         Self { file: file.to_owned(), lines: Vec::new(), count: 0, ended_at: None }
@@ -80,14 +91,7 @@ impl BadFile {
     pub(super) fn push(&mut self, line: Option<usize>, found: &str, expected: impl Into<String>) {
         self.count += 1;
         if self.lines.len() < MAX_REPORTED {
-            let found = found.trim();
-            // Control characters would disturb a terminal.
-            let printable = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
-            let mut shown: String = found.chars().take(100).map(printable).collect();
-            if found.chars().nth(100).is_some() {
-                shown.push_str(" ...");
-            }
-            self.lines.push(BadLine { line, found: shown, expected: expected.into() });
+            self.lines.push(BadLine { line, found: shown(found), expected: expected.into() });
         }
     }
 }

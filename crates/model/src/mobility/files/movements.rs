@@ -3,6 +3,7 @@
 use hopyard_engine::units::{Distance, Speed};
 use hopyard_engine::{Span, Time};
 
+use super::bad_file::{BadFile, shown};
 use super::track::Track;
 use crate::mobility::leg::Position;
 
@@ -10,14 +11,18 @@ use crate::mobility::leg::Position;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Movements {
     /// By number; some tools count from one, so that there may be gaps.
-    tracks: Vec<Option<Track>>,
+    pub(super) tracks: Vec<Option<Track>>,
     /// What the file's comments say of it.
     pub record: Record,
+    /// Lines of a script that are no part of the movement.
+    pub(super) others: Others,
+    /// Nodes without a start: number, and the first line that names the node.
+    pub(super) without_start: Vec<(u32, usize)>,
 }
 
 impl Movements {
     pub(super) fn new(tracks: Vec<Option<Track>>, record: Record) -> Self {
-        Self { tracks, record }
+        Self { tracks, record, others: Others::default(), without_start: Vec::new() }
     }
 
     /// The track of the node with this number in the file.
@@ -43,6 +48,20 @@ impl Movements {
         self.len() == 0
     }
 
+    /// What a user should know who reads the file: lines that were not read, and starts that are not in the file.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        let starts = self.without_start.first().map(|(node, line)| {
+            let more = match self.without_start.len() {
+                1 => String::new(),
+                2 => ", and so does 1 other node".to_owned(),
+                count => format!(", and so do {} other nodes", count - 1),
+            };
+            format!("line {line}: node {node} starts at 0 m on each axis that no line sets, as in ns-2{more}")
+        });
+        self.others.remark().into_iter().chain(starts).collect()
+    }
+
     /// When the last movement ends.
     #[must_use]
     pub fn end(&self) -> Time {
@@ -60,6 +79,45 @@ impl Movements {
                 Position { x: high.x.max(p.x), y: high.y.max(p.y), z: high.z.max(p.z) },
             )
         })
+    }
+}
+
+/// How many other lines are kept with their text.
+const MAX_SHOWN: usize = 3;
+
+/// Lines of a script that are no part of the movement, such as those that create the nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Others {
+    /// The first ones: number and text.
+    first: Vec<(usize, String)>,
+    /// How many there are.
+    count: usize,
+}
+
+impl Others {
+    pub(super) fn push(&mut self, line: usize, text: &str) {
+        self.count += 1;
+        if self.first.len() < MAX_SHOWN {
+            self.first.push((line, shown(text)));
+        }
+    }
+
+    fn remark(&self) -> Option<String> {
+        let named: Vec<_> = self.first.iter().map(|(line, text)| format!("line {line} \"{text}\"")).collect();
+        let first = named.join(", ");
+        match self.count {
+            0 => None,
+            1 => Some(format!("1 line that is no movement was not read: {first}")),
+            count if count == named.len() => Some(format!("{count} lines that are no movement were not read: {first}")),
+            count => Some(format!("{count} lines that are no movement were not read, first {first}")),
+        }
+    }
+
+    /// Reports the first lines of a file that has nothing else.
+    pub(super) fn report(&self, problems: &mut BadFile) {
+        for (line, text) in &self.first {
+            problems.push(Some(*line), text, super::setdest::A_LINE);
+        }
     }
 }
 

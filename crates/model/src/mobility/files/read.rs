@@ -23,18 +23,21 @@ impl Movements {
         let Some(text) = inflate(bytes, &mut problems) else {
             return Err(problems);
         };
+        // Editors of Windows begin a text in UTF-8 with a byte order mark.
+        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
         if text.iter().filter(|byte| **byte == b'\n').count() > MAX_LINES {
             problems.push(None, "", format!("at most {} million lines", MAX_LINES / 1_000_000));
             return Err(problems);
         }
         let movements = match reading.format {
-            Format::Setdest => setdest::read(&text, reading, &mut problems),
-            Format::Bonnmotion => bonnmotion::read(&text, reading, &mut problems),
-            Format::Detect if is_bonnmotion(&text) => bonnmotion::read(&text, reading, &mut problems),
-            Format::Detect => setdest::read(&text, reading, &mut problems),
+            Format::Setdest => setdest::read(text, reading, &mut problems),
+            Format::Bonnmotion => bonnmotion::read(text, reading, &mut problems),
+            Format::Detect if is_bonnmotion(text) => bonnmotion::read(text, reading, &mut problems),
+            Format::Detect => setdest::read(text, reading, &mut problems),
         };
         if problems.is_empty() && movements.is_empty() {
             problems.push(None, "", "at least one node");
+            movements.others.report(&mut problems);
         }
         if problems.is_empty() { Ok(movements) } else { Err(problems) }
     }

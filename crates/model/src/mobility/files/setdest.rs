@@ -7,22 +7,25 @@
 //! | `$node_(i) set X_ v`, `Y_`, `Z_` | where node i starts |
 //! | `$ns_ at t "$node_(i) setdest x y s"` | at time t, move to (x, y) at s metres per second; s = 0: stop |
 //! | `$node_(i) setdest x y s` | the same at the start |
+//! | `$ns_ at t "$node_(i) set X_ v"` | at time t, a node at rest is placed elsewhere |
 //! | `$god_ ...`, `$ns_ at t "$god_ ..."`, `set god_ ...` | hop counts of the oracle; ignored |
 //! | `# ...` | a comment; those of setdest are kept in the [`Record`] |
 //!
 //! Accepted are `$ns` and `$ns_`, quotes and braces, a semicolon and a comment at the end, and any order of lines.
 //! Commands of the same time are executed in the order of their lines. As in ns-2, a command before arrival replaces
-//! the previous one, and a node keeps the height of its `Z_`, or zero.
+//! the previous one, a node keeps the height of its `Z_`, and a coordinate that no line sets is zero at the start.
 //!
-//! Left out: Tcl. A script with computations is not a movement file. Validated against positions that ns-2.35 reports.
+//! Lines of a whole script that name no movement (neither `setdest` nor `X_`, `Y_`, `Z_`) are counted, and not read.
+//!
+//! Left out: Tcl. Movement that is computed is refused. Validated against positions that ns-2.35 reports.
 
 use hopyard_engine::units::{Distance, Speed};
 use hopyard_engine::{Span, Time};
 
 use super::bad_file::BadFile;
-use super::movements::{Movements, NodeChanges, Record};
+use super::movements::{Movements, NodeChanges, Others, Record};
 use super::text::{COORDINATE, MAX_NODES, Reading, coordinate, lines, speed, time, within};
-use super::track::{Command, Track};
+use super::track::{Command, Step, Track};
 use crate::mobility::leg::Position;
 
 /// The content of all lines of one node.
@@ -34,17 +37,36 @@ struct NodeLines {
     first_line: usize,
     /// Whether a line that names the node is broken: what is missing may be what that line was to say.
     broken: bool,
-    /// Commands without a time: they are executed before all scheduled commands.
-    immediate: Vec<Command>,
+    /// Commands without a time: they are executed before all scheduled steps.
+    immediate: Vec<Step>,
     /// In order of lines.
-    scheduled: Vec<Command>,
+    scheduled: Vec<Step>,
+    /// The lines that place the node at a time.
+    placed: Vec<(Time, usize)>,
 }
 
 /// The content of one line.
 enum Line {
     Nothing,
-    Start { node: u32, axis: usize, value: f64 },
-    Command { node: u32, at: Option<Time>, to: (f64, f64), speed: f64 },
+    /// A line of a script that is no part of the movement.
+    Other,
+    Start {
+        node: u32,
+        axis: usize,
+        value: f64,
+    },
+    Place {
+        node: u32,
+        at: Time,
+        axis: usize,
+        value: f64,
+    },
+    Command {
+        node: u32,
+        at: Option<Time>,
+        to: (f64, f64),
+        speed: f64,
+    },
 }
 
 /// Reads the text of a file; faults are added to `problems`.
@@ -52,6 +74,7 @@ pub(super) fn read(text: &[u8], reading: &Reading, problems: &mut BadFile) -> Mo
     // In a box, so that an unused number needs only a pointer.
     let mut nodes: Vec<Option<Box<NodeLines>>> = Vec::new();
     let mut record = Record::default();
+    let mut others = Others::default();
     for (number, line) in lines(text) {
         if problems.ends_at(number) {
             return Movements::new(Vec::new(), record);
@@ -73,6 +96,16 @@ pub(super) fn read(text: &[u8], reading: &Reading, problems: &mut BadFile) -> Mo
         };
         let outcome = match said {
             Line::Nothing => Ok(()),
+            Line::Other => {
+                others.push(number, line);
+                Ok(())
+            }
+            Line::Place { node, at, axis, value } => {
+                let lines = entry(&mut nodes, node, number);
+                lines.scheduled.push(Step::Place { at, axis, value });
+                lines.placed.push((at, number));
+                Ok(())
+            }
             Line::Start { node, axis, value } => {
                 let start = &mut entry(&mut nodes, node, number).start[axis];
                 if start.replace(value).is_some() {
@@ -84,7 +117,7 @@ pub(super) fn read(text: &[u8], reading: &Reading, problems: &mut BadFile) -> Mo
             Line::Command { node, at, to, speed } => {
                 let lines = entry(&mut nodes, node, number);
                 let queue = if at.is_some() { &mut lines.scheduled } else { &mut lines.immediate };
-                queue.push(Command { at: at.unwrap_or(Time::ZERO), to, height: None, speed });
+                queue.push(Step::Go(Command { at: at.unwrap_or(Time::ZERO), to, height: None, speed }));
                 within(reading.area, Position::ground(to.0, to.1))
             }
         };
@@ -92,8 +125,16 @@ pub(super) fn read(text: &[u8], reading: &Reading, problems: &mut BadFile) -> Mo
             problems.push(Some(number), line, expected);
         }
     }
-    let tracks = (0_u32..).zip(nodes).map(|(node, lines)| track(node, *lines?, reading, problems)).collect();
-    Movements::new(tracks, record)
+    let mut without_start = Vec::new();
+    let mut track = |(node, lines): (u32, Option<Box<NodeLines>>)| {
+        let lines = lines?;
+        if lines.start[..2].contains(&None) {
+            without_start.push((node, lines.first_line));
+        }
+        track(node, *lines, reading, problems)
+    };
+    let tracks = (0_u32..).zip(nodes).map(&mut track).collect();
+    Movements { tracks, record, others, without_start }
 }
 
 fn entry(nodes: &mut Vec<Option<Box<NodeLines>>>, node: u32, line: usize) -> &mut NodeLines {
@@ -105,25 +146,26 @@ fn entry(nodes: &mut Vec<Option<Box<NodeLines>>>, node: u32, line: usize) -> &mu
 
 /// The track of a node, after all lines are read.
 fn track(node: u32, mut lines: NodeLines, reading: &Reading, problems: &mut BadFile) -> Option<Track> {
-    let [Some(x), Some(y), z] = lines.start else {
-        if lines.broken {
-            return None;
-        }
-        let missing = if lines.start[0].is_none() { "X_" } else { "Y_" };
-        problems.push(Some(lines.first_line), "", format!("a line \"$node_({node}) set {missing} ...\" in the file"));
+    if lines.broken {
         return None;
-    };
-    let start = Position { x, y, z: z.unwrap_or(0.0) };
+    }
+    let [x, y, z] = lines.start.map(Option::unwrap_or_default);
+    let start = Position { x, y, z };
     if let Err(expected) = within(reading.area, start) {
         problems.push(Some(lines.first_line), &format!("node {node} starts at ({x}, {y})"), expected);
     }
     // A stable sort: of two commands of the same time, the later line is effective.
-    lines.scheduled.sort_by_key(|command| command.at);
-    Some(Track::from_commands(start, lines.immediate.into_iter().chain(lines.scheduled)))
+    lines.scheduled.sort_by_key(Step::at);
+    let (track, disturbed) = Track::from_steps(start, lines.immediate.into_iter().chain(lines.scheduled));
+    if let Some((_, line)) = lines.placed.iter().find(|(at, _)| Some(*at) == disturbed) {
+        problems.push(Some(*line), "", format!("node {node} at rest when it is placed elsewhere: it is under way"));
+    }
+    Some(track)
 }
 
 const AXES: [&str; 3] = ["X_", "Y_", "Z_"];
-const A_LINE: &str = "\"$node_(i) set X_ v\", \"$ns_ at t \"$node_(i) setdest x y s\"\", \"$god_ ...\" or a comment";
+pub(super) const A_LINE: &str =
+    "\"$node_(i) set X_ v\", \"$ns_ at t \"$node_(i) setdest x y s\"\", \"$god_ ...\" or a comment";
 const A_BODY: &str = "a command in quotes or braces after the time, as in \"$node_(i) setdest x y s\"";
 const A_COMMAND: &str = "\"set X_ v\" (or Y_, Z_) or \"setdest x y s\" after the node";
 const SETDEST: &str = "three numbers after setdest: x, y and speed";
@@ -143,6 +185,18 @@ fn word(text: &str) -> (&str, &str) {
 
 /// The content of a line, or what was expected instead.
 fn understand(line: &str) -> Result<Line, &'static str> {
+    // In Tcl, a comment follows a semicolon. Other tools write it without one, and ns-2 takes it for further arguments,
+    // which it ignores.
+    let line = line.split('#').next().unwrap_or_default().trim_end();
+    let names_movement = || {
+        let mut words = line.split(|c: char| c.is_ascii_whitespace() || "\"{};".contains(c));
+        words.any(|word| word == "setdest" || AXES.contains(&word))
+    };
+    movement(line).or_else(|expected| if names_movement() { Err(expected) } else { Ok(Line::Other) })
+}
+
+/// The content of a line of a movement file, or what was expected instead.
+fn movement(line: &str) -> Result<Line, &'static str> {
     let line = without_end(line)?;
     let (first, rest) = word(line);
     match first {
@@ -158,7 +212,7 @@ fn understand(line: &str) -> Result<Line, &'static str> {
             let quoted = body.strip_prefix('"').and_then(|body| body.strip_suffix('"'));
             let braced = || body.strip_prefix('{').and_then(|body| body.strip_suffix('}'));
             match command(quoted.or_else(braced).ok_or(A_BODY)?, Some(at))? {
-                Line::Start { .. } => Err("a setdest at a time; X_, Y_ and Z_ are set before the run"),
+                Line::Start { node, axis, value } => Ok(Line::Place { node, at, axis, value }),
                 said => Ok(said),
             }
         }
@@ -167,11 +221,11 @@ fn understand(line: &str) -> Result<Line, &'static str> {
     }
 }
 
-/// A line without a semicolon and a comment at its end.
+/// A line without a semicolon at its end.
 fn without_end(line: &str) -> Result<&str, &'static str> {
     match line.split_once(';') {
         None => Ok(line),
-        Some((line, rest)) if rest.trim_start().is_empty() || rest.trim_start().starts_with('#') => Ok(line.trim_end()),
+        Some((line, rest)) if rest.trim_start().is_empty() => Ok(line.trim_end()),
         Some(_) => Err("one command a line"),
     }
 }

@@ -31,7 +31,24 @@ pub struct Command {
     pub speed: f64,
 }
 
-/// Positions at increasing times. Before the first and after the last time the node does not move.
+/// An event of a script.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Step {
+    /// The node sets out.
+    Go(Command),
+    /// The node is placed elsewhere on one axis (0 to 2), in no time.
+    Place { at: Time, axis: usize, value: f64 },
+}
+
+impl Step {
+    pub(super) const fn at(&self) -> Time {
+        match self {
+            Self::Go(Command { at, .. }) | Self::Place { at, .. } => *at,
+        }
+    }
+}
+
+/// Positions at increasing times, two of the same time where the node is placed elsewhere. Before the first and after the last time the node does not move.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Track(Arc<[Fix]>);
 
@@ -60,24 +77,50 @@ impl Track {
     /// In debug builds, if the commands are not in order of time.
     #[must_use]
     pub fn from_commands(start: Position, commands: impl IntoIterator<Item = Command>) -> Self {
+        Self::from_steps(start, commands.into_iter().map(Step::Go)).0
+    }
+
+    /// The same with steps of every kind, and the time of the first one that places a node that is under way. Other
+    /// simulators do not agree where such a node goes then.
+    pub(super) fn from_steps(start: Position, steps: impl IntoIterator<Item = Step>) -> (Self, Option<Time>) {
         let mut fixes = vec![Fix { at: Time::ZERO, position: start }];
         // The destination and the time of arrival, from the last fix on.
         let mut bound: Option<Fix> = None;
         let mut last_command = Time::ZERO;
-        for command in commands {
-            debug_assert!(command.at >= last_command, "commands are carried out in order of time");
-            last_command = command.at;
+        let mut disturbed = None;
+        for step in steps {
+            let now = step.at();
+            debug_assert!(now >= last_command, "commands are carried out in order of time");
+            last_command = now;
             let from = *fixes.last().expect("the start is a fix");
             let here = match bound.take() {
                 None => from.position,
-                Some(goal) if goal.at <= command.at => {
+                Some(goal) if goal.at <= now => {
                     append(&mut fixes, goal);
                     goal.position
                 }
                 Some(goal) => {
-                    let here = Leg::between(from.at, from.position, goal.position, goal.at).position(command.at);
-                    append(&mut fixes, Fix { at: command.at, position: here });
+                    let here = Leg::between(from.at, from.position, goal.position, goal.at).position(now);
+                    append(&mut fixes, Fix { at: now, position: here });
+                    if matches!(step, Step::Place { .. }) {
+                        disturbed = disturbed.or(Some(now));
+                    }
                     here
+                }
+            };
+            let command = match step {
+                Step::Go(command) => command,
+                Step::Place { axis, value, .. } => {
+                    let mut place = [here.x, here.y, here.z];
+                    place[axis] = value;
+                    let [x, y, z] = place;
+                    // Of two fixes of one time the first ends a leg, and the second begins the next one.
+                    if fixes.last().is_some_and(|last| last.at < now) {
+                        fixes.push(Fix { at: now, position: here });
+                        fixes.push(Fix { at: now, position: here });
+                    }
+                    append(&mut fixes, Fix { at: now, position: Position { x, y, z } });
+                    continue;
                 }
             };
             let (x, y) = command.to;
@@ -92,7 +135,7 @@ impl Track {
         if let Some(goal) = bound {
             append(&mut fixes, goal);
         }
-        Self(fixes.into())
+        (Self(fixes.into()), disturbed)
     }
 
     /// The fixes, in order of time.
@@ -144,6 +187,10 @@ impl Mobility for Follower {
             if fixes[0].at > Time::ZERO {
                 return Leg::between(Time::ZERO, fixes[0].position, fixes[0].position, fixes[0].at);
             }
+        }
+        // A node that is placed elsewhere begins its next leg there.
+        if fixes.get(self.next).is_some_and(|to| to.at == fixes[self.next - 1].at) {
+            self.next += 1;
         }
         let from = fixes[self.next - 1];
         match fixes.get(self.next) {

@@ -1,4 +1,4 @@
-use hopyard_engine::units::{Distance, Speed};
+use hopyard_engine::units::Speed;
 use hopyard_engine::{Span, Streams, Time};
 use proptest::prelude::*;
 use serde_json::json;
@@ -72,8 +72,8 @@ fn a_member_has_the_legs_of_a_leader_of_any_model() {
     let file = Movements::read("scene", file, &Reading::default()).expect("a movement file");
     let track = [(1, 0.0, 5.0), (7, 70.0, 20.0), (9, 0.0, 0.0)].map(|(at, x, y)| waypoints::Waypoint {
         at: Span::from_secs(at),
-        x: Distance::new(x),
-        y: Distance::new(y),
+        x: Coordinate::new(x),
+        y: Coordinate::new(y),
         z: Coordinate::new(2.0 * y),
     });
     let script = waypoints::Params { track: track.into(), orders: Vec::new() };

@@ -12,14 +12,14 @@ fn read(text: &str) -> Movements {
     Movements::read("scene", text.as_bytes(), &Reading::default()).expect("a movement file")
 }
 
-fn build(value: &serde_json::Value, node: u32, movements: Option<&Movements>) -> Result<Leg, BuildError> {
+fn build(value: &Value, node: u32, movements: Option<&Movements>) -> Result<Leg, BuildError> {
     let config = Config::read("movement_file", value).expect("parameters");
     let specs = vec![Spec { model: &config, start: Position::default(), movements, table: 0 }; node as usize + 1];
     Nodes::new(&specs, Streams::new(1, 0)).movement(NodeId(node)).map(|mut model| model.next_leg())
 }
 
-fn file(first_node: u32) -> serde_json::Value {
-    json!({ "path": "scene.tcl", "format": "detect", "dimensions": "detect", "first_node": first_node })
+fn file(first_node: u32) -> Value {
+    json!({ "path": "scene.tcl", "format": "detect", "dimensions": "detect", "first_node": first_node, "nodes": "from_first_node" })
 }
 
 #[test]
@@ -28,6 +28,30 @@ fn a_node_follows_its_track_by_number() {
     assert_eq!(build(&file(1), 0, Some(&movements)).expect("node 1").from, Position::ground(1.0, 2.0));
     let still = build(&file(1), 1, Some(&movements)).expect("node 2");
     assert_eq!(still, Leg::still(Time::ZERO, Position::ground(30.0, 40.0)));
+}
+
+#[test]
+fn nodes_of_a_file_with_gaps_are_taken_in_order_or_by_number() {
+    let movements = read(&SETDEST.replace("(2)", "(4)"));
+    let start = |nodes: Value, node| {
+        let mut file = file(0);
+        file["nodes"] = nodes;
+        build(&file, node, Some(&movements)).map(|leg| (leg.from.x, leg.from.y))
+    };
+    assert_eq!((start(json!("all"), 0), start(json!("all"), 1)), (Ok((1.0, 2.0)), Ok((30.0, 40.0))));
+    assert_eq!((start(json!([4, 1]), 0), start(json!([4, 1]), 1)), (Ok((30.0, 40.0)), Ok((1.0, 2.0))));
+    assert!(start(json!("all"), 2).is_err() && start(json!([2]), 0).is_err());
+    for (key, value, words) in [
+        ("nodes", json!([1, 1]), "expected each node once, found 1 again"),
+        ("nodes", json!([]), "or a list of numbers in the file such as [1, 4]"),
+        ("first_node", json!(1), "expected 0 where `nodes` says"),
+    ] {
+        let mut file = file(0);
+        file["nodes"] = json!("all");
+        file[key] = value;
+        let error = params::read::<Params>(&file).expect_err(words).to_string();
+        assert!(error.contains(words), "{error}");
+    }
 }
 
 #[test]

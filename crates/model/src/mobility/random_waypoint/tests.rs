@@ -146,7 +146,7 @@ fn impossible_values_are_refused() {
         ("speed_max", "0.5 m/s", "speed_max: expected at least speed_min (1 m/s), found 0.5 m/s"),
         ("width", "0 m", "width: expected a length above zero"),
         ("pause_min", "3 s", "pause_max: expected at least pause_min (3 s), found 0 s"),
-        ("start", "random", "unknown variant `random`, expected `uniform` or `steady_state`"),
+        ("start", "random", "unknown variant `random`, expected one of `uniform`, `pause`, `steady_state`"),
     ] {
         let mut values = defaults.clone();
         values[key] = json!(value);
@@ -155,14 +155,30 @@ fn impossible_values_are_refused() {
     }
 }
 
+#[test]
+fn a_start_with_a_pause_as_long_as_the_run_is_no_motion() {
+    let params = Params { start: Start::Pause, ..with_pause(area(1500.0, 300.0), 900.0, 900.0) };
+    for number in 0..20 {
+        let mut node = node(&params, number);
+        let (pause, way) = (node.next_leg(), node.next_leg());
+        assert!(pause.is_pause() && pause.until == Time::ZERO + Span::from_secs(900), "{pause:?}");
+        assert!(!way.is_pause() && way.from == pause.from, "{way:?}");
+    }
+    // Without a pause there is nothing to begin with.
+    let at_once = Params { start: Start::Pause, ..area(1500.0, 300.0) };
+    assert!(!node(&at_once, 0).next_leg().is_pause());
+}
+
 proptest! {
     #[test]
     fn legs_are_contiguous_and_stay_in_the_area(
         width in 1.0..5000.0_f64, height in 1.0..5000.0_f64, low in 0.01..10.0_f64, more in 0.0..30.0_f64,
         pause in 0.0..60.0_f64, more_pause in 0.0..60.0_f64, uniform: bool, number in 0..1000_usize,
+        (x, y) in (-500.0..500.0_f64, -500.0..500.0_f64),
     ) {
         let start = if uniform { Start::Uniform } else { Start::SteadyState };
-        let params = Params { speed_min: Speed::new(low), speed_max: Speed::new(low + more), start,
+        let (west, south) = (Coordinate::new(x), Coordinate::new(y));
+        let params = Params { speed_min: Speed::new(low), speed_max: Speed::new(low + more), start, x: west, y: south,
             ..with_pause(area(width, height), pause, pause + more_pause) };
         let mut node = node(&params, number);
         let mut last = node.next_leg();
@@ -173,7 +189,7 @@ proptest! {
             let next = node.next_leg();
             prop_assert_eq!(next.start, last.until);
             prop_assert!(next.from.distance(end) < 1e-6);
-            prop_assert!((0.0..=width).contains(&next.from.x) && (0.0..=height).contains(&next.from.y));
+            prop_assert!((x..=x + width).contains(&next.from.x) && (y..=y + height).contains(&next.from.y));
             prop_assert!(next.is_pause() || (low * 0.999..=(low + more) * 1.001).contains(&speed(&next)));
             last = next;
         }

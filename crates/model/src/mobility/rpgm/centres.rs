@@ -3,26 +3,26 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use hopyard_engine::units::Distance;
+use hopyard_engine::units::{Coordinate, Distance};
 use hopyard_engine::{Span, Time};
 
 use super::params::Params;
 use crate::address::NodeId;
 use crate::mobility::random_waypoint::{self, RandomWaypoint, Start};
-use crate::mobility::{Leg, Mobility, Nodes, Position};
+use crate::mobility::{Leg, Mobility, Nodes};
 
 /// The path of a centre: random waypoint, at least a radius from the edges of the area.
 #[derive(Clone, Debug)]
-pub(super) struct Path {
-    way: RandomWaypoint,
-    corner: Position,
-}
+pub(super) struct Path(RandomWaypoint);
 
 impl Path {
     pub(super) fn new(params: &Params, head: NodeId, nodes: &Nodes<'_>) -> Self {
         let radius = params.radius.metres();
         let room = |length: Distance| Distance::new((length.metres() - 2.0 * radius).max(0.0));
+        let edge = |coordinate: Coordinate| Coordinate::new(coordinate.metres() + radius);
         let way = random_waypoint::Params {
+            x: edge(params.x),
+            y: edge(params.y),
             width: room(params.width),
             height: room(params.height),
             speed_min: params.speed_min,
@@ -31,15 +31,13 @@ impl Path {
             pause_max: params.pause_max,
             start: Start::Uniform,
         };
-        let way = RandomWaypoint::new(&way, nodes.group_stream(head, "mobility/centre"));
-        Self { way, corner: Position::ground(radius, radius) }
+        Self(RandomWaypoint::new(&way, nodes.group_stream(head, "mobility/centre")))
     }
 }
 
 impl Mobility for Path {
     fn next_leg(&mut self) -> Leg {
-        let leg = self.way.next_leg();
-        Leg { from: leg.from + self.corner, ..leg }
+        self.0.next_leg()
     }
 }
 
@@ -235,7 +233,7 @@ mod tests {
     use hopyard_engine::Streams;
 
     use super::*;
-    use crate::mobility::{Config, Spec};
+    use crate::mobility::{Config, Position, Spec};
     use crate::params::Params as _;
 
     fn path(seed: u64) -> Known {

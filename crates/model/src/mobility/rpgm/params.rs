@@ -1,17 +1,21 @@
 //! The parameters of groups, and which of them are impossible.
 
 use hopyard_engine::Span;
-use hopyard_engine::units::{Distance, Speed};
+use hopyard_engine::units::{Coordinate, Distance, Speed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::mobility::{Facts, Grouping};
+use crate::mobility::{Area, Facts, Grouping};
 use crate::params::{self, Fault, Metric, RFC};
 
 /// The area, the groups, and how they move.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
+    /// The western edge of the area.
+    pub x: Coordinate,
+    /// The southern edge of the area.
+    pub y: Coordinate,
     /// The area's length from west to east.
     pub width: Distance,
     /// The area's length from south to north.
@@ -49,6 +53,8 @@ impl params::Params for Params {
 
     fn of_profile(profile: &str) -> Self {
         let usual = Self {
+            x: Coordinate::new(0.0),
+            y: Coordinate::new(0.0),
             width: Distance::new(1000.0),
             height: Distance::new(1000.0),
             groups: 0,
@@ -175,6 +181,10 @@ impl Facts for Params {
         },
         Metric { name: "group_changes", unit: "changes", meaning: "How often the node changed to another group." },
     ];
+
+    fn area(&self) -> Option<Area> {
+        Some(Area::new([self.x, self.y], [self.width, self.height]))
+    }
 
     fn grouping(&self) -> Option<Grouping> {
         Some(Grouping { groups: self.groups, size_mean: self.size_mean, size_spread: self.size_spread })

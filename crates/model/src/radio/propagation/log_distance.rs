@@ -140,6 +140,16 @@ mod tests {
     use crate::params::Params as _;
 
     #[test]
+    fn the_reach_is_that_of_the_strongest_draw_that_is_possible() {
+        let params = Params { sigma: Ratio::from_db(4.0), ..Params::of_profile(RFC) };
+        let law = LogDistance::new(&params);
+        let threshold = law.gain(250.0 * 250.0);
+        let reach = law.reach(threshold);
+        let limit = libm::pow(10.0, 0.1 * SHADOWING_LIMIT * 4.0);
+        assert!((law.gain(reach * reach) * limit / threshold - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
     fn the_median_follows_the_power_law() {
         let params = Params { exponent: 2.7, ..Params::of_profile(RFC) };
         let law = LogDistance::new(&params);

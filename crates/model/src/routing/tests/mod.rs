@@ -141,6 +141,16 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
+    fn no_protocol_that_promises_so_makes_loops(seed in any::<u64>()) {
+        for model in MODELS {
+            let config = Config::of_profile(model.name, RFC).expect("a protocol");
+            if config.promises_no_loops() {
+                links_come_and_go(&config, seed, 20 + config.settles_within().seconds() as u64, false);
+            }
+        }
+    }
+
+    #[test]
     fn aodv_makes_no_loops(seed in any::<u64>(), repair in any::<bool>()) {
         links_come_and_go(&aodv(RFC, repair), seed, 20, true);
     }

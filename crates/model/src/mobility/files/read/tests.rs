@@ -15,6 +15,8 @@ fn read(text: &str) -> Movements {
 fn the_format_is_found_out() {
     assert_eq!(read(SETDEST).numbers().collect::<Vec<_>>(), [1, 2]);
     assert_eq!(read("\n# a comment\n 0.0 5 6 10 7 8\n".trim_start()).numbers().collect::<Vec<_>>(), [0]);
+    assert_eq!(read(&format!("\u{feff}{SETDEST}")), read(SETDEST), "a byte order mark");
+    assert_eq!(read("\u{feff}0.0 5 6 10 7 8\n"), read("0.0 5 6 10 7 8\n"));
     let broken = Movements::read("scene", b"", &Reading::default()).expect_err("nothing");
     assert_eq!(broken.to_string(), "scene: expected at least one node");
 }
@@ -46,7 +48,7 @@ fn large_files_are_read_whole() {
 
 #[test]
 fn reading_ends_after_many_faults() {
-    for (line, format) in [("nonsense\n", Format::Setdest), ("1 2\n", Format::Bonnmotion)] {
+    for (line, format) in [("setdest nonsense\n", Format::Setdest), ("1 2\n", Format::Bonnmotion)] {
         let reading = Reading { format, ..Reading::default() };
         let broken = Movements::read("scene", line.repeat(1_000_000).as_bytes(), &reading).expect_err("nonsense");
         assert_eq!((broken.count, broken.ended_at), (MAX_FAULTS, Some(MAX_FAULTS + 1)));

@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use super::super::text::Format;
 use super::super::track::Fix;
 use super::*;
+use crate::mobility::leg::{Leg, Mobility as _};
 
 const READING: Reading =
     Reading { format: Format::Setdest, dimensions: super::super::text::Dimensions::Detect, area: None };
@@ -119,18 +120,16 @@ fn broken_lines_are_named() {
         ("$ns_ at -1 \"$node_(0) setdest 10 2 1\"", "3: expected a time in seconds"),
         ("$ns_ at 1.0 $node_(0) setdest 10 2 1", "3: expected a command in quotes or braces"),
         ("$ns_ at 1.0 \"$node_(0) setdest 10 2 1", "3: expected a command in quotes or braces"),
-        ("$ns_ at 1.0 \"$node_(0) set X_ 1\"", "3: expected a setdest at a time"),
+        ("$ns_ at 1.0 \"$node_(0) set X_\"", "3: expected a coordinate"),
         ("$ns_ at 1.0 \"$node_($i) setdest 10 2 1\"", "3: expected a node such as $node_(7)"),
         ("$node_(1000000) set X_ 1", "3: expected a node such as $node_(7), numbered below 1000000"),
-        ("$node_(0) set W_ 1", "3: expected \"set X_ v\""),
         ("$node_(0) set X_ 7", "3: expected one X_ for each node, and node 0 has it already"),
-        ("$node_(0) reset", "3: expected \"set X_ v\" (or Y_, Z_) or \"setdest x y s\""),
+        ("$node_(0) get X_", "3: expected \"set X_ v\" (or Y_, Z_) or \"setdest x y s\""),
         ("$node_(0) set Z_", "3: expected a coordinate"),
         ("$node_(0) set Z_ 1 2", "3: expected nothing after the coordinate"),
-        ("for {set i 0} {$i < 3} {incr i} {", "3: expected \"$node_(i) set X_ v\""),
+        ("for {set i 0} {$i < 3} {incr i} { $node_($i) set X_ 1 }", "3: expected \"$node_(i) set X_ v\""),
         ("$node_(0) set Z_ 0; $node_(1) set Z_ 0", "3: expected one command a line"),
-        ("$node_(2) set Y_ 1", "3: expected a line \"$node_(2) set X_ ...\" in the file"),
-        ("\u{7}bell", "found: \u{fffd}bell"),
+        ("\u{7}bell setdest", "found: \u{fffd}bell"),
     ] {
         let complaint = complaint(line);
         assert!(complaint.contains(expected), "{complaint}\n  lacks {expected}");
@@ -141,21 +140,20 @@ fn broken_lines_are_named() {
 #[test]
 fn what_a_broken_line_was_to_say_is_not_missed() {
     let text = "$node_(0) set X_ 1oo\n$node_(0) set Y_ 2\n$ns_ at 1.0 \"$node_(1) setdest 1 2\"\n$node_(2) set X_ 1\n";
-    let shown = parse(text).expect_err("three nodes without a start").to_string();
+    let shown = parse(text).expect_err("two broken lines").to_string();
     let lines: Vec<_> = shown.lines().map(|line| line.split(", found").next().unwrap_or_default()).collect();
     assert_eq!(
         lines,
         [
             "scene.tcl:1: expected a coordinate in metres, within 1e9 m of the origin",
             "scene.tcl:3: expected three numbers after setdest: x, y and speed",
-            "scene.tcl:4: expected a line \"$node_(2) set Y_ ...\" in the file",
         ]
     );
 }
 
 #[test]
 fn all_broken_lines_are_counted_and_the_first_twenty_shown() {
-    let broken = parse(&"nonsense\n".repeat(50)).expect_err("nonsense");
+    let broken = parse(&"setdest nonsense\n".repeat(50)).expect_err("nonsense");
     assert_eq!((broken.count, broken.lines.len()), (50, 20));
     assert_eq!(broken.lines[19].line, Some(20));
     assert!(broken.to_string().ends_with("scene.tcl: and 30 more"));
@@ -174,6 +172,72 @@ fn positions_outside_the_area_are_named() {
         lines[1],
         "scene.tcl:1: expected a position in the area, 670 by 670 m, found: node 0 starts at (100, 700)"
     );
+}
+
+/// Where nodes are at a time, and what is said of the file.
+fn read(text: &str, times: &[f64]) -> (Vec<Vec<(f64, f64)>>, Vec<String>) {
+    let movements = parse(text).unwrap_or_else(|bad| panic!("{bad}"));
+    let place = |track: &Track, time| track.position(secs(time));
+    let places = |node| {
+        let track = movements.track(node).expect("a node");
+        times.iter().map(|time| place(track, *time)).map(|at| (at.x, at.y)).collect()
+    };
+    (movements.numbers().map(places).collect(), movements.remarks())
+}
+
+#[test]
+fn a_comment_needs_no_semicolon() {
+    let text = "$ns_ at 1.0 \"$node_(1) setdest 150.0 60.0 10.0\" # on\n$node_(0) set X_ 10.0\t# vehicle: a_0\n\
+        $node_(0) set Y_ 20.0\n$node_(1) set X_ 50.0 #a\n$node_(1) set Y_ 60.0\n";
+    let still = vec![(10.0, 20.0); 3];
+    assert_eq!(read(text, &[0.0, 3.0, 11.0]), (vec![still, vec![(50.0, 60.0), (70.0, 60.0), (150.0, 60.0)]], vec![]));
+}
+
+#[test]
+fn a_node_without_a_start_starts_at_the_origin() {
+    let text = "$ns_ at 1.0 \"$node_(0) setdest 30.0 40.0 10.0\"\n$node_(1) set X_ 50.0\n";
+    let (places, remarks) = read(text, &[1.0, 3.5, 6.0]);
+    assert_eq!(places, [vec![(0.0, 0.0), (15.0, 20.0), (30.0, 40.0)], vec![(50.0, 0.0); 3]]);
+    let said = "line 1: node 0 starts at 0 m on each axis that no line sets, as in ns-2, and so does 1 other node";
+    assert_eq!(remarks, [said]);
+}
+
+#[test]
+fn other_lines_of_a_script_are_counted_and_named() {
+    let start = "$node_(0) set X_ 1\n$node_(0) set Y_ 2\n";
+    let (_, remarks) = read(&format!("set ns_ [new Simulator]\n{start}"), &[]);
+    assert_eq!(remarks, ["1 line that is no movement was not read: line 1 \"set ns_ [new Simulator]\""]);
+    let script =
+        format!("# all\nset val(nn) 2\nset a 1; set b 2\n{start}$ns_ at 0.0 \"$node_(0) label S\"\n$ns_ run\n");
+    let (places, remarks) = read(&script, &[5.0]);
+    assert_eq!(places, [[(1.0, 2.0)]]);
+    let said =
+        "4 lines that are no movement were not read, first line 2 \"set val(nn) 2\", line 3 \"set a 1; set b 2\"";
+    assert!(remarks.len() == 1 && remarks[0].starts_with(said), "{remarks:?}");
+    // A file of nothing else is no movement file.
+    let shown = parse("hello\nworld\n").expect_err("no node").to_string();
+    assert!(shown.contains("at least one node") && shown.contains("scene.tcl:1:"), "{shown}");
+}
+
+#[test]
+fn a_node_at_rest_can_be_placed_elsewhere() {
+    let start = "$node_(0) set X_ 50.0\n$node_(0) set Y_ 60.0\n$ns_ at 5.0 \"$node_(0) set X_ 90.0\"\n";
+    let script = format!("{start}$ns_ at 5 \"$node_(0) set Y_ 0\"\n$ns_ at 5 \"$node_(0) setdest 90 10 1\"\n");
+    assert_eq!(
+        read(&script, &[0.0, 4.999, 5.0, 9.0, 15.0]).0,
+        [[(50.0, 60.0), (50.0, 60.0), (90.0, 0.0), (90.0, 4.0), (90.0, 10.0)]]
+    );
+    let mut follower = parse(&script).expect("a script").track(0).expect("a node").follow();
+    let legs = [follower.next_leg(), follower.next_leg(), follower.next_leg()];
+    assert!(legs[0].is_pause() && legs[0].until == secs(5.0), "no leg leads from place to place");
+    assert_eq!((legs[1].from, legs[1].velocity), (Position::ground(90.0, 0.0), (0.0, 1.0, 0.0)));
+    assert_eq!(legs[2], Leg::still(secs(15.0), Position::ground(90.0, 10.0)));
+    // At the start it is the start.
+    let (places, _) = read(&start.replace("at 5.0", "at 0.0"), &[0.0]);
+    assert_eq!(places, [[(90.0, 60.0)]]);
+    // ns-2 and ns-3 do not agree on a node that is under way.
+    let shown = parse(&format!("{start}$ns_ at 4 \"$node_(0) setdest 9 9 1\"\n")).expect_err("under way").to_string();
+    assert_eq!(shown, "scene.tcl:3: expected node 0 at rest when it is placed elsewhere: it is under way");
 }
 
 /// Where a node starts, and its moves: time, destination and speed.
