@@ -139,7 +139,7 @@ def _refused(folder: Path, text: str) -> str:
         ),
         (
             "[[claim]]",
-            '[measure.m]\ncolumn = "node"\ntable = "decisions"\nreduce = "count"\n[[claim]]',
+            '[measure.m]\ncolumn = "time_s"\ntable = "decisions"\nreduce = "count"\n[[claim]]',
             "measure.m: the table decisions stays empty: no flow of these points has a sender that",
         ),
         (

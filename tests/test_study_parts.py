@@ -214,16 +214,14 @@ than = { sender = "NewReno" }
     assert (lacking.verdict, lacking.comparisons) == ("undecided", 0)
     assert "1 of 2 points have no such case beside them" in lacking.figure
     # A measure that exists in no run is not a matter of too few runs.
-    claim = claim.replace('"goodput"\nexpect', '"none"\nexpect')
-    none = '[measure.none]\ncolumn = "delay_ms"\nwhere = { transport = { not = "vegas" } }\n'
-    none += 'reduce = "mean"\nplus = ["nan"]\n'
-    none += '[measure.nan]\ncolumn = "energy_useful_j"\nreduce = "max"\n'
+    claim = claim.replace('"goodput"\nexpect', '"energy_of_flows"\nexpect')
+    none = '[measure.energy_of_flows]\ncolumn = "energy_useful_j"\nreduce = "max"\n'
     (folder / "study.toml").write_text(STUDY + none + claim)
     study = load(folder)
     with Reader(folder / "store") as store:
         (verdict,) = judged(study, points(study), Values(study, store))
     assert (verdict.verdict, verdict.p) == ("no run has this measure", "")
-    claim = claim.replace('"none"\nexpect', '"goodput"\nexpect')
+    claim = claim.replace('"energy_of_flows"\nexpect', '"goodput"\nexpect')
     wrong = STUDY + claim + 'mean_over = ["sender"]\n'
     (folder / "study.toml").write_text(wrong)
     with pytest.raises(StudyError, match="sender stands in mean_over"):
@@ -414,7 +412,7 @@ def test_fields_and_marks(folder: Path) -> None:
         (
             'lines = "sender"\nmeasure = "goodput"\nbeside',
             'measure = "goodput"\nbeside',
-            "no place",
+            "which is not shown",
         ),
         ('values = ["500 B", "1000 B"]', 'values = "9..2"', "the lower one first; found '9..2'"),
         ("[axes.segment]", "[axes.seed]", "'seed' is a column of every table of results"),

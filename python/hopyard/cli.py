@@ -36,7 +36,7 @@ from hopyard import (
     completion,
     signals,
 )
-from hopyard.cli_options import FLOWS, SET, WITH, Comparing, Named, Once
+from hopyard.cli_options import FLOWS, SET, WITH, Comparing, Differing, Named, Once
 from hopyard.command import BAD_INPUT, BROKEN_PIPE, FAILED, NOT_WRITTEN, mute, say
 from hopyard.errors import ScenarioError, SimulationError
 from hopyard.files import write_text
@@ -347,15 +347,13 @@ def run(
 _FOLDER = Named(exists=True, file_okay=False)
 
 
-@main.command()
+@main.command(cls=Differing)
 @click.argument("folders", nargs=-1, required=True, metavar="FOLDER...", type=_FOLDER)
 @_MEASURE
 @click.option("--flows", is_flag=True, help="Show each flow.")
 @click.option(
     "--difference",
     metavar="[KEY=V]",
-    is_flag=False,
-    flag_value="",
     help="Show by pairs how much more each case has than the one with this value of a compared "
     "key, such as flow.tcp=cubic, and the same other values; without KEY=V, than the first.",
 )

@@ -65,6 +65,22 @@ class Comparing(Once):
         return super().parse_args(ctx, joined)
 
 
+class Differing(Once):
+    """A command whose `--difference` has a value only where KEY=VALUE follows."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Gives `--difference` its value: what follows is one if it has an equals sign."""
+        joined: list[str] = []
+        left = deque(args)
+        while left:
+            argument = left.popleft()
+            if argument == "--difference":
+                valued = bool(left) and "=" in left[0] and not left[0].startswith("-")
+                argument = f"--difference={left.popleft() if valued else ''}"
+            joined.append(argument)
+        return super().parse_args(ctx, joined)
+
+
 def _settings(
     _context: click.Context, _option: click.Parameter, given: Sequence[str]
 ) -> dict[tuple[str, ...], Columns]:

@@ -75,6 +75,10 @@ class Cluster:
             raise ClusterError(
                 f"a cluster needs the package distributed: {install('lab')}"
             ) from None
+        # The end of a scheduler or worker is told by errors of this class alone.
+        for name in logging.root.manager.loggerDict:
+            if name.partition(".")[0] == "distributed":
+                logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         self._local: Any = None
         if address == "local":
             import os
@@ -122,10 +126,6 @@ class Cluster:
         lengths = [_seconds(case) for case in cases]
         duration = sum(lengths[task.place] for task in waiting)
         simulated = 0.0
-        logger = logging.getLogger("distributed")
-        level = logger.level
-        # The end of the scheduler is told by the error alone.
-        logger.setLevel(logging.CRITICAL + 1)
         try:
             while waiting or under_way:
                 if stop.number is not None:
@@ -151,7 +151,6 @@ class Cluster:
             with suppress(OSError, TimeoutError):
                 for future in under_way:
                     future.cancel()
-            logger.setLevel(level)
 
     def _check(self) -> None:
         """Waits for a worker, and compares the builds of all that are there."""
