@@ -83,7 +83,7 @@ fn cases(
                 cases.push(Case { settings, scenario });
             }
             Err(found) => {
-                let new = found.0.into_iter().filter(|problem| known.insert(format!("{problem:?}")));
+                let new = found.0.into_iter().filter(|problem| known.insert(problem.identity()));
                 problems.extend(new);
             }
         }
@@ -239,6 +239,14 @@ mod tests {
         let sets = [axis("a", &["1..400"]), axis("b", &["1..400"])];
         let shown = scenario.expand(&sets).expect_err("160,000 cases").to_string();
         assert!(shown.contains("160000") && shown.contains("at most 10000"), "{shown}");
+    }
+
+    #[test]
+    fn thousands_of_problems_do_not_hold_a_text_each() {
+        let text: String = (0..300).map(|i| format!("unknown_{i} = 1\n")).collect();
+        let wrong = Scenario::load_cases(&text, "two.toml", Path::new(""), &[], &[]).expect_err("unknown keys");
+        let most = wrong.0.iter().map(|problem| problem.identity().iter().map(String::len).sum::<usize>()).max();
+        assert!(wrong.0.len() >= 300 && most < Some(2000), "{most:?}");
     }
 
     #[test]
