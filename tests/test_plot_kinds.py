@@ -90,7 +90,8 @@ def test_a_study_is_drawn_without_a_figure_in_its_file(folder: Path) -> None:
         (("--only", "size=7 B"), "the axis size has no value '7 B'"),
         (("--only", "size"), "expected AXIS=VALUE, found 'size'"),
         (("--measure", "goodputt"), "'goodputt'"),
-        (("--x", "size", "--lines", "size"), "an axis stands for two of x, lines and panels"),
+        (("--x", "size", "--lines", "size"), "panels need different axes, found size, size"),
+        (("--experiment", "z"), "no experiment is called 'z'; there are main"),
         (("--kind", "distribution", "--lines", "size", "--only", "window=8"), ""),
         (("--kind", "distribution", "--lines", "size", "--panels", "window"), "differ in sender"),
         (("--series", "cwnd"), "study.toml is a study: --series cannot be used with it"),
@@ -154,7 +155,7 @@ def test_maps_from_the_shell(folder: Path) -> None:
     assert (code, said.strip()) == (0, "chain-map.png")
     for words, expected in (
         ((), "expected a time for its map, as --at 30s"),
-        (("--at", "5s"), "expected at most 4 s, the end, found 5s"),
+        (("--at", "5s"), "expected a time up to 4 s, the end of the run, found 5s"),
         (("--at", "soon"), "soon"),
         (("--at", "1s", "--measure", "goodput"), "is a scenario: --measure cannot be used with it"),
         (("--at", "1s", "--only", "a=b"), "is no study: --only cannot be used with it"),

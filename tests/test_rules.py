@@ -478,6 +478,11 @@ BAD = {
     "bad:Raises": ("Raises.__init__ raised ValueError: share", "bad.py:", "raise ValueError"),
     "bad:Windows": ("cwnd can be used in events only",),
     "bad:Recovery": ("recovery is `magic`", "`new_reno`"),
+    "bad:NoRecovery": ("recovery: expected a name such as 'newreno', found None",),
+    "bad:Misspelt": ("sets `self.cwmd`, which nothing reads", "did you mean `self.cwnd`?"),
+    "bad:NoTimer": ("sets `self.deadline`, and has no method", "def on_timer(self)"),
+    "bad:Arguments": ("`on_ack(self, *, ack)` of `bad:Arguments` cannot be called", "def on_ack"),
+    "nul:X": ("the module `nul` is not Python", "nul.py"),
     "syntax:X": ("the module `syntax` is not Python", "syntax.py:2"),
     "fails:X": ("cannot be imported: ZeroDivisionError", "fails.py:1"),
     "not a module:X": ("is not the name of a module",),
@@ -490,6 +495,21 @@ NUMBER = 3
 
 class NotARule:
     pass
+
+class NoRecovery(Good):
+    recovery = None
+
+class Misspelt(Good):
+    def on_timeout(self, timeout):
+        self.cwmd = 1
+
+class NoTimer(Good):
+    def on_timeout(self, timeout):
+        self.deadline = self.now + 1
+
+class Arguments(Good):
+    def on_ack(self, *, ack):
+        pass
 
 class Incomplete(CongestionControl):
     def on_ack(self, ack):
@@ -525,6 +545,7 @@ class Recovery(Good):
 def test_a_rule_that_cannot_be_used_is_reported_before_the_run(tmp_path: Path, name: str) -> None:
     (tmp_path / "bad.py").write_text(BAD_MODULE, encoding="utf-8")
     (tmp_path / "syntax.py").write_text("x = 1\nclass\n", encoding="utf-8")
+    (tmp_path / "nul.py").write_bytes(b"x = 1\n\0")
     (tmp_path / "fails.py").write_text("x = 1 / 0\n", encoding="utf-8")
     text = Scenario(WIRE).to_toml().replace('tcp = "newreno"', f'tcp = "{name}"')
     with pytest.raises(ScenarioError) as caught:

@@ -492,7 +492,7 @@ def test_claims_are_judged(folder: Path) -> None:
     # One run says nothing of chance.
     with Reader(folder / "store") as store:
         few = judged(study, points(study, runs=1), Values(study, store))
-    assert {each.verdict for each in few} == {"cannot be told"}
+    assert {each.verdict for each in few} == {"undecided"}
 
 
 def test_a_report(folder: Path) -> None:
@@ -587,7 +587,7 @@ def test_a_package_that_is_not_installed_is_named(
     monkeypatch.setitem(sys.modules, "scipy", None)
     result = _run("audit", "study.toml", "--out", "store")
     assert result.exit_code == 2
-    assert "pip install 'hopyard[lab]'" in result.output
+    assert 'pip install ".[lab]"' in result.output
 
 
 def test_no_terminal_is_needed(folder: Path) -> None:

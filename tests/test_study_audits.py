@@ -65,14 +65,14 @@ def test_an_audit_names_what_is_missing(folder: Path) -> None:
     _sweep(folder, runs=3)
     result = _run("audit", "study.toml", "--out", "store")
     assert result.exit_code == 1
-    assert "POOR  replications" in result.output
+    assert "POOR   replications" in result.output
     assert "3 runs a point" in result.output
     assert "hops on shortest paths" in result.output
     assert "Each was run 3 times for 3 s of simulated time" in result.output
     _sweep(folder, runs=20)
     result = _run("audit", "study.toml", "--out", "store")
     assert result.exit_code == 0, result.output
-    assert "ok    replications" in result.output
+    assert "ok     replications" in result.output
 
 
 def test_an_audit_sees_how_single_nodes_move(folder: Path) -> None:

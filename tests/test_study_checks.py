@@ -118,6 +118,30 @@ def _refused(folder: Path, text: str) -> str:
             'expect = "less"\nwhere = { size = "500 B" }\nvalue = nan',
             "claim.0.value: expected a finite number",
         ),
+        *(
+            (
+                "[[claim]]",
+                f'[measure.m]\ncolumn = "goodput_kbps"\nwhere = {{ {where} }}\n[[claim]]',
+                f"study.toml:{line}: measure.m: where: {expected}",
+            )
+            for line, where, expected in (
+                (23, 'transport = "tcp"', "no flow has the transport 'tcp'; all TCP flows are"),
+                (23, 'transport = "Vegas"', "no flow has the transport 'Vegas'; did you mean"),
+                (23, "flow = 9", "no point has a flow 9; there are flows from 0 to 0"),
+                (23, "flow = [0, 99]", "no point has a flow 99;"),
+                (23, "destination = { not = [7] }", "no point has a node 7 as destination;"),
+                (21, 'source = "0"', "source: expected a whole number, found '0'"),
+                (21, 'delay_ms = "x"', "delay_ms: expected a number, found 'x'"),
+                (21, "transport = 3", "transport: expected a text, found 3"),
+                (21, "flow = true", "flow: expected a whole number, found True"),
+                (21, "flow = []", "flow: expected at least one value"),
+            )
+        ),
+        (
+            "[[claim]]",
+            '[measure.m]\ncolumn = "time_s"\ntable = "decisions"\nreduce = "count"\n[[claim]]',
+            "measure.m: the table decisions stays empty: no flow of these points has a sender that",
+        ),
         (
             'measure = "goodput"',
             'measure = "looped_packets"',

@@ -211,8 +211,17 @@ than = { sender = "NewReno" }
         (lacking,) = judged(study, [p for p in several if p is not first], values)
     assert verdict.comparisons == 1
     assert f"Vegas {estimate(np.mean(vegas, axis=0))}" in verdict.figure
-    assert (lacking.verdict, lacking.comparisons) == ("cannot be told", 0)
+    assert (lacking.verdict, lacking.comparisons) == ("undecided", 0)
     assert "1 of 2 points have no such case beside them" in lacking.figure
+    # A measure that exists in no run is not a matter of too few runs.
+    claim = claim.replace('"goodput"\nexpect', '"energy_of_flows"\nexpect')
+    none = '[measure.energy_of_flows]\ncolumn = "energy_useful_j"\nreduce = "max"\n'
+    (folder / "study.toml").write_text(STUDY + none + claim)
+    study = load(folder)
+    with Reader(folder / "store") as store:
+        (verdict,) = judged(study, points(study), Values(study, store))
+    assert (verdict.verdict, verdict.p) == ("no run has this measure", "")
+    claim = claim.replace('"energy_of_flows"\nexpect', '"goodput"\nexpect')
     wrong = STUDY + claim + 'mean_over = ["sender"]\n'
     (folder / "study.toml").write_text(wrong)
     with pytest.raises(StudyError, match="sender stands in mean_over"):
@@ -346,7 +355,7 @@ than = { sender = "NewReno" }
 
     # The opposite at one point is enough. That it holds at one of two is not.
     assert outcome(high) == "does not hold"
-    assert outcome([each - 20 for each in high]) == "cannot be told"
+    assert outcome([each - 20 for each in high]) == "undecided"
 
 
 def test_fields_and_marks(folder: Path) -> None:
@@ -403,7 +412,7 @@ def test_fields_and_marks(folder: Path) -> None:
         (
             'lines = "sender"\nmeasure = "goodput"\nbeside',
             'measure = "goodput"\nbeside',
-            "no place",
+            "which is not shown",
         ),
         ('values = ["500 B", "1000 B"]', 'values = "9..2"', "the lower one first; found '9..2'"),
         ("[axes.segment]", "[axes.seed]", "'seed' is a column of every table of results"),

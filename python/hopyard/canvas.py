@@ -65,6 +65,9 @@ STYLE: dict[Any, Any] = {
     "text.parse_math": False,
     "xtick.color": "#444444",
     "ytick.color": "#444444",
+    # Fonts as outlines that publishers accept: not Type 3.
+    "pdf.fonttype": 42,
+    "ps.fonttype": 42,
     # The same figure is the same file.
     "svg.hashsalt": "hopyard",
 }

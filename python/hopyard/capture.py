@@ -64,14 +64,15 @@ class Capture:
         force: bool = False,
     ) -> Capture:
         """A capture as it is given to `hopyard.run`."""
-        if os.fspath(path) == "-":
+        file = path_of(path, "a file for the capture")
+        if str(file) == "-":
             raise ValueError(
                 "a capture does not go to standard output, where the results are shown: expected "
                 "a file for the capture"
             )
         numbers = None if nodes is None else _numbers(nodes)
         names = None if kinds is None else _kinds(kinds)
-        return cls(path_of(path, "a file for the capture"), numbers, names, force=force)
+        return cls(file, numbers, names, force=force)
 
     def files(self, cases: Sequence[Planned]) -> list[list[Path]]:
         """The file of each run of each case: the path itself where one run is made.

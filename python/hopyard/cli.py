@@ -36,9 +36,11 @@ from hopyard import (
     completion,
     signals,
 )
-from hopyard.cli_options import FLOWS, SET, WITH, Comparing, Named, Once
+from hopyard.cli_options import FLOWS, SET, WITH, Comparing, Differing, Named, Once
 from hopyard.command import BAD_INPUT, BROKEN_PIPE, FAILED, NOT_WRITTEN, mute, say
 from hopyard.errors import ScenarioError, SimulationError
+from hopyard.files import write_text
+from hopyard.wording import install
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -94,7 +96,7 @@ class Group(click.Group):
                 say(f"error: {error}")
                 ctx.exit(BAD_INPUT)
             except ModuleNotFoundError as error:
-                say(f"error: {error}; studies need more packages: pip install 'hopyard[lab]'")
+                say(f"error: {error}; {install('lab')} has it")
                 ctx.exit(BAD_INPUT)
             except (MemoryError, ImportError) as error:
                 # A library that cannot be loaded, which is so where memory is short.
@@ -134,7 +136,7 @@ def _series(
     _context: click.Context, _option: click.Parameter, given: Sequence[str]
 ) -> Sequence[str]:
     """Reads the names of quantities: `A,B`."""
-    if not any(given):
+    if not given:
         return []
     from hopyard.measures import check_series
 
@@ -166,7 +168,7 @@ def _measures(
     _context: click.Context, _option: click.Parameter, given: Sequence[str]
 ) -> Sequence[str]:
     """Reads the names of measures: `A,B`."""
-    if not any(given):
+    if not given:
         return []
     from hopyard.measures import check
 
@@ -345,12 +347,15 @@ def run(
 _FOLDER = Named(exists=True, file_okay=False)
 
 
-@main.command()
+@main.command(cls=Differing)
 @click.argument("folders", nargs=-1, required=True, metavar="FOLDER...", type=_FOLDER)
 @_MEASURE
 @click.option("--flows", is_flag=True, help="Show each flow.")
 @click.option(
-    "--difference", is_flag=True, help="Show how much more each case has than the first, by pairs."
+    "--difference",
+    metavar="[KEY=V]",
+    help="Show by pairs how much more each case has than the one with this value of a compared "
+    "key, such as flow.tcp=cubic, and the same other values; without KEY=V, than the first.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 @click.pass_context
@@ -359,17 +364,24 @@ def show(
     folders: Sequence[Path],
     measures: Sequence[str],
     flows: bool,
-    difference: bool,
+    difference: str | None,
     as_json: bool,
 ) -> None:
     """Show the results that a folder holds, also while runs go on.
 
     Several FOLDERs are shown as one: runs of one scenario that were made on several machines.
     """
-    if flows + difference + as_json > 1:
+    if flows + (difference is not None) + as_json > 1:
         raise click.UsageError("--flows, --difference and --json exclude each other")
-    table = "flows" if flows else "differences" if difference else "show"
-    context.exit(command.show(folders, measures, as_json=as_json, table=table))
+    table = "flows" if flows else "show" if difference is None else "differences"
+    given: dict[str, str] = {}
+    for part in difference.split(",") if difference else ():
+        key, equals, value = part.partition("=")
+        if not (key and equals and value):
+            raise click.UsageError(f"--difference: expected KEY=VALUE, found {part!r}")
+        given[key] = value
+    more = {"case_is": given} if given else {}
+    context.exit(command.show(folders, measures, as_json=as_json, table=table, **more))
 
 
 @main.command()
@@ -550,7 +562,10 @@ def _of_linux(path: Path, cores: Sequence[_core.Scenario]) -> tuple[list[str], l
         twins = [core.twins() for core in cores]
         if twins and all(twins):
             names = ", ".join(sorted({name for each in twins for name in each}))
-            return [f"Linux has {names} too: --set flow.stack=linux runs its TCP"], []
+            return [
+                f"Linux kernels have {names} too: --set flow.stack=linux uses their TCP in "
+                "place of Hopyard's own"
+            ], []
         return [], []
     from hopyard.kernels.use import descriptors_of, lacking, memory_of
 
@@ -589,7 +604,11 @@ def new(kind: str | None, output: Path | None, force: bool) -> None:
     elif output.exists() and not force:
         raise click.UsageError(f"{output} is there already; --force overwrites it")
     else:
-        output.write_text(text, encoding="utf-8")
+        try:
+            write_text(output, text)
+        except OSError as error:
+            say(f"error: {command.of(error)}")
+            click.get_current_context().exit(NOT_WRITTEN)
         click.echo(f"{output} is written; hopyard run {output}")
 
 

@@ -271,6 +271,7 @@ def _prepare(out: Path, *, force: bool) -> None:
 def _write(outcome: Outcome, out: Path, format: str) -> None:
     """Writes tables and report. The scenario stands beside, since there is no store."""
     from hopyard import live, tables
+    from hopyard.files import write_text
 
     tables.write(outcome.results, out, format)
     tables.write_table(live.table(outcome), out / f"live.{format}")
@@ -279,11 +280,7 @@ def _write(outcome: Outcome, out: Path, format: str) -> None:
     report = json.dumps(outcome.report, indent=2, ensure_ascii=False)
     texts = {"scenario.toml": outcome.case.core.to_toml(defaults=True), REPORT: f"{report}\n"}
     for name, text in texts.items():
-        tables.whole(out / name, partial(_write_text, text))
-
-
-def _write_text(text: str, path: Path) -> None:
-    path.write_text(text, encoding="utf-8")
+        write_text(out / name, text)
 
 
 def _announce(addresses: dict[int, list[str]], request: Request, out: IO[str]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hopyard import _core, completion
+from hopyard.errors import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,6 +65,22 @@ class Comparing(Once):
         return super().parse_args(ctx, joined)
 
 
+class Differing(Once):
+    """A command whose `--difference` has a value only where KEY=VALUE follows."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Gives `--difference` its value: what follows is one if it has an equals sign."""
+        joined: list[str] = []
+        left = deque(args)
+        while left:
+            argument = left.popleft()
+            if argument == "--difference":
+                valued = bool(left) and "=" in left[0] and not left[0].startswith("-")
+                argument = f"--difference={left.popleft() if valued else ''}"
+            joined.append(argument)
+        return super().parse_args(ctx, joined)
+
+
 def _settings(
     _context: click.Context, _option: click.Parameter, given: Sequence[str]
 ) -> dict[tuple[str, ...], Columns]:
@@ -72,7 +89,10 @@ def _settings(
 
     groups: list[tuple[list[str], Columns]] = []
     for text in given:
-        key, values = _core.parse_set(text.removeprefix("&"))
+        values: list[str] | None = None
+        key = text.removeprefix("&")
+        if "=" in text or not text.startswith("&"):
+            key, values = _core.parse_set(key)
         if any(key in keys for keys, _ in groups):
             raise click.BadParameter(f"{key} is set twice; commas separate several values")
         if not text.startswith("&"):
@@ -83,7 +103,7 @@ def _settings(
             )
         keys, columns = groups[-1]
         keys.append(key)
-        columns.append([Given(value) for value in values])
+        columns.append(columns[0] if values is None else [Given(value) for value in values])
     return {tuple(keys): columns for keys, columns in groups}
 
 
@@ -94,9 +114,11 @@ class Named(click.Path):
         super().__init__(path_type=Path, **options)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuses the empty text."""
-        if value == "":
-            self.fail("expected a name, found ''", param, ctx)
+        """Refuses the empty text, and symbolic links that form a circle."""
+        try:
+            path_of(value, "a file")
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -114,8 +136,8 @@ WITH = click.option(
     "--with",
     "together",
     multiple=True,
-    metavar="KEY=V1,V2",
+    metavar="KEY[=V1,V2]",
     expose_value=False,
-    help="A key that changes together with the --set before it: as many values, or one for all;"
-    " `flow.to=last` is the last node.",
+    help="A key that changes together with the --set before it: as many values, one for all, or"
+    " none for the same values; `flow.to=last` is the last node.",
 )

@@ -9,6 +9,7 @@ import click
 
 from hopyard.cli_points import Chosen, stored_points, tell
 from hopyard.cli_study import ONLY, OUT, QUICK
+from hopyard.command import save_plot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +20,7 @@ def named_measures(
     _context: click.Context, _option: click.Parameter, given: Sequence[str]
 ) -> list[str]:
     """Reads `A,B`; whether there are such measures depends on the study."""
-    return [name.strip() for text in given if text for name in text.split(",")]
+    return [name.strip() for text in given for name in text.split(",")]
 
 
 def of_plots(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -87,6 +88,7 @@ def plot(
     from hopyard.sweep import default, opened
 
     found = load(study)
+    found.experiment_of(drawn.experiment)
     only = drawn.only.of(found)
     chosen = chosen_measures(found, measures)[: None if measures else 1]
     if output is not None and len(chosen) > 1:
@@ -107,5 +109,4 @@ def plot(
                 only=only,
             )
             path = output or where / f"{name}.png"
-            figure.savefig(path)
-            tell(str(path))
+            tell(str(save_plot(figure, path)))

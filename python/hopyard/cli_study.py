@@ -90,7 +90,7 @@ def checked(path: Path, settings: Mapping[Any, Any]) -> bool:
         raise click.UsageError(f"{path} is a study, whose axes are in the file: --set is not used")
     try:
         study = load(path)
-        found = points(study)
+        found = points(study, tell=read_so_far)
         check(study, found)
         check_runs(study, found)
         check_runs(study, points(study, quick=True), " in its quick version")
@@ -99,9 +99,21 @@ def checked(path: Path, settings: Mapping[Any, Any]) -> bool:
             say(f"error: {problem}")
         return False
 
+    from hopyard.plan import warnings
+
+    doubts = warnings((point.planned.file, part.core) for point in found for part in point.all)
+    for text in doubts:
+        say(text)
+    verdict = f"no errors, {many(len(doubts), 'warning')}" if doubts else "nothing wrong"
     runs = sum(len(point.planned.runs) for point in found)
-    tell(f"{path}: nothing wrong, {many(len(found), 'point')}, {many(runs, 'run')}")
+    tell(f"{path}: {verdict}, {many(len(found), 'point')}, {many(runs, 'run')}")
     return True
+
+
+def read_so_far(count: int) -> None:
+    """Says how many points have been read, where somebody waits at a terminal."""
+    if sys.stderr.isatty():
+        say(f"{many(count, 'point')} read")
 
 
 _STUDY = click.argument("study", type=click.Path(path_type=Path, exists=True))
@@ -236,6 +248,7 @@ def _sweep(study: Study, given: dict[str, Any]) -> Outcome:
             force=given["force"],
             executor=executor,
             progress=False if given["quiet"] else None,
+            tell=None if given["quiet"] else read_so_far,
         )
     finally:
         executor.close()
@@ -473,7 +486,7 @@ def report(
     tell(f"{made.page}: {many(len(made.tables), 'table')}, {figures}")
 
 
-_SIGNS = {"good": "ok  ", "look": "look", "poor": "POOR"}
+_SIGNS = {"good": "ok   ", "look": "doubt", "poor": "POOR "}
 
 
 @click.command()

@@ -9,15 +9,20 @@ alone writes into the store. A task whose worker has gone is given to another wo
 from __future__ import annotations
 
 import functools
+import json
+import logging
 import time
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hopyard import _core
+from hopyard.errors import SimulationError
 from hopyard.inputs import Inputs
 from hopyard.plan import Planned, threads
 from hopyard.records import Record
+from hopyard.wording import install, many
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +47,10 @@ class ClusterError(ValueError):
     """A cluster cannot be used: nothing has been run, or the runs so far are in the store."""
 
 
+class ClusterLostError(SimulationError):
+    """The scheduler of a cluster has gone; the runs that were made before are in the store."""
+
+
 @dataclass
 class _Task:
     """Runs of a case."""
@@ -64,8 +73,12 @@ class Cluster:
             import distributed
         except ImportError:
             raise ClusterError(
-                "a cluster needs the package distributed: pip install 'hopyard[lab]'"
+                f"a cluster needs the package distributed: {install('lab')}"
             ) from None
+        # The end of a scheduler or worker is told by errors of this class alone.
+        for name in logging.root.manager.loggerDict:
+            if name.partition(".")[0] == "distributed":
+                logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         self._local: Any = None
         if address == "local":
             import os
@@ -85,7 +98,9 @@ class Cluster:
 
     def close(self) -> None:
         """Leaves the cluster, and ends a local one."""
-        self._client.close()
+        # A scheduler that has gone cannot be left.
+        with suppress(OSError, TimeoutError):
+            self._client.close(timeout=2)
         if self._local is not None:
             self._local.close()
 
@@ -93,7 +108,12 @@ class Cluster:
         """Refuses nothing: each worker sees to what its machine can run."""
 
     def run(self, cases: Sequence[Planned], add: Add, tell: Tell, stop: Stop) -> None:
-        """Makes the runs of cases."""
+        """Makes the runs of cases.
+
+        Raises:
+            ClusterError: when no worker can make them; nothing has been run.
+            ClusterLostError: when the scheduler goes meanwhile.
+        """
         self._check()
         waiting = deque(
             _Task(place, [run]) for place, case in enumerate(cases) for run in case.runs
@@ -103,27 +123,34 @@ class Cluster:
         cost: dict[int, float] = {}
         under_way: dict[Any, _Task] = {}
         ended = 0
+        lengths = [_seconds(case) for case in cases]
+        duration = sum(lengths[task.place] for task in waiting)
+        simulated = 0.0
         try:
             while waiting or under_way:
                 if stop.number is not None:
                     return
-                while waiting and len(under_way) < self._room():
+                room = self._room(ended, total)
+                while waiting and len(under_way) < room:
                     task = _joined(waiting, cost)
                     case = cases[task.place]
                     if task.place not in inputs:
-                        made = Inputs.of(case.core, case.base), case.core.name, case.seed
-                        inputs[task.place] = made
+                        given = Inputs.of(case.core, case.base), case.core.name, case.seed
+                        inputs[task.place] = given
                     future = self._client.submit(
                         make, *inputs[task.place], case.config, task.runs, _core.BUILD, pure=False
                     )
                     under_way[future] = task
                 for future in _done(under_way):
                     task = under_way.pop(future)
-                    ended += self._take(future, task, waiting, cases, cost, add)
-                tell(ended, float(ended), float(total))
+                    made = self._take(future, task, waiting, cases, cost, add)
+                    ended += made
+                    simulated += made * lengths[task.place]
+                tell(ended, simulated, duration)
         finally:
-            for future in under_way:
-                future.cancel()
+            with suppress(OSError, TimeoutError):
+                for future in under_way:
+                    future.cancel()
 
     def _check(self) -> None:
         """Waits for a worker, and compares the builds of all that are there."""
@@ -138,9 +165,21 @@ class Cluster:
             if build != _core.BUILD:
                 raise ClusterError(_other_build(worker, build))
 
-    def _room(self) -> int:
-        """How many tasks may be under way."""
-        return AHEAD * max(int(sum(self._client.nthreads().values())), 1)
+    def _room(self, ended: int, total: int) -> int:
+        """How many tasks may be under way; the scheduler is asked, so that its end is noticed.
+
+        Raises:
+            ClusterLostError: when it has gone; of `total` runs, `ended` are in the store.
+        """
+        try:
+            if self._client.status != "running":
+                raise ConnectionError(self._client.status)
+            return AHEAD * max(int(sum(self._client.nthreads().values())), 1)
+        except (OSError, TimeoutError):
+            raise ClusterLostError(
+                f"the scheduler of the cluster at {self.address} has gone: {ended:,} of "
+                f"{many(total, 'run')} were made and are kept; the same command makes the others"
+            ) from None
 
     def _take(
         self,
@@ -174,6 +213,12 @@ class Cluster:
         spent = sum(record.cpu_s or 0.0 for record in records) / len(records)
         cost[task.place] = spent
         return len(records)
+
+
+def _seconds(case: Planned) -> float:
+    """The simulated time of a run, in seconds."""
+    document = json.loads(case.core.to_json(defaults=True))
+    return _core.parse_time(str(document["duration"])) / 1e9
 
 
 def _joined(waiting: deque[_Task], cost: dict[int, float]) -> _Task:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import shlex
 import sys
+import warnings
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
@@ -68,13 +70,13 @@ def run(request: Request, stop: Stop) -> int:
     """
     from hopyard.fit import table_files
     from hopyard.folder import Folder, default
-    from hopyard.plan import warnings
+    from hopyard.plan import warnings as doubts
     from hopyard.running import check_machine
 
     # Nothing can be lost yet: a signal ends the process at once.
     cases = signals.patiently(lambda: _cases(request))
     if not request.quiet:
-        for warning in warnings((case.file or case.scenario, case.core) for case in cases):
+        for warning in doubts((case.file or case.scenario, case.core) for case in cases):
             say(warning)
     if request.capture is not None:
         for warning in request.capture.check(cases):
@@ -164,8 +166,9 @@ def _run(
             say(f"error: {of(error)}")
             say(f"The tables are not written; every finished run is in {folder.store.path}.")
             codes.append(NOT_WRITTEN)
+    where = None if folder is None else str(folder.where)
     if request.json or not request.quiet:
-        codes.append(shown(results, request.measures, as_json=request.json, folder=folder))
+        codes.append(shown(results, request.measures, as_json=request.json, folder=where))
     if folder is not None and results.cases:
         if request.plot and stop.number is None:
             code, drawn = _draw(results, folder, request.measures, series, stop)
@@ -252,8 +255,9 @@ def shown(
     measures: Sequence[str],
     *,
     as_json: bool,
-    folder: Folder | None,
+    folder: str | None,
     table: str = "show",
+    **options: Any,
 ) -> int:
     """Shows results, and gives the exit code."""
 
@@ -263,7 +267,10 @@ def shown(
         else:
             from hopyard import report
 
-            getattr(report, table)(results, measures or None)
+            getattr(report, table)(results, measures or None, **options)
+            for name in measures:
+                if results.cases and results.lacks(name):
+                    say(f"warning: no run has the measure {name}; see hopyard measures")
 
     return _output(show)
 
@@ -297,8 +304,8 @@ def of(error: OSError) -> str:
     return f"{where}{error.strerror or error}"
 
 
-def summary(results: Results, measures: Sequence[str], folder: Folder | None) -> dict[str, Any]:
-    """What `--json` prints."""
+def summary(results: Results, measures: Sequence[str], folder: str | None) -> dict[str, Any]:
+    """What `--json` prints; `folder` has the results, if one does."""
     from hopyard.measures import MEASURES, SHOWN
 
     def number(value: float) -> float | None:
@@ -324,7 +331,7 @@ def summary(results: Results, measures: Sequence[str], folder: Folder | None) ->
 
     return {
         "version": results.version,
-        "folder": None if folder is None else str(folder.where),
+        "folder": folder,
         "complete": results.complete,
         "cases": [case(each) for each in results.cases],
         "failures": [
@@ -348,11 +355,14 @@ def _draw(
     try:
         stop.drawing = True
         for name in measures or ["goodput"]:
-            paths += [_save_plot(results.plot(name), folder.drawing(_measure_file(name)))]
+            if results.lacks(name):
+                say(f"warning: no run has the measure {name}: it is not drawn")
+                continue
+            paths += [save_plot(results.plot(name), folder.drawing(_measure_file(name)))]
         for name in _sampled(results, series):
-            paths += [_save_plot(results.plot_series(name), folder.drawing(_series_file(name)))]
+            paths += [save_plot(results.plot_series(name), folder.drawing(_series_file(name)))]
         if results.problem is None and len(results.segments):
-            paths += [_save_plot(results.plot_segments(), folder.drawing(_segments_file()))]
+            paths += [save_plot(results.plot_segments(), folder.drawing(_segments_file()))]
     except signals.Stopped:
         say(f"The results are in {folder.where}; not all plots are drawn.")
         return 0, paths
@@ -389,12 +399,23 @@ def _segments_file(flow: int | None = None, run: int | None = None) -> str:
     return f"segments{''.join(ends)}.png"
 
 
-def _save_plot(figure: Any, path: Path) -> Path:
-    from hopyard.tables import whole
+#: What matplotlib says of a letter that its font lacks.
+_GLYPH = re.compile(r"^Glyph (\d+) ")
+
+
+def save_plot(figure: Any, path: Path) -> Path:
+    """Writes a figure whole, and says which letters its font lacks; gives its path."""
+    from hopyard.files import whole
 
     # The file is written under another name first.
     figure.check_format(path)
-    whole(path, figure.savefig)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        whole(path, figure.savefig)
+    letters = {found[1] for each in caught if (found := _GLYPH.search(str(each.message)))}
+    if letters:
+        shown = "".join(chr(int(each)) for each in sorted(letters))
+        say(f"warning: {path}: the font of plots lacks {shown}: a box stands for each")
     return path
 
 
@@ -456,9 +477,14 @@ def _again(failure: Failure, folder: Folder | None) -> str | None:
 
 
 def show(
-    folders: Sequence[Path], measures: Sequence[str], *, as_json: bool, table: str = "show"
+    folders: Sequence[Path],
+    measures: Sequence[str],
+    *,
+    as_json: bool,
+    table: str = "show",
+    **options: Any,
 ) -> int:
-    """Shows what folders hold; `table` is a function of `hopyard.report`."""
+    """Shows what folders hold; `table` is a function of `hopyard.report`, `options` are its own."""
     from hopyard.results import Results
 
     results = Results.load(*folders)
@@ -466,7 +492,8 @@ def show(
         say("These results are not complete: runs are under way, were interrupted, or failed.")
     if results.problem is not None:
         say(f"warning: {results.problem}")
-    return shown(results, measures, as_json=as_json, folder=None, table=table)
+    where = ", ".join(map(str, folders))
+    return shown(results, measures, as_json=as_json, folder=where, table=table, **options)
 
 
 @dataclass(frozen=True)
@@ -487,7 +514,7 @@ def plot_network(scenario: Path, at: str | None, run: int, output: Path | None) 
     if at is None:
         raise ValueError(f"{scenario} is a scenario: expected a time for its map, as --at 30s")
     figure = network(Scenario.load(scenario), at, run)
-    return tell(str(_save_plot(figure, output or Path(f"{scenario.stem}-map.png"))))
+    return tell(str(save_plot(figure, output or Path(f"{scenario.stem}-map.png"))))
 
 
 def plot(
@@ -526,15 +553,15 @@ def plot(
         stop.idle, stop.drawing = False, True
         for name in chosen:
             figure = results.plot(name, x, kind=kind)
-            paths.append(_save_plot(figure, place(_measure_file(name))))
+            paths.append(save_plot(figure, place(_measure_file(name))))
         for name in series:
             figure = results.plot_series(name, run)
-            paths.append(_save_plot(figure, place(_series_file(name))))
+            paths.append(save_plot(figure, place(_series_file(name))))
         if trace is not None:
             figure = results.plot_segments(
                 trace.flow, run, since=trace.since, until=trace.until, unit=trace.unit
             )
-            paths.append(_save_plot(figure, place(_segments_file(trace.flow, run))))
+            paths.append(save_plot(figure, place(_segments_file(trace.flow, run))))
     except signals.Stopped:
         return stop.exit_code
     finally:

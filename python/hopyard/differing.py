@@ -73,6 +73,12 @@ def compare(first: Results, second: Results, measures: Sequence[str]) -> Compari
     ours = {_name(case, alone=alone): case for case in first.cases}
     equal: list[Case] = []
     found: list[tuple[Case, str, Any, Any]] = []
+    # One configuration may be set by different keys: `flow.tcp` and `flows.0.tcp`.
+    by_hash = {(case.config, case.seed): name for name, case in theirs.items()}
+    for name, case in list(ours.items()):
+        same = by_hash.get((case.config, case.seed))
+        if name not in theirs and same is not None and same not in ours:
+            ours[same] = ours.pop(name)
     for name, case in ours.items():
         if name not in theirs:
             continue

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from errno import ELOOP
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from os import PathLike
 
     from hopyard.results import Results
 
@@ -17,11 +18,20 @@ def path_of(given: str | PathLike[str], what: str) -> Path:
     """A path that was given; the empty text, which would stand for the working folder, is none.
 
     Raises:
-        ValueError: when it is empty; `what` says what is expected.
+        TypeError: when it is no path; `what` says what is expected.
+        ValueError: when it is empty, or its symbolic links form a circle.
     """
     if given == "":
         raise ValueError(f"expected the name of {what}, found ''")
-    return Path(given)
+    if not isinstance(given, str | PathLike):
+        raise TypeError(f"expected the name of {what}, found {given!r}")
+    path = Path(given)
+    try:
+        path.stat()
+    except OSError as error:
+        if error.errno == ELOOP:
+            raise ValueError(f"{path}: its symbolic links form a circle") from None
+    return path
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,11 +72,6 @@ def table_files(format: str) -> list[str]:
     return ["summary.csv", *(f"{name}.{format}" for name in TABLES)]
 
 
-def unfinished(path: Path) -> Path:
-    """The name under which a file is written until it is whole."""
-    return path.with_name(f".{path.name}.part{path.suffix}")
-
-
 def is_empty(folder: Path) -> bool:
     """Whether there is nothing in a folder but the lock."""
     return not any(path.name != LOCK for path in folder.iterdir())

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from hopyard import replacing
 from hopyard.database import StoreError
+from hopyard.files import unfinished
 from hopyard.fit import (
     FolderError,
     check_free,
@@ -20,7 +21,6 @@ from hopyard.fit import (
     is_empty,
     listed,
     reason_against,
-    unfinished,
 )
 from hopyard.reading import LOCK
 from hopyard.records import has_all, here, kernel_of

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, overload
 
 from hopyard.errors import path_of
-from hopyard.wording import many
+from hopyard.wording import install, many
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,6 +23,21 @@ if TYPE_CHECKING:
 
 #: The libraries whose data frames are made.
 FRAMES = ("pandas", "polars", "pyarrow")
+
+
+def in_pandas(table: pa.Table) -> pd.DataFrame:
+    """A table as a data frame of pandas.
+
+    Raises:
+        ModuleNotFoundError: when pandas is not installed; the message has the command for it.
+    """
+    try:
+        import pandas as pd
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"{error}; {install('pandas')} has it", name="pandas") from None
+    frame = table.to_pandas()
+    assert isinstance(frame, pd.DataFrame)
+    return frame
 
 
 @overload
@@ -121,7 +136,7 @@ def load_results(
         found = pl.from_arrow(table)
         assert isinstance(found, pl.DataFrame)
         return found
-    return table.to_pandas() if frame == "pandas" else table
+    return in_pandas(table) if frame == "pandas" else table
 
 
 def _is_folder(path: Path) -> bool:

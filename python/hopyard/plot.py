@@ -115,7 +115,7 @@ def comparison(
 
     A key goes along the axis: `x`, or one whose values are numbers, or the one with the most
     values. The next one gives the colours, and what remains makes panels, with the same axes.
-    Numbers lie to scale on lines with a band for the interval. Other values are bars with an
+    Numbers are drawn to scale, as lines with a band for the interval. Other values are bars with an
     error bar for the interval and a dot for each run.
 
     Args:

@@ -13,7 +13,7 @@ from hopyard.terminal import Names, Numbers, console, say
 from hopyard.wording import many
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pyarrow as pa
     from rich.console import Console
@@ -86,8 +86,12 @@ def differences(
     measures: Sequence[str] | None = None,
     baseline: Case | None = None,
     out: Console | None = None,
+    case_is: Mapping[str, str] | None = None,
 ) -> None:
     """Prints how much more each case has than the first case of its scenario and seed, run by run.
+
+    With `case_is`, values of compared keys such as `{"flow.tcp": "cubic"}`, each case is compared
+    with the one that has these values and differs from it in nothing else.
 
     Runs of the same seed and number meet the same movement and channel, so the interval is that
     of the differences of the pairs, which is narrower than that of two independent means. An
@@ -100,8 +104,11 @@ def differences(
     out = out or console()
     if _nothing(results, out):
         return
-    for cases in (part for group in _groups(results) for part in _by_seed(group)):
-        first = baseline or cases[0]
+    groups = [part for group in _groups(results) for part in _by_seed(group)]
+    if case_is is not None:
+        groups = [part for group in groups for part in _beside(results, group, case_is)]
+    for cases in groups:
+        first = baseline or _first(cases, case_is)
         others = [case for case in cases if case is not first]
         if not others:
             of_seed = f" of seed {first.seed}" if len(results.cases) > 1 else ""
@@ -158,6 +165,30 @@ def _by_seed(cases: Sequence[Case]) -> list[list[Case]]:
     for case in cases:
         groups.setdefault(case.seed, []).append(case)
     return list(groups.values())
+
+
+def _beside(
+    results: Results, cases: Sequence[Case], case_is: Mapping[str, str]
+) -> list[list[Case]]:
+    """The cases in groups, which differ in these keys alone."""
+    for key, value in case_is.items():
+        if key not in results.settings:
+            there = ", ".join(results.settings) or "none"
+            raise ValueError(f"no compared key is called {key!r}; there are {there}")
+        values = list(dict.fromkeys(case.settings[key] for case in cases))
+        if value not in values:
+            raise ValueError(f"no case has {key}={value}; there are {', '.join(values)}")
+    found: dict[tuple[str, ...], list[Case]] = {}
+    for case in cases:
+        rest = tuple(v for key, v in case.settings.items() if key not in case_is)
+        found.setdefault((case.scenario, *rest), []).append(case)
+    return list(found.values())
+
+
+def _first(cases: Sequence[Case], case_is: Mapping[str, str] | None) -> Case:
+    """The case that the others are compared with."""
+    named = (case_is or {}).items()
+    return next((it for it in cases if all(it.settings[k] == v for k, v in named)), cases[0])
 
 
 def _title(results: Results, cases: Sequence[Case], what: str, out: Console) -> None:

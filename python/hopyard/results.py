@@ -17,7 +17,7 @@ from hopyard.database import FILED, TABLES, StoreError
 from hopyard.errors import path_of
 from hopyard.measures import MEASURES, SHOWN, check
 from hopyard.stats import estimate, paired_difference
-from hopyard.wording import many
+from hopyard.wording import many, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -269,6 +269,10 @@ class Results:
         group = np.searchsorted(runs, integers(rows, "run"))
         return chosen.of_runs(rows, group, len(runs))
 
+    def lacks(self, measure: str) -> bool:
+        """Whether no run has a value of a measure."""
+        return all(bool(np.isnan(self.values(measure, case)).all()) for case in self.cases)
+
     def estimate(self, measure: str, case: Case) -> Estimate:
         """A measure's mean over a case's runs, with its 95 % interval."""
         return estimate(self.values(measure, case))
@@ -341,6 +345,10 @@ class Results:
         """
         from hopyard.plot import comparison, spread
 
+        if kind not in (None, *PLOTS):
+            raise ValueError(f"kind: expected {one_of(PLOTS)}, found {kind!r}")
+        if self.cases and self.lacks(measure):
+            raise ValueError(f"no run has the measure {measure}: there is nothing to draw")
         if kind in ("boxes", "distribution"):
             return spread(self, measure, kind)
         return comparison(self, measure, x, kind)
@@ -424,6 +432,10 @@ class Results:
         ]
         rows = "".join(_html_row("td", row) for row in body)
         return f"<table>{head}{rows}</table><p>{html.escape(repr(self))}</p>"
+
+
+#: The kinds of plots of a measure.
+PLOTS = ("lines", "bars", "boxes", "distribution")
 
 
 def _case(case: Case) -> Case:

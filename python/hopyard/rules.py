@@ -5,6 +5,7 @@ The core calls this module. Users need `hopyard.congestion` only.
 
 from __future__ import annotations
 
+import ast
 import difflib
 import hashlib
 import importlib
@@ -14,15 +15,19 @@ import keyword
 import linecache
 import math
 import sys
+import textwrap
 import traceback
 from dataclasses import dataclass
-from importlib.machinery import PathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from random import Random
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, ClassVar, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, get_origin
 
 from hopyard.congestion import CongestionControl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 EVENTS = (
     "on_arrival",
@@ -38,6 +43,8 @@ EVENTS = (
     "on_idle",
     "on_timer",
 )
+#: What a class may set of its connection.
+SETTABLE = ("cwnd", "ssthresh", "deadline", "pacing_gap", "bandwidth", "limits_itself")
 REQUIRED = ("on_ack", "on_loss", "on_timeout")
 KINDS: dict[Any, type] = {kind: kind for kind in (bool, int, float, str)} | {
     kind.__name__: kind for kind in (bool, int, float, str)
@@ -122,6 +129,8 @@ def make(rule: type[CongestionControl], parameters: str, seed: int) -> Congestio
     vars(made).update(json.loads(parameters))
     made.random = Random(seed)
     made.__init__()  # type: ignore[misc]  # The parameters are set before this call.
+    if not isinstance(made.recovery, str):
+        raise TypeError(f"recovery: expected a name such as 'newreno', found {made.recovery!r}")
     return made
 
 
@@ -159,7 +168,9 @@ def _import(name: str, folder: Path) -> ModuleType:
     except RuleError:
         raise
     except SyntaxError as error:
-        at = f"{error.filename}:{error.lineno}"
+        spec = next((each for each in _specs(top, folders) if each.origin), None)
+        at = error.filename or (spec.origin if spec and top == name else None) or name
+        at += f":{error.lineno}" if error.lineno else ""
         line = (error.text or "").strip()
         raise RuleError(
             f"the module `{name}` is not Python: {error.msg}, at {at}", None, line or None
@@ -180,6 +191,13 @@ def _import(name: str, folder: Path) -> ModuleType:
     raise RuleError(
         f"there is no module `{name}`", None, f"it was looked for on sys.path, in {places}"
     )
+
+
+def _specs(top: str, folders: list[Path]) -> Iterator[ModuleSpec]:
+    """Where a module is found: on sys.path, or in one of the folders."""
+    for places in (None, *([str(folder)] for folder in folders)):
+        if (spec := PathFinder.find_spec(top, places)) is not None:
+            yield spec
 
 
 def _import_beside(name: str, folder: Path) -> ModuleType:
@@ -269,7 +287,60 @@ def _events(name: str, rule: type) -> list[str]:
     for event in own:
         if not callable(getattr(rule, event)):
             raise RuleError(f"`{event}` of `{name}` is not a method")
+        _check_arguments(name, rule, event)
+    _check_attributes(name, rule, own)
     return own
+
+
+def _check_arguments(name: str, rule: type, event: str) -> None:
+    """Refuses a method that cannot be called with the argument of its event."""
+    wanted = list(inspect.signature(_base(event)).parameters)  # type: ignore[arg-type]
+    static = isinstance(inspect.getattr_static(rule, event), staticmethod | classmethod)
+    try:
+        signature = inspect.signature(getattr(rule, event))
+    except (TypeError, ValueError):
+        # A callable that tells nothing of its arguments.
+        return
+    try:
+        signature.bind(*wanted[static:])
+    except TypeError as error:
+        raise RuleError(
+            f"`{event}{signature}` of `{name}` cannot be called with its event: {error}",
+            f"def {event}({', '.join(wanted)})",
+        ) from None
+
+
+def _check_attributes(name: str, rule: type, events: list[str]) -> None:
+    """Refuses an attribute that is set without any effect: nothing reads it.
+
+    It is a misspelling of one of the connection's, or the deadline of a class without `on_timer`.
+    """
+    stored, loaded = set[str](), set[str]()
+    for each in _own_classes(rule):
+        try:
+            tree = ast.parse(textwrap.dedent(inspect.getsource(each)))
+        except (OSError, TypeError, SyntaxError):
+            # There is no source text, as in an interactive session.
+            return
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute):
+                (stored if isinstance(node.ctx, ast.Store) else loaded).add(node.attr)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                # It may be the name of an attribute, for `getattr`.
+                loaded.add(node.value)
+    settable = [each for each in SETTABLE if hasattr(CongestionControl, each)]
+    for attribute in sorted(stored - loaded - set(dir(CongestionControl))):
+        if near := difflib.get_close_matches(attribute, settable, 1, 0.75):
+            raise RuleError(
+                f"`{name}` sets `self.{attribute}`, which nothing reads",
+                None,
+                f"did you mean `self.{near[0]}`?",
+            )
+    if "deadline" in stored and "on_timer" not in events:
+        raise RuleError(
+            f"`{name}` sets `self.deadline`, and has no method for what happens then",
+            "def on_timer(self)",
+        )
 
 
 def _base(event: str) -> object:

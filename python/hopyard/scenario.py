@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from hopyard import _core
 from hopyard.errors import Problem, ScenarioError, path_of
+from hopyard.files import write_text
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -333,7 +334,7 @@ class Scenario(Section):
         Raises:
             OSError: when it cannot be written.
         """
-        path_of(path, "a file").write_text(self.to_toml(), encoding="utf-8")
+        write_text(path_of(path, "a file"), self.to_toml())
 
     def __repr__(self) -> str:
         return f"<hopyard scenario {self._complete['name']!r}, {self.hash}>"

@@ -344,6 +344,8 @@ class Simulation:
             time = _nanoseconds(at, "1.5 s")
         else:
             time = self._core.now if at_ns is None else _whole(at_ns, "at_ns", 2**64)
+        if not isinstance(datagram, bytes | bytearray | memoryview):
+            raise TypeError(f"datagram: expected bytes, found {datagram!r:.80}")
         return self._core.inject(_node(node), time, bytes(datagram))
 
     def egress(self) -> list[Datagram | Completion]:
@@ -385,7 +387,7 @@ def _nanoseconds(given: object, example: str) -> int:
         raise TypeError(f"expected a time such as {example!r}, or seconds, found {given!r}")
     seconds = float(given)
     if not 0 <= seconds <= 1.6e9:
-        raise ValueError(f"expected a time of 0 s or more, found {given!r}")
+        raise ValueError(f"expected a time from 0 s to 1.6e9 s, found {given!r}")
     return round(seconds * 1e9)
 
 
@@ -398,5 +400,5 @@ def _whole(given: object, name: str, below: int) -> int:
         raise TypeError(f"{name}: expected a whole number, found {given!r}")
     number = operator.index(cast("SupportsIndex", given))
     if not 0 <= number < below:
-        raise ValueError(f"{name}: expected a number from 0 on, found {number}")
+        raise ValueError(f"{name}: expected a number from 0 to {below - 1}, found {number}")
     return number

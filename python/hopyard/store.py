@@ -261,7 +261,8 @@ class Store(Reader):
         import numpy as np
 
         from hopyard.arrays import integers
-        from hopyard.tables import whole, write_parquet
+        from hopyard.files import whole
+        from hopyard.tables import write_parquet
 
         if not len(table):
             return

@@ -181,6 +181,7 @@ def sweep(
     force: bool = False,
     executor: Executor | None = None,
     progress: bool | Watch | None = None,
+    tell: Callable[[int], None] | None = None,
 ) -> Outcome:
     """Makes the runs of a study that its store lacks.
 
@@ -197,6 +198,7 @@ def sweep(
         force: whether to replace the results of another study or build in the folder.
         executor: what makes the runs; threads of this process if not given.
         progress: whether to show the progress, or a function that receives it.
+        tell: is told how many points have been read, of a study that has many.
 
     Raises:
         StudyError: when a point is no valid scenario; nothing has been run.
@@ -205,7 +207,7 @@ def sweep(
     """
     from hopyard.folder import Folder
 
-    found = points(study, quick=quick, runs=runs, seed=seed)
+    found = points(study, quick=quick, runs=runs, seed=seed, tell=tell)
     if quick:
         # It may leave out what a claim is about.
         read(study)
@@ -240,21 +242,21 @@ def sweep(
             outcome = Outcome(found)
             work = _Work(folder, executor, stop, outcome)
             shown = progress is None or progress is True
-            with watcher() if shown else nullcontext(_watch(progress)) as tell:
+            with watcher() if shown else nullcontext(_watch(progress)) as watch:
                 if numbers:
                     chosen = [_restricted(each, numbers) for each in chosen]
-                work.fill(chosen, tell, retry=retry or bool(numbers))
+                work.fill(chosen, watch, retry=retry or bool(numbers))
                 if until is not None:
                     places = [n for n, each in enumerate(found) if fits(each.labels, only or {})]
-                    found = _narrow(study, work, found, places, until, tell)
-            outcome.points = found
+                    found = _narrow(study, work, found, places, until, watch)
             lacking = 0
             for state in status(found, folder.store):
                 outcome.failed += [(state.point, run, error) for run, error in state.failed]
                 lacking += state.wanted - state.done
             folder.finish_study(complete=not lacking)
             # Points of one scenario share their runs.
-            keys = {(point.planned.key, run) for point in found for run in point.planned.runs}
+            outcome.points = [each for each in found if fits(each.labels, only or {})]
+            keys = {(p.planned.key, run) for p in outcome.points for run in p.planned.runs}
             outcome.wanted = len(keys)
             outcome.stopped = stop.number is not None
             outcome.elapsed_s = time.monotonic() - began

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from functools import cache
@@ -14,7 +13,8 @@ import pyarrow as pa
 from hopyard import _core, early
 from hopyard.arrays import array, integers, taken, values, where
 from hopyard.database import TABLES, StoreError
-from hopyard.fit import table_files, unfinished
+from hopyard.files import whole
+from hopyard.fit import table_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -304,26 +304,6 @@ def read_filed(path: Path, table: str) -> pa.Table:
     except (OSError, pa.ArrowException, ValueError, KeyError) as error:
         reason = str(error).strip().partition("\n")[0].rstrip(" :.")
         raise StoreError(f"{path} cannot be read: {reason}") from error
-
-
-def whole(path: Path, save: Callable[[Path], None]) -> None:
-    """Writes a file beside its place, and moves it there when it is whole and on the disk.
-
-    Raises:
-        OSError: when it cannot be written; it names the file.
-    """
-    beside = unfinished(path)
-    try:
-        save(beside)
-        with beside.open("rb+") as file:
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except OSError as error:
-        # pyarrow's errors do not name the file.
-        reason = error.strerror or str(error).rpartition("] ")[2] or str(error)
-        raise OSError(error.errno or 0, reason, str(path)) from error
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _plain(table: pa.Table) -> pa.Table:

@@ -8,6 +8,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+def install(extra: str) -> str:
+    """The command that installs the packages of an extra: `pip install ".[lab]"`.
+
+    It is given in the folder of Hopyard's source: no index has a package of this name.
+    """
+    return f'pip install ".[{extra}]" in the folder of Hopyard\'s source'
+
+
 def many(count: int, name: str) -> str:
     """A number of things: `1 run`, `2,000 runs`."""
     return f"{count:,} {name}{'' if count == 1 else 's'}"

@@ -25,7 +25,7 @@ PAPERS = {
     "karlsson_tactical": "Karlsson, Dimitrov et al.: tactical networks with TDMA",
     "nashiry_2012": "Nashiry et al. (2012): Mobile IP",
 }
-HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be told"
+HOLDS, FAILS, OPEN = "holds", "does not hold", "undecided"
 NOT_RUN = "no results are committed"
 
 
@@ -152,7 +152,7 @@ def page(studies: Path) -> str:
         [
             "A claim holds where all comparisons that it makes show it beyond chance (95 %, Holm's",
             "correction over the claims of a study). A claim that a study asks in parts holds",
-            "where all parts do; it cannot be told where it holds in its first part, and the",
+            "where all parts do; it is undecided where it holds in its first part, and the",
             "others are not asked.",
         ],
         table(claims, (HOLDS, FAILS, OPEN), "not asked"),

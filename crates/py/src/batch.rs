@@ -121,7 +121,12 @@ impl Batch {
             };
             // A thread that is registered with Python acquires the interpreter much faster at each event of a Python
             // class.
-            if has_rules(&spec) { Python::attach(|py| py.detach(run)) } else { run() }
+            if has_rules(&spec) {
+                watch.look_after_each_event();
+                Python::attach(|py| py.detach(run))
+            } else {
+                run()
+            }
         });
         let pool = pool.map_err(|error| PyOSError::new_err(format!("no thread can be made: {error}")))?;
         Ok(Self { pool, plan, duration })

@@ -9,9 +9,13 @@ use pyo3::types::PyType;
 import_exception!(hopyard.errors, ScenarioError);
 import_exception!(hopyard.errors, SimulationError);
 
+/// The number of problems that an exception has as objects. Its message has the number of all.
+const MOST_OBJECTS: usize = 500;
+
 /// A scenario's problems as `hopyard.ScenarioError`.
 pub fn scenario_error(py: Python<'_>, problems: &Problems) -> PyErr {
-    match problems.0.iter().map(|problem| problem_object(py, problem)).collect::<PyResult<Vec<_>>>() {
+    match problems.0.iter().take(MOST_OBJECTS).map(|problem| problem_object(py, problem)).collect::<PyResult<Vec<_>>>()
+    {
         Ok(list) => ScenarioError::new_err((problems.to_string(), problems.coloured(), list)),
         Err(error) => error,
     }

@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hopyard_coupling::{Program, ProgramError};
+use hopyard_engine::Streams;
+use hopyard_model::transport::tcp::TcpSender;
+use hopyard_model::world::Transport;
 use hopyard_scenario as core;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -192,6 +195,19 @@ impl Scenario {
     /// The names of the TCP variants of the flows of Linux.
     fn linux_variants(&self) -> Vec<String> {
         self.inner.linux_variants()
+    }
+
+    /// For each flow, the name that results give to its transport, and whether its sender classifies losses. Flows of
+    /// Linux are not among them.
+    fn transports(&self) -> Vec<(String, bool)> {
+        let of = |transport: Transport| match transport {
+            Transport::Udp => ("udp".to_owned(), false),
+            Transport::Tcp { config, .. } => {
+                let sender = TcpSender::new(&config, Streams::new(0, 0).stream("tcp"));
+                (config.congestion.name().to_owned(), sender.classifies())
+            }
+        };
+        self.inner.spec(0).flows.into_iter().map(|flow| of(flow.transport)).collect()
     }
 
     /// The name of the scenario.

@@ -88,6 +88,9 @@ impl Simulation {
         let State { network, spent } = &mut *state;
         let it = network.as_mut().ok_or_else(over)?;
         let (began, watch, caller) = (clock(ClockId::Monotonic), Watch::default(), thread::current());
+        if self.has_rules {
+            watch.look_after_each_event();
+        }
         let mut signal = Ok(());
         let done = AtomicBool::new(false);
         let advanced = py.detach(|| {

@@ -70,11 +70,13 @@ fn range(key: &str, text: &str) -> Result<Option<Vec<String>>, Problems> {
     };
     let step = match step {
         Some(step) => number(step).ok_or_else(|| wrong("has a step that is not a number"))?,
-        None if first.2 == 0 && last.2 == 0 => (1.0, last.1, 0),
+        None if first.2 == 0 && last.2 == 0 => (1.0, "", 0),
         None => return Err(wrong("needs a step")),
     };
-    let unit = last.1;
-    if [first.1, step.1].iter().any(|other| !other.is_empty() && *other != unit) {
+    // A unit that is given once is that of all three.
+    let units = [last.1, first.1, step.1];
+    let unit = units.into_iter().find(|unit| !unit.is_empty()).unwrap_or_default();
+    if units.into_iter().any(|other| !other.is_empty() && other != unit) {
         return Err(wrong("has different units"));
     }
     if step.0 <= 0.0 {
@@ -110,6 +112,8 @@ mod tests {
             ("0..1:0.1", vec!["0.0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1.0"]),
             ("1 m/s..5 m/s:2 m/s", vec!["1 m/s", "3 m/s", "5 m/s"]),
             ("1..3 s", vec!["1 s", "2 s", "3 s"]),
+            ("15..25:5 m/s", vec!["15 m/s", "20 m/s", "25 m/s"]),
+            ("1 s..3", vec!["1 s", "2 s", "3 s"]),
             ("-2..0:2", vec!["-2", "0"]),
             ("4..4", vec!["4"]),
             ("a..b", vec!["a..b"]),

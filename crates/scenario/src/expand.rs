@@ -89,7 +89,7 @@ fn cases(
                 let case =
                     || settings.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(", ");
                 for problem in found.0 {
-                    let place = *known.entry(format!("{problem:?}")).or_insert_with(|| {
+                    let place = *known.entry(problem.identity()).or_insert_with(|| {
                         problems.push((problem, case(), 0));
                         problems.len() - 1
                     });
@@ -269,6 +269,14 @@ mod tests {
         assert!(!all.expect_err("no node 9").to_string().contains("(case"));
         let shown = scenario.expand(&[axis("nodes.spacing", &["5 m", "1"])]).expect_err("no unit").to_string();
         assert!(!shown.contains("(case") && shown.contains("nodes.spacing=1"), "{shown}");
+    }
+
+    #[test]
+    fn thousands_of_problems_do_not_hold_a_text_each() {
+        let text: String = (0..300).map(|i| format!("unknown_{i} = 1\n")).collect();
+        let wrong = Scenario::load_cases(&text, "two.toml", Path::new(""), &[], &[]).expect_err("unknown keys");
+        let most = wrong.0.iter().map(|problem| problem.identity().iter().map(String::len).sum::<usize>()).max();
+        assert!(wrong.0.len() >= 300 && most < Some(2000), "{most:?}");
     }
 
     #[test]

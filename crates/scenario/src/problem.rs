@@ -144,6 +144,16 @@ impl Problem {
         self
     }
 
+    /// What tells a problem from others: its texts, and those of its place, without the rest of the source.
+    pub(crate) fn identity(&self) -> [String; 5] {
+        let place = self.mark.as_ref().map_or_else(String::new, |Mark { source, span }| {
+            let (name, text) = (source.name.as_deref().unwrap_or_default(), &source.text[span.clone()]);
+            format!("{name}:{span:?}:{text}")
+        });
+        let text = |it: &Option<String>| it.clone().unwrap_or_default();
+        [self.path.clone(), self.message.clone(), text(&self.expected), text(&self.hint), place]
+    }
+
     /// Names the source of a problem that has no place in it.
     pub(crate) fn in_source(mut self, source: &Source) -> Self {
         self.of_file = self.of_file.or_else(|| source.name.clone().filter(|_| self.mark.is_none()));

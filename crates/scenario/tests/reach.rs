@@ -318,7 +318,9 @@ fn networks_that_are_likely_never_connected_are_warned_of() {
     let moving = |width: &str| text("mobility", width) + "[mobility]\nmodel = \"random_waypoint\"\n";
     let warnings = load(&moving("20 km")).unwrap_or_else(|shown| panic!("{shown}"));
     assert!(warnings.len() == 1 && warnings[0].contains("hardly ever connected"), "{warnings:?}");
-    assert_eq!(load(&moving("1 km")), Ok(vec![]));
+    let warnings = load(&moving("1 km")).unwrap_or_else(|shown| panic!("{shown}"));
+    assert!(warnings.len() == 1 && warnings[0].contains("often parted: a node has 1.77 neighbours"), "{warnings:?}");
+    assert_eq!(load(&moving("600 m")), Ok(vec![]));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-"""Verdicts of claims: a claim holds, does not hold, or cannot be told with so many runs.
+"""Verdicts of claims: a claim holds, does not hold, or is undecided with so many runs.
 
 Every kind of claim says that one figure, or each of several, lies in a region: a difference above
 zero, a ratio of at least two, a mean within a range. It holds if the confidence interval lies in
@@ -64,7 +64,7 @@ class Outcome(StrEnum):
 
     HOLDS = "holds"
     FAILS = "does not hold"
-    OPEN = "cannot be told with so many runs"
+    OPEN = "undecided"
 
 
 @dataclass(frozen=True, slots=True)

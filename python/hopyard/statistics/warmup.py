@@ -25,7 +25,7 @@ FEWEST_BATCHES = 10
 class WarmUp:
     """Where a series may be cut.
 
-    `truncation` values from the start are to be left out; none if it cannot be told, because the
+    `truncation` values from the start are to be left out; none if it is undecided, because the
     statistic has its minimum in the second half: the series is too short for its warm-up, or has no
     steady state.
     """
@@ -46,7 +46,7 @@ class WarmUp:
     def __str__(self) -> str:
         if self.truncation is None:
             return (
-                f"cannot be told: MSER-5 would cut {self.minimum_at} of {self.values} values, "
+                f"undecided: MSER-5 would cut {self.minimum_at} of {self.values} values, "
                 "more than half; make the runs longer"
             )
         return f"the first {self.truncation} of {self.values} values"

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from hopyard import _core
-from hopyard.study.networks import MOMENTS, networks_of
+from hopyard.arrays import floats
+from hopyard.study.networks import networks_of
 from hopyard.study.traffic import drawn, flows_of
 from hopyard.wording import many
 
@@ -36,6 +37,8 @@ ENOUGH, FEW = 20, 5
 NARROW, WIDE = 0.05, 0.2
 #: Pairs without any path, as a share, above which a network is often partitioned.
 PARTED = 0.1
+#: A mean congestion window, as a share of the receiver's, that is at this limit most of the time.
+AT_LIMIT = 0.9
 
 #: What a platform says of a kernel in simulated time: its release, and the key of its build.
 KERNEL = re.compile(r", Linux (?P<release>\S+?)(?:-hopyard)? \((?P<key>[0-9a-f]+)")
@@ -81,6 +84,7 @@ def audit(
     networks = _networks(found, described)
     _defaults(found, points, documents)
     _traffic(found, documents)
+    _windows(found, points, documents, store)
     _movement(found, documents)
     _published(found, study)
     found.method = _method(study, points, store, values, counts, networks, documents)
@@ -214,9 +218,7 @@ def _networks(found: Audit, described: Described) -> dict[str, Network]:
         found.add(
             f"network of {name}",
             grade,
-            f"{many(made.nodes, 'node')}{made.density}, {made.neighbours:.1f} neighbours within "
-            f"{made.range_m:g} m, {made.hops:.1f} hops on shortest paths, {100 * made.parted:.1f} "
-            f"% of the pairs without any path (means over {MOMENTS} moments of run 0)",
+            str(made),
         )
     if described.further:
         text = f"{many(described.further, 'network')} more, which this audit does not look at"
@@ -258,6 +260,37 @@ def _traffic(found: Audit, documents: Sequence[dict[str, Any]]) -> None:
 # Movement that does not change its distribution during a run: places and groups that the scenario
 # gives, and a model that cuts off its start.
 _SETTLED = ("stationary", "waypoints", "group", "roaming_group", "reference_point_group")
+
+
+def _windows(
+    found: Audit,
+    points: Sequence[Point],
+    documents: Sequence[dict[str, Any]],
+    store: Reader,
+) -> None:
+    """How many flows have a congestion window at the limit of the receiver's most of the time."""
+    limited = flows = 0
+    where = None
+    for point, document in zip(points, documents, strict=True):
+        # The receiver's window, in segments.
+        most = (document.get("tcp") or {}).get("window", math.inf)
+        for part in point.all:
+            means = floats(store.rows_of("flows", *part.key), "cwnd_mean")
+            means = means[~np.isnan(means)]
+            mine = int(np.count_nonzero(means >= AT_LIMIT * most))
+            limited, flows = limited + mine, flows + means.size
+            where = where or (point if mine else None)
+    if limited:
+        share = f"{100 * limited / flows:.0f} % of the flows of all runs"
+        found.add(
+            "window",
+            "look",
+            f"{share} have a mean congestion window of at least {100 * AT_LIMIT:.0f} % of "
+            f"tcp.window, which limits them then, as at {where}: a larger tcp.window lets the "
+            "congestion control decide",
+        )
+    elif flows:
+        found.add("window", "good", "tcp.window limits no flow most of the time")
 
 
 def _movement(found: Audit, documents: Sequence[dict[str, Any]]) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hopyard.measures import MEASURES
 from hopyard.plan import MOST_RUNS
 from hopyard.records import PATHS
+from hopyard.study.file import nearest, picked
 from hopyard.study.points import fits
 from hopyard.study.published import read
 from hopyard.study.tables import beside
@@ -20,7 +21,7 @@ from hopyard.study.values import OF_NODES
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hopyard.study.file import Claim, Quantity, Study
+    from hopyard.study.file import Claim, Quantity, Scalar, Study
     from hopyard.study.points import Point
 
 
@@ -39,7 +40,7 @@ def check(study: Study, points: Sequence[Point]) -> None:
     """
     from hopyard.study.file import StudyError
 
-    problems = [*_flows(study, points)]
+    problems = [*_rows(study, points)]
     try:
         read(study)
     except StudyError as error:
@@ -84,29 +85,75 @@ def _document(point: Point) -> dict[str, Any]:
     return document
 
 
-def _flows(study: Study, points: Sequence[Point]) -> Iterator[str]:
-    """Refuses a measure of a flow, or node, that no point has."""
+def _rows(study: Study, points: Sequence[Point]) -> Iterator[str]:
+    """Refuses a measure of rows that no point has: of a flow, a node, a transport."""
     for name, own in study.document.measure.items():
-        if own.flow is None:
-            continue
-        most = 0
-        for point in points:
-            if own.experiments is not None and point.experiment not in own.experiments:
-                continue
-            most = max(most, _count(own, point))
-            if most > own.flow:
-                break
-        else:
-            what = "node" if own.series is None and own.table in OF_NODES else "flow"
-            there = f"{what}s from 0 to {most - 1}" if most else f"no {what}"
-            place = f"{study.place('measure', name, 'flow')}: measure.{name}: flow"
-            yield f"{place}: no point has a {what} {own.flow}; there are {there}"
+        mine = [
+            point
+            for point in points
+            if own.experiments is None or point.experiment in own.experiments
+        ]
+        place = study.place("measure", name)
+        table = _table(own)
+        of_node = own.series is None and table in OF_NODES
+        if own.flow is not None:
+            what = "node" if of_node else "flow"
+            there = study.place("measure", name, "flow")
+            yield from _absent(f"{there}: measure.{name}: flow", what, [own.flow], mine)
+        for column, given in own.where.items():
+            if column in _ROWS:
+                there = study.place("measure", name, "where", column)
+                where = f"{there}: measure.{name}: where"
+                yield from _absent(where, column, picked(given)[0], mine)
+        if own.series is None and table == "decisions" and not any(map(_classifies, mine)):
+            why = "no flow of these points has a sender that classifies losses"
+            yield f"{place}: measure.{name}: the table decisions stays empty: {why}"
 
 
-def _count(own: Quantity, point: Point) -> int:
-    if own.series is None and own.table in OF_NODES:
-        return point.planned.core.nodes
-    return flows_of(_document(point))
+#: Columns of tables whose values a scenario tells before its runs.
+_ROWS = ("flow", "node", "source", "destination", "transport")
+
+
+def _table(own: Quantity) -> str:
+    return MEASURES[own.measure].table if own.measure is not None else own.table
+
+
+def _absent(
+    place: str, column: str, values: Sequence[Scalar], points: Sequence[Point]
+) -> Iterator[str]:
+    """A problem for each value of a column that no point has."""
+    if column == "transport":
+        names = dict.fromkeys(each for point in points for each in _transports(point))
+        for value in values:
+            if value not in names:
+                near = nearest(str(value), names)
+                tcp = (
+                    'all TCP flows are { transport = { not = "udp" } }; ' if value == "tcp" else ""
+                )
+                yield f"{place}: no flow has the transport {value!r}; {tcp}{near}"
+        return
+    what = "flow" if column == "flow" else "node"
+    most = max((_count(what, point) for point in points), default=0)
+    there = f"{what}s from 0 to {most - 1}" if most else f"no {what}"
+    for value in values:
+        if not isinstance(value, int) or not 0 <= value < most:
+            as_what = "" if what == column else f" as {column}"
+            yield f"{place}: no point has a {what} {value}{as_what}; there are {there}"
+
+
+def _transports(point: Point) -> list[str]:
+    """What results call the transports of the flows of a point."""
+    found = [name for part in point.all for name, _ in part.core.transports()]
+    variants = [name for part in point.all for name in part.core.linux_variants()]
+    return [*found, *(f"{name} (Linux)" for name in variants)]
+
+
+def _classifies(point: Point) -> bool:
+    return any(told for part in point.all for _, told in part.core.transports())
+
+
+def _count(what: str, point: Point) -> int:
+    return point.planned.core.nodes if what == "node" else flows_of(_document(point))
 
 
 def _claim(study: Study, claim: Claim, points: Sequence[Point], place: str) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 A claim is judged at each of its points, beside each case that it is compared with, by
 `hopyard.statistics`. It holds where the runs show it beyond chance in all of these comparisons; it
-does not hold where they show the opposite in one; otherwise it cannot be told with so many runs.
+does not hold where they show the opposite in one; otherwise it is undecided.
 
 To show that all comparisons hold, each may use the whole probability of error (Berger 1982); to
 show that one of them does not, they share it. Holm's method corrects for the claims of the study.
@@ -23,6 +23,7 @@ from hopyard.stats import CONFIDENCE
 from hopyard.study.points import fits, named
 from hopyard.study.tables import beside, less, mean_of
 from hopyard.study.values import interval
+from hopyard.wording import many
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -34,11 +35,13 @@ if TYPE_CHECKING:
 
 #: How many comparisons of a claim its figure names one by one.
 TOLD = 4
+#: The verdict of a claim about a measure of which no run has a value.
+NO_RUN = "no run has this measure"
 #: The verdicts in short words.
 WORDS = {
     Outcome.HOLDS: "holds",
     Outcome.FAILS: "does not hold",
-    Outcome.OPEN: "cannot be told",
+    Outcome.OPEN: "undecided",
 }
 _STYLES = {Outcome.HOLDS: "holds", Outcome.FAILS: "fails", Outcome.OPEN: "open"}
 
@@ -74,13 +77,15 @@ class Verdict:
 
     claim: Claim
     outcome: Outcome
-    #: What was measured; the comparisons that decide stand first.
+    #: What was measured, in the comparisons that decide.
     figures: tuple[str, ...]
     interval: str
     p: str
     #: How many comparisons there are, and in how many of them it holds.
     comparisons: int
     holding: int
+    #: Whether there are runs, and none has a value of its measure.
+    valueless: bool = False
 
     @property
     def figure(self) -> str:
@@ -90,7 +95,7 @@ class Verdict:
     @property
     def verdict(self) -> str:
         """The outcome in words."""
-        return WORDS[self.outcome]
+        return NO_RUN if self.valueless else WORDS[self.outcome]
 
     @property
     def style(self) -> str:
@@ -147,17 +152,22 @@ def _verdict(
     if not found:
         told = lacking or ["not all of its points have runs"]
         return Verdict(claim, Outcome.OPEN, tuple(told), "", "", 0, 0)
+    if all(np.isnan(each).all() for it, _ in judged for each in it.samples.values()):
+        what = f"{many(len(judged), 'comparison')} without a value"
+        return Verdict(claim, Outcome.OPEN, (what,), "", "", 0, 0, valueless=True)
     outcomes = [verdict.outcome for _, verdict in found]
-    # Those that decide stand first.
+    # Those that decide are told, in the order of the points.
     order = sorted(found, key=lambda each: _rank(each[1]))
-    shown = [comparison.figure for comparison, _ in order[:TOLD]]
+    shown = [each[0].figure for each in found if any(each is told for told in order[:TOLD])]
     if len(order) > TOLD:
         more = len(order) - TOLD
         shown.append(f"and {more} further comparison{'s' if more > 1 else ''}")
     shown += lacking
-    _, decides = order[0]
+    comparison, decides = order[0]
     low, high = decides.interval.low, decides.interval.high
-    interval = "" if math.isnan(low) else f"{decides.quantity}: {low:.4g} to {high:.4g}"
+    # Of several comparisons, the one that decides.
+    whose = f"{comparison.where}: " if len(order) > 1 and comparison.where else ""
+    interval = "" if math.isnan(low) else f"{whose}{decides.quantity}: {low:.4g} to {high:.4g}"
     return Verdict(
         claim,
         outcome,
@@ -200,7 +210,7 @@ def _comparisons(
         yield from _correlations(claim, chosen, mine, values)
         return
     if claim.along is not None:
-        yield from _trends(claim, chosen, mine, values)
+        yield from _trends(study, claim, chosen, mine, values)
         return
     if not chosen:
         return
@@ -213,7 +223,7 @@ def _comparisons(
     for group in groups.values():
         first = group[0]
         ours = mean_of(group, values, claim.measure)
-        where = _short(first, varied - (claim.than or {}).keys())
+        where = _short(study, first, varied - (claim.than or {}).keys())
         if claim.than is None:
             title = values.title(claim.measure)[0]
             for wanted in _sized(claim):
@@ -239,23 +249,36 @@ def _comparisons(
             base = bases[0]
             _, left, right = np.intersect1d(ours[0], theirs[0], return_indices=True)
             apart = {name for name in claim.than if first.labels[name] != base.labels[name]}
-            samples = {_short(first, apart): ours[1][left], _short(base, apart): theirs[1][right]}
+            samples = {
+                _short(study, first, apart): ours[1][left],
+                _short(study, base, apart): theirs[1][right],
+            }
             watched = values.watched([*group, *bases])
             for wanted in _compared(claim):
                 yield Comparison(wanted, samples, where, watched)
 
 
-def _short(point: Point, axes: Collection[str]) -> str:
-    """The labels of a point on these axes; a number stands beside the name of its axis."""
+def _short(study: Study, point: Point, axes: Collection[str]) -> str:
+    """The labels of a point on these axes."""
     return ", ".join(
-        f"{name}={label}" if label[:1].isdigit() else label
-        for name, label in point.labels.items()
-        if name in axes
+        _title(study, name, label) for name, label in point.labels.items() if name in axes
     )
 
 
+def _title(study: Study, axis: str, label: str) -> str:
+    """A value of an axis in words: `5 m/s`, or `speed=5` where the axis has no unit."""
+    unit = study.document.axes[axis].unit
+    if unit:
+        return f"{label} {unit}"
+    return f"{axis}={label}" if label[:1].isdigit() else label
+
+
 def _trends(
-    claim: Claim, points: Sequence[Point], others: Sequence[Point], values: Values
+    study: Study,
+    claim: Claim,
+    points: Sequence[Point],
+    others: Sequence[Point],
+    values: Values,
 ) -> Iterator[Comparison]:
     """For each choice of the other axes, the points along an axis.
 
@@ -285,7 +308,10 @@ def _trends(
             common = np.intersect1d(common, runs)
         known = numbers(list(samples))
         axis = None if known is None else tuple(known[0])
-        paired = {name: found[np.isin(runs, common)] for name, (runs, found) in samples.items()}
+        paired = {
+            _title(study, along, name): found[np.isin(runs, common)]
+            for name, (runs, found) in samples.items()
+        }
         wanted = statistics.Claim(Kind(claim.expect), axis=axis)
         yield Comparison(wanted, paired, where, watched[where])
 

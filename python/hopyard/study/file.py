@@ -33,6 +33,8 @@ _RANGE = re.compile(r"(-?\d{1,15})\.\.(-?\d{1,15})")
 Scalar: TypeAlias = str | int | float | bool
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")]
 Where: TypeAlias = dict[str, Scalar | list[Scalar]]
+#: The rows of a table: `{ flow = [0, 1] }`, `{ transport = { not = "udp" } }`.
+Rows: TypeAlias = "dict[str, Scalar | list[Scalar] | Not]"
 
 
 def _texts(value: Any) -> Any:
@@ -49,6 +51,12 @@ class Part(BaseModel):
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, populate_by_name=True, allow_inf_nan=False
     )
+
+
+class Not(Part):
+    """All values but these."""
+
+    but: Scalar | list[Scalar] = Field(alias="not")
 
 
 class Axis(Part):
@@ -103,7 +111,7 @@ class Quantity(Part):
     #: Only this flow.
     flow: int | None = Field(default=None, ge=0)
     #: Only rows with these values.
-    where: Where = {}
+    where: Rows = {}
     #: Only samples from this time on, and before that one.
     since: str | None = None
     until: str | None = None
@@ -288,7 +296,14 @@ class Study:
         return dict(axes) if named is None else {name: axes[name] for name in named}
 
     def experiment_of(self, name: str | None) -> str:
-        """The experiment that a table, figure or claim is about."""
+        """The experiment that a table, figure or claim is about; the first one if none is named.
+
+        Raises:
+            StudyError: when there is no such experiment.
+        """
+        if name is not None and name not in self.experiments:
+            near = nearest(name, self.experiments)
+            raise StudyError([f"{self.path}: no experiment is called {name!r}; {near}"])
         return name or next(iter(self.experiments))
 
     def place(self, *path: str | int) -> str:
@@ -457,6 +472,12 @@ def chosen(where: Mapping[str, Scalar | list[Scalar]]) -> dict[str, list[str]]:
     }
 
 
+def picked(given: Scalar | list[Scalar] | Not) -> tuple[list[Scalar], bool]:
+    """The values that the `where` of a measure names, and whether rows with these are left out."""
+    values = given.but if isinstance(given, Not) else given
+    return values if isinstance(values, list) else [values], isinstance(given, Not)
+
+
 def wrong_labels(axis: Axis, name: str, values: Iterable[Scalar], place: str) -> Iterator[str]:
     """A problem for each value that an axis does not have."""
     known = labels_of(axis)
@@ -480,10 +501,23 @@ def columns(table: str) -> list[str]:
 
 def is_text(table: str, column: str) -> bool:
     """Whether a column of a table of results has texts."""
+    return _type_of(table, column).startswith("dictionary")
+
+
+def kind_of(table: str, column: str) -> tuple[str, tuple[type, ...]]:
+    """What the values of a column are, in words and as types."""
+    name = _type_of(table, column)
+    if name.startswith("dictionary"):
+        return "a text", (str,)
+    if name == "bool":
+        return "true or false", (bool,)
+    return ("a whole number", (int,)) if "int" in name else ("a number", (int, float))
+
+
+def _type_of(table: str, column: str) -> str:
     from hopyard.tables import empty
 
-    field = empty()[table].schema.field(column)
-    return str(field.type).startswith("dictionary")
+    return str(empty()[table].schema.field(column).type)
 
 
 def sampled(study: Study, experiment: str) -> list[str]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from hopyard.files import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -74,12 +77,12 @@ def write(out: Path, source: Source, verdicts: Sequence[Verdict]) -> list[Path]:
         for each in verdicts
     )
     head = ["id", "verdict", "claim", "source", "figure", "interval", "p", "holding", "comparisons"]
-    written = [_csv(out / "claims.csv", head, rows)] if verdicts else []
+    written = [write_csv(out / "claims.csv", head, rows)] if verdicts else []
     if source.published is not None:
         names = source.published.columns
         ours = ["ours", "half_width", "least", "most", "runs", "agrees"]
         written.append(
-            _csv(
+            write_csv(
                 out / "published.csv",
                 [*names, *ours],
                 (
@@ -99,9 +102,11 @@ def write(out: Path, source: Source, verdicts: Sequence[Verdict]) -> list[Path]:
     return written
 
 
-def _csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[object]]) -> Path:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(head)
-        writer.writerows(rows)
+def write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[object]]) -> Path:
+    """Writes a table of texts and numbers; gives its path."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(rows)
+    write_text(path, text.getvalue())
     return path

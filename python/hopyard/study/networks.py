@@ -11,6 +11,7 @@ import numpy as np
 
 from hopyard.axis import numbers
 from hopyard.scenario import Scenario
+from hopyard.wording import many
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,6 +56,13 @@ class Network:
         if not self.area_km2:
             return ""
         return f" in {self.area_km2:.3g} km² ({self.nodes / self.area_km2:.3g}/km²)"
+
+    def __str__(self) -> str:
+        return (
+            f"{many(self.nodes, 'node')}{self.density}, {self.neighbours:.1f} neighbours within "
+            f"{self.range_m:g} m, {self.hops:.1f} hops on shortest paths, {100 * self.parted:.1f} "
+            f"% of the pairs without any path (means over {MOMENTS} moments of run 0)"
+        )
 
 
 @dataclass

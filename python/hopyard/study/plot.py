@@ -59,7 +59,9 @@ def plot(
         if axis is not None and axis not in axes
     ]
     if len(set(named)) < len(named):
-        problems.append(f"{study.path}: an axis stands for two of x, lines and panels: {named}")
+        problems.append(
+            f"{study.path}: x, lines and panels need different axes, found {', '.join(named)}"
+        )
     if problems:
         raise StudyError(problems)
     placed = _placed(mine, given, without_x=kind == "distribution")

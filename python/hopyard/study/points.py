@@ -23,7 +23,7 @@ from hopyard.study.file import (
 from hopyard.wording import many
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from hopyard.study.file import Axis, Scalar, Study
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 PREFIX = "axes."
 #: The most problems of scenarios that are told.
 TOLD = 10
+#: After so many points it is told how many have been read.
+TELL_EVERY = 1000
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,7 @@ def points(
     runs: int | None = None,
     seed: int | None = None,
     only: Mapping[str, Scalar | list[Scalar]] | None = None,
+    tell: Callable[[int], None] | None = None,
 ) -> list[Point]:
     """The points of a study, in the order of its experiments and axes.
 
@@ -111,6 +114,7 @@ def points(
         runs: runs of each point; the study's own number if not given.
         seed: the seed; the study's own if not given.
         only: the values of axes that are wanted.
+        tell: is told, now and then, how many points have been read.
 
     Raises:
         StudyError: when a value makes an invalid scenario, with every such value; or when there is
@@ -129,6 +133,8 @@ def points(
             if len(found) >= MOST_POINTS:
                 raise StudyError([f"{study.path}: expected at most {MOST_POINTS:,} points"])
             core = _scenario(study, experiment, labels, settings, scenario, seed, texts, problems)
+            if tell is not None and len(found) % TELL_EVERY == TELL_EVERY - 1:
+                tell(len(found) + 1)
             if core is not None:
                 marked = {f"{PREFIX}{name}": label for name, label in labels.items()}
                 path = study.folder / str(scenario)

@@ -15,8 +15,10 @@ from hopyard.study.file import (
     columns,
     is_text,
     keys_of,
+    kind_of,
     labels_of,
     nearest,
+    picked,
     range_of,
     sampled,
     values_of,
@@ -317,10 +319,19 @@ def _rows(quantity: Quantity, table: str, place: str) -> Iterator[str]:
     known = columns(table)
     if quantity.since or quantity.until or quantity.reduce in ("first", "below"):
         yield f"{place}: since, until and reduce = first or below are for series"
-    for column in quantity.where:
+    for column, given in quantity.where.items():
         if column not in known:
             near = nearest(column, known)
             yield f"{place}: where: the table {table} has no column {column!r}; {near}"
+            continue
+        words, kinds = kind_of(table, column)
+        values, _ = picked(given)
+        if not values:
+            yield f"{place}: where: {column}: expected at least one value"
+        for value in values:
+            # True and false are whole numbers for Python.
+            if not isinstance(value, kinds) or isinstance(value, bool) != (kinds == (bool,)):
+                yield f"{place}: where: {column}: expected {words}, found {value!r}"
 
 
 def _table(study: Study, table: Table, place: str, known: list[str]) -> Iterator[str]:
@@ -384,10 +395,10 @@ def _figure(study: Study, figure: Figure, place: str, known: list[str]) -> Itera
             several = len(allowed.get(name, labels_of(axis))) > 1
             if several and name not in used and name not in study.experiments[experiment].pool:
                 hint = "name it in lines or panels, or choose a value in where"
-                yield f"{place}: the points differ in {name}, which has no place: {hint}"
+                yield f"{place}: the points differ in {name}, which is not shown: {hint}"
     axes = [name for name in used if name is not None]
     for name in dict.fromkeys(each for each in axes if axes.count(each) > 1):
-        yield f"{place}: {name} stands for two of x, lines and panels: expected it for one"
+        yield f"{place}: x, lines and panels need different axes, and {name} stands in two of them"
 
 
 def _correlated(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import io
+import json
 import math
 import platform
 import re
@@ -14,9 +15,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hopyard import _core
+from hopyard.files import whole, write_text
 from hopyard.study import figures, ledgers, tables
 from hopyard.study.claims import judged
-from hopyard.wording import many
+from hopyard.study.networks import networks_of
+from hopyard.wording import install, many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,9 +61,7 @@ def make(source: Source, out: Path, *, command: str, quick: bool = False) -> Mad
         import great_tables
         import jinja2
     except ImportError as error:
-        raise ReportError(
-            f"a report needs the package {error.name}: pip install 'hopyard[lab]'"
-        ) from None
+        raise ReportError(f"a report needs the package {error.name}: {install('lab')}") from None
     del great_tables
     study = source.study
     if out.resolve() == study.folder.resolve():
@@ -77,7 +78,7 @@ def make(source: Source, out: Path, *, command: str, quick: bool = False) -> Mad
         plot = figures.draw(figure, source)
         for kind in FORMATS:
             files.append(out / f"{figure.name}.{kind}")
-            plot.savefig(files[-1])
+            whole(files[-1], plot.savefig)
         drawn.append(
             {
                 "name": figure.name,
@@ -107,7 +108,7 @@ def make(source: Source, out: Path, *, command: str, quick: bool = False) -> Mad
         command=command,
     )
     path = out / "report.html"
-    path.write_text(page, encoding="utf-8")
+    write_text(path, page)
     return Made(path, files, written, verdicts)
 
 
@@ -194,8 +195,6 @@ def _shown(cell: Cell | None, grid: Grid) -> str:
 
 def _csv(grid: Grid, out: Path) -> Path:
     """A table as a file."""
-    import csv
-
     path = out / f"{grid.name}.csv"
     heads = list(grid.head)
     there = [cell for _, cells in grid.rows for cell in cells if cell is not None]
@@ -215,21 +214,19 @@ def _csv(grid: Grid, out: Path) -> Path:
         heads += [name, f"{name} ±", f"{name} runs", *(f"{name} {part}" for part in parts)]
         if grid.watched:
             heads.append(f"{name} interval")
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(heads)
-        for labels, cells in grid.rows:
-            row: list[object] = list(labels)
-            for cell in cells:
-                if cell is None:
-                    row += [""] * (3 + len(parts) + grid.watched)
-                    continue
-                row += [_number(cell.value.mean), _number(cell.value.half_width), cell.value.runs]
-                row += [_number(part(cell)) for part in parts.values()]
-                if grid.watched:
-                    row.append(tables.ANYTIME if cell.watched else "Student")
-            writer.writerow(row)
-    return path
+    lines: list[list[object]] = []
+    for labels, cells in grid.rows:
+        row: list[object] = list(labels)
+        for cell in cells:
+            if cell is None:
+                row += [""] * (3 + len(parts) + grid.watched)
+                continue
+            row += [_number(cell.value.mean), _number(cell.value.half_width), cell.value.runs]
+            row += [_number(part(cell)) for part in parts.values()]
+            if grid.watched:
+                row.append(tables.ANYTIME if cell.watched else "Student")
+        lines.append(row)
+    return ledgers.write_csv(path, heads, lines)
 
 
 def _number(value: float | None) -> str:
@@ -242,6 +239,9 @@ def _method(source: Source) -> list[tuple[str, str]]:
     spent = source.store.spent()
     runs = sum(each.runs for each in made)
     seeds = sorted({point.planned.seed for point in source.points})
+    documents = [json.loads(point.planned.core.to_json(defaults=True)) for point in source.points]
+    described = networks_of(source.points, documents)
+    networks = [(f"Network of {name}", str(each)) for name, each in described.networks if each]
     return [
         (
             "Hopyard",
@@ -254,4 +254,5 @@ def _method(source: Source) -> list[tuple[str, str]]:
         ("Processor time", f"{spent[0]:,.1f} s"),
         ("Ended", spent[1]),
         ("Scenarios", ", ".join(dict.fromkeys(str(p.planned.file) for p in source.points))),
+        *networks,
     ]

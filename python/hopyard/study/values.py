@@ -14,8 +14,7 @@ from hopyard import _core
 from hopyard.arrays import floats, integers, where
 from hopyard.measures import MEASURES
 from hopyard.stats import Estimate, estimate
-from hopyard.study.file import MOST_RUNS, text_of
-from hopyard.study.file import chosen as labels
+from hopyard.study.file import MOST_RUNS, picked, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -245,9 +244,10 @@ def _chosen(own: Quantity, table: str, rows: pa.Table) -> npt.NDArray[np.bool_]:
     chosen = np.ones(rows.num_rows, dtype=bool)
     if own.flow is not None:
         chosen &= integers(rows, "node" if table in OF_NODES else "flow") == own.flow
-    for name, allowed in labels(own.where).items():
+    for name, given in own.where.items():
+        named, without = picked(given)
         texts = np.array([text_of(each) for each in rows[name].to_pylist()], dtype=object)
-        chosen &= np.isin(texts, allowed)
+        chosen &= np.isin(texts, [text_of(each) for each in named], invert=without)
     return chosen
 
 

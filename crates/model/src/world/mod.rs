@@ -197,6 +197,7 @@ pub struct World<P: Probe = ()> {
 pub struct Watch {
     simulated: AtomicU64,
     cancelled: AtomicBool,
+    each_event: AtomicBool,
 }
 
 impl Watch {
@@ -211,6 +212,17 @@ impl Watch {
         self.cancelled.load(Ordering::Relaxed)
     }
 
+    /// Lets the run look at the watch after each event, for runs in which an event may take long: one that calls a
+    /// congestion control of the user.
+    pub fn look_after_each_event(&self) {
+        self.each_event.store(true, Ordering::Relaxed);
+    }
+
+    /// After how many events the run looks at the watch.
+    fn interval(&self) -> u64 {
+        if self.each_event.load(Ordering::Relaxed) { 1 } else { WATCH_EVERY }
+    }
+
     /// The simulated time that the run has reached.
     #[must_use]
     pub fn simulated(&self) -> Span {
@@ -218,7 +230,7 @@ impl Watch {
     }
 }
 
-/// The watch is read and updated after this many events.
+/// The watch is read and updated after this many events, unless each event may take long.
 const WATCH_EVERY: u64 = 4096;
 
 /// How far a world has come.
@@ -326,7 +338,8 @@ impl<P: Probe> World<P> {
             self.cancelled = true;
             return Advanced::Cancelled;
         }
-        let mut look = self.events + WATCH_EVERY;
+        let interval = watch.interval();
+        let mut look = self.events + interval;
         while let Some((time, next)) = self.queue.pop(self.horizon) {
             self.cx.now = time;
             self.events += 1;
@@ -336,7 +349,7 @@ impl<P: Probe> World<P> {
             }
             self.tell_drops();
             if self.events >= look {
-                look = self.events + WATCH_EVERY;
+                look = self.events + interval;
                 watch.simulated.store(time.nanos(), Ordering::Relaxed);
                 if watch.is_cancelled() {
                     self.cancelled = true;

@@ -26,6 +26,9 @@ use crate::sections::{Flow, Placement};
 /// The number of runs that are checked if nodes are drawn.
 const RUNS: u64 = 10;
 
+/// The neighbours of a node from which on most of a large network is connected.
+const MOSTLY_JOINED: f64 = 4.5;
+
 /// What limits the hops of a way.
 #[derive(Clone, Copy)]
 enum Limit {
@@ -384,17 +387,20 @@ impl Resolver<'_> {
             && let Some(area) = model.area()
         {
             let (width, height) = (area.high.x - area.low.x, area.high.y - area.low.y);
-            // With fewer neighbours than one on average, most nodes have none.
             let on_channel = |channel: &Reach| {
                 let part = (std::f64::consts::PI * channel.usual * channel.usual / (width * height)).min(1.0);
                 let others = channel.nodes.len().saturating_sub(1) as f64;
                 channel.nodes.len() as f64 / f64::from(radios) * others * part
             };
             let neighbours: f64 = channels.iter().map(on_channel).sum();
-            if neighbours < 1.0 {
+            // With fewer neighbours than one on average, most nodes have none. Discs in a large plane form one network
+            // from 4.5 neighbours on; few nodes do so where half of the others are neighbours.
+            let most = f64::from(radios.saturating_sub(1));
+            if neighbours < MOSTLY_JOINED.min(most / 2.0) {
+                let how = if neighbours < 1.0 { "hardly ever connected" } else { "often parted" };
                 let message = format!(
-                    "the network is hardly ever connected: a node has {neighbours:.2} neighbours on average, with \
-                     {radios} nodes in {width} m by {height} m and a range of {range:.0} m"
+                    "the network is {how}: a node has {neighbours:.2} neighbours on average, with {radios} nodes in \
+                     {width} m by {height} m and a range of {range:.0} m"
                 );
                 self.warning("nodes.count", message);
             }
