@@ -107,6 +107,10 @@ pub struct Core {
     pub(crate) forced: Option<u64>,
     /// The segment that is sent in spite of the window is a tail loss probe.
     pub(crate) tail_probe: bool,
+    /// On this event the Nagle algorithm holds nothing back.
+    pub(crate) pushes: bool,
+    /// The end of the last new segment that was not full.
+    pub(crate) small_end: u64,
     /// One segment may be sent beyond the window.
     pub(crate) limited: bool,
     /// How many segments may still be sent on this event.
@@ -177,6 +181,8 @@ impl Core {
             limited_sent: 0,
             forced: None,
             tail_probe: false,
+            pushes: false,
+            small_end: 0,
             limited: false,
             burst: u32::MAX,
             quantum: None,

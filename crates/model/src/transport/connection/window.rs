@@ -54,8 +54,9 @@ impl Core {
         let payload = self.unsent().min(u64::from(self.mss)) as u32;
         if !self.board.is_empty() {
             // RFC 9293 §3.7.4: while data is outstanding, a segment that is not full waits, if the application may
-            // write more.
-            let waits = payload < self.mss && self.params.nagle && !self.closing;
+            // write more. In Linux it waits only while another segment that is not full is outstanding.
+            let held = self.params.nagle && !self.closing && !self.pushes;
+            let waits = held && payload < self.mss && (!self.as_linux || self.small_end > self.una());
             return if waits { 0 } else { payload };
         }
         // RFC 9293 §3.8.6.2.1 (3): with nothing outstanding, a part of a segment is sent if the window

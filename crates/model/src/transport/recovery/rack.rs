@@ -231,6 +231,8 @@ impl Rack {
     /// §7.3: sends new data, or the last segment again. The retransmission timer restarts in both cases.
     fn send_probe(&mut self, core: &mut Core) {
         if self.probe.is_none() && self.measured && !core.board.is_empty() {
+            // What the Nagle algorithm holds back is new data too.
+            core.pushes = true;
             let new = core.fits_advertised(core.board.len());
             let last = core.board.get(core.board.len() - 1).map(|segment| segment.seq);
             core.forced = if new { Some(core.board.max()) } else { last };

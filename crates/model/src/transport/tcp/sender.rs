@@ -217,6 +217,7 @@ impl TcpSender {
         self.recovery.on_event();
         self.outdated.begin();
         self.core.limited = false;
+        self.core.pushes = false;
         self.pacing.begin();
         self.small_queue.begin();
         self.core.burst = match self.core.params.max_burst {
@@ -652,6 +653,9 @@ impl TcpSender {
             let fin = !syn && core.ends_with(payload);
             core.board.push(payload, syn, fin, departure);
             core.fin_sent |= fin;
+            if payload > 0 && payload < core.params.mss() {
+                core.small_end = core.board.max();
+            }
             core.time_segment(core.board.max());
             *core.board.get(index).expect("the segment was just added")
         };

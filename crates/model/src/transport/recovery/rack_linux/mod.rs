@@ -79,8 +79,8 @@ pub struct Procedure<const SACK: bool> {
     suspicious: bool,
     /// On this event only new data may be sent.
     new_only: bool,
-    /// A probe is sent on this event.
-    probed: bool,
+    /// A timer of the recovery, or a timeout, has expired: no segment beyond the window follows what it sends.
+    expired: bool,
     /// New data was sent since the window's use was noted.
     sent_new: bool,
     report: Report,
@@ -264,10 +264,12 @@ impl<const SACK: bool> Procedure<SACK> {
             } else if report.advances && !recovered {
                 self.end = core.board.max();
                 core.recover = self.end;
+                core.pushes = true;
                 if core.fits_advertised(core.board.len()) {
                     self.new_only = true;
                     return;
                 }
+                core.pushes = false;
                 self.suspicious = false;
             }
         }
@@ -402,11 +404,14 @@ impl<const SACK: bool> Procedure<SACK> {
 
     /// RFC 8985 §7.3: sends new data, or the last segment again.
     fn send_probe(&mut self, core: &mut Core) {
+        // What the Nagle algorithm holds back is new data too.
+        core.pushes = true;
         let new = core.fits_advertised(core.board.len());
         let paced = new && core.departs > core.now;
         let last = core.board.len().checked_sub(1).and_then(|index| core.board.get(index)).map(|segment| segment.seq);
         let Some(seq) = (if new { Some(core.board.max()) } else { last }).filter(|_| self.probe.is_none() && !paced)
         else {
+            core.pushes = false;
             self.timer.rearm(core);
             return;
         };
@@ -414,7 +419,6 @@ impl<const SACK: bool> Procedure<SACK> {
         core.tail_probe = true;
         core.counters.tail_loss_probes += 1;
         self.probing = true;
-        self.probed = true;
     }
 
     /// RFC 8985 §7.4.2.
@@ -460,7 +464,7 @@ impl<const SACK: bool> Recovers for Procedure<SACK> {
             probing: false,
             suspicious: false,
             new_only: false,
-            probed: false,
+            expired: false,
             sent_new: false,
             report: Report::default(),
         }
@@ -482,7 +486,7 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
 
     fn on_event(&mut self) {
         self.new_only = false;
-        self.probed = false;
+        self.expired = false;
         self.resending.begin();
         if let Some(pairs) = &mut self.pairs {
             pairs.begin();
@@ -560,6 +564,7 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
     }
 
     fn on_timeout(&mut self, core: &mut Core) {
+        self.expired = true;
         let reduces = self.repeats_timeout(core) == 0;
         self.suspicious = matches!(self.condition, Condition::Open | Condition::Disorder | Condition::Reduced)
             || core.timeouts_in_row > 0;
@@ -599,6 +604,7 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
             return;
         }
         self.timer.at = Time::NEVER;
+        self.expired = true;
         if self.timer.pending == Pending::Probe {
             self.send_probe(core);
             return;
@@ -617,8 +623,8 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
         core.board.set_next(new);
         let room = core.in_network() + 1.0 <= core.cwnd;
         let lost = if self.new_only { None } else { core.board.first_lost() };
-        // The last segment is sent with the one before it, but not with a probe.
-        let last = core.params.fin_beyond_window && !self.probed && core.ends_with(core.new_payload());
+        // The last segment is sent with the one before it, but not when a timer has expired.
+        let last = core.params.fin_beyond_window && !self.expired && core.ends_with(core.new_payload());
         let index = if room { lost.unwrap_or(new) } else { new };
         let repairs = self.repairs();
         let waits = match &mut self.pairs {
@@ -657,7 +663,7 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
 
     fn on_refused(&mut self, core: &mut Core) {
         if std::mem::take(&mut self.probing) {
-            self.probed = false;
+            core.pushes = false;
             self.timer.rearm(core);
         }
     }

@@ -289,6 +289,7 @@ fn the_segment_with_the_fin_does_not_wait_for_the_window() {
         talk.sender.close(talk.now);
         assert_eq!(talk.drain(), sent, "{segments} segments, {fin_beyond_window}");
         assert_eq!(talk.timer(), probe, "{segments} segments, {fin_beyond_window}");
+        assert_eq!(talk.timer(), "r0", "a timeout sends the first segment alone");
     }
 }
 

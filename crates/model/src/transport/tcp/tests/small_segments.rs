@@ -2,6 +2,7 @@
 
 use hopyard_engine::units::Rate;
 
+use super::as_linux::linux;
 use super::*;
 use crate::transport::tcp::Reader;
 
@@ -39,6 +40,48 @@ fn the_last_segment_does_not_wait() {
     assert_eq!(talk.drain(), "10", "100 bytes wait");
     talk.sender.close(talk.now);
     assert_eq!(talk.drain(), "11fin");
+}
+
+#[test]
+fn in_linux_a_small_segment_waits_for_another_small_one_alone() {
+    for (params, first, bytes) in [(params(RFC), "10", 1000), (linux(false), "10 11", 1500)] {
+        let mut talk = idle(&params);
+        let before = talk.sender.counters().bytes;
+        talk.sender.write(1500, talk.now);
+        assert_eq!(talk.drain(), first);
+        talk.sender.write(100, talk.now);
+        assert_eq!((talk.drain().as_str(), talk.sender.counters().bytes), ("", before + bytes));
+    }
+}
+
+#[test]
+fn a_probe_sends_the_data_that_waits() {
+    for params in [Params { recovery: RecoveryChoice::Rack, ..params(RFC) }, linux(false)] {
+        let mut talk = idle(&params);
+        for sent in ["10", ""] {
+            talk.sender.write(100, talk.now);
+            assert_eq!(talk.drain(), sent);
+        }
+        let before = talk.sender.counters().bytes;
+        talk.timer();
+        let counters = talk.sender.counters();
+        assert_eq!((counters.tail_loss_probes, counters.retransmitted_segments, counters.timeouts), (1, 0, 0));
+        assert_eq!(counters.bytes, before + 100);
+    }
+}
+
+#[test]
+fn after_a_timeout_the_data_that_waits_shows_whether_it_was_spurious() {
+    let mut talk = idle(&Params { tail_loss_probe: false, ..linux(false) });
+    talk.sender.write(2100, talk.now);
+    assert_eq!(talk.drain(), "10 11 12");
+    talk.sender.write(100, talk.now);
+    assert_eq!(talk.drain(), "");
+    assert_eq!(talk.timer(), "r10");
+    let before = talk.sender.counters().bytes;
+    let answer = talk.after(100).ack(11);
+    assert!(!answer.contains('r'), "{answer}");
+    assert_eq!(talk.sender.counters().bytes, before + 100);
 }
 
 /// The receiver announces this many bytes.
