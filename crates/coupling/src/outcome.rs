@@ -53,7 +53,7 @@ pub fn flow(row: &mut FlowRow, state: &FlowState, left: Left, samples: &[Sample]
     (row.first_arrival_s, row.first_new_s, row.first_delivery_s) = (arrival, new, delivery);
     row.delivered_bytes = counts.delivered_bytes;
     (row.timeouts, row.fast_retransmits) = (state.timeouts, state.fast_retransmits);
-    row.cwnd_mean = mean_cwnd(samples, end);
+    row.cwnd_mean = mean_cwnd(samples, measure_from, end);
     // Which packets brought something new is not traced for their energy.
     (row.energy_useful_j, row.energy_in_vain_j, row.energy_under_way_j) = (None, None, None);
 }
@@ -128,14 +128,13 @@ fn values(quantity: Quantity, samples: &[Sample], meters: &Meters, ends: Ends, e
     }
 }
 
-/// The mean window over the whole run: each sample holds until the next one. Before its first sample, a flow has the
-/// window of that, as a flow of Hopyard's TCP has its first window before its start.
-fn mean_cwnd(samples: &[Sample], end: Time) -> Option<f64> {
-    let begins = [Time::ZERO].into_iter().chain(samples.iter().skip(1).map(|it| it.at));
-    let ends = samples.iter().skip(1).map(|it| it.at).chain([end]);
-    let areas =
-        samples.iter().zip(begins.zip(ends)).map(|(it, (from, to))| f64::from(it.cwnd) * to.since(from).seconds());
-    (!samples.is_empty() && end > Time::ZERO).then(|| areas.sum::<f64>() / end.seconds())
+/// The mean window from the first sample, or from when results are measured, on: each sample holds until the next one.
+fn mean_cwnd(samples: &[Sample], measure_from: Time, end: Time) -> Option<f64> {
+    let from = |it: &Sample| it.at.max(measure_from).min(end);
+    let ends = samples.iter().skip(1).map(from).chain([end]);
+    let spans = samples.iter().zip(ends).map(|(it, to)| (f64::from(it.cwnd), to.since(from(it)).seconds()));
+    let (area, time) = spans.fold((0.0, 0.0), |(area, time), (cwnd, span)| (area + cwnd * span, time + span));
+    (time > 0.0).then(|| area / time)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 mod common;
 
 use hopyard_engine::Span;
+use hopyard_engine::units::Bytes;
 use hopyard_model::address::NodeId;
 use hopyard_model::link::wired;
 use hopyard_model::observe::Outcome;
@@ -37,7 +38,7 @@ fn path(flows: &[(u32, u32, &str, &str)], loss: f64) -> Spec {
         WireSpec { ends: (NodeId(1), NodeId(2)), params: slow, network: None },
     ];
     for (number, &(from, to, variant, profile)) in flows.iter().enumerate() {
-        add_tcp(&mut spec, from, to, "rfc", variant, |tcp| tcp.window = 100);
+        add_tcp(&mut spec, from, to, "rfc", variant, |tcp| (tcp.segment_size, tcp.window) = (Bytes::new(1460), 100));
         with_congestion(&mut spec, number, variant, profile);
     }
     stagger(&mut spec);

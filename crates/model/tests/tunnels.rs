@@ -26,7 +26,8 @@ fn wired(hosts: usize, wires: &[(u32, u32)], (from, to): (u32, u32)) -> Spec {
         node.radios.clear();
     }
     for &(a, b) in wires {
-        let params = wired::Params::of_profile("rfc");
+        // Any packet of IP fits.
+        let params = wired::Params { mtu: Bytes::new(0), ..wired::Params::of_profile("rfc") };
         spec.wires.push(WireSpec { ends: (NodeId(a), NodeId(b)), params, network: None });
     }
     add_cbr(&mut spec, from, to, 200, Span::from_millis(100));

@@ -64,13 +64,13 @@ fn whole_segments_are_counted_from_the_first_byte() {
         add_tcp(&mut spec, 0, 1, "rfc", "newreno", |tcp| tcp.connect = connect);
         let (outcome, mut seen) = watched(&spec);
         seen.lost.sort_unstable();
-        let expected = [0, 2, 7, 7].map(|number| (0, first + number * 1460, 1460));
+        let expected = [0, 2, 7, 7].map(|number| (0, first + number * 1448, 1448));
         assert_eq!(seen.lost, expected, "{connect:?}");
         assert_eq!(outcome.flows[0].packets_dropped, 4, "{connect:?}");
     }
 }
 
-/// Segments of 900 bytes of an application that does not wait, and 1460 bytes of a whole segment: each entry loses the
+/// Segments of 900 bytes of an application that does not wait, and 1448 bytes of a whole segment: each entry loses the
 /// first one that begins within the segment of this number.
 #[test]
 fn short_segments_have_the_number_of_their_first_byte() {
@@ -81,7 +81,7 @@ fn short_segments_have_the_number_of_their_first_byte() {
     spec.flows[0].traffic = traffic::Config::Cbr(cbr.into());
     let (outcome, mut seen) = watched(&spec);
     seen.lost.sort_unstable();
-    // Segment 3 is the bytes from 4380 on, segment 10 those from 14600 on. The first number is that of the SYN.
+    // Segment 3 is the bytes from 4344 on, segment 10 those from 14480 on. The first number is that of the SYN.
     assert_eq!(seen.lost, [(0, 1 + 5 * 900, 900), (0, 1 + 17 * 900, 900)], "{:?}", seen.sent);
     assert_eq!(outcome.flows[0].packets_dropped, 2);
 }

@@ -51,11 +51,57 @@ fn packets_that_no_slot_can_carry_are_refused() {
     let slot = "tdma.rate = \"1 Mbps\"\ntdma.slot = \"5 ms\"\n";
     refused(
         &format!("{slot}{CHAIN}tcp = \"newreno\"\n"),
-        &["segments of 1460 B are 1500 B with their headers, and `tdma` can send none", "at most 565 B", "s.toml:14:"],
+        &["segments of 1448 B are 1500 B with their headers, and `tdma` can send none", "at most 565 B", "s.toml:14:"],
     );
     let udp = |size: u32| format!("{slot}{CHAIN}udp = true\ntraffic = \"cbr\"\ncbr.packet_size = \"{size} B\"\n");
     refused(&udp(538), &["packets of 538 B are 566 B with their headers", "at most 565 B, headers included"]);
     assert_eq!(load(&udp(537)), Ok(vec![]));
+}
+
+/// Two nodes with a radio, a flow with these keys, and more.
+fn pair(profile: &str, flow: &str, more: &str) -> Result<Vec<String>, String> {
+    let text = format!("profile = \"{profile}\"\n{}{flow}\n{more}", CHAIN.replace("count = 4", "count = 2"));
+    let text = text.replace("to = 3", "to = 1");
+    let scenario = Scenario::load(&text, "s.toml", Path::new(""), &[]).map_err(|problems| problems.to_string())?;
+    Ok(scenario.warnings().iter().map(ToString::to_string).collect())
+}
+
+#[test]
+fn packets_that_no_frame_carries_are_refused() {
+    let udp = |size: u32| format!("udp = true\ntraffic = \"cbr\"\ncbr.packet_size = \"{size} B\"");
+    let refused = |profile: &str, flow: &str, words: &[&str]| {
+        let shown = pair(profile, flow, "").expect_err(flow);
+        for word in words {
+            assert!(shown.contains(word), "\"{word}\" is not in:\n{shown}");
+        }
+    };
+    assert_eq!(pair("rfc", &udp(2268), ""), Ok(vec![]));
+    for size in [2269, 8000, 60_000] {
+        let what = format!("packets of {size} B are {} B with their headers, and `dcf` can send none", size + 28);
+        refused("rfc", &udp(size), &[&what, "at most 2296 B, headers included", "s.toml:11:"]);
+    }
+    // 52 bytes of headers, with timestamps.
+    let tcp = |size: u32| format!("tcp.segment_size = \"{size} B\"");
+    let with = |profile: &str, size: u32| pair(profile, "", &format!("[tcp]\n{}", tcp(size).replace("tcp.", "")));
+    assert_eq!(with("rfc", 2244), Ok(vec![]));
+    let shown = with("rfc", 9000).expect_err("no frame carries it");
+    assert!(shown.contains("segments of 9000 B are 9052 B") && shown.contains("segment_size = \"2244 B\""), "{shown}");
+    // ns-2 has no limit.
+    assert_eq!(pair("ns2", &udp(8000), ""), Ok(vec![]));
+}
+
+#[test]
+fn packets_that_some_links_drop_are_warned_of() {
+    let text = "[nodes]\ncount = 3\nspacing = \"200 m\"\n[radio]\nreceive = \"250 m\"\n[[wire]]\nbetween = [1, 2]\n\
+                mtu = \"1000 B\"\n[routing]\nprotocol = \"oracle\"\n[[flow]]\nfrom = 0\nto = 2\n";
+    let load = |text: &str| {
+        let scenario = Scenario::load(text, "s.toml", Path::new(""), &[]).expect("it can be run");
+        scenario.warnings().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let warnings = load(text);
+    let said = |it: &String| it.contains("segments of 1448 B are 1500 B with their headers: wire 0 drops them");
+    assert!(warnings.iter().any(said), "{warnings:?}");
+    assert!(!load(&text.replace("1000 B", "1500 B")).iter().any(said));
 }
 
 #[test]

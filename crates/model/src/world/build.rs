@@ -9,7 +9,7 @@ use hopyard_engine::{Queue, Rank, Span, Streams, Time};
 use super::addressing::{self, AddressError, Layout, Network};
 use super::batteries::Batteries;
 use super::border::Border;
-use super::flow::{Counts, Endpoints, Flow, Sampled};
+use super::flow::{Counts, Endpoints, Flow, Sampled, WindowMean};
 use super::moving;
 use super::part::Part;
 use super::wired_routes;
@@ -496,9 +496,7 @@ fn build_flow(number: usize, flow: &FlowSpec, spec: &Spec, streams: &Streams) ->
         route: None,
         errors: Vec::new(),
         sampled: Sampled::default(),
-        cwnd_area: 0.0,
-        cwnd_since: Time::ZERO,
-        cwnd: 0.0,
+        cwnd: WindowMean::new(flow.start, flow.stop),
         before: Counts::default(),
         opened: false,
         classifies,

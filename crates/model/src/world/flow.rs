@@ -41,10 +41,8 @@ pub(super) struct Flow {
     pub errors: Vec<(NodeId, Time)>,
     /// What had arrived up to the last sample.
     pub sampled: Sampled,
-    /// The congestion window integrated over time, in segment-seconds, up to `cwnd_since`.
-    pub cwnd_area: f64,
-    pub cwnd_since: Time,
-    pub cwnd: f64,
+    /// The mean of the congestion window.
+    pub cwnd: WindowMean,
     /// What had been counted when the measuring window began.
     pub before: Counts,
 }
@@ -67,4 +65,73 @@ pub(super) struct Counts {
 pub(super) enum Endpoints {
     Udp { next: u64, receiver: UdpReceiver },
     Tcp { sender: Box<TcpSender>, receiver: Box<TcpReceiver> },
+}
+
+/// The time-weighted mean of a congestion window while its flow runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WindowMean {
+    /// The window integrated from `from` to `since`, in segment-seconds.
+    area: f64,
+    from: Time,
+    since: Time,
+    /// When the flow stops.
+    until: Time,
+    window: f64,
+}
+
+impl WindowMean {
+    /// Of a flow that runs from `start` to `stop`.
+    pub(super) const fn new(start: Time, stop: Time) -> Self {
+        Self { area: 0.0, from: start, since: start, until: stop, window: 0.0 }
+    }
+
+    /// The window from now on.
+    pub(super) fn set(&mut self, now: Time, window: f64) {
+        let now = now.min(self.until).max(self.since);
+        self.area += self.window * now.since(self.since).seconds();
+        (self.since, self.window) = (now, window);
+    }
+
+    /// What was before is not of the mean.
+    pub(super) fn restart(&mut self, now: Time) {
+        self.set(now, self.window);
+        if now > self.from {
+            (self.area, self.from, self.since) = (0.0, now, now);
+        }
+    }
+
+    /// The mean up to now; none if the flow has not run yet.
+    pub(super) fn mean(mut self, now: Time) -> Option<f64> {
+        self.set(now, self.window);
+        (self.since > self.from).then(|| self.area / self.since.since(self.from).seconds())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Time {
+        Time::ZERO + hopyard_engine::Span::from_secs(seconds)
+    }
+
+    #[test]
+    fn the_mean_is_that_of_the_time_in_which_the_flow_runs() {
+        let mut mean = WindowMean::new(at(30), at(50));
+        assert_eq!(mean.mean(at(20)), None);
+        mean.set(at(30), 10.0);
+        mean.set(at(40), 20.0);
+        assert_eq!(mean.mean(at(45)), Some(40.0 / 3.0));
+        assert_eq!((mean.mean(at(50)), mean.mean(at(60))), (Some(15.0), Some(15.0)));
+        mean.restart(at(40));
+        assert_eq!(mean.mean(at(60)), Some(20.0));
+    }
+
+    #[test]
+    fn a_flow_that_starts_after_the_measuring_has_begun_is_measured_from_its_start() {
+        let mut mean = WindowMean::new(at(30), Time::NEVER);
+        mean.restart(at(10));
+        mean.set(at(30), 10.0);
+        assert_eq!(mean.mean(at(60)), Some(10.0));
+    }
 }

@@ -100,7 +100,6 @@ impl<P: Probe> World<P> {
         let phases = all.phases.since(&before.phases);
         let [slow_start, avoidance, recovery, frozen] =
             [Phase::SlowStart, Phase::Avoidance, Phase::Recovery, Phase::Frozen].map(|phase| phases.of(phase));
-        let ran = self.cx.now.seconds();
         FlowRow {
             flow: number as u32,
             source: flow.from.0,
@@ -135,8 +134,7 @@ impl<P: Probe> World<P> {
             first_new_s: meter.first_new.map(Time::seconds),
             first_delivery_s: meter.first_delivery.map(Time::seconds),
             delivered_bytes: meter.delivered,
-            cwnd_mean: (flow.segment > 0 && ran > 0.0)
-                .then(|| (flow.cwnd_area + flow.cwnd * self.cx.now.since(flow.cwnd_since).seconds()) / ran),
+            cwnd_mean: (flow.segment > 0).then(|| flow.cwnd.mean(self.cx.now)).flatten(),
             slow_start_s: slow_start.time.seconds(),
             avoidance_s: avoidance.time.seconds(),
             recovery_s: recovery.time.seconds(),

@@ -98,9 +98,7 @@ impl<P: Probe> World<P> {
         }
         let it = &mut self.flows[flow];
         if let Endpoints::Tcp { sender, .. } = &mut it.transport {
-            it.cwnd_area += it.cwnd * now.since(it.cwnd_since).seconds();
-            it.cwnd_since = now;
-            it.cwnd = sender.state().cwnd;
+            it.cwnd.set(now, sender.state().cwnd);
             if let Some(message) = sender.failure() {
                 self.fail(flow, message);
             }
@@ -375,6 +373,7 @@ impl<P: Probe> World<P> {
         self.numbered_before = self.numbered();
         for flow in 0..self.flows.len() {
             self.flows[flow].before = self.counts(flow);
+            self.flows[flow].cwnd.restart(self.cx.now);
         }
     }
 

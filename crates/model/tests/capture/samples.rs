@@ -76,7 +76,7 @@ pub fn connection() -> Vec<Sample> {
                 ("tcp.srcport", "61440"),
                 ("tcp.dstport", "61440"),
                 ("tcp.flags", "0x0002"),
-                ("tcp.options.mss_val", "1472"),
+                ("tcp.options.mss_val", "1460"),
                 ("tcp.option_kind", "2,4,8"),
             ],
         ),

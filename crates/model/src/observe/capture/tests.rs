@@ -131,7 +131,7 @@ fn a_syn_says_what_its_options_must_say() {
     assert_eq!(size_note(it.size, bytes.len()).as_deref(), Some(note));
     let (segment, _) = parsed(&bytes);
     let options = tcp::Options {
-        mss: Some(1472),
+        mss: Some(1460),
         window_scale: None,
         sack_permitted: true,
         timestamps: Some((1, 0)),
@@ -140,7 +140,7 @@ fn a_syn_says_what_its_options_must_say() {
     assert_eq!((segment.flags, segment.ack, segment.options), (tcp::Flags::SYN, 0, options));
     let (segment, _) = parsed(&captured(&syn(true, None, 64_240)));
     assert_eq!((segment.flags, segment.ack), (tcp::Flags::SYN | tcp::Flags::ACK, 1));
-    assert_eq!((segment.options.mss, segment.options.timestamps), (Some(1460), None));
+    assert_eq!((segment.options.mss, segment.options.timestamps), (Some(1448), None));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use hopyard_engine::{Rng, Span, Time};
 use super::counters::SenderCounters;
 use super::frozen::{Frozen, Kept};
 use super::header::milliseconds;
-use super::params::{Connect, Params, Timers};
+use super::params::{Connect, Habits, Params, Timers};
 use super::phases::{Phase, Phases};
 use super::rate::RateSampler;
 use super::rtt::{Estimator, Sample};
@@ -211,14 +211,14 @@ impl Core {
     /// Whether the first segment not acknowledged lies beyond the last reduction, so that its loss may start another
     /// (RFC 6582 §3.2 step 2). `recover` begins as the number before the first, ISN - 1; in ns-2 as that of the first.
     pub(crate) fn is_beyond_recover(&self) -> bool {
-        self.una() > self.recover || (self.recover == 0 && !self.params.follows_ns2())
+        self.una() > self.recover || (self.recover == 0 && self.params.habits != Habits::Ns2)
     }
 
     /// Whether only ns-2's packet 0 is acknowledged: the SYN, or the first segment if the connection opens without a
     /// SYN.
     pub(crate) fn ns2_only_first_acknowledged(&self) -> bool {
         let first = if self.params.connect == Connect::None { u64::from(self.mss) } else { 1 };
-        self.params.follows_ns2() && self.una() == first
+        self.params.habits == Habits::Ns2 && self.una() == first
     }
 
     /// Bytes in segments.

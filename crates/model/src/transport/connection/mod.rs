@@ -22,8 +22,8 @@ pub use self::core::{Core, Judged};
 pub use self::counters::SenderCounters;
 pub(crate) use self::header::{dsack, header_bytes, is_earlier, milliseconds};
 pub use self::params::{
-    Close, Connect, EchoCopies, Estimation, IdleRestart, LateOpening, Params, Reader, ReceiveWindow, RecoveryExit,
-    Timers,
+    Close, Connect, EchoCopies, Estimation, Habits, IdleRestart, LateOpening, Params, Reader, ReceiveWindow,
+    RecoveryExit, Timers,
 };
 pub use self::phases::{Phase, Phases, Work};
 pub use self::scoreboard::{Acked, Board, Marks, Segment};

@@ -116,6 +116,16 @@ pub enum IdleRestart {
     OneSegment,
 }
 
+/// Whose details a sender has where no parameter of its own says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Habits {
+    /// Those of the RFCs.
+    Rfc,
+    /// Those of ns-2.35: its recoveries, and the fine-grained timeouts of its Vegas.
+    Ns2,
+}
+
 /// The window at the end of a fast recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -193,6 +203,8 @@ pub struct Params {
     pub duplicate_threshold: u32,
     /// Whether each of the first duplicate acknowledgements allows one new segment (RFC 3042). ns-2: `singledup_`.
     pub limited_transmit: bool,
+    /// Whose details a sender has where no other key says it: "rfc" or "ns2".
+    pub habits: Habits,
     /// The window at the end of a fast recovery.
     pub recovery_exit: RecoveryExit,
     /// The maximum number of segments sent on one acknowledgement during NewReno's recovery; 0 means no limit.
@@ -247,11 +259,6 @@ impl Params {
         f64::from(if self.initial_ssthresh == 0 { self.window } else { self.initial_ssthresh })
     }
 
-    /// Whether the details of ns-2's recoveries apply that have no parameter of their own.
-    pub(crate) fn follows_ns2(&self) -> bool {
-        self.recovery_exit == RecoveryExit::Grow
-    }
-
     /// Payload of a full segment in bytes.
     pub(crate) fn mss(&self) -> u32 {
         // `check` keeps it within an IP packet.
@@ -294,6 +301,7 @@ impl params::Params for Params {
             dsack: true,
             duplicate_threshold: 3,
             limited_transmit: true,
+            habits: Habits::Rfc,
             recovery_exit: RecoveryExit::Flight,
             recovery_burst: 0,
             fast_retransmit_restarts_timer: false,
@@ -352,6 +360,7 @@ impl params::Params for Params {
             close: Close::None,
             nagle: false,
             dsack: false,
+            habits: Habits::Ns2,
             recovery_exit: RecoveryExit::Grow,
             recovery_burst: 2,
             fast_retransmit_restarts_timer: true,

@@ -1,7 +1,7 @@
 //! Which segments may be sent: the application's data, the receiver's window and the congestion window.
 
 use super::core::Core;
-use super::params::Close;
+use super::params::{Close, Habits};
 use crate::packet::TcpHeader;
 
 impl Core {
@@ -118,7 +118,7 @@ impl Core {
     /// New data, if limited transmit allows it (RFC 3042). In ns-2 also data that is retransmitted after a timeout.
     pub(crate) fn next_limited(&self) -> Option<usize> {
         let index = self.board.next();
-        if index < self.board.len() && !self.params.follows_ns2() {
+        if index < self.board.len() && self.params.habits != Habits::Ns2 {
             return None;
         }
         self.fits(index, self.cwnd + f64::from(self.duplicates)).then_some(index)

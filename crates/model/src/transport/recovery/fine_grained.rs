@@ -3,7 +3,7 @@
 //! A duplicate acknowledgement causes a retransmission at once if more than the fine timeout has passed since the first
 //! unacknowledged segment was sent; it does not wait for a third duplicate. The first two acknowledgements of new data
 //! after a retransmission do the same. The congestion control decides whether the loss reduces the window. In the
-//! profile `ns2` (`recovery_exit` = "grow") a retransmission also backs off the coarse timer, and a segment that was
+//! profile `ns2` (`habits` = "ns2") a retransmission also backs off the coarse timer, and a segment that was
 //! never sent counts as sent one second before the first, as in ns-2.
 
 use hopyard_engine::Time;
@@ -11,7 +11,7 @@ use hopyard_engine::Time;
 use super::loss_recovery::{Arrival, LossRecovery, Recovers};
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Controller, Phase};
-use crate::transport::connection::{Core, Params};
+use crate::transport::connection::{Core, Habits, Params};
 
 #[derive(Clone, Debug)]
 pub struct FineGrained {
@@ -38,7 +38,7 @@ impl FineGrained {
     fn expired(&self, core: &Core) -> bool {
         match (core.board.get(0), self.started) {
             (Some(first), _) => core.now.since(first.sent).seconds() >= self.timeout,
-            (None, Some(started)) if core.params.follows_ns2() => {
+            (None, Some(started)) if core.params.habits == Habits::Ns2 => {
                 core.now.since(started).seconds() + 1.0 >= self.timeout
             }
             (None, _) => false,
@@ -76,7 +76,7 @@ impl LossRecovery for FineGrained {
         core.grow(control, &arrival.acked, Phase::Open);
         // ns-2 uses the newest segment acknowledged, even if it waited behind a lost segment. A sending time of 0 means
         // no sample in ns-2; the first segment has this time.
-        let ns2 = core.params.follows_ns2();
+        let ns2 = core.params.habits == Habits::Ns2;
         let sample = if ns2 { arrival.acked.newest_round_trip } else { arrival.acked.round_trip };
         let first_data = arrival.acked.segments == 1 && arrival.acked.bytes > 0 && core.una() == arrival.acked.bytes;
         if let Some(round_trip) = sample.filter(|_| !(ns2 && first_data)) {
@@ -102,7 +102,7 @@ impl LossRecovery for FineGrained {
                 self.worried = 2.min(core.board.next() as u32 + 1);
                 let again = core.board.get(0).is_some_and(|first| first.transmissions > 1);
                 self.timeout *= if again { 2.0 } else { 1.125 };
-                if core.params.follows_ns2() {
+                if core.params.habits == Habits::Ns2 {
                     core.rtt.back_off();
                 }
                 core.enter_recovery(control);

@@ -31,7 +31,7 @@ pub use self::receiver::{ReceiverCounters, TcpReceiver};
 pub use self::sender::{SenderState, TcpSender};
 pub use self::state::Connection;
 pub use super::connection::{
-    Close, Connect, EchoCopies, Estimation, IdleRestart, Judged, Marks, Params, Reader, ReceiveWindow, RecoveryExit,
-    SenderCounters, Timers,
+    Close, Connect, EchoCopies, Estimation, Habits, IdleRestart, Judged, Marks, Params, Reader, ReceiveWindow,
+    RecoveryExit, SenderCounters, Timers,
 };
 pub use super::notice::NetworkEvent;
