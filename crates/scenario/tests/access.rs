@@ -78,7 +78,7 @@ fn packets_that_no_frame_carries_are_refused() {
     assert_eq!(pair("rfc", &udp(2268), ""), Ok(vec![]));
     for size in [2269, 8000, 60_000] {
         let what = format!("packets of {size} B are {} B with their headers, and `dcf` can send none", size + 28);
-        refused("rfc", &udp(size), &[&what, "at most 2296 B, headers included", "s.toml:11:"]);
+        refused("rfc", &udp(size), &[&what, "at most 2296 B, headers included", "s.toml:12:"]);
     }
     // 52 bytes of headers, with timestamps.
     let tcp = |size: u32| format!("tcp.segment_size = \"{size} B\"");

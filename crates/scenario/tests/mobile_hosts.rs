@@ -292,7 +292,9 @@ fn packets_fit_into_the_tunnels_of_hosts() {
         let flow = format!(
             "[[flow]]\nfrom = {from}\nto = {to}\nudp = true\ntraffic = \"cbr\"\ncbr.packet_size = \"{size} B\"\n"
         );
-        format!("{}{keys}", [NETWORK, HOME, FOREIGN, HOST, &flow, "[agents.mobile_ip]\n"].concat())
+        // Any packet of IP fits into a wire.
+        let network = NETWORK.replace("[[wire]]\n", "[[wire]]\nmtu = \"0 B\"\n");
+        format!("{}{keys}", [&network, HOME, FOREIGN, HOST, &flow, "[agents.mobile_ip]\n"].concat())
     };
     // An IP header and one of UDP more: 65,515 B and 20 B are as long as an IP packet can be.
     read(&text(3, 2, 65_487, "")).expect("it fits");

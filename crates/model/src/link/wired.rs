@@ -57,8 +57,8 @@ pub struct Params {
     pub queue_length: u32,
     /// Whether the queue holds as many packets as its length ("inclusive"), or one less, as in ns-2 ("exclusive").
     pub queue_limit: Limit,
-    /// The largest packet that the link carries, IP header included; "0 B": any. As long as those of a radio by default,
-    /// so that what tunnels add to a packet of 1500 bytes fits.
+    /// The largest packet that the link carries, IP header included; "0 B": any. As long as those of a radio by
+    /// default, so that what tunnels add to a packet of 1500 bytes fits.
     pub mtu: Bytes,
     /// What is lost from the link's first node to its second.
     pub losses: Losses,

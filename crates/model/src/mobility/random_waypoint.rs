@@ -30,8 +30,8 @@ use crate::params::{self, Fault};
 pub enum Start {
     /// At a place drawn uniformly, setting out at once: what most tools do, with a transient.
     Uniform,
-    /// At a place drawn uniformly, with a pause: the start of the model's first paper and of setdest's first version. If
-    /// the pause lasts as long as the run, nobody moves.
+    /// At a place drawn uniformly, with a pause: the start of the model's first paper and of setdest's first version.
+    /// If the pause lasts as long as the run, nobody moves.
     Pause,
     /// In the steady state: no transient (Navidi and Camp 2004).
     SteadyState,

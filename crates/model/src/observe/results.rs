@@ -157,8 +157,8 @@ pub struct FlowRow {
     /// Payload that the application received in order, each byte once.
     #[schemars(extend("unit" = "bytes"))]
     pub delivered_bytes: u64,
-    /// Time-weighted mean of the congestion window while the flow runs: from its start, or the beginning of the measuring
-    /// window, to its stop, or the end of the run.
+    /// Time-weighted mean of the congestion window while the flow runs: from its start, or the beginning of the
+    /// measuring window, to its stop, or the end of the run.
     #[schemars(extend("unit" = "segments"))]
     pub cwnd_mean: Option<f64>,
     /// Time that the sender spent in slow start, the opening of the connection included; 0 for UDP.

@@ -43,8 +43,8 @@ pub struct Params {
     pub long_retry_limit: u32,
     /// Bytes that the MAC adds to a packet: header, LLC/SNAP, frame check sequence.
     pub header: Bytes,
-    /// Largest packet with its LLC/SNAP header of 8 bytes that a frame carries (§6.2.1.1.2); "0 B": no limit. Messages of
-    /// routing protocols have any size.
+    /// Largest packet with its LLC/SNAP header of 8 bytes that a frame carries (§6.2.1.1.2); "0 B": no limit. Messages
+    /// of routing protocols have any size.
     pub max_msdu: Bytes,
     /// Largest propagation delay, each way, for which a station waits when it expects an answer.
     pub max_propagation: Span,

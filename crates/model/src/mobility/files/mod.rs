@@ -4,10 +4,10 @@
 //! native files of BonnMotion. Both can be compressed with gzip. The caller reads the bytes, because models do no
 //! input.
 //!
-//! Reading is strict. Every line of movement that cannot be understood is counted, the first twenty are reported with their text,
-//! and reading ends at the thousandth. A position outside the area is an error: ns-2.35 stops with a Tcl error in the
-//! middle of the run when a destination lies outside. Heights are part of positions, and are not limited by the
-//! area.
+//! Reading is strict. Every line of movement that cannot be understood is counted, the first twenty are reported with
+//! their text, and reading ends at the thousandth. A position outside the area is an error: ns-2.35 stops with a Tcl
+//! error in the middle of the run when a destination lies outside. Heights are part of positions, and are not limited
+//! by the area.
 
 mod bad_file;
 pub mod bonnmotion;

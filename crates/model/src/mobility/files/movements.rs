@@ -7,6 +7,10 @@ use super::bad_file::{BadFile, shown};
 use super::track::Track;
 use crate::mobility::leg::Position;
 
+/// What a line of a file for ns-2 is.
+pub(super) const A_LINE: &str =
+    "\"$node_(i) set X_ v\", \"$ns_ at t \"$node_(i) setdest x y s\"\", \"$god_ ...\" or a comment";
+
 /// The movements of a file's nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Movements {
@@ -116,7 +120,7 @@ impl Others {
     /// Reports the first lines of a file that has nothing else.
     pub(super) fn report(&self, problems: &mut BadFile) {
         for (line, text) in &self.first {
-            problems.push(Some(*line), text, super::setdest::A_LINE);
+            problems.push(Some(*line), text, A_LINE);
         }
     }
 }

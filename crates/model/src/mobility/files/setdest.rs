@@ -23,7 +23,7 @@ use hopyard_engine::units::{Distance, Speed};
 use hopyard_engine::{Span, Time};
 
 use super::bad_file::BadFile;
-use super::movements::{Movements, NodeChanges, Others, Record};
+use super::movements::{A_LINE, Movements, NodeChanges, Others, Record};
 use super::text::{COORDINATE, MAX_NODES, Reading, coordinate, lines, speed, time, within};
 use super::track::{Command, Step, Track};
 use crate::mobility::leg::Position;
@@ -164,8 +164,6 @@ fn track(node: u32, mut lines: NodeLines, reading: &Reading, problems: &mut BadF
 }
 
 const AXES: [&str; 3] = ["X_", "Y_", "Z_"];
-pub(super) const A_LINE: &str =
-    "\"$node_(i) set X_ v\", \"$ns_ at t \"$node_(i) setdest x y s\"\", \"$god_ ...\" or a comment";
 const A_BODY: &str = "a command in quotes or braces after the time, as in \"$node_(i) setdest x y s\"";
 const A_COMMAND: &str = "\"set X_ v\" (or Y_, Z_) or \"setdest x y s\" after the node";
 const SETDEST: &str = "three numbers after setdest: x, y and speed";

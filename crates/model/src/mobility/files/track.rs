@@ -48,7 +48,8 @@ impl Step {
     }
 }
 
-/// Positions at increasing times, two of the same time where the node is placed elsewhere. Before the first and after the last time the node does not move.
+/// Positions at increasing times, two of the same time where the node is placed elsewhere. Before the first and after
+/// the last time the node does not move.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Track(Arc<[Fix]>);
 

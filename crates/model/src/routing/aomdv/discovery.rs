@@ -111,8 +111,8 @@ fn on_request<P: Multipath>(it: &mut P, packet: PacketId, mut request: Request, 
     state.send_on(packet, AomdvMessage::Request(request), Address::BROADCAST, ttl, delay, cx);
 }
 
-/// Whether the destination of a request may reply to one more copy of it; counts the reply. In a crowd nearly every node
-/// sends a copy on, and the replies to all of them would leave no room for data.
+/// Whether the destination of a request may reply to one more copy of it; counts the reply. In a crowd nearly every
+/// node sends a copy on, and the replies to all of them would leave no room for data.
 fn may_reply(state: &mut State, request: &Request, now: Time) -> bool {
     let most = state.params.reply_copies;
     let Some(heard) = state.heard.get_mut(request.originator, request.id, now) else { return true };

@@ -4,7 +4,8 @@
 //! computers", SIGCOMM 1994. Each destination numbers its own advertisements with even sequence numbers. The route with
 //! the newest number is used, so that no loop can form. A broken link is advertised with the next odd number and an
 //! infinite metric. A route that may still improve is used at once. It is advertised after a settling time, which is a
-//! weighted mean of the times that earlier improvements took, and when the neighbour on the shorter way has had its say.
+//! weighted mean of the times that earlier improvements took, and when the neighbour on the shorter way has had its
+//! say.
 //!
 //! [`Rules::Perkins1994`] follows the paper. Where the paper leaves a choice, it does what implementations do: updates
 //! are sent over UDP, and a failure of the link layer breaks a link. [`Rules::Ns2`] does what ns-2.35 does:
@@ -127,9 +128,9 @@ impl Dsdv {
     }
 
     /// Makes an update. It has all entries if `periodic` is set or if many entries have changed, otherwise only those
-    /// that changed. The node's own number advances with its periodic updates. If triggered updates advanced it too, each
-    /// would begin a race of paths at all other nodes, whose triggered updates would begin more. ns-2's do, where a newer
-    /// number alone never triggers an update.
+    /// that changed. The node's own number advances with its periodic updates. If triggered updates advanced it too,
+    /// each would begin a race of paths at all other nodes, whose triggered updates would begin more. ns-2's do, where
+    /// a newer number alone never triggers an update.
     fn make_update(&mut self, periodic: bool, now: Time) -> Option<Update> {
         let entries = self.table.entries();
         let news = entries.iter().filter(|entry| entry.is_news(now)).count();
@@ -272,10 +273,10 @@ impl Dsdv {
 
     /// Sets from when on a new route may be advertised.
     ///
-    /// A newer number over a longer way than the one told last is doubtful. Numbers travel with periodic updates, and the
-    /// neighbour on the shorter way will probably tell that number too, or a still newer one. So the route waits for
-    /// that neighbour until it has told or is lost, and for its settling time: the mean time after which a way as short
-    /// as the former one was back.
+    /// A newer number over a longer way than the one told last is doubtful. Numbers travel with periodic updates, and
+    /// the neighbour on the shorter way will probably tell that number too, or a still newer one. So the route waits
+    /// for that neighbour until it has told or is lost, and for its settling time: the mean time after which a way as
+    /// short as the former one was back.
     fn doubt(&self, new: &mut Entry, old: Option<&Entry>, now: Time) {
         new.advertise_at = now;
         let known = |entry: &&Entry| entry.metric < self.params.infinity && entry.last_advertised > 0;
@@ -305,8 +306,8 @@ impl Dsdv {
         }
     }
 
-    /// The neighbour on the way that was shorter has none any more, or is lost: the longer way waits for its settling time
-    /// only.
+    /// The neighbour on the way that was shorter has none any more, or is lost: the longer way waits for its settling
+    /// time only.
     fn believe(&self, entry: &mut Entry, now: Time) {
         if let Some(doubt) = entry.doubt {
             let settled = doubt.since + entry.settling_time.mul_f64(self.params.settling_factor);
@@ -329,8 +330,8 @@ impl Dsdv {
     fn hear(&mut self, heard: Advertisement, networks: impl Iterator<Item = Prefix>, from: Address, cx: &mut Context) {
         let (now, infinity) = (cx.now, self.params.infinity);
         if self.own.contains(&heard.destination) {
-            // Another node advertises this node as unreachable: it answers with a newer number at once. One that has only
-            // not heard of the present number will.
+            // Another node advertises this node as unreachable: it answers with a newer number at once. One that has
+            // only not heard of the present number will.
             if heard.metric >= infinity {
                 match self.params.rules {
                     Rules::Ns2 => self.update_at = now,

@@ -143,8 +143,8 @@ pub enum RecoveryExit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The payload of a full segment, options excluded. rfc and linux: with the option of timestamps it fills a packet of
-    /// 1500 bytes, the MTU of Ethernet (RFC 6691 §2); ns2: `packetSize_`.
+    /// The payload of a full segment, options excluded. rfc and linux: with the option of timestamps it fills a packet
+    /// of 1500 bytes, the MTU of Ethernet (RFC 6691 §2); ns2: `packetSize_`.
     pub segment_size: Bytes,
     /// The receiver's window in segments. rfc: the 65,535 bytes that a header can announce without scaling; ns2:
     /// `window_`; linux: half of the largest `tcp_rmem`.

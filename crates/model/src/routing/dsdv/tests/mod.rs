@@ -287,7 +287,8 @@ fn a_triggered_update_becomes_a_full_one_when_much_has_changed() {
     assert!(net.talk[1].contains("news 1:1/4 6:2/2 7:2/2"), "three are too few: {:?}", net.talk);
     tell(&mut net, 1, &[(1, 0, 6), (6, 3, 4), (7, 3, 4), (8, 1, 2), (9, 1, 2), (10, 1, 2), (11, 1, 2)]);
     net.run_until(7_600);
-    // The number of the node itself is that of its last periodic update, and the next one comes when it would have come.
+    // The number of the node itself is that of its last periodic update, and the next one comes when it would have
+    // come.
     assert!(net.talk[2].contains("full 0:0/4 "), "{:?}", net.talk);
     net.run_until(15_100);
     assert_eq!(times(&net.said("full")), [0, 6_500, 15_000]);
