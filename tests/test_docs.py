@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import shlex
 import subprocess
@@ -303,3 +304,25 @@ def test_the_commands_run_as_printed(environment: Path, tmp_path: Path) -> None:
         each.name for each in (tmp_path / "results").iterdir()
     }
     assert (tmp_path / "hopyard.json").stat().st_size > 10_000
+
+
+def test_the_page_of_linux_has_the_figures_of_its_table() -> None:
+    path = ROOT / "validation" / "stacks" / "results" / "drawn_held_out.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+
+    def counted(conditions: str) -> tuple[int, int, int]:
+        found = [row for row in rows if row["conditions"] == conditions]
+        assert len(found) == 140
+        ordered = [row for row in found if not row["first_in_order"]]
+        timed = [row for row in ordered if not row["first_in_time"]]
+        ends = [
+            float(row["completion_hopyard_s"]) / float(row["completion_linux_s"]) for row in found
+        ]
+        return len(ordered), len(timed), sum(abs(it - 1) <= 0.01 for it in ends)
+
+    page = (ROOT / "docs" / "models" / "rack_linux.md").read_text(encoding="utf-8")
+    order, time, near = counted("as given")
+    assert f"{order} and {time} of 140 as given (completion within 1 %: {near})" in page
+    order, time, near = counted("large buffer")
+    assert f"{order} and {time} with a large send buffer in Linux ({near})" in page

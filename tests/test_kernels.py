@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -545,6 +546,76 @@ def test_runs_at_a_time_need_their_memory_at_the_same_time() -> None:
     assert most([(core, 5), (core, 5)], 3) == three
 
 
+def test_the_source_is_found_by_the_names_of_distributions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = tmp_path / "os-release"
+    monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}")
+    monkeypatch.setattr(build, "_output", lambda command: command[-1])
+    monkeypatch.setattr(build, "SOURCES", tmp_path)
+    monkeypatch.setattr(build, "RELEASE", release)
+    for text, missing in (
+        ('ID=debian\nVERSION_ID="12"\n', "apt install linux-source-6.1$"),
+        ('ID=debian\nVERSION_ID="13"\n', "apt install linux-source-6.12$"),
+        ('ID=ubuntu\nVERSION_ID="24.04"\n', r"--source linux-6\.1\.N\.tar\.xz"),
+    ):
+        release.write_text(text, encoding="utf-8")
+        with pytest.raises(ValueError, match=missing):
+            build.recipe()
+    nested = tmp_path / "linux-source-6.12.0" / "linux-source-6.12.0.tar.bz2"
+    nested.parent.mkdir()
+    nested.touch()
+    found = build.recipe()
+    assert (found.version, found.source, found.package) == ("6.12", nested, "linux-source-6.12.0")
+    first = tmp_path / "linux-source-6.1.tar.xz"
+    first.touch()
+    assert (build.recipe().version, build.recipe("6.12").source) == ("6.1", nested)
+
+
+def test_the_source_may_be_a_file_or_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}")
+    monkeypatch.setattr(build, "_output", lambda _: "gcc 1")
+    folder = tmp_path / "linux-6.12.9"
+    folder.mkdir()
+    with pytest.raises(ValueError, match="found a folder without Makefile"):
+        build.recipe(None, folder)
+    (folder / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 12\n", encoding="utf-8")
+    archive = tmp_path / "linux-6.12.9.tar.gz"
+    with tarfile.open(archive, "w:gz") as file:
+        file.add(folder, "linux-6.12.9")
+    keys = set()
+    for number, source in enumerate((folder, archive)):
+        wanted = build.recipe(None, source)
+        assert (wanted.version, wanted.package) == ("6.12", source.name)
+        keys.add(wanted.key())
+        work = tmp_path / str(number)
+        work.mkdir()
+        unpacked = build._unpack(wanted, build._Steps(work / "log"), work)
+        assert (unpacked / "Makefile").is_file()
+    (folder / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 1\n", encoding="utf-8")
+    changed = build.recipe(None, folder)
+    assert len({*keys, changed.key()}) == 3
+    work = tmp_path / "other"
+    work.mkdir()
+    with pytest.raises(build.BuildError, match=r"expected Linux 6\.12, found 6\.1$"):
+        build._unpack(changed, build._Steps(work / "log"), work)
+    with pytest.raises(ValueError, match="the name does not say the version"):
+        build.recipe(None, tmp_path)
+
+
+def test_a_long_folder_for_temporary_files_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = tmp_path / ("x" * check.LONGEST)
+    long.mkdir()
+    monkeypatch.setenv("TMPDIR", str(long))
+    found = check.memory()
+    assert not found.good
+    assert found.cure == f"set TMPDIR to a folder whose path has at most {check.LONGEST} bytes"
+
+
 def test_variants_with_a_twin_in_linux_are_named(tmp_path: Path) -> None:
     def told(*variants: str) -> str:
         flows = [{"from": 0, "to": 2, "tcp": variant} for variant in variants]
@@ -559,13 +630,22 @@ def test_variants_with_a_twin_in_linux_are_named(tmp_path: Path) -> None:
     listed = CliRunner().invoke(main, ["models", "veno"]).stdout
     assert "--set flow.stack=linux runs flows with Linux's TCP" in listed
     assert "flow.stack" not in CliRunner().invoke(main, ["models", "tahoe"]).stdout
+    assert "Linux has westwood_plus too" in told("westwood_plus")
+    assert (
+        "Linux has it too, as `westwood`"
+        in CliRunner().invoke(main, ["models", "westwood_plus"]).stdout
+    )
+    assert "Linux has" not in told("westwood")
+    listed = CliRunner().invoke(main, ["models", "westwood"]).stdout
+    assert "What Linux has under this name is another model." in listed
+    assert "flow.stack" not in listed
 
 
 def test_the_twins_are_variants_of_the_kernels() -> None:
     configuration = (build.HERE / "linux" / "fragment.config").read_text(encoding="utf-8")
     modules = {path.stem.removeprefix(cache.MODULE) for path in cache.MODULES.glob("hopyard_*.c")}
     there = {*build.variants(configuration), *modules}
-    twins = {model["name"] for model in models("congestion") if model["has_twin"]}
+    twins = {model["in_linux"] for model in models("congestion") if model["has_twin"]}
     assert twins <= there, twins - there
     assert {"reno", "cubic", "welcome"} <= twins
 

@@ -35,6 +35,8 @@ class Model(TypedDict):
     summary: str
     #: Whether Linux has it too: flows with `stack = "linux"` can have it.
     has_twin: bool
+    #: Linux's name of it; of a model that Linux lacks, the name of what comes nearest there.
+    in_linux: str | None
     parameters: list[Parameter]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -25,15 +26,27 @@ def kernels() -> None:
 @click.option(
     "--jobs", type=click.IntRange(min=1), default=1, help="Compilers at a time; one otherwise."
 )
+@click.option(
+    "--source",
+    type=click.Path(exists=True, path_type=Path),
+    help="The source of Linux: an archive, or a folder with it. A package's otherwise.",
+)
 @click.option("--force", is_flag=True, help="Build again what is there.")
 @click.pass_context
-def build(ctx: click.Context, versions: Sequence[str], jobs: int, *, force: bool) -> None:
-    """Builds kernels (6.1 without arguments) from Debian's source, and keeps them in the cache."""
+def build(
+    ctx: click.Context, versions: Sequence[str], jobs: int, source: Path | None, *, force: bool
+) -> None:
+    """Builds kernels from the source of Linux, and keeps them in the cache.
+
+    Without a version, the one whose source is there; 6.1 if both are.
+    """
     from hopyard.kernels.build import BuildError, recipe
     from hopyard.kernels.build import build as make
 
     # Everything is there before anything starts.
-    wanted = [recipe(version) for version in versions or ("6.1",)]
+    if source is not None and len(versions) > 1:
+        raise click.UsageError("--source is the source of one version")
+    wanted = [recipe(version, source) for version in versions or (None,)]
     for one in wanted:
         try:
             kernel = make(one, say, jobs=jobs, force=force)
@@ -54,7 +67,7 @@ def listed(ctx: click.Context) -> None:
     from hopyard.kernels.cache import built, root, unreadable
 
     found = built()
-    twins = {model["name"] for model in models() if model["has_twin"]}
+    twins = {model["in_linux"] for model in models() if model["has_twin"]}
     for kernel in found:
         click.echo(f"{kernel.version}  {kernel.release}  {kernel.package}  made {kernel.made}")
         click.echo(f"  {kernel.folder}")

@@ -51,7 +51,11 @@ def _parameters(model: Model, profile: str | None, out: Console) -> None:
     title = f" ({model['room']}), in {model['section']}: {model['summary']}"
     say(out, (model["name"], "bold"), (title, ""))
     if model["has_twin"]:
-        say(out, ("Linux has it too: --set flow.stack=linux runs flows with Linux's TCP.", ""))
+        name = "" if model["in_linux"] == model["name"] else f", as `{model['in_linux']}`"
+        text = f"Linux has it too{name}: --set flow.stack=linux runs flows with Linux's TCP."
+        say(out, (text, ""))
+    elif model["in_linux"] == model["name"]:
+        say(out, ("What Linux has under this name is another model.", ""))
     if not model["parameters"]:
         say(out, ("It has no parameters.", ""))
         return

@@ -153,6 +153,10 @@ pub fn guest(node: NodeId, flows: &[Flow], options: &Options, site: &Site<'_>) -
         order(format_args!("sysctl {path} {value}"));
     }
     let has_programs = options.programs.iter().any(|it| it.node == node);
+    if has_programs {
+        // The default of distributions; the kernels' own is Reno. Flows name theirs.
+        order(format_args!("sysctl net/ipv4/tcp_congestion_control cubic"));
+    }
     if let Some(last) = flows.len().checked_sub(1).filter(|_| has_programs) {
         // No program gets a port of a flow unless it asks for that.
         let ((source, sink), (last_source, last_sink)) = (ports(0), ports(last));
@@ -250,6 +254,39 @@ mod tests {
     use std::process::Command;
 
     use super::*;
+
+    #[test]
+    fn nodes_with_programs_have_cubic_before_what_the_scenario_says() {
+        let program = Program {
+            node: NodeId(1),
+            arguments: vec!["true".to_owned()],
+            start: Time::ZERO,
+            environment: Vec::new(),
+            folder: PathBuf::new(),
+        };
+        let options = Options {
+            program: PathBuf::new(),
+            agent: Vec::new(),
+            modules: BTreeMap::new(),
+            memory: 32,
+            seed: 1,
+            sample: Span::ZERO,
+            sysctls: vec![("net/ipv4/tcp_congestion_control".to_owned(), "vegas".to_owned())],
+            programs: vec![program],
+            settings: Settings::default(),
+        };
+        let addresses = [1, 2].map(|last| vec![Ipv4Addr::new(10, 0, 0, last)]);
+        let site =
+            Site { addresses: &addresses, paths: &[PathBuf::from("/bin/true")], from: Time::ZERO, end: Time::ZERO };
+        let variants = |node| {
+            let guest = guest(NodeId(node), &[], &options, &site);
+            let text = String::from_utf8_lossy(&guest.initrd).into_owned();
+            let lines = text.lines().filter_map(|it| it.strip_prefix("sysctl net/ipv4/tcp_congestion_control "));
+            lines.map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(variants(0), ["vegas"]);
+        assert_eq!(variants(1), ["cubic", "vegas"]);
+    }
 
     #[test]
     fn no_two_flows_have_a_port_in_common() {

@@ -137,10 +137,10 @@ pub struct ModelInfo {
     /// The normal form of such values: "2000 kbps" and "2 Mbps" are the same rate, and must give the same configuration
     /// hash.
     pub canonical: fn(&Value) -> Result<Value, ParamsError>,
-    /// Whether Linux has this model too, under the same name.
+    /// Whether Linux has this model too.
     pub has_twin: bool,
-    /// The model with a twin that is nearest to this one, where this one has none.
-    pub nearest_twin: Option<&'static str>,
+    /// Linux's name of this model; of one that Linux lacks, the name of what comes nearest there.
+    pub in_linux: Option<&'static str>,
 }
 
 impl ModelInfo {
@@ -157,22 +157,34 @@ impl ModelInfo {
             check: |value| read::<P>(value).map(|_| ()),
             canonical: |value| read::<P>(value).map(|params| to_value(&params)),
             has_twin: false,
-            nearest_twin: None,
+            in_linux: None,
         }
     }
 
     /// The same model, which Linux has too under the same name: in the kernel itself, or as a module of Hopyard.
     #[must_use]
-    pub const fn twin_in_linux(mut self) -> Self {
-        self.has_twin = true;
+    pub const fn twin_in_linux(self) -> Self {
+        self.twin_in_linux_as(self.name)
+    }
+
+    /// The same model, which Linux has under another name.
+    #[must_use]
+    pub const fn twin_in_linux_as(mut self, name: &'static str) -> Self {
+        (self.has_twin, self.in_linux) = (true, Some(name));
         self
     }
 
-    /// The same model, which Linux lacks; what it has under another model's name comes nearest.
+    /// A model that Linux lacks. The model that Linux has under `name` comes nearest; it may be the name of this one.
     #[must_use]
     pub const fn nearest_in_linux(mut self, name: &'static str) -> Self {
-        self.nearest_twin = Some(name);
+        self.in_linux = Some(name);
         self
+    }
+
+    /// Whether flows of Linux can have a variant of this name.
+    #[must_use]
+    pub fn is_name_in_linux(&self) -> bool {
+        self.has_twin || self.in_linux == Some(self.name)
     }
 }
 

@@ -21,6 +21,8 @@ pub struct Model {
     pub summary: &'static str,
     /// Whether Linux has it too: flows with `stack = "linux"` can have it.
     pub has_twin: bool,
+    /// Linux's name of it; of a model that Linux lacks, the name of what comes nearest there.
+    pub in_linux: Option<&'static str>,
     /// Its parameters.
     pub parameters: Vec<Parameter>,
 }
@@ -120,6 +122,7 @@ fn describe(info: &ModelInfo) -> Model {
         section: section(info),
         summary: info.summary,
         has_twin: info.has_twin,
+        in_linux: info.in_linux,
         parameters,
     }
 }

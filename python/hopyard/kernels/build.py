@@ -1,4 +1,4 @@
-"""Builds a kernel for simulated time from Debian's source package.
+"""Builds a kernel for simulated time from the source of Linux.
 
 The source is unpacked and patched in a folder of its own, which is removed afterwards, however the
 build ends (`build_guard`); what is kept is one static program of 6 MB, and what modules are built
@@ -41,8 +41,19 @@ TOOLS = {
     "bc": "bc",
     "patch": "patch",
     "tar": "tar",
-    "xz": "xz-utils",
     "strip": "binutils",
+}
+#: Where packages put the source of Linux.
+SOURCES = Path("/usr/src")
+#: The file that says which distribution this is.
+RELEASE = Path("/etc/os-release")
+#: The version of Linux whose source is a package of a distribution.
+PACKAGED = {("debian", "12"): "6.1", ("debian", "13"): "6.12"}
+#: How archives of the source are compressed: the end of their names, the program, and its package.
+ARCHIVES = {
+    ".tar.xz": ("xz", "xz-utils"),
+    ".tar.bz2": ("bzip2", "bzip2"),
+    ".tar.gz": ("gzip", "gzip"),
 }
 #: Parts of the source that no configuration of `ARCH=um` reads.
 LEFT_OUT = ("drivers/gpu/drm/amd/include", "tools/testing", "Documentation/translations")
@@ -79,40 +90,135 @@ class Recipe:
         """A number of everything from which the kernel follows."""
         found = hashlib.sha256()
         for path in [self.source, *self.patches, self.configuration]:
-            with path.open("rb") as file:
-                content = hashlib.file_digest(file, "sha256").hexdigest()
-            found.update(f"{path.name} {content}\n".encode())
+            found.update(f"{path.name} {_digest(path)}\n".encode())
         found.update(f"{self.compiler}\n{RECIPE}".encode())
         return found.hexdigest()[:12]
 
 
-def recipe(version: str) -> Recipe:
+def recipe(version: str | None = None, source: Path | None = None) -> Recipe:
     """What a version is built from on this machine.
+
+    Args:
+        version: the version; without one, that of the source, or the first whose source is there.
+        source: an archive of the source, or a folder with it, in place of a package's.
 
     Raises:
         ValueError: when something is missing, with what to do.
     """
+    if version is None:
+        version = _version_of(source) if source else _version_there()
     if version not in cache.VERSIONS:
         raise ValueError(f"expected a kernel {' or '.join(cache.VERSIONS)}, found {version!r}")
     if not cache.available():
         raise ValueError("kernels in simulated time need Linux on an x86-64 processor")
     missing = sorted({package for tool, package in TOOLS.items() if shutil.which(tool) is None})
-    source = Path("/usr/src") / f"linux-source-{version}.tar.xz"
-    if not source.is_file():
+    given, source = source, source or packaged(version)
+    if source is None and _packaged() == version:
         missing.append(f"linux-source-{version}")
+    for end, (tool, package) in ARCHIVES.items():
+        if source is not None and source.name.endswith(end) and shutil.which(tool) is None:
+            missing.append(package)
     if missing:
         raise ValueError(
             f"the build of kernel {version} needs more packages: apt install {' '.join(missing)}"
         )
+    if source is None:
+        raise ValueError(
+            f"there is no source of Linux {version} in {SOURCES}, and no package of this system is"
+            f" known to have it: give an archive with --source linux-{version}.N.tar.xz"
+        )
+    _check_source(source)
     compiler = _output(["gcc", "--version"]).partition("\n")[0]
     return Recipe(
         version,
         source,
-        package=_package(version),
+        package=source.name if given else _package(source),
         compiler=compiler,
         patches=patches(version),
         configuration=HERE / "linux" / "fragment.config",
     )
+
+
+def packaged(version: str) -> Path | None:
+    """The source of a version from a package of this machine; Ubuntu has a folder for it."""
+    for name in (f"linux-source-{version}", f"linux-source-{version}.0"):
+        for folder in (SOURCES, SOURCES / name):
+            for end in ARCHIVES:
+                if (found := folder / f"{name}{end}").is_file():
+                    return found
+    return None
+
+
+def _packaged() -> str | None:
+    """The version of Linux whose source is a package of this distribution, if it is known."""
+    try:
+        text = RELEASE.read_text(encoding="utf-8")
+    except OSError:
+        return None
+    said = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+    name, number = (said.get(key, "").strip("\"'") for key in ("ID", "VERSION_ID"))
+    return PACKAGED.get((name, number))
+
+
+def _version_there() -> str:
+    """The first version whose source is there; without one, what a package would have."""
+    there = [version for version in cache.VERSIONS if packaged(version)]
+    return next(iter(there), _packaged() or cache.VERSIONS[0])
+
+
+def _version_of(source: Path) -> str:
+    """The version in the name of an archive or a folder."""
+    found = re.match(r"linux-(?:source-)?([0-9]+\.[0-9]+)(?![0-9])", source.name)
+    if found is None:
+        raise ValueError(
+            f"{source}: the name does not say the version: give it too, as in"
+            f" `hopyard kernels build {cache.VERSIONS[0]} --source {source}`"
+        )
+    return found[1]
+
+
+def _check_source(source: Path) -> None:
+    if source.is_dir() and not (source / "Makefile").is_file():
+        raise ValueError(f"{source}: expected the source of Linux, found a folder without Makefile")
+    if not source.is_dir() and not source.name.endswith(tuple(ARCHIVES)):
+        ends = ", ".join(ARCHIVES)
+        raise ValueError(f"{source}: expected a folder or an archive ({ends})")
+    if not source.exists():
+        raise ValueError(f"{source}: there is no such file")
+
+
+def _digest(path: Path) -> str:
+    """A number of the content of a file, or of all files of a folder with their names."""
+    if not path.is_dir():
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    found = hashlib.sha256()
+    for each in sorted(path.rglob("*")):
+        name = each.relative_to(path)
+        if each.is_symlink():
+            found.update(f"{name} -> {each.readlink()}\n".encode())
+        elif each.is_file() and name.parts[0] != ".git":
+            found.update(f"{name} {_digest(each)}\n".encode())
+    return found.hexdigest()
+
+
+def _unpack(wanted: Recipe, steps: _Steps, work: Path) -> Path:
+    """Unpacks or copies the source into a folder of the build."""
+    source = work / "source"
+    if wanted.source.is_dir():
+        shutil.copytree(wanted.source, source, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+    else:
+        source.mkdir()
+        without = [f"--exclude=*/{part}" for part in LEFT_OUT]
+        command = ["tar", "xf", str(wanted.source), "-C", str(source), "--strip-components=1"]
+        steps.run("the source cannot be unpacked", [*command, *without], work)
+    makefile = source / "Makefile"
+    text = makefile.read_text(encoding="utf-8") if makefile.is_file() else ""
+    said = dict(re.findall(r"^(VERSION|PATCHLEVEL) = ([0-9]+)$", text, re.MULTILINE))
+    found = f"{said.get('VERSION', '?')}.{said.get('PATCHLEVEL', '?')}"
+    if found != wanted.version:
+        raise BuildError(f"{wanted.source}: expected Linux {wanted.version}, found {found}")
+    return source
 
 
 def patches(version: str) -> list[Path]:
@@ -170,10 +276,7 @@ def _built(wanted: Recipe, key: str, work: Path, tell: Callable[[str], None], jo
     made.mkdir()
     steps = _Steps(work / "build.log")
     tell(f"the source of {wanted.package} is unpacked")
-    name = f"linux-source-{wanted.version}"
-    without = [f"--exclude={name}/{part}" for part in LEFT_OUT]
-    steps.run("the source cannot be unpacked", ["tar", "xJf", str(wanted.source), *without], work)
-    source = work / name
+    source = _unpack(wanted, steps, work)
     for patch in wanted.patches:
         command = ["patch", "-p1", "--batch", "--input", str(patch)]
         steps.run(f"{patch.name} cannot be applied", command, source)
@@ -376,12 +479,13 @@ def _alone(root: Path, tell: Callable[[str], None]) -> Iterator[None]:
         yield
 
 
-def _package(version: str) -> str:
+def _package(source: Path) -> str:
     """The version of the package with the source, where the system has packages of this kind."""
+    name = source.name.partition(".tar.")[0]
     if shutil.which("dpkg-query") is None:
-        return f"linux-source-{version}"
+        return name
     form = "--showformat=${Package} ${Version}"
-    return _output(["dpkg-query", "--show", form, f"linux-source-{version}"]).strip()
+    return _output(["dpkg-query", "--show", form, name]).strip()
 
 
 def _output(command: Sequence[str]) -> str:

@@ -176,6 +176,12 @@ def _read(path: Path) -> Built | None:
     return kernel if kernel.version in VERSIONS and kernel.program.is_file() else None
 
 
+def _others() -> str:
+    """What a scenario may name in place of a version that is not built; nothing if none is."""
+    there = sorted({it.version for it in built()})
+    return f"; there is {', '.join(there)}, for `version` in [linux]" if there else ""
+
+
 def newest(version: str) -> Built:
     """The kernel of a version that was built last.
 
@@ -190,7 +196,7 @@ def newest(version: str) -> Built:
         also = f" ({', '.join(map(str, closed))} cannot be read)" if closed else ""
         raise ValueError(
             f"there is no kernel {version} in {root()}{also}:"
-            f" `hopyard kernels build {version}` makes it"
+            f" `hopyard kernels build {version}` makes it{_others()}"
         )
     if wrong := kernel.defect():
         raise ValueError(f"{wrong}: `hopyard kernels build {version} --force` makes it anew")

@@ -32,6 +32,9 @@ OF_DEVICE = 3
 OF_RUN = 8
 #: Those that the rest of Hopyard may still open: the store, tables, libraries.
 SPARE = 64
+#: The longest path of the folder for temporary files, in bytes. The address of a Unix socket has at
+#: most 107, and the crate `kernels` makes sockets with names as long as this one.
+LONGEST = 107 - len("/hopyard-kernels-4194304-9/k9999.9")
 #: How long a question to the system may take, in seconds.
 PATIENCE = 20
 
@@ -182,6 +185,10 @@ def memory(need: Need | None = None, shared: Path = SHARED) -> Finding:
         return Finding(what, False, "not writable", "set TMPDIR to a folder that is")
     if state.f_flag & os.ST_NOEXEC:
         return Finding(what, False, "mounted noexec", "mount -o remount,exec it, or set TMPDIR")
+    temporary = os.environ.get("TMPDIR") or "/tmp"
+    if len(os.fsencode(temporary)) > LONGEST:
+        cure = f"set TMPDIR to a folder whose path has at most {LONGEST} bytes"
+        return Finding(what, False, f"{temporary}: too long for the sockets of kernels", cure)
     cure = "in a container: --shm-size=1g; or set TMPDIR to a folder with more room"
     good = need.least <= there.bytes
     found = f"{there}, for about {there.bytes // GUEST} kernels"

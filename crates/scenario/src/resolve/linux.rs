@@ -89,11 +89,11 @@ impl Resolver<'_> {
                 let message = format!("`{}` is written in Python, and Linux has variants of its own", external.name());
                 self.flow_problem(at, "tcp", message).expected = Some(twins());
             }
-            Congestion::Model(Chosen { model, .. }) if !model.has_twin => {
+            Congestion::Model(Chosen { model, .. }) if !model.is_name_in_linux() => {
                 let message = format!("Linux has no TCP variant `{}`", model.name);
                 let fault = self.flow_problem(at, "tcp", message);
                 fault.expected = Some(twins());
-                fault.hint = model.nearest_twin.map(|name| format!("what Linux calls \"{name}\" comes nearest"));
+                fault.hint = model.in_linux.map(|name| format!("what Linux calls \"{name}\" comes nearest"));
             }
             Congestion::Model(_) => {}
         }
@@ -182,7 +182,7 @@ impl Resolver<'_> {
 
 /// The TCP variants that a flow of Linux can have.
 pub(super) fn twins() -> String {
-    let all = congestion::MODELS.iter().filter(|it| it.has_twin);
+    let all = congestion::MODELS.iter().filter(|it| it.is_name_in_linux());
     all.map(|it| format!("\"{}\"", it.name)).collect::<Vec<_>>().join(", ")
 }
 

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 
 use hopyard_engine::Span;
 use hopyard_model::params::{Fault, Params};
+use hopyard_model::transport::congestion;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
@@ -110,7 +111,7 @@ impl Linux {
     pub fn name_of<'a>(&self, variant: &'a str) -> &'a str {
         match (variant, self.westwood) {
             (WESTWOOD, Westwood::Published) => PUBLISHED_WESTWOOD,
-            _ => variant,
+            _ => congestion::MODELS.iter().find(|it| it.name == variant).and_then(|it| it.in_linux).unwrap_or(variant),
         }
     }
 
@@ -271,8 +272,9 @@ mod tests {
     #[test]
     fn westwood_is_linuxs_or_the_published_one() {
         let published = Linux { westwood: Westwood::Published, ..Linux::default() };
-        assert_eq!(["westwood", "cubic"].map(|it| Linux::default().name_of(it)), ["westwood", "cubic"]);
-        assert_eq!(["westwood", "cubic"].map(|it| published.name_of(it)), ["westwood_2001", "cubic"]);
+        let variants = ["westwood", "westwood_plus", "cubic"];
+        assert_eq!(variants.map(|it| Linux::default().name_of(it)), ["westwood", "westwood", "cubic"]);
+        assert_eq!(variants.map(|it| published.name_of(it)), ["westwood_2001", "westwood", "cubic"]);
     }
 
     #[test]

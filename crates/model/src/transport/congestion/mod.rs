@@ -83,9 +83,9 @@ variants! {
     "bbr" => bbr::Bbr, "BBR version 1: paces at the rate at which the network delivers (Cardwell et al. 2016).", twin_in_linux();
     "cubic" => cubic::Cubic, "CUBIC: the window is a cubic function of the time since the last loss (RFC 9438).", twin_in_linux();
     "westwood" => westwood::Westwood,
-        "Westwood: a bandwidth estimated from each acknowledgement sets the window (Mascolo et al. 2001).", twin_in_linux();
+        "Westwood: a bandwidth estimated from each acknowledgement sets the window (Mascolo et al. 2001).", nearest_in_linux("westwood");
     "westwood_plus" => westwood_plus::WestwoodPlus,
-        "Westwood+: Westwood with one bandwidth sample in each round trip (Grieco and Mascolo 2004).", nearest_in_linux("westwood");
+        "Westwood+: Westwood with one bandwidth sample in each round trip (Grieco and Mascolo 2004).", twin_in_linux_as("westwood");
     "veno" => veno::Veno, "Veno: the queue distinguishes random losses from congestion (Fu and Liew 2003).", twin_in_linux();
     "illinois" => illinois::Illinois,
         "Illinois: the queueing delay controls the growth and the reduction of the window (Liu et al. 2008).", twin_in_linux();
