@@ -625,7 +625,7 @@ def test_variants_with_a_twin_in_linux_are_named(tmp_path: Path) -> None:
         assert done.exit_code == 0, done.output
         return done.stdout
 
-    assert "Linux has cubic, reno too: --set flow.stack=linux" in told("reno", "cubic")
+    assert "Linux kernels have cubic, reno too: --set flow.stack=linux" in told("reno", "cubic")
     assert "Linux has" not in told("reno", "tahoe")
     listed = CliRunner().invoke(main, ["models", "veno"]).stdout
     assert "--set flow.stack=linux runs flows with Linux's TCP" in listed

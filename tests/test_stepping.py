@@ -154,7 +154,7 @@ def test_the_network_can_be_seen() -> None:
             (2, "wire"),
             (3, "wire"),
         ]
-        assert queues[3]["packets"] == queues[3]["max"] == 5
+        assert 4 <= queues[3]["packets"] <= queues[3]["max"] == 5
         assert simulation.addresses(0) == [queues[0]["interface"]]
         assert len(simulation.addresses(2)) == 2
         counters: Any = simulation.counters
@@ -192,7 +192,7 @@ WRONG: dict[str, tuple[Callable[[Simulation], object], type[Exception], str]] = 
         'expected a time such as .* found "-1 s"',
     ),
     "no unit": (lambda it: it.advance("10"), ValueError, 'expected a time such as .* found "10"'),
-    "negative number": (lambda it: it.advance(-1), ValueError, "0 s or more, found -1"),
+    "negative number": (lambda it: it.advance(-1), ValueError, "from 0 s to .*, found -1"),
     "not a number": (lambda it: it.advance(float("nan")), ValueError, "found nan"),
     "nothing": (lambda it: it.advance(), TypeError, 'advance\\("10 s"\\), or until'),
     "both": (lambda it: it.advance("1 s", until="3 s"), TypeError, "or until"),
@@ -203,7 +203,7 @@ WRONG: dict[str, tuple[Callable[[Simulation], object], type[Exception], str]] = 
     ),
     "list": (lambda it: it.advance([1]), TypeError, "or seconds, found"),  # type: ignore[arg-type]
     "node": (lambda it: it.routes(3), ValueError, "expected a node from 0 to 2, found 3"),
-    "no node": (lambda it: it.routes(-1), ValueError, "from 0 on, found -1"),
+    "no node": (lambda it: it.routes(-1), ValueError, "from 0 to .*, found -1"),
     "name": (lambda it: it.addresses("0"), TypeError, "node: .*'0'"),  # type: ignore[arg-type]
 }
 
@@ -432,7 +432,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "late": ({"at": "11 s"}, ValueError, "expected a time from 1.0.* to 10.0.* s, found 11"),
     "two times": ({"at": "2 s", "at_ns": 3}, TypeError, "expected one time"),
     "bytes": ({"datagram": b"E"}, ValueError, "expected an IPv4 datagram"),
-    "text": ({"datagram": "text"}, TypeError, "string"),
+    "text": ({"datagram": "text"}, TypeError, "expected bytes, found 'text'"),
     "source": (
         {"datagram": datagram("10.0.0.2", "10.0.0.3", b"")},
         ValueError,

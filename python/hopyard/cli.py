@@ -604,6 +604,8 @@ def new(kind: str | None, output: Path | None, force: bool) -> None:
     elif output.exists() and not force:
         raise click.UsageError(f"{output} is there already; --force overwrites it")
     else:
+        if not output.parent.is_dir():
+            raise click.UsageError(f"{output}: there is no folder {output.parent}")
         try:
             write_text(output, text)
         except OSError as error:

@@ -222,7 +222,7 @@ fn a_sweep_passes_the_range_under_every_protocol() {
 fn nodes_that_leave_the_area_at_random_are_warned_of() {
     let text = |model: &str, keys: &str, area: &str| {
         format!(
-            "[nodes]\ncount = 9\narea = [\"{area}\", \"800 m\"]\n[mobility]\nmodel = \"{model}\"\n[mobility.{model}]\n\
+            "[nodes]\ncount = 18\narea = [\"{area}\", \"800 m\"]\n[mobility]\nmodel = \"{model}\"\n[mobility.{model}]\n\
              width = \"800 m\"\nheight = \"700 m\"\n{keys}\n[[flow]]\nfrom = 0\nto = 1\n"
         )
     };
