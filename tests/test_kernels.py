@@ -626,16 +626,16 @@ def test_variants_with_a_twin_in_linux_are_named(tmp_path: Path) -> None:
         return done.stdout
 
     assert "Linux kernels have cubic, reno too: --set flow.stack=linux" in told("reno", "cubic")
-    assert "Linux has" not in told("reno", "tahoe")
+    assert "Linux kernels have" not in told("reno", "tahoe")
     listed = CliRunner().invoke(main, ["models", "veno"]).stdout
     assert "--set flow.stack=linux runs flows with Linux's TCP" in listed
     assert "flow.stack" not in CliRunner().invoke(main, ["models", "tahoe"]).stdout
-    assert "Linux has westwood_plus too" in told("westwood_plus")
+    assert "Linux kernels have westwood_plus too" in told("westwood_plus")
     assert (
         "Linux has it too, as `westwood`"
         in CliRunner().invoke(main, ["models", "westwood_plus"]).stdout
     )
-    assert "Linux has" not in told("westwood")
+    assert "Linux kernels have" not in told("westwood")
     listed = CliRunner().invoke(main, ["models", "westwood"]).stdout
     assert "What Linux has under this name is another model." in listed
     assert "flow.stack" not in listed

@@ -607,7 +607,9 @@ FAILURES = {
 
 @pytest.mark.parametrize("line", FAILURES)
 def test_an_exception_names_the_line_and_the_simulated_time(tmp_path: Path, line: str) -> None:
-    text = f"{FAILING}\n    def fail(self):\n        {line}\n    def on_timer(self):\n        pass\n"
+    text = (
+        f"{FAILING}\n    def fail(self):\n        {line}\n    def on_timer(self):\n        pass\n"
+    )
     (tmp_path / "failing.py").write_text(text, encoding="utf-8")
     scenario = Scenario(WIRE | {"flow": [{"from": 0, "to": 1, "tcp": "failing:Base"}]})
     with pytest.raises(SimulationError) as caught:
