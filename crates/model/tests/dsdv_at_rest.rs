@@ -48,7 +48,7 @@ fn nodes_at_rest_send_their_periodic_updates_alone() {
 /// `NETWORKS=100 cargo test --release -p hopyard-model --test dsdv_at_rest` draws more.
 #[test]
 fn nor_do_nodes_at_random_places_send_more() {
-    let networks = std::env::var("NETWORKS").map_or(6, |text| text.parse().expect("a number"));
+    let networks = option_env!("NETWORKS").map_or(6, |text| text.parse().expect("a number"));
     for seed in 0..networks {
         let mut rng = Streams::new(seed, 0).stream("places");
         let (nodes, neighbours) = (10 + rng.below(50) as usize, rng.uniform_in(4.0, 20.0));
