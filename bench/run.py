@@ -185,8 +185,8 @@ Cores = dict[tuple[str, float], Result]
 def describe(results: Sequence[Result], cores: Cores) -> str:
     """The table of all results, with ratios to Hopyard's core over the same simulated time.
 
-    It has no goodput: each row is one run, and runs of one scenario differ by a tenth. The validation
-    compares means.
+    It has no goodput: each row is one run, and runs of one scenario differ by a tenth. The
+    validation compares means.
     """
     rows = [
         [

@@ -224,8 +224,8 @@ MEASURES = {
             "ms",
             _mean("application_delay_ms", "packets_unique"),
             "Mean time from the first transmission of payload to its delivery to the application "
-            "in order. It includes the wait for retransmissions, and not the time that data wait at the "
-            "source before, after the application has written them.",
+            "in order. It includes the wait for retransmissions, and not the time that data wait "
+            "at the source before, after the application has written them.",
         ),
         Measure(
             "loss",
