@@ -139,7 +139,7 @@ def prepare(folder: Path) -> None:
         "plain.tcl.gz": setdest.encode(),
         "flipped.tcl.gz": packed[:20] + bytes([packed[20] ^ 0xFF]) + packed[21:],
         "lines.tcl.gz": shorts,
-        "faults.tcl.gz": gzip.compress(b"nonsense\n" * 2**20) * 9,
+        "faults.tcl.gz": gzip.compress(b"nonsense\n" * 2**20) * 3,
         "faults.movements": b"0 1 1\n" + b"1 2\n" * 5_000_000,
         "bytes.tcl": b"$node_(0) set X_ \xff\xfe\n",
     }

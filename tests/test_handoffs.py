@@ -198,5 +198,5 @@ def test_a_rule_answers_a_new_care_of_address(file: Path) -> None:
     after = [window for at, window in Reborn.windows if at >= told[0]]
     assert before[-1] > 3
     # The last window at home is lost: a timeout follows the event, then slow start from 1.
-    assert (handoff["lost"], handoff["timeouts"]) == (7, 1)
+    assert (handoff["lost"], handoff["timeouts"]) == (6, 1)
     assert after[:5] == [3, 2, 3, 4, 5]

@@ -122,7 +122,7 @@ def slow(wanted, key, work, *others):
 
 build._kernel, build._agent = slow, lambda *_: None
 source = Path(sys.argv.pop())
-build.recipe = lambda _: build.Recipe("6.1", source, "package", "gcc", [], source)
+build.recipe = lambda *_: build.Recipe("6.1", source, "package", "gcc", [], source)
 from hopyard.cli import main
 main()
 """
