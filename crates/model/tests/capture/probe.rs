@@ -150,6 +150,7 @@ fn wires_and_radios_in_a_whole_run() {
         ("node 1 drops", "25"),
         ("node 1 radio", "23"),
         ("node 1 wire to 0", "7"),
+        ("node 2 drops", "25"),
         ("node 2 radio", "23"),
         ("node 3 radio", "23"),
     ];
@@ -217,7 +218,7 @@ fn every_drop_is_visible_with_its_reason() {
     }
     assert!(outcome.drops.iter().any(|row| row.reason == "queue_full" && row.kind == "data"), "{:?}", outcome.drops);
     // Of a segment the IP header and eight bytes are captured, of its whole length.
-    assert!(found.iter().any(|line| line[1].contains(" seq ") && line[2] == "44" && line[3] == "1528"), "{found:?}");
+    assert!(found.iter().any(|line| line[1].contains(" seq ") && line[2] == "44" && line[3] == "1516"), "{found:?}");
 }
 
 #[test]
