@@ -166,7 +166,7 @@ def test_tunnels(scenario: Path, form: str, protocol: int, more: int, *, reverse
             life = [int(life) for life in lives.split(",")]
             # An acknowledgement to the host, or a segment from it.
             assert outer in (
-                (52 + more, 60 + more) if to_host else (1500 + 12 + more, 60 + more, 52 + more)
+                (52 + more, 60 + more) if to_host else (1500 + more, 60 + more, 52 + more)
             )
             # RFC 2003 §3.1: the entry of the tunnel lowers the inner TTL once, as any forwarder.
             # With minimal encapsulation, the only header that has a TTL keeps it (RFC 2004 §3).

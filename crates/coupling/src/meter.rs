@@ -25,8 +25,10 @@ pub struct Counts {
     pub packets_arrived: u64,
     /// Those of them that brought a byte for the first time, and the first SYN.
     pub packets_unique: u64,
-    /// Data packets that a node dropped.
+    /// Data packets that were dropped, and of which no copy arrived.
     pub packets_dropped: u64,
+    /// How often nodes dropped copies of data packets.
+    pub copies_dropped: u64,
     /// The payload of `packets_unique`.
     pub unique_bytes: u64,
     /// Payload that has arrived in order, each byte once.
@@ -194,6 +196,14 @@ impl Probe for Meters {
     }
 
     fn on_drop(&mut self, now: Time, _: NodeId, packet: &Packet, _: DropReason) {
+        if now >= self.from
+            && let Some((segment, meter)) = self.find(packet)
+        {
+            meter.counts.copies_dropped += u64::from(segment.counts());
+        }
+    }
+
+    fn on_lost(&mut self, now: Time, _: NodeId, packet: &Packet, _: DropReason) {
         if now >= self.from
             && let Some((segment, meter)) = self.find(packet)
         {

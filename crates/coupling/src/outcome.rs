@@ -44,7 +44,7 @@ pub fn flow(row: &mut FlowRow, state: &FlowState, left: Left, samples: &[Sample]
     row.packets_unique = counts.packets_unique;
     row.packets_dropped = counts.packets_dropped;
     (row.packets_left, row.packets_queued) = (left.anywhere, left.queued);
-    row.loss_ns2_percent = 100.0 * (counts.packets_dropped + left.queued) as f64 / left.numbered.max(1) as f64;
+    row.loss_ns2_percent = 100.0 * (counts.copies_dropped + left.queued) as f64 / left.numbered.max(1) as f64;
     row.retransmissions = counts.retransmissions;
     row.loss_transport_percent = percent(counts.retransmissions);
     row.loss_network_percent = percent(counts.packets_dropped);

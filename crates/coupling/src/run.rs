@@ -329,7 +329,7 @@ impl<P: Probe> Coupled<P> {
         let (world, (meters, _)) = (&self.hosts.world, self.hosts.world.probe());
         let (mut flows, mut series) = (world.flows(), world.series().to_vec());
         let states = self.flows();
-        let (anywhere, queued) = (meters.among(world.on_the_way()), meters.among(world.queued()));
+        let (anywhere, queued) = (meters.among(world.under_way()), meters.among(world.queued()));
         for (flow, ((state, &number), &ends)) in states.iter().zip(numbers).zip(&self.ends).enumerate() {
             let samples: Vec<_> = self.samples.iter().filter(|it| it.flow == flow).copied().collect();
             if let Some(row) = flows.get_mut(number) {

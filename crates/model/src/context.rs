@@ -4,6 +4,7 @@
 //! A handler never calls another layer. It pushes [`Action`]s, which the world carries out first in, first out, after
 //! the handler has returned. So no handler is re-entered, and each layer can be tested with an empty context.
 
+mod copies;
 mod drop_reason;
 mod mobile;
 mod outside;
@@ -20,6 +21,8 @@ use std::sync::Arc;
 
 use hopyard_engine::{Digest, Time};
 
+pub use self::copies::{Copies, Record};
+use self::copies::{End, Ended};
 pub use self::drop_reason::DropReason;
 pub use self::mobile::{MobileChange, MobileEvent};
 pub use self::outside::{Departure, Outside, Token, Untold};
@@ -282,6 +285,15 @@ impl DropCounts {
     }
 }
 
+/// What was dropped of the data packets of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowDrops {
+    /// Packets of which no copy arrived, and none exists any more.
+    pub packets: u64,
+    /// Copies: a packet that more than one node held may have been dropped more than once, and may have arrived too.
+    pub copies: u64,
+}
+
 /// What a node has put into tunnels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tunnelled {
@@ -345,8 +357,10 @@ pub struct Context {
     pub ledger: Ledger,
     /// Drops by node, kind and reason.
     pub drops: DropCounts,
-    /// Data packets of each flow that were dropped, by reason.
-    pub flow_drops: Vec<[u64; DropReason::ALL.len()]>,
+    /// What was dropped of the data packets of each flow.
+    pub flow_drops: Vec<FlowDrops>,
+    /// Which packets the copies belong to, and what became of them.
+    pub copies: Copies,
     /// The messages of routing protocols and agents, by node and type.
     pub overhead: Overhead,
     /// What each node has put into tunnels; a node beyond the end, nothing.
@@ -364,6 +378,9 @@ pub struct Context {
     pub is_watched: bool,
     /// The packets dropped since the probe was last told, if somebody watches.
     pub dropped: Vec<(Time, NodeId, Packet, DropReason)>,
+    /// The packets of which the last copy has ended since then, and none has arrived: where and why a copy was dropped
+    /// last.
+    pub lost: Vec<(Time, NodeId, Packet, DropReason)>,
     /// Messages that were dropped where, and why, whose sources want to know ([`Action::Undelivered`]).
     pub undelivered: Vec<(NodeId, Packet, DropReason)>,
 }
@@ -406,8 +423,11 @@ impl Context {
             self.overhead.on_originated(self.owners.of(packet.source), &packet, self.answering);
         }
         let id = self.packets.insert(packet);
-        if let Some(spending) = &mut self.spending {
-            spending.on_originated(id, &self.packets[id]);
+        let packet = &self.packets[id];
+        if let Some(record) = self.copies.on_originated(id, packet)
+            && let Some(spending) = &mut self.spending
+        {
+            spending.on_originated(record, packet);
         }
         id
     }
@@ -504,7 +524,7 @@ impl Context {
 
     /// The same for a packet of which the node knows no more: it was on its way to another one.
     pub fn lose(&mut self, node: NodeId, id: PacketId, reason: DropReason) {
-        self.end_of(id, false);
+        self.end_of(id, End::Dropped(node, reason));
         let packet = self.packets.remove(id);
         self.complete(id, Err(reason));
         self.ledger.dropped += 1;
@@ -512,11 +532,7 @@ impl Context {
         let kind = packet.kind();
         self.drops.count(node, kind, reason);
         if kind == PacketKind::Data {
-            let flow = packet.flow.index();
-            if self.flow_drops.len() <= flow {
-                self.flow_drops.resize(flow + 1, [0; DropReason::ALL.len()]);
-            }
-            self.flow_drops[flow][reason as usize] += 1;
+            self.drops_of(packet.flow).copies += 1;
         }
         if self.is_watched {
             self.dropped.push((self.now, node, packet, reason));
@@ -526,7 +542,7 @@ impl Context {
     /// Removes a packet that has reached the protocol for which it was sent.
     pub fn deliver(&mut self, id: PacketId) -> Packet {
         self.ledger.delivered += 1;
-        self.end_of(id, true);
+        self.end_of(id, End::Delivered);
         self.packets.remove(id)
     }
 
@@ -541,7 +557,7 @@ impl Context {
     /// only overheard.
     pub fn hand_over(&mut self, id: PacketId) {
         self.ledger.handed_over += 1;
-        self.end_of(id, false);
+        self.end_of(id, End::HandedOver);
         self.packets.discard(id);
         self.complete(id, Ok(()));
     }
@@ -570,34 +586,43 @@ impl Context {
         let packet = self.packets[id].clone();
         self.ledger.copied += 1;
         let copy = self.packets.insert(packet);
-        if self.spending.is_some() {
-            self.count_copy(id, copy);
-        }
+        self.copies.on_copied(id, copy);
         copy
     }
 
-    /// Out of the way of the runs in which energy is not counted, as the next one.
-    #[cold]
-    #[inline(never)]
-    fn count_copy(&mut self, id: PacketId, copy: PacketId) {
-        if let Some(spending) = &mut self.spending {
-            spending.on_copied(id, copy);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn count_end(&mut self, id: PacketId, delivered: bool) {
-        if let Some(spending) = &mut self.spending {
-            spending.on_ended(id, delivered);
-        }
-    }
-
     #[inline(always)]
-    fn end_of(&mut self, id: PacketId, delivered: bool) {
-        if self.spending.is_some() {
-            self.count_end(id, delivered);
+    fn end_of(&mut self, id: PacketId, end: End) {
+        if let Some(ended) = self.copies.on_ended(id, end) {
+            if let Some(spending) = &mut self.spending {
+                spending.on_ended(&ended, end == End::Delivered);
+            }
+            if ended.lost.is_some() {
+                self.count_lost(id, ended);
+            }
         }
+    }
+
+    /// Out of the way of the packets that arrive.
+    #[cold]
+    #[inline(never)]
+    fn count_lost(&mut self, id: PacketId, ended: Ended) {
+        let Some((node, reason)) = ended.lost else { return };
+        let packet = &self.packets[id];
+        if self.is_watched {
+            self.lost.push((self.now, node, packet.clone(), reason));
+        }
+        if packet.kind() == PacketKind::Data {
+            let flow = packet.flow;
+            self.drops_of(flow).packets += 1;
+        }
+    }
+
+    fn drops_of(&mut self, flow: FlowId) -> &mut FlowDrops {
+        let flow = flow.index();
+        if self.flow_drops.len() <= flow {
+            self.flow_drops.resize(flow + 1, FlowDrops::default());
+        }
+        &mut self.flow_drops[flow]
     }
 }
 
@@ -628,7 +653,7 @@ mod tests {
         cx.drop_packet(NodeId(1), second, DropReason::NoRoute);
         assert_eq!(cx.ledger.outstanding(), 0);
         assert_eq!(cx.drops.get(NodeId(1), PacketKind::Data, DropReason::NoRoute), 1);
-        assert_eq!(cx.flow_drops[0][DropReason::NoRoute as usize], 1);
+        assert_eq!(cx.flow_drops[0], FlowDrops { packets: 1, copies: 1 });
         assert_eq!(cx.drops.get(NodeId(7), PacketKind::Data, DropReason::NoRoute), 0);
     }
 }

@@ -2,15 +2,17 @@
 
 mod common;
 
-use hopyard_engine::Span;
 use hopyard_engine::units::{Bytes, Distance, Speed};
+use hopyard_engine::{Span, Time};
 use hopyard_model::link::{self, RoutingPackets};
+use hopyard_model::mac::{self, tdma};
 use hopyard_model::mobility;
 use hopyard_model::mobility::waypoints::{self, Order};
 use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
+use hopyard_model::routing::{self, dsr};
 
-use common::{add_tcp, chain, mbps, network, run, with_dcf, with_ranges};
+use common::{add_cbr, add_tcp, chain, mbps, network, run, with_dcf, with_ranges};
 
 /// Six nodes 110 m apart at 1 Mb/s with RTS, segments of 512 bytes, a window of 20: the chain of Oo and Othman. Where
 /// it `moves`, the third node leaves the chain sideways at 50 s and the fourth at 100 s, 400 m at 10 m/s, and both
@@ -64,5 +66,30 @@ fn oo_and_othmans_moving_chain_over_dsr() {
             mean.1 += flow.delay_ms.expect("packets arrived") / 4.0;
         }
         assert!(throughput.contains(&mean.0) && delay.contains(&mean.1), "{variant}: {mean:?}");
+    }
+}
+
+/// Without acknowledgements of the MAC, nodes keep what they have sent and repeat it: far more copies are dropped here than
+/// packets were sent. A packet of which one copy arrived is not lost.
+#[test]
+fn copies_are_not_packets() {
+    for acknowledgement in [dsr::Acknowledgement::Passive, dsr::Acknowledgement::Network] {
+        let mut spec = network("rfc", "dsr", &chain(9, 200.0));
+        let slot = Span::from_micros(6500);
+        spec.channels[0].mac = mac::Config::Tdma(tdma::Params { slot, ..tdma::Params::of_profile("rfc") }.into());
+        let params = dsr::Params { acknowledgement, ..dsr::Params::of_profile("rfc") };
+        spec.nodes.iter_mut().for_each(|node| node.routing = routing::Config::Dsr(params.clone().into()));
+        add_cbr(&mut spec, 0, 8, 512, Span::from_millis(128));
+        spec.flows[0].start = Time::ZERO + Span::from_secs(5);
+        spec.duration = Span::from_secs(30);
+        let outcome = run(&spec);
+        let (flow, drops) = (&outcome.flows[0], outcome.drops.iter().filter(|row| row.kind == "data"));
+        assert_eq!(flow.packets_unique + flow.packets_dropped + flow.packets_left, flow.packets_sent, "{flow:?}");
+        assert!(flow.packets_sent > 150 && flow.loss_network_percent < 20.0, "{flow:?}");
+        let copies: u64 = drops.map(|row| row.count).sum();
+        assert!(copies >= flow.packets_dropped, "{copies}");
+        if acknowledgement == dsr::Acknowledgement::Passive {
+            assert!(copies > flow.packets_sent, "{copies}: the test shows nothing");
+        }
     }
 }

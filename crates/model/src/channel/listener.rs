@@ -207,7 +207,7 @@ fn pay<G: Meter, E: Copy, C: Control>(
     if heard == Heard::Own
         && let Some(spending) = &mut cx.spending
     {
-        spending.on_received(interface, packet, frame.airtime, || cx.packets[packet].size);
+        spending.on_received(interface, (packet, &cx.copies), frame.airtime, || cx.packets[packet].size);
     }
     let due = gauge.prices_packets() && gauge.on_decoded(station, heard, cx.packets[packet].size);
     if due {

@@ -578,13 +578,13 @@ fn meter_packet<C: Control>(
     id: PacketId,
     cx: &mut Context,
 ) -> Sent {
-    let Context { packets, spending, now, .. } = cx;
+    let Context { packets, spending, copies, now, .. } = cx;
     let price = |prices: &PacketPrices| {
         let price = if frame.receiver.is_broadcast() { prices.send_broadcast } else { prices.send };
         price.of(packets[id].size)
     };
     let again = matches!(frame.control.header(), Header::Data { retry: true, .. });
-    let of_flow = spending.as_mut().and_then(|it| it.on_sent(interface, id, (*now, frame.airtime), price));
+    let of_flow = spending.as_mut().and_then(|it| it.on_sent(interface, (id, copies), (*now, frame.airtime), price));
     let sent = of_flow.unwrap_or_else(|| Sent::of(&packets[id])).again(again);
     if let Some(price) = gauge.packet_prices().map(price) {
         gauge.on_priced(station, sent, price);

@@ -1,6 +1,6 @@
 //! What the packets of flows cost, and whether it was in vain.
 //!
-//! All copies of a packet, from its source to where the last one ends, have one record: what it took to send them, at
+//! All copies of a packet, from its source to where the last one ends, have one account: what it took to send them, at
 //! each hop and each time, and to receive them where they were sent to. When the first copy reaches its destination,
 //! the energy so far was useful; whatever is spent on the packet later is in vain. If no copy gets there, everything
 //! was in vain once the last copy has ended. What belongs to packets that still exist is a third share, so that the
@@ -15,10 +15,11 @@ use std::ops::AddAssign;
 
 use hopyard_engine::{Span, Time};
 
+use super::copies::{Copies, Ended, Record};
 use super::price::{Attojoules, PacketPrices, Prices};
 use super::purpose::Sent;
 use crate::address::InterfaceId;
-use crate::packet::{Packet, PacketId, PacketKind};
+use crate::packet::{Packet, PacketId};
 
 /// The energy of a flow's packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,12 +63,9 @@ const IN_VAIN: u8 = 1;
 const UNDER_WAY: u8 = 2;
 
 #[derive(Clone, Copy, Debug)]
-struct Record {
+struct Account {
+    /// [`NO_FLOW`] of a packet of none.
     flow: u32,
-    /// How many copies exist.
-    copies: u32,
-    /// The radios whose last frame with a packet carried a copy.
-    radios: u32,
     state: u8,
     /// What frames with it are for.
     sent: Sent,
@@ -75,14 +73,14 @@ struct Record {
     cost: Cost,
 }
 
-/// No record, and no packet.
-const NONE: u32 = u32::MAX;
+/// The flow of packets that have no account.
+const NO_FLOW: u32 = u32::MAX;
 
 /// The last frame of a radio with a packet of a flow.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
-    /// The packet's record, if there was such a frame.
-    record: u32,
+    /// The packet's record, which the frame holds, if there was such a frame.
+    record: Record,
     /// Whether the packet had ended when the frame began.
     late: bool,
     until: Time,
@@ -92,18 +90,15 @@ struct Frame {
 #[derive(Clone, Debug)]
 pub struct Spending {
     prices: Prices,
-    /// The record of each packet, by its place in the pool.
-    of: Vec<u32>,
-    records: Vec<Record>,
-    /// The records that no packet has.
-    free: Vec<u32>,
+    /// Of each packet, by its record.
+    accounts: Vec<Account>,
     /// Of each flow, what was useful and what was in vain.
     ended: Vec<[Cost; 2]>,
     /// Of each interface.
     frames: Vec<Frame>,
     received: Vec<Cost>,
     /// The record of the packet that was delivered last, and what was useful of it.
-    last: (u32, Cost),
+    last: (Record, Cost),
 }
 
 impl Spending {
@@ -112,83 +107,48 @@ impl Spending {
     pub fn new(prices: &Prices, flows: usize, interfaces: usize) -> Self {
         Self {
             prices: *prices,
-            of: Vec::new(),
-            records: Vec::new(),
-            free: Vec::new(),
+            accounts: Vec::new(),
             ended: vec![[Cost::default(); 2]; flows],
-            frames: vec![Frame { record: NONE, late: false, until: Time::ZERO }; interfaces],
+            frames: vec![Frame { record: Record::NONE, late: false, until: Time::ZERO }; interfaces],
             received: vec![Cost::default(); interfaces],
-            last: (NONE, Cost::default()),
+            last: (Record::NONE, Cost::default()),
         }
     }
 
     /// A packet was made.
-    pub(super) fn on_originated(&mut self, id: PacketId, packet: &Packet) {
-        let counts = matches!(packet.kind(), PacketKind::Data | PacketKind::Ack);
-        if !counts || packet.flow.index() >= self.ended.len() {
-            return;
-        }
-        let flow = packet.flow.index() as u32;
-        let sent = Sent::of(packet);
-        let new = Record { flow, copies: 1, radios: 0, state: UNDER_WAY, sent, cost: Cost::default() };
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.records.push(new);
-            self.records.len() as u32 - 1
-        });
-        self.records[place as usize] = new;
-        self.set(id, place);
-    }
-
-    /// A packet was copied.
-    #[inline]
-    pub(super) fn on_copied(&mut self, id: PacketId, copy: PacketId) {
-        // A place that is free has no record.
-        let place = self.of(id);
-        if let Some(record) = self.records.get_mut(place as usize) {
-            record.copies += 1;
-            self.set(copy, place);
+    pub(super) fn on_originated(&mut self, Record(place): Record, packet: &Packet) {
+        let flow = if packet.flow.index() < self.ended.len() { packet.flow.0 } else { NO_FLOW };
+        let new = Account { flow, state: UNDER_WAY, sent: Sent::of(packet), cost: Cost::default() };
+        match self.accounts.get_mut(place as usize) {
+            Some(account) => *account = new,
+            // Records are numbered from zero.
+            None => self.accounts.push(new),
         }
     }
 
-    /// A packet ends here, because it was delivered or for another reason.
-    #[inline]
-    pub(super) fn on_ended(&mut self, id: PacketId, delivered: bool) {
+    /// A copy of a packet ends: it was delivered, or not.
+    pub(super) fn on_ended(&mut self, ended: &Ended, delivered: bool) {
         if delivered {
-            self.last.0 = NONE;
+            self.last.0 = Record::NONE;
         }
-        let Some(of) = self.of.get_mut(id.index()) else { return };
-        let place = std::mem::replace(of, NONE);
-        let Some(record) = self.records.get_mut(place as usize) else { return };
-        record.copies -= 1;
-        if delivered || record.copies == 0 {
-            self.settle(place, delivered);
-        }
-    }
-
-    /// The packet arrived, or the last copy of it has ended.
-    #[inline(never)]
-    fn settle(&mut self, place: u32, delivered: bool) {
-        let record = &mut self.records[place as usize];
-        if record.state == UNDER_WAY {
-            let cost = std::mem::take(&mut record.cost);
-            record.state = if delivered { USEFUL } else { IN_VAIN };
-            self.ended[record.flow as usize][usize::from(record.state)] += cost;
+        let account = &mut self.accounts[ended.record.0 as usize];
+        if (delivered || ended.is_last) && account.state == UNDER_WAY && account.flow != NO_FLOW {
+            let cost = std::mem::take(&mut account.cost);
+            account.state = if delivered { USEFUL } else { IN_VAIN };
+            self.ended[account.flow as usize][usize::from(account.state)] += cost;
             if delivered {
-                self.last = (place, cost);
+                self.last = (ended.record, cost);
             }
-        }
-        if record.copies == 0 && record.radios == 0 {
-            self.free.push(place);
         }
     }
 
     /// The packet that was delivered last brought nothing new.
     pub fn on_repeated(&mut self) {
         // The record may be free, and has no new packet yet.
-        let (place, cost) = std::mem::replace(&mut self.last, (NONE, Cost::default()));
-        let Some(record) = self.records.get_mut(place as usize) else { return };
-        record.state = IN_VAIN;
-        let [useful, in_vain] = &mut self.ended[record.flow as usize];
+        let (Record(place), cost) = std::mem::replace(&mut self.last, (Record::NONE, Cost::default()));
+        let Some(account) = self.accounts.get_mut(place as usize) else { return };
+        account.state = IN_VAIN;
+        let [useful, in_vain] = &mut self.ended[account.flow as usize];
         useful.sent -= cost.sent;
         useful.heard -= cost.heard;
         useful.priced -= cost.priced;
@@ -200,34 +160,44 @@ impl Spending {
     pub fn on_sent(
         &mut self,
         interface: InterfaceId,
-        id: PacketId,
+        (id, copies): (PacketId, &mut Copies),
         (start, airtime): (Time, Span),
         price: impl FnOnce(&PacketPrices) -> Attojoules,
     ) -> Option<Sent> {
-        let place = self.of(id);
-        let record = self.records.get_mut(place as usize)?;
-        record.radios += 1;
-        let late = record.state != UNDER_WAY;
-        let cost = if late { &mut self.ended[record.flow as usize][usize::from(IN_VAIN)] } else { &mut record.cost };
+        let record = copies.of(id)?;
+        let account = &mut self.accounts[record.0 as usize];
+        if account.flow == NO_FLOW {
+            return None;
+        }
+        let late = account.state != UNDER_WAY;
+        let cost = if late { &mut self.ended[account.flow as usize][usize::from(IN_VAIN)] } else { &mut account.cost };
         cost.sent += airtime.nanos();
         if let Some(prices) = &self.prices.packets {
             cost.priced += price(prices);
         }
-        let sent = record.sent;
-        let new = Frame { record: place, late, until: start + airtime };
-        let last = std::mem::replace(&mut self.frames[interface.0 as usize], new);
-        self.leave(last.record);
-        Some(sent)
+        copies.hold(record);
+        let new = Frame { record, late, until: start + airtime };
+        copies.release(std::mem::replace(&mut self.frames[interface.0 as usize], new).record);
+        Some(account.sent)
     }
 
     /// The station that a frame was for has decoded it.
     #[inline]
-    pub fn on_received(&mut self, interface: InterfaceId, id: PacketId, airtime: Span, bytes: impl FnOnce() -> u32) {
-        let place = self.of(id);
-        let Some(record) = self.records.get_mut(place as usize) else { return };
-        let cost = match record.state {
-            UNDER_WAY => &mut record.cost,
-            _ => &mut self.ended[record.flow as usize][usize::from(IN_VAIN)],
+    pub fn on_received(
+        &mut self,
+        interface: InterfaceId,
+        (id, copies): (PacketId, &Copies),
+        airtime: Span,
+        bytes: impl FnOnce() -> u32,
+    ) {
+        let Some(Record(place)) = copies.of(id) else { return };
+        let account = &mut self.accounts[place as usize];
+        if account.flow == NO_FLOW {
+            return;
+        }
+        let cost = match account.state {
+            UNDER_WAY => &mut account.cost,
+            _ => &mut self.ended[account.flow as usize][usize::from(IN_VAIN)],
         };
         let received = &mut self.received[interface.0 as usize];
         cost.heard += airtime.nanos();
@@ -240,16 +210,22 @@ impl Spending {
     }
 
     /// A radio stops for good.
-    pub fn on_stop(&mut self, interface: InterfaceId, now: Time) {
-        let Frame { record: place, late, until } = self.frames[interface.0 as usize];
-        self.frames[interface.0 as usize].record = NONE;
-        let Some(record) = self.records.get_mut(place as usize) else { return };
-        let cost = match if late { IN_VAIN } else { record.state } {
-            UNDER_WAY => &mut record.cost,
-            state => &mut self.ended[record.flow as usize][usize::from(state)],
-        };
-        cost.sent -= until.since(now).nanos();
-        self.leave(place);
+    pub fn on_stop(&mut self, interface: InterfaceId, copies: &mut Copies, now: Time) {
+        copies.release(self.take_off(interface, now));
+    }
+
+    /// What a radio has not sent yet of its last frame with a packet is not spent. Returns the record of the packet.
+    fn take_off(&mut self, interface: InterfaceId, now: Time) -> Record {
+        let none = Frame { record: Record::NONE, late: false, until: Time::ZERO };
+        let Frame { record, late, until } = std::mem::replace(&mut self.frames[interface.0 as usize], none);
+        if let Some(account) = self.accounts.get_mut(record.0 as usize) {
+            let cost = match if late { IN_VAIN } else { account.state } {
+                UNDER_WAY => &mut account.cost,
+                state => &mut self.ended[account.flow as usize][usize::from(state)],
+            };
+            cost.sent -= until.since(now).nanos();
+        }
+        record
     }
 
     /// What an interface has spent to receive the packets of flows that were sent to it.
@@ -263,7 +239,7 @@ impl Spending {
     pub fn shares(&self, now: Time) -> Vec<Shares> {
         let mut it = self.clone();
         for interface in 0..it.frames.len() as u32 {
-            it.on_stop(InterfaceId(interface), now);
+            it.take_off(InterfaceId(interface), now);
         }
         let energy = |cost: Cost| cost.at(&self.prices);
         let share = |[useful, in_vain]: [Cost; 2]| (energy(useful), energy(in_vain));
@@ -271,43 +247,10 @@ impl Spending {
         let mut shares: Vec<Shares> =
             shares.map(|(useful, in_vain)| Shares { useful, in_vain, under_way: 0 }).collect();
         // What has ended has no cost of its own any more.
-        for record in &it.records {
-            shares[record.flow as usize].under_way += energy(record.cost);
+        for account in it.accounts.iter().filter(|account| account.flow != NO_FLOW) {
+            shares[account.flow as usize].under_way += energy(account.cost);
         }
         shares
-    }
-
-    fn of(&self, id: PacketId) -> u32 {
-        self.of.get(id.index()).copied().unwrap_or(NONE)
-    }
-
-    fn set(&mut self, id: PacketId, record: u32) {
-        match self.of.get_mut(id.index()) {
-            Some(of) => *of = record,
-            None => self.grow(id, record),
-        }
-    }
-
-    #[inline(never)]
-    fn grow(&mut self, id: PacketId, record: u32) {
-        self.of.resize(id.index(), NONE);
-        self.of.push(record);
-    }
-
-    /// The last frame of a radio is another one now. A packet of which nothing exists any more is forgotten.
-    #[inline(always)]
-    fn leave(&mut self, place: u32) {
-        if let Some(record) = self.records.get_mut(place as usize) {
-            record.radios -= 1;
-            if record.copies == 0 && record.radios == 0 {
-                self.forget(place);
-            }
-        }
-    }
-
-    #[inline(never)]
-    fn forget(&mut self, place: u32) {
-        self.free.push(place);
     }
 }
 
@@ -344,16 +287,25 @@ mod tests {
 
     fn send(cx: &mut Context, interface: u32, packet: PacketId, at: u64) {
         let frame = (Time::from_nanos(at), Span::from_nanos(10));
-        spending(cx).on_sent(InterfaceId(interface), packet, frame, |_| 0);
+        let Context { spending, copies, .. } = cx;
+        let spending = spending.as_mut().expect("energy is counted");
+        spending.on_sent(InterfaceId(interface), (packet, copies), frame, |_| 0);
     }
 
     /// One hop of ten nanoseconds: 70 aJ to send, 30 aJ to hear.
     fn hop(cx: &mut Context, to: u32, packet: PacketId, at: u64) -> PacketId {
         send(cx, to - 1, packet, at);
-        spending(cx).on_received(InterfaceId(to), packet, Span::from_nanos(10), || 100);
+        let Context { spending, copies, .. } = cx;
+        let spending = spending.as_mut().expect("energy is counted");
+        spending.on_received(InterfaceId(to), (packet, copies), Span::from_nanos(10), || 100);
         let copy = cx.copy(packet);
         cx.hand_over(packet);
         copy
+    }
+
+    fn stop(cx: &mut Context, now: Time) {
+        let Context { spending, copies, .. } = cx;
+        spending.as_mut().expect("energy is counted").on_stop(InterfaceId(0), copies, now);
     }
 
     fn shares(cx: &mut Context, now: u64) -> [Attojoules; 3] {
@@ -397,7 +349,7 @@ mod tests {
         cx.deliver(copy);
         spending(cx).on_repeated();
         assert_eq!(shares(cx, 4), [0, 28, 0]);
-        spending(cx).on_stop(InterfaceId(0), Time::from_nanos(4));
+        stop(cx, Time::from_nanos(4));
         assert_eq!(shares(cx, 99), [0, 28, 0]);
     }
 
@@ -411,7 +363,7 @@ mod tests {
         send(cx, 0, packet, 10);
         assert_eq!(shares(cx, 20), [70, 70, 0]);
         // The radio stops in the middle, and the packet ends with it.
-        spending(cx).on_stop(InterfaceId(0), Time::from_nanos(15));
+        stop(cx, Time::from_nanos(15));
         cx.drop_packet(NodeId(0), packet, DropReason::BatteryEmpty);
         assert_eq!(shares(cx, 20), [70, 35, 0]);
     }
@@ -424,7 +376,7 @@ mod tests {
         // Nobody can sense the frame: the packet ends as the frame begins.
         cx.drop_packet(NodeId(0), packet, DropReason::OutOfReach);
         assert_eq!(shares(cx, 4), [0, 28, 0]);
-        spending(cx).on_stop(InterfaceId(0), Time::from_nanos(4));
+        stop(cx, Time::from_nanos(4));
         assert_eq!(shares(cx, 99), [0, 28, 0]);
     }
 }

@@ -373,8 +373,8 @@ impl Handoffs {
         }
     }
 
-    /// A packet is dropped.
-    pub(super) fn on_drop(&mut self, now: Time, packet: &Packet, reason: DropReason) {
+    /// A packet is lost.
+    pub(super) fn on_lost(&mut self, now: Time, packet: &Packet, reason: DropReason) {
         if !self.hosts.is_empty() && matches!(packet.kind(), PacketKind::Data | PacketKind::Ack) {
             let made = packet.created;
             self.ends(packet.flow, |host| host.on_loss(Loss { at: now, made, reason }));

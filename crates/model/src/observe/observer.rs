@@ -183,9 +183,12 @@ impl Probe for Observer {
 
     fn on_drop(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
         self.decisions.on_drop(now, node, packet, reason);
-        self.paths.on_end(node, packet, true);
-        self.handoffs.on_drop(now, packet, reason);
         self.detours.on_drop(node, packet);
+    }
+
+    fn on_lost(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
+        self.paths.on_end(node, packet, true);
+        self.handoffs.on_lost(now, packet, reason);
     }
 
     fn on_mobile(&mut self, now: Time, node: NodeId, event: &MobileEvent) {

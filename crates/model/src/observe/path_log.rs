@@ -84,7 +84,7 @@ impl PathLog {
         visits.push(Visit { node, before });
     }
 
-    /// A packet is delivered or dropped at a node.
+    /// A packet is delivered at a node, or was dropped there last and is lost.
     pub(super) fn on_end(&mut self, node: NodeId, packet: &Packet, dropped: bool) {
         let Some(key) = self.key(packet) else { return };
         let Some(visits) = self.packets.get(&key) else { return };

@@ -118,6 +118,9 @@ pub trait Probe: std::fmt::Debug + Sized {
     /// A node drops a packet.
     fn on_drop(&mut self, _now: Time, _node: NodeId, _packet: &Packet, _reason: DropReason) {}
 
+    /// The last copy of a packet has ended, and none has arrived: where and why a copy was dropped last.
+    fn on_lost(&mut self, _now: Time, _node: NodeId, _packet: &Packet, _reason: DropReason) {}
+
     /// A link gives a packet back; `in_range` says whether the neighbour could decode a frame that nothing disturbs.
     fn on_link_failure(&mut self, _now: Time, _node: NodeId, _next_hop: Address, _packet: &Packet, _in_range: bool) {}
 
@@ -228,6 +231,11 @@ impl<A: Probe, B: Probe> Probe for (A, B) {
     fn on_drop(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
         self.0.on_drop(now, node, packet, reason);
         self.1.on_drop(now, node, packet, reason);
+    }
+
+    fn on_lost(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
+        self.0.on_lost(now, node, packet, reason);
+        self.1.on_lost(now, node, packet, reason);
     }
 
     fn on_link_failure(&mut self, now: Time, node: NodeId, next_hop: Address, packet: &Packet, in_range: bool) {

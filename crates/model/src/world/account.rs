@@ -33,7 +33,8 @@ impl<P: Probe> World<P> {
         let held: BTreeSet<PacketId> = held.into_iter().collect();
         let existing = self.cx.packets.len();
         let outstanding = self.cx.ledger.outstanding();
-        if held.len() == existing && places == existing && outstanding == existing as u64 {
+        let vanished = self.cx.copies.vanished();
+        if held.len() == existing && places == existing && outstanding == existing as u64 && vanished == 0 {
             return Ok(());
         }
         let lost = self.cx.packets.iter().find(|(id, _)| !held.contains(id));
@@ -49,6 +50,9 @@ impl<P: Probe> World<P> {
                     "nobody holds a packet of kind `{kind}`{flow}, {size} B from {source} to {destination}, made at \
                      {created}"
                 )
+            }
+            None if vanished > 0 => {
+                format!("of {vanished} packets nothing is left, and none of them arrived or was dropped")
             }
             None => format!("{places} places hold {} packets", held.len()),
         };

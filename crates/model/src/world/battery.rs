@@ -136,7 +136,7 @@ impl<P: Probe> World<P> {
             {
                 lost.extend(self.channels[channel.index()].switch_off(*station as usize, now));
                 if let Some(spending) = &mut self.cx.spending {
-                    spending.on_stop(interface, now);
+                    spending.on_stop(interface, &mut self.cx.copies, now);
                 }
                 lost.extend(link.stop(now));
                 self.queue.set(interface.0, Time::NEVER);

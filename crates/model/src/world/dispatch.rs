@@ -593,12 +593,15 @@ impl<P: Probe> World<P> {
         }
     }
 
-    /// Tells the probe which packets were dropped.
+    /// Tells the probe which packets were dropped, and which of them are lost.
     #[inline]
     pub(super) fn tell_drops(&mut self) {
         if P::WATCHES {
             for (at, node, packet, reason) in self.cx.dropped.drain(..) {
                 self.probe.on_drop(at, node, &packet, reason);
+            }
+            for (at, node, packet, reason) in self.cx.lost.drain(..) {
+                self.probe.on_lost(at, node, &packet, reason);
             }
         }
     }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use hopyard_engine::Time;
 
 use crate::address::{Address, NodeId};
+use crate::context::FlowDrops;
 use crate::observe::FlowMeter;
 use crate::traffic::Source;
 use crate::transport::connection::Phases;
@@ -53,7 +54,7 @@ pub(super) struct Counts {
     pub retransmissions: u64,
     pub timeouts: u64,
     pub fast_retransmits: u64,
-    pub dropped: u64,
+    pub dropped: FlowDrops,
     pub notices: u64,
     pub probes: u64,
     pub rtt_samples: u64,

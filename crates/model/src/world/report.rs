@@ -71,7 +71,7 @@ impl<P: Probe> World<P> {
                 *field(left) += 1;
             }
         };
-        self.on_the_way().for_each(|packet| count(packet, |left| &mut left.anywhere));
+        self.under_way().for_each(|packet| count(packet, |left| &mut left.anywhere));
         self.queued().for_each(|packet| count(packet, |left| &mut left.queued));
         let spent = self.cx.spending.as_ref().map(|spending| spending.shares(self.cx.now));
         let spent = |flow: usize| spent.as_ref().and_then(|spent| spent.get(flow));
@@ -96,7 +96,8 @@ impl<P: Probe> World<P> {
         let timeouts = all.timeouts - before.timeouts;
         let fast_retransmits = all.fast_retransmits - before.fast_retransmits;
         let (notices, probes) = (all.notices - before.notices, all.probes - before.probes);
-        let dropped = all.dropped - before.dropped;
+        let dropped = all.dropped.packets - before.dropped.packets;
+        let copies_dropped = all.dropped.copies - before.dropped.copies;
         let phases = all.phases.since(&before.phases);
         let [slow_start, avoidance, recovery, frozen] =
             [Phase::SlowStart, Phase::Avoidance, Phase::Recovery, Phase::Frozen].map(|phase| phases.of(phase));
@@ -125,7 +126,7 @@ impl<P: Probe> World<P> {
             fast_retransmits: Some(fast_retransmits),
             loss_transport_percent: percent(retransmissions, meter.sent),
             loss_network_percent: percent(dropped, meter.sent),
-            loss_ns2_percent: percent(dropped + left.queued, self.numbered_measured()),
+            loss_ns2_percent: percent(copies_dropped + left.queued, self.numbered_measured()),
             hops: (meter.arrived > 0).then(|| meter.hops as f64 / meter.arrived as f64),
             route_changes: meter.route_changes,
             notices,
@@ -170,12 +171,15 @@ impl<P: Probe> World<P> {
         self.numbered() - self.numbered_before
     }
 
-    /// The packets that are on their way now.
-    pub fn on_the_way(&self) -> impl Iterator<Item = &Packet> {
-        self.cx.packets.iter().map(|(_, packet)| packet)
+    /// The packets that are on their way now, each once, however many copies there are. What is left of those that have
+    /// arrived is not among them.
+    pub fn under_way(&self) -> impl Iterator<Item = &Packet> {
+        let mut counted = Vec::new();
+        let packets = self.cx.packets.iter();
+        packets.filter(move |&(id, _)| self.cx.copies.counts(id, &mut counted)).map(|(_, packet)| packet)
     }
 
-    /// Those of them that are in interface queues of radios.
+    /// The packets that are in interface queues of radios; copies count.
     pub fn queued(&self) -> impl Iterator<Item = &Packet> {
         self.links().flat_map(|link| link.queue().iter()).map(|(packet, _)| &self.cx.packets[packet])
     }

@@ -349,7 +349,7 @@ impl<P: Probe> World<P> {
 
     /// The counters of a flow so far.
     pub(super) fn counts(&self, flow: usize) -> Counts {
-        let dropped = self.cx.flow_drops.get(flow).map_or(0, |reasons| reasons.iter().sum());
+        let dropped = self.cx.flow_drops.get(flow).copied().unwrap_or_default();
         match &self.flows[flow].transport {
             Endpoints::Udp { .. } => Counts { dropped, ..Counts::default() },
             Endpoints::Tcp { sender, .. } => {
