@@ -38,7 +38,7 @@ fn text(bytes: &[u8]) -> &str {
 #[test]
 fn the_lines_of_several_processes_are_in_one_file() {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("skipped");
-    // One of an earlier run.
+    // What an earlier run has left.
     let _ = fs::remove_file(&file);
     for _ in 0..2 {
         let done = command().env("HOPYARD_SKIPPED", &file).output().expect("started");
@@ -64,6 +64,8 @@ fn make_says_how_many_tests_were_skipped() {
         return skipped("no make");
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("skipping");
+    // What an earlier run has left.
+    let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).expect("a folder");
     let cargo = folder.join("cargo");
     fs::write(&cargo, "#!/bin/sh\n[ -z \"$RUNS\" ] || $RUNS >/dev/null\nexit $CODE\n").expect("written");
