@@ -23,6 +23,11 @@ TEST_WHEEL := --profile dev --config profile.dev.package.hopyard-model.opt-level
 # Property tests draw the same cases each time, so that a change is judged by what it changes; SEED=$$RANDOM explores.
 SEED    ?= 1
 
+# Runs the tests of a command of cargo. Then it names those that lack something here, or a part of which does, and counts them: each has
+# added a line to a file (crates/engine/tests/common/skipped.rs).
+counted = @echo "$(1)"; skipped=$$(mktemp) || exit 1; HOPYARD_SKIPPED=$$skipped $(1); code=$$?; \
+    LC_ALL=C sort -u $$skipped; echo "$$(cut -f 2 $$skipped | sort -u | grep -c .) Rust tests skipped"; rm $$skipped; exit $$code
+
 RUST_SOURCES   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 PYTHON_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.typed') pyproject.toml
 # The folders of Python that are there; bench and validation run without being installed.
@@ -40,15 +45,14 @@ dev: $(DEV)/installed
 test: test-rust test-fuzz test-python
 
 test-rust:
-	PROPTEST_RNG_SEED=$(SEED) cargo test --locked --workspace --quiet
+	$(call counted,PROPTEST_RNG_SEED=$(SEED) cargo test --locked --workspace --quiet)
 
 test-fuzz:
-	BOLERO_RANDOM_SEED=$(SEED) BOLERO_RANDOM_TEST_TIME_MS=$(FUZZ_MS) cargo test $(FUZZ) --quiet
+	$(call counted,BOLERO_RANDOM_SEED=$(SEED) BOLERO_RANDOM_TEST_TIME_MS=$(FUZZ_MS) cargo test $(FUZZ) --quiet)
 
 # Not a part of `test`, for what it needs: clang, bpftool, libbpf-dev, libelf-dev, zlib1g-dev, iproute2; root, and a kernel with types.
-# What it cannot do here it skips; the tests' own output says that, and so it is shown.
 test-ebpf:
-	cargo test $(EBPF) --quiet -- --nocapture
+	$(call counted,cargo test $(EBPF) --quiet)
 
 # As many processes as the machine has processors; the tests of one file run in one process, which shares its fixtures.
 test-python: $(DEV)/installed

@@ -1,6 +1,9 @@
 //! The variants in the running kernel: each carries a transfer over a loopback of its own that loses segments.
 //!
-//! Where the kernel or the machine does not permit that, these tests compare nothing, and say so.
+//! Where the kernel or the machine does not permit that, these tests are skipped, and counted.
+
+#[path = "../../crates/engine/tests/common/skipped.rs"]
+mod skipped;
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener};
@@ -9,6 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use hopyard_ebpf::{Error, Loaded, Sources, compile, load};
+use skipped::skipped;
 use socket2::{Domain, Socket, Type};
 
 /// Set in the process inside the network namespace: the variant.
@@ -37,16 +41,15 @@ fn versions_are_compared_as_numbers() {
 }
 
 /// A variant in the kernel; nothing where the machine does not permit it.
-#[expect(clippy::print_stderr, reason = "whoever runs the tests should know that some compared nothing")]
 fn loaded(variant: &str, parameters: &[(&str, u32)]) -> Option<Loaded> {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("a release");
     if version(&release) < Some(OLDEST) {
-        eprintln!("skipped: this kernel is {}: expected {}.{} or newer", release.trim(), OLDEST.0, OLDEST.1);
+        skipped(format_args!("this kernel is {}: expected {}.{} or newer", release.trim(), OLDEST.0, OLDEST.1));
         return None;
     }
     let spaces = Command::new("unshare").args(["-n", "true"]).status();
     if !spaces.is_ok_and(|it| it.success()) {
-        eprintln!("skipped: no network namespace can be made here (root is needed)");
+        skipped("no network namespace can be made here (root is needed)");
         return None;
     }
     let folder = std::env::temp_dir().join(format!("hopyard-ebpf-test-{}-{variant}", std::process::id()));
@@ -60,15 +63,15 @@ fn loaded(variant: &str, parameters: &[(&str, u32)]) -> Option<Loaded> {
     match found {
         Ok(loaded) => Some(loaded),
         Err(error @ (Error::NoTypes | Error::Group { .. })) => {
-            eprintln!("skipped: {error}");
+            skipped(error);
             None
         }
         Err(Error::Kernel(error)) if error.kind() == libbpf_rs::ErrorKind::PermissionDenied => {
-            eprintln!("skipped: {error}");
+            skipped(error);
             None
         }
         Err(error @ Error::Program { .. }) if error.to_string().contains("No such file") => {
-            eprintln!("skipped: {error}");
+            skipped(error);
             None
         }
         Err(error) => panic!("{error}"),
@@ -173,14 +176,13 @@ fn the_pacing_rate_is_a_segment_in_a_gap() {
 }
 
 #[test]
-#[expect(clippy::print_stderr, reason = "whoever runs the tests should know that some compared nothing")]
 fn a_parameter_that_is_not_there_is_named() {
     let folder = std::env::temp_dir().join(format!("hopyard-ebpf-test-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     let object = match compile(&Sources::default(), "welcome", &folder) {
         Ok(object) => object,
         Err(error) => {
-            eprintln!("skipped: {error}");
+            skipped(error);
             return;
         }
     };

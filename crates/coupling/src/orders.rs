@@ -250,9 +250,14 @@ pub fn guest(node: NodeId, flows: &[Flow], options: &Options, site: &Site<'_>) -
 }
 
 #[cfg(test)]
+#[path = "../../engine/tests/common/skipped.rs"]
+mod skipped;
+
+#[cfg(test)]
 mod tests {
     use std::process::Command;
 
+    use super::skipped::skipped;
     use super::*;
 
     #[test]
@@ -297,11 +302,9 @@ mod tests {
 
     /// Wireshark would show the payload of a flow as the messages of another protocol.
     #[test]
-    #[expect(clippy::print_stderr, reason = "whoever runs the tests should know that some compared nothing")]
     fn no_dissector_takes_the_ports_of_the_first_thousands_of_flows() {
         let Ok(listed) = Command::new("tshark").args(["-G", "decodes"]).output() else {
-            eprintln!("skipped: no tshark");
-            return;
+            return skipped("tshark (Debian: apt install tshark) does not run");
         };
         let text = String::from_utf8_lossy(&listed.stdout).into_owned();
         let taken =

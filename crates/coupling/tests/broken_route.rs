@@ -1,5 +1,5 @@
 //! ELFN in a kernel, and Hopyard's own, over a route that breaks: a node moves away and comes back. Without a built
-//! kernel and its modules these tests compare nothing, and say so.
+//! kernel and its modules these tests are skipped, at least in part.
 
 #[path = "../../kernels/tests/common/built.rs"]
 mod built;

@@ -1,4 +1,4 @@
-//! Linux's TCP over simulated networks. Without a built kernel these tests compare nothing, and say so.
+//! Linux's TCP over simulated networks. Without a built kernel these tests are skipped.
 
 mod common;
 

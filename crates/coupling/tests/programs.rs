@@ -1,5 +1,5 @@
-//! Programs of this machine at nodes, in simulated time. Without a built kernel, or without a program, a test compares
-//! nothing, and says so.
+//! Programs of this machine at nodes, in simulated time. Without a built kernel, or without a program, a test is
+//! skipped.
 
 mod common;
 
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{VERSIONS, at, spec, with_kernel, without_kernel};
+use common::{VERSIONS, at, skipped, spec, with_kernel, without_kernel};
 use hopyard_coupling::{Coupled, CouplingError, Flow, Options, Program, ProgramState};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
@@ -86,11 +86,10 @@ fn program(node: u32, start: u64, arguments: &[&str]) -> Program {
 }
 
 /// Options with these programs, if the kernel and they are there.
-#[expect(clippy::print_stderr, reason = "whoever runs the tests should know that some compared nothing")]
 fn options(version: &str, programs: &[Program]) -> Option<Options> {
     let options = with_kernel(version)?;
     if let Some(error) = programs.iter().find_map(|it| it.find().err()) {
-        eprintln!("skipped: {error}");
+        skipped(error);
         return None;
     }
     Some(Options { programs: programs.to_vec(), ..options })

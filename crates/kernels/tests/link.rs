@@ -1,4 +1,4 @@
-//! Real kernels on a simulated link. Without a built kernel these tests compare nothing, and say so.
+//! Real kernels on a simulated link. Without a built kernel these tests are skipped.
 
 mod common;
 

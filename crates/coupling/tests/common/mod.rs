@@ -1,5 +1,5 @@
 //! What the tests of networks with kernels have in common.
-#![allow(dead_code, reason = "each test program uses a part")]
+#![allow(dead_code, unused_imports, reason = "each test program uses a part")]
 
 #[path = "../../../kernels/tests/common/built.rs"]
 mod built;
@@ -7,7 +7,7 @@ mod built;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-pub use built::{Built, built};
+pub use built::{Built, built, skipped};
 use hopyard_coupling::Options;
 use hopyard_engine::{Span, Time};
 use hopyard_kernels::Settings;
@@ -47,7 +47,7 @@ pub fn without_kernel() -> Options {
     }
 }
 
-/// Options for a built kernel. Without one, the test says so and ends.
+/// Options for a built kernel. Without one, the test is skipped.
 pub fn with_kernel(version: &str) -> Option<Options> {
     let Built { program, agent, .. } = built(version)?;
     Some(Options { program, agent, ..without_kernel() })

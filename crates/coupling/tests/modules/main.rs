@@ -2,7 +2,7 @@
 //!
 //! A case is a link, a number of segments, and what the link loses. Each is run by a kernel with the module, and by
 //! Hopyard's sender in the profile `linux` with the variant of the same name. The receiver acknowledges every segment.
-//! Without a built kernel these tests compare nothing, and say so.
+//! Without a built kernel these tests are skipped.
 
 #[path = "../common/mod.rs"]
 mod common;

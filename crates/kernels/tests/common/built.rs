@@ -1,14 +1,19 @@
 //! The kernels that `hopyard kernels build` has made.
 
+#[path = "../../../engine/tests/common/skipped.rs"]
+mod skipped;
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
+pub use skipped::skipped;
+
 /// The file that is written when a kernel is complete.
 const ABOUT: &str = "kernel.json";
 
-/// A built kernel, from the user's cache. Without one, the test says so and ends.
+/// A built kernel, from the user's cache. Without one, the test is skipped.
 pub struct Built {
     pub program: PathBuf,
     pub agent: Vec<u8>,
@@ -18,34 +23,39 @@ pub struct Built {
 }
 
 impl Built {
-    /// The module of a TCP variant. Without it, the test says so and ends.
+    /// The module of a TCP variant. Without it, the test is skipped.
     #[allow(dead_code, reason = "some programs need no modules")]
-    #[expect(clippy::print_stderr, reason = "whoever runs the tests should know that some compared nothing")]
     pub fn module(&self, variant: &str) -> Option<Vec<u8>> {
         let path = self.modules.as_ref().map(|it| it.join(format!("hopyard_{variant}.ko")));
         let found = path.as_ref().and_then(|it| std::fs::read(it).ok());
         if found.is_none() {
-            eprintln!("skipped: no module {variant} for {}; `hopyard kernels build` makes it", self.program.display());
+            skipped(format_args!(
+                "no module {variant} for {}; `hopyard kernels build` makes it",
+                self.program.display()
+            ));
         }
         found
     }
 }
 
 /// The kernel of a version that `hopyard kernels build` has made, newest first.
-#[expect(clippy::print_stderr, reason = "whoever runs the tests should know that some compared nothing")]
 pub fn built(version: &str) -> Option<Built> {
     let folder = std::env::var_os("HOPYARD_KERNELS").map(PathBuf::from).or_else(|| {
         let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
         cache
             .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")))
             .map(|it| it.join("hopyard/kernels"))
-    })?;
+    });
+    let folder = folder.unwrap_or_else(|| "~/.cache/hopyard/kernels".into());
     let prefix = format!("{version}-");
     let all = std::fs::read_dir(&folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
     let kernels = all.filter(|path| path.file_name().is_some_and(|it| it.to_string_lossy().starts_with(&prefix)));
     let made = kernels.filter(|path| path.join(ABOUT).exists());
     let Some(found) = made.max_by_key(|path| path.join(ABOUT).metadata().and_then(|it| it.modified()).ok()) else {
-        eprintln!("skipped: no kernel {version} in {}; `hopyard kernels build {version}` makes it", folder.display());
+        skipped(format_args!(
+            "no kernel {version} in {}; `hopyard kernels build {version}` makes it",
+            folder.display()
+        ));
         return None;
     };
     let name = found.file_name().unwrap_or_default().to_string_lossy();

@@ -7,7 +7,7 @@ use std::convert::Infallible;
 
 mod built;
 
-pub use built::{Built, built};
+pub use built::{Built, built, skipped};
 use hopyard_engine::{Span, Time};
 use hopyard_kernels::{Departure, Guest, Kernels, Network, Port, Sending, Settings, Ticket, initrd};
 use xxhash_rust::xxh3::Xxh3;

@@ -15,7 +15,7 @@ use std::{env, fs, thread};
 
 use hopyard_engine::{Span, Time};
 use hopyard_kernels::{Completion, Error, Guest, Kernels, Settings};
-use kernel_link::{Link, mac, reports, run};
+use kernel_link::{Link, mac, reports, run, skipped};
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -189,8 +189,11 @@ fn reports_are_read_once_and_are_not_shown() {
     }
     let state = fs::metadata(&log).expect("a log");
     assert!(read == state.len() && read > 500_000, "{read} of {}", state.len());
-    // The file system may not be able to give room back.
-    assert!(512 * state.blocks() < 100_000 || !can_punch(&folder), "{} blocks", state.blocks());
+    if can_punch(&folder) {
+        assert!(512 * state.blocks() < 100_000, "{} blocks", state.blocks());
+    } else {
+        skipped(format_args!("the file system of {} gives no room back", folder.display()));
+    }
     let text = kernels.advance(seconds(9), &mut Link::default(), || false).expect_err("it ends").to_string();
     assert!(
         text.ends_with(
@@ -220,7 +223,7 @@ fn a_full_folder_for_logs_ends_the_run() {
         drop(kernels);
         assert!(Command::new("umount").arg(&folder).status().expect("it was mounted").success());
     } else {
-        println!("skipped: no file system can be mounted");
+        skipped("no file system can be mounted, which logs would fill");
     }
     fs::remove_dir(&folder).expect("removed");
 }

@@ -1,7 +1,7 @@
 //! Captures, read by tshark (Debian package `tshark`), which is Wireshark for the command line.
 //!
 //! Each test writes a capture, and compares what tshark finds in it with what was put in. Without tshark these
-//! comparisons are left out, and the tests say so; `.ci/run` installs it.
+//! comparisons are left out, and the tests count as skipped; `.ci/run` installs it.
 
 mod analysis;
 #[path = "../common/mod.rs"]

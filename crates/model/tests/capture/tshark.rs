@@ -1,9 +1,12 @@
 //! What tshark finds in a capture.
 
-use std::io::Write as _;
+#[path = "../../../engine/tests/common/skipped.rs"]
+mod skipped;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Once;
+
+use skipped::skipped;
 
 // Severities of Wireshark's remarks about packets ("expert information").
 /// Something is unusual, such as a segment that was not captured.
@@ -27,12 +30,7 @@ pub fn tshark(file: &Path, arguments: &[&str]) -> Option<String> {
     let output = match command.args(arguments).output() {
         Ok(output) => output,
         Err(error) => {
-            static SAID: Once = Once::new();
-            // Not by `eprintln`, which the test harness hides when a test passes.
-            SAID.call_once(|| {
-                let text = "CAPTURES ARE NOT TESTED: tshark (Debian: apt install tshark) does not run";
-                let _ = writeln!(std::io::stderr(), "\n{text}: {error}");
-            });
+            skipped(format_args!("tshark (Debian: apt install tshark) does not run: {error}"));
             return None;
         }
     };
