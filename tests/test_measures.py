@@ -36,6 +36,26 @@ def test_timeouts_that_a_flow_does_not_tell_are_not_none() -> None:
     np.testing.assert_array_equal(reduce(rows, group, 2), [4, np.nan])
 
 
+def test_jitter_and_delivery_of_datagrams_whose_delays_take_turns() -> None:
+    replay = [{"packet": packet, "delay": f"{(10, 30)[packet % 2]} ms"} for packet in range(8)]
+    flow = {"from": 0, "to": 1, "udp": True, "start": "1 s"}
+    cbr = {"packet_size": "100 B", "interval": "1 s", "packets": 8}
+    scenario = Scenario(
+        duration="12 s",
+        nodes={"wired": 2},
+        routing={"protocol": "oracle"},
+        wire=[{"between": [0, 1], "rate": "1 Gbps", "delay": "0 s", "replay": replay}],
+        flow=[flow | {"cbr": cbr}],
+    )
+    results = run(scenario, runs=1, progress=False)
+    found = {
+        name: results.values(name, results.cases[0])[0]
+        for name in ("jitter", "delivery", "delay_p50", "delay_p95")
+    }
+    # Each packet takes 20 ms more or less than the one before (RFC 3550 §6.4.1).
+    assert found == pytest.approx({"jitter": 20, "delivery": 100, "delay_p50": 10, "delay_p95": 30}, rel=2e-3)
+
+
 def test_a_measure_that_an_older_version_did_not_count_is_an_error() -> None:
     chain = Scenario.parse(_core.new_scenario("chain"))
     results = run(chain, set={"duration": "1 s"}, runs=1, progress=False)

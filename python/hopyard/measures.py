@@ -74,6 +74,14 @@ def _percent(part: str, whole: str) -> Reduction:
     return of_runs
 
 
+def _delivered(rows: pa.Table, group: Integers, runs: int) -> Floats:
+    sent, again, unique = (
+        _sum(floats(rows, name), group, runs)
+        for name in ("packets_sent", "retransmissions", "packets_unique")
+    )
+    return 100 * _divide(unique, sent - again)
+
+
 def _ratio(parts: tuple[str, ...], whole: str) -> Reduction:
     def of_runs(rows: pa.Table, group: Integers, runs: int) -> Floats:
         sums = sum(_sum(floats(rows, part), group, runs) for part in parts)
@@ -227,12 +235,42 @@ MEASURES = {
             "in order. It includes the wait for retransmissions, and not the time that data wait "
             "at the source before, after the application has written them.",
         ),
+        *(
+            Measure(
+                f"delay_p{percent}",
+                f"Delay, {words}",
+                "ms",
+                _mean(f"delay_p{percent}_ms", "packets_arrived"),
+                f"{words.capitalize()} of the delays of the data packets that arrived, of each "
+                "flow; the mean over the flows, weighted by their packets.",
+            )
+            for percent, words in ((50, "median"), (95, "95th percentile"), (99, "99th percentile"))
+        ),
+        Measure(
+            "jitter",
+            "Jitter",
+            "ms",
+            _mean("jitter_ms", "packets_arrived"),
+            "Mean difference, without its sign, of the delays of two data packets that arrived one "
+            "after the other (D in RFC 3550 §6.4.1); the mean over the flows, weighted by their "
+            "packets.",
+        ),
+        Measure(
+            "delivery",
+            "Delivery ratio",
+            "%",
+            _delivered,
+            "Data packets that arrived for the first time, as a share of those sent for the first "
+            "time. In a measuring window it can be more than 100 %: packets may have been sent "
+            "before.",
+        ),
         Measure(
             "loss",
             "Loss",
             "%",
             _percent("packets_dropped", "packets_sent"),
-            "Data packets dropped in the network, as a share of the data packets sent.",
+            "Data packets lost in the network, each counted once however many copies of it were "
+            "dropped, as a share of the data packets sent.",
         ),
         Measure(
             "loss_ns2",

@@ -28,6 +28,8 @@ pub fn flow(row: &mut FlowRow, state: &FlowState, left: Left, samples: &[Sample]
     let window = end.since(measure_from).seconds();
     let kbps = |bytes: u64| if window > 0.0 { bytes as f64 * 8.0 / window / 1e3 } else { 0.0 };
     let percent = |part: u64| 100.0 * part as f64 / counts.packets_sent.max(1) as f64;
+    let pairs = counts.delays.windows(2).map(|pair| pair[0].seconds() - pair[1].seconds());
+    let jitter: f64 = pairs.map(|difference| difference.abs() * 1e3).sum();
     let mut delays: Vec<f64> = counts.delays.iter().map(|span| span.seconds() * 1e3).collect();
     delays.sort_unstable_by(f64::total_cmp);
     // The smallest delay that this share of the packets did not exceed.
@@ -39,6 +41,7 @@ pub fn flow(row: &mut FlowRow, state: &FlowState, left: Left, samples: &[Sample]
     row.payload_kbps = kbps(counts.unique_bytes);
     row.delay_ms = mean_of(delays.iter().sum());
     (row.delay_p50_ms, row.delay_p95_ms, row.delay_p99_ms) = (quantile(50), quantile(95), quantile(99));
+    row.jitter_ms = counts.packets_arrived.checked_sub(2).map(|pairs| jitter / (pairs + 1) as f64);
     row.packets_sent = counts.packets_sent;
     row.packets_arrived = counts.packets_arrived;
     row.packets_unique = counts.packets_unique;

@@ -36,6 +36,9 @@ pub struct FlowMeter {
     total_unique: u64,
     delay_sum: u128,
     delays: Histogram<u64>,
+    /// The delay of the last packet, and the differences between one and the next, added up.
+    last_delay: Option<u64>,
+    jitter_sum: u128,
     /// Payload bytes sent for the first time.
     total_sent: u64,
     /// For each packet with new payload: the bytes sent up to its end, and when.
@@ -75,6 +78,8 @@ impl FlowMeter {
             total_unique: 0,
             delay_sum: 0,
             delays,
+            last_delay: None,
+            jitter_sum: 0,
             total_sent: 0,
             first_sent: VecDeque::new(),
             application_delay_sum: 0,
@@ -111,6 +116,9 @@ impl FlowMeter {
         self.last_arrival = Some(now);
         let delay = now.since(created).nanos();
         self.delay_sum += u128::from(delay);
+        if let Some(last) = self.last_delay.replace(delay) {
+            self.jitter_sum += u128::from(delay.abs_diff(last));
+        }
         self.delays.record(delay.min(LONGEST_DELAY)).expect("a histogram that grows takes every delay");
     }
 
@@ -163,6 +171,12 @@ impl FlowMeter {
         mean(self.delay_sum, self.arrived)
     }
 
+    /// The mean difference between the delays of two packets that arrived one after the other.
+    #[must_use]
+    pub fn jitter(&self) -> Option<Span> {
+        mean(self.jitter_sum, self.arrived.saturating_sub(1))
+    }
+
     /// The mean delay from the first transmission of payload to its delivery to the application.
     #[must_use]
     pub fn mean_application_delay(&self) -> Option<Span> {
@@ -202,6 +216,9 @@ mod tests {
         assert_eq!(meter.mean_delay(), Some(Span::from_millis(10)));
         // 110 ms for the first 1000 bytes, 109 ms for the next.
         assert_eq!(meter.mean_application_delay(), Some(Span::from_micros(109_500)));
+        assert_eq!(meter.jitter(), Some(Span::ZERO));
+        meter.on_arrival(1040, 2, ms(120), true, ms(150));
+        assert_eq!(meter.jitter(), Some(Span::from_millis(10)), "0 and 20 ms");
         let median = meter.delay_quantile(0.5).expect("packets arrived").seconds();
         assert!((median - 0.010).abs() < 1e-4);
     }

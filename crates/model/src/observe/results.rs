@@ -94,6 +94,10 @@ pub struct FlowRow {
     /// 99th percentile of `delay_ms` over the packets.
     #[schemars(extend("unit" = "ms"))]
     pub delay_p99_ms: Option<f64>,
+    /// Mean difference of the delays of two data packets that arrived one after the other, without its sign: D in RFC
+    /// 3550 §6.4.1, of which a running mean is the jitter that a receiver reports. Empty before the second packet.
+    #[schemars(extend("unit" = "ms"))]
+    pub jitter_ms: Option<f64>,
     /// Mean time from the first transmission of payload to its delivery to the application in order.
     #[schemars(extend("unit" = "ms"))]
     pub application_delay_ms: Option<f64>,
@@ -106,15 +110,15 @@ pub struct FlowRow {
     /// Data packets that arrived for the first time.
     #[schemars(extend("unit" = "packets"))]
     pub packets_unique: u64,
-    /// Data packets dropped in the network.
+    /// Data packets lost in the network: copies of them were dropped, none arrived, and none is left.
     #[schemars(extend("unit" = "packets"))]
     pub packets_dropped: u64,
-    /// Data packets that were in the network when the run ended. A packet that has arrived is among them while its last
-    /// sender waits for the acknowledgement of the MAC.
+    /// Data packets that were in the network when the run ended, and had not arrived. Over UDP, and without a measuring
+    /// window of its own, `packets_unique`, `packets_dropped` and `packets_left` add up to `packets_sent`.
     #[schemars(extend("unit" = "packets"))]
     pub packets_left: u64,
-    /// The part of `packets_left` that was in interface queues; ns-2 traces these packets as dropped at the end of a
-    /// run.
+    /// Data packets in interface queues at the end of the run, where each copy counts; ns-2 traces these packets as
+    /// dropped.
     #[schemars(extend("unit" = "packets"))]
     pub packets_queued: u64,
     /// Data packets retransmitted.
@@ -130,9 +134,9 @@ pub struct FlowRow {
     /// `packets_dropped` as a share of `packets_sent`.
     #[schemars(extend("unit" = "%"))]
     pub loss_network_percent: f64,
-    /// The loss rate in the definition of scripts for ns-2's traces: `packets_dropped` and `packets_queued` as a share
-    /// of the packets of the run that ns-2 would number (data, acknowledgements and DSDV's updates; not those of AODV
-    /// and ARP).
+    /// The loss rate in the definition of scripts for ns-2's traces: how often data packets were dropped, each copy
+    /// counted, and `packets_queued`, as a share of the packets of the run that ns-2 would number (data,
+    /// acknowledgements and DSDV's updates; not those of AODV and ARP).
     #[schemars(extend("unit" = "%"))]
     pub loss_ns2_percent: f64,
     /// Mean number of hops of the data packets that arrived.

@@ -114,6 +114,7 @@ impl<P: Probe> World<P> {
             delay_p50_ms: milliseconds(meter.delay_quantile(0.50)),
             delay_p95_ms: milliseconds(meter.delay_quantile(0.95)),
             delay_p99_ms: milliseconds(meter.delay_quantile(0.99)),
+            jitter_ms: milliseconds(meter.jitter()),
             application_delay_ms: milliseconds(meter.mean_application_delay()),
             packets_sent: meter.sent,
             packets_arrived: meter.arrived,

@@ -16,8 +16,15 @@ use crate::routing::common::newer;
 /// A message arrived from a neighbour.
 pub fn on_message<P: Multipath>(it: &mut P, packet: PacketId, message: &AomdvMessage, from: Address, cx: &mut Context) {
     match message {
-        AomdvMessage::Request(request) => on_request(it, packet, *request, from, cx),
-        AomdvMessage::Reply(reply) => on_reply(it, packet, *reply, from, cx),
+        // A neighbour's request or reply about itself is learned first: it has the neighbour's number.
+        AomdvMessage::Request(request) => {
+            on_request(it, packet, *request, from, cx);
+            it.met(from, cx);
+        }
+        AomdvMessage::Reply(reply) => {
+            on_reply(it, packet, *reply, from, cx);
+            it.met(from, cx);
+        }
         AomdvMessage::Error(unreachable) => {
             it.on_error(unreachable, from, cx);
             cx.deliver(packet);
@@ -72,7 +79,8 @@ fn on_request<P: Multipath>(it: &mut P, packet: PacketId, mut request: Request, 
     it.found(originator, cx);
     let own_way = it.state().params.own_way(from);
     let fresh = it.state().table.get(request.destination).is_some_and(|entry| {
-        entry.paths.iter().any(own_way)
+        entry.numbered
+            && entry.paths.iter().any(own_way)
             && (request.unknown_sequence || !newer(request.destination_sequence, entry.sequence))
     });
     if fresh {

@@ -7,7 +7,7 @@ use super::message::{AomdvMessage, Request};
 use super::multipath::Multipath;
 use super::params::Params;
 use super::state::State;
-use super::table::{Entry, Learned};
+use super::table::{Entry, Learned, Path};
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason};
 use crate::packet::PacketId;
@@ -197,6 +197,16 @@ impl Multipath for Marina2006 {
         if self.state.buffer.has(destination) {
             self.flush(destination, Span::ZERO, cx);
         }
+    }
+
+    /// RFC 3561 §6.5, §6.7: the neighbour can be reached. In a crowd this is what keeps discoveries few: the first flood
+    /// lets everybody know everybody.
+    fn met(&mut self, neighbour: Address, cx: &mut Context) {
+        let (this, expires) = (self.state.address, cx.now + self.state.params.active_route_timeout);
+        let limits = self.state.params.limits();
+        let path = Path { next_hop: neighbour, last_hop: this, hops: 1, expires };
+        self.state.change(neighbour, true, cx, |entry| entry.meet(path, limits));
+        self.found(neighbour, cx);
     }
 
     /// The way back to the source is in use too (RFC 3561 §6.2), through the neighbour that sent the packet.

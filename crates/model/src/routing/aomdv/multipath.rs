@@ -24,6 +24,9 @@ pub trait Multipath: Procedures<Params = Params> {
     /// There is a path to the destination: a search for it is over, and the packets that wait for it go.
     fn found(&mut self, destination: Address, cx: &mut Context);
 
+    /// A request or a reply from a neighbour was handled.
+    fn met(&mut self, _neighbour: Address, _cx: &mut Context) {}
+
     /// A data packet from `source` was sent on: its path is in use until then.
     fn on_use(&mut self, _source: Address, _until: Time, _cx: &Context) {}
 

@@ -71,6 +71,9 @@ pub struct Entry {
     pub highest_heard: u32,
     /// Whether a sequence number is known. Paths with an older number are then refused.
     pub known_sequence: bool,
+    /// Whether the number is that of the paths. It is but a lower bound where the destination is a neighbour that was
+    /// only heard (RFC 3561 §6.5): this node may use the path, and may not offer it to others.
+    pub numbered: bool,
     /// The hop count that this node tells its neighbours: that of its longest path when it first tells one. It stays
     /// until there is a newer sequence number. [`INFINITY`] before that.
     pub advertised: u8,
@@ -97,6 +100,7 @@ impl on_demand::Entry for Entry {
             sequence: 0,
             highest_heard: 0,
             known_sequence: false,
+            numbered: false,
             advertised: INFINITY,
             last_hops: INFINITY,
             last_ttl: 0,
@@ -139,40 +143,57 @@ impl Entry {
 
     /// The route update rule: a neighbour, `path.next_hop`, advertises a route with this sequence number.
     ///
-    /// With a newer number the list begins anew. With the same number the path must come from a node that advertises
+    /// With a newer number the list begins anew; a neighbour that was only heard stays where it is, one hop away. With
+    /// the same number the path must come from a node that advertises
     /// fewer hops than this one: along every path the pairs (sequence number, advertised hops) then decrease strictly,
     /// so that no path contains a loop. Paths with different next hops and different last hops share no link, because
     /// each node in between forwards only one copy of a request.
     pub fn learn(&mut self, sequence: u32, path: Path, limits: Limits) -> Learned {
-        let added = if !self.known_sequence || newer(sequence, self.sequence) {
+        let news = !self.known_sequence || newer(sequence, self.sequence);
+        if news {
             (self.sequence, self.known_sequence, self.advertised) = (sequence, true, INFINITY);
-            self.paths.clear();
-            true
+            let heard = !std::mem::replace(&mut self.numbered, false);
+            self.paths.retain(|known| heard && known.next_hop == self.destination);
         } else if sequence != self.sequence || self.advertised < path.hops {
             return Learned::Refused;
-        } else if let Some(known) =
-            self.paths.iter_mut().find(|known| known.next_hop == path.next_hop && known.last_hop == path.last_hop)
-        {
-            known.expires = known.expires.max(path.expires);
-            false
-        } else if self.paths.iter().any(|known| known.next_hop == path.next_hop || known.last_hop == path.last_hop) {
-            return Learned::Overlaps;
-        } else {
-            let shortest = self.paths.iter().map(|known| known.hops).min().unwrap_or(path.hops);
-            if path.hops.saturating_sub(shortest) > limits.difference {
-                return Learned::TooLong;
-            }
-            if self.paths.len() >= limits.paths {
-                return Learned::Full;
-            }
-            true
-        };
-        if !added {
-            return Learned::Refreshed;
         }
+        let same = |known: &&mut Path| known.next_hop == path.next_hop && known.last_hop == path.last_hop;
+        if let Some(known) = self.paths.iter_mut().find(same) {
+            known.expires = known.expires.max(path.expires);
+            self.numbered = true;
+            return if news { Learned::Added } else { Learned::Refreshed };
+        }
+        if self.paths.iter().any(|known| known.next_hop == path.next_hop || known.last_hop == path.last_hop) {
+            return Learned::Overlaps;
+        }
+        let shortest = self.paths.iter().map(|known| known.hops).min().unwrap_or(path.hops);
+        if path.hops.saturating_sub(shortest) > limits.difference {
+            return Learned::TooLong;
+        }
+        if self.paths.len() >= limits.paths {
+            return Learned::Full;
+        }
+        self.numbered = true;
         self.paths.push(path);
         self.last_hops = self.longest();
         Learned::Added
+    }
+
+    /// The destination itself was heard (RFC 3561 §6.5, first paragraph): it is one hop away, which no loop can make
+    /// wrong, and takes the place of the longest path if the list is full.
+    pub fn meet(&mut self, path: Path, limits: Limits) {
+        if let Some(known) = self.paths.iter_mut().find(|known| known.next_hop == path.next_hop) {
+            known.expires = known.expires.max(path.expires);
+            return;
+        }
+        self.numbered &= !self.paths.is_empty();
+        if self.paths.len() >= limits.paths
+            && let Some((longest, _)) = self.paths.iter().enumerate().max_by_key(|(_, known)| known.hops)
+        {
+            self.paths.remove(longest);
+        }
+        self.paths.push(path);
+        self.last_hops = self.longest();
     }
 
     /// The path for the next packet: the first one, or each in turn.
@@ -198,7 +219,7 @@ impl Entry {
     /// The number of the route when it has lost its last path.
     #[must_use]
     pub fn raised(&self) -> u32 {
-        self.sequence.wrapping_add(u32::from(self.known_sequence))
+        self.sequence.wrapping_add(u32::from(self.known_sequence && self.numbered))
     }
 
     /// When the first of its paths expires, or, without paths, when it is forgotten.
