@@ -307,7 +307,10 @@ mod tests {
         let outer = Packet { body: Body::Tunnelled(Form::IpInIp, Box::new(inner)), ..segment(1, false, 0) };
         assert_eq!(meters.among([&outer].into_iter()), BTreeMap::from([(ENDS, 1)]));
         meters.on_drop(at(1), NodeId(0), &outer, DropReason::QueueFull);
-        assert_eq!(meters.counts(ENDS).packets_dropped, 1);
+        meters.on_drop(at(2), NodeId(1), &outer, DropReason::QueueFull);
+        meters.on_lost(at(2), NodeId(1), &outer, DropReason::QueueFull);
+        let counts = meters.counts(ENDS);
+        assert_eq!((counts.packets_dropped, counts.copies_dropped), (1, 2));
     }
 
     #[test]
@@ -325,7 +328,7 @@ mod tests {
         meters.on_delivered(at(10), node, &segment(first.wrapping_add(1), false, 100));
         assert_eq!(meters.counts(ENDS).delivered_bytes, 100);
         // The second one is lost; the third one waits for the fourth, which is the second again.
-        meters.on_drop(at(11), node, &segment(first.wrapping_add(101), false, 100), DropReason::QueueFull);
+        meters.on_lost(at(11), node, &segment(first.wrapping_add(101), false, 100), DropReason::QueueFull);
         meters.on_delivered(at(13), node, &segment(first.wrapping_add(201), false, 100));
         assert_eq!(meters.counts(ENDS).delivered_bytes, 100);
         meters.on_delivered(at(14), node, &segment(first.wrapping_add(101), false, 100));
@@ -344,7 +347,7 @@ mod tests {
         let mut meters = meters(Time::ZERO);
         let (node, syn) = (NodeId(0), segment(7, true, 0));
         meters.on_originated(at(0), node, &syn);
-        meters.on_drop(at(1), node, &syn, DropReason::NoRoute);
+        meters.on_lost(at(1), node, &syn, DropReason::NoRoute);
         meters.on_originated(at(2), node, &syn);
         assert_eq!(meters.among([&syn].into_iter()), BTreeMap::from([(ENDS, 1)]));
         meters.on_delivered(at(3), node, &syn);

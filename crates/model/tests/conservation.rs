@@ -330,8 +330,8 @@ fn agree(outcome: &Outcome) -> Result<(), TestCaseError> {
     for flow in &outcome.flows {
         prop_assert!(flow.packets_unique <= flow.packets_arrived, "{flow:?}");
         prop_assert!(flow.packets_unique <= flow.packets_sent, "{flow:?}");
-        // Each packet arrived, was lost, or is under way, and counts once, however many copies of it there were. A repeated
-        // segment is a packet of its own that brings nothing new.
+        // Each packet arrived, was lost, or is under way, and counts once, however many copies of it there were. A
+        // repeated segment is a packet of its own that brings nothing new.
         let ends = |arrived: u64| arrived + flow.packets_dropped + flow.packets_left;
         prop_assert!(ends(flow.packets_unique) <= flow.packets_sent && flow.packets_sent <= ends(flow.packets_arrived));
         if flow.transport == "udp" {
