@@ -5,8 +5,8 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hopyard_engine::Span;
 use hopyard_engine::units::Distance;
+use hopyard_engine::{Span, Time};
 use hopyard_model::mobility::{self, waypoints};
 use hopyard_model::observe::{Outcome, OverheadRow, Recorded, RouteChanges, SegmentFlows};
 use hopyard_model::routing;
@@ -209,4 +209,26 @@ fn nothing_is_recorded_that_was_not_asked_for() {
     let outcome = run(&scenarios::moving("rfc", "aodv"));
     assert!(outcome.route_changes.is_empty() && outcome.paths.is_empty() && outcome.segments.is_empty());
     assert!(!outcome.overhead.is_empty());
+}
+
+/// As many datagrams a second as nodes, each for a node within reach. The first flood is heard by everybody, and then
+/// everybody is a neighbour; without that, and without a limit of replies, each search begets others until nothing
+/// arrives.
+#[test]
+fn in_one_cell_protocols_that_search_find_neighbours() {
+    for protocol in protocols() {
+        let places: Vec<_> = (0..60).map(|node| (f64::from(node % 8) * 10.0, f64::from(node / 8) * 10.0)).collect();
+        let mut spec = network("rfc", protocol, &places);
+        let nodes = places.len() as u32;
+        for node in 0..nodes {
+            add_cbr(&mut spec, node, (node + nodes / 2) % nodes, 64, Span::from_secs(1));
+            let start = Span::from_millis(20_000 + 10 * u64::from(node));
+            spec.flows.last_mut().expect("a flow").start = Time::ZERO + start;
+        }
+        spec.duration = Span::from_secs(40);
+        let outcome = run(&spec);
+        let sent: u64 = outcome.flows.iter().map(|row| row.packets_sent).sum();
+        let arrived: u64 = outcome.flows.iter().map(|row| row.packets_unique).sum();
+        assert!(arrived * 1000 > sent * 995, "{protocol}: {arrived} of {sent}");
+    }
 }

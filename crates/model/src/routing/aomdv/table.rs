@@ -282,6 +282,41 @@ mod tests {
     }
 
     #[test]
+    fn a_neighbour_that_was_only_heard_has_a_path_and_no_number() {
+        // This node is 0, the destination 9.
+        let mut entry = Entry::new(Address(9));
+        entry.meet(path(9, 0, 1), LIMITS);
+        assert_eq!((entry.paths.len(), entry.numbered, entry.raised()), (1, false, 0));
+        let later = Path { expires: Time::from_nanos(8), ..path(9, 0, 1) };
+        entry.meet(later, LIMITS);
+        assert_eq!(entry.paths, [later]);
+        // A number that another node knows is that of its path; the neighbour stays where it was heard.
+        assert_eq!(entry.learn(4, path(2, 12, 2), LIMITS), Learned::Added);
+        assert_eq!((&entry.paths[..], entry.numbered), (&[later, path(2, 12, 2)][..], true));
+        // Its own number makes the path one with a number, and no second one.
+        let mut entry = Entry::new(Address(9));
+        entry.meet(path(9, 0, 1), LIMITS);
+        assert_eq!(entry.learn(4, path(9, 0, 1), LIMITS), Learned::Added);
+        assert_eq!((entry.paths.len(), entry.numbered, entry.raised()), (1, true, 5));
+        // A path without a number gives none to be raised: nobody was offered it.
+        entry.paths.clear();
+        entry.go_down(5, Time::NEVER);
+        entry.meet(path(9, 0, 1), LIMITS);
+        assert_eq!((entry.numbered, entry.raised()), (false, 5));
+    }
+
+    #[test]
+    fn a_neighbour_takes_the_place_of_the_longest_path() {
+        let mut entry = Entry::new(Address(9));
+        for (place, hops) in [(1, 3), (2, 4), (3, 3)] {
+            assert_eq!(entry.learn(2, path(place, 10 + place, hops), LIMITS), Learned::Added);
+        }
+        entry.meet(path(9, 0, 1), LIMITS);
+        assert_eq!(entry.paths, [path(1, 11, 3), path(3, 13, 3), path(9, 0, 1)]);
+        assert!(entry.numbered, "the others have it");
+    }
+
+    #[test]
     fn paths_may_take_turns() {
         let mut entry = Entry::new(Address(9));
         entry.learn(2, path(1, 11, 3), LIMITS);
