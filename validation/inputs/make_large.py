@@ -3,9 +3,10 @@
 
     python3 validation/inputs/make_large.py [--out DIR]
 
-Every file follows from its number of nodes and its seed alone. The nodes of all files have the same density; one node of ten
-has a flow to another one. The nodes start uniformly in a square and move by random waypoint without pause. Places are whole
-decimetres: the files are compressed, and so they stay small.
+Every file follows from its number of nodes and its seed alone. The nodes of all files have the
+same density; one node of ten has a flow to another one. The nodes start uniformly in a square and
+move by random waypoint without pause. Places are whole decimetres: the files are compressed, and
+so they stay small.
 """
 
 import argparse
@@ -30,7 +31,9 @@ def side(nodes: int) -> float:
     return round(math.sqrt(nodes * AREA_OF_A_NODE_M2), 1)
 
 
-def _legs(random_source: random.Random, start: Point, length: float) -> Iterator[tuple[float, Point]]:
+def _legs(
+    random_source: random.Random, start: Point, length: float
+) -> Iterator[tuple[float, Point]]:
     """Times at which the node leaves for its next destination."""
     time, here = 0.0, start
     while time < DURATION_S:
@@ -52,29 +55,39 @@ def movement(nodes: int, seed: int) -> str:
     length = side(nodes)
     starts = [_point(random_source, length) for _ in range(nodes)]
     lines = [
-        f"# random waypoint: {nodes} nodes, {length:g} m x {length:g} m, {SPEED_M_S:g} m/s, no pause, {DURATION_S:g} s, seed {seed}"
+        f"# random waypoint: {nodes} nodes, {length:g} m x {length:g} m, "
+        f"{SPEED_M_S:g} m/s, no pause, {DURATION_S:g} s, seed {seed}"
     ]
     for node, (x, y) in enumerate(starts):
-        lines += [f"$node_({node}) set X_ {x:.1f}", f"$node_({node}) set Y_ {y:.1f}", f"$node_({node}) set Z_ 0.0"]
+        lines += [
+            f"$node_({node}) set X_ {x:.1f}",
+            f"$node_({node}) set Y_ {y:.1f}",
+            f"$node_({node}) set Z_ 0.0",
+        ]
     departures = sorted(
         (time, node, there)
         for node, start in enumerate(starts)
         for time, there in _legs(random_source, start, length)
     )
     lines += [
-        f'$ns_ at {time:.6f} "$node_({node}) setdest {x:.1f} {y:.1f} {SPEED_M_S:.1f}"' for time, node, (x, y) in departures
+        f'$ns_ at {time:.6f} "$node_({node}) setdest {x:.1f} {y:.1f} {SPEED_M_S:.1f}"'
+        for time, node, (x, y) in departures
     ]
     return "\n".join(lines) + "\n"
 
 
 def traffic(nodes: int, seed: int) -> str:
-    """One traffic file: kind, source, destination, start and stop of each flow. No node is in two flows."""
+    """One traffic file: kind, source, destination, start and stop of each flow.
+
+    No node is in two flows.
+    """
     random_source = random.Random(f"large traffic {nodes} {seed}")
     ends = random_source.sample(range(nodes), nodes // 5)
-    return "".join(
-        f"tcp {source} {destination} {random_source.uniform(0.5, LAST_START_S):.3f} {DURATION_S:g}\n"
-        for source, destination in zip(ends[::2], ends[1::2], strict=True)
-    )
+    lines = []
+    for source, destination in zip(ends[::2], ends[1::2], strict=True):
+        start = random_source.uniform(0.5, LAST_START_S)
+        lines.append(f"tcp {source} {destination} {start:.3f} {DURATION_S:g}\n")
+    return "".join(lines)
 
 
 def main() -> None:

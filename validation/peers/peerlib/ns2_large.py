@@ -4,11 +4,14 @@ import gzip
 import math
 import tempfile
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from peerlib import ns2, ns2_tcp
 from peerlib.ns2_trace import DROP_COLUMNS, FRAME_COLUMNS, FlowTally, Tally
-from peerlib.peer import Option
 from peerlib.table import Row, rounded
+
+if TYPE_CHECKING:
+    from peerlib.peer import Option
 
 INPUTS = ns2_tcp.INPUTS.parent / "large"
 NODES = (100, 200, 400)
