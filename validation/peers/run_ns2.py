@@ -7,6 +7,7 @@ from peerlib import (
     ns2,
     ns2_dcf,
     ns2_drops,
+    ns2_large,
     ns2_loops,
     ns2_mobile_ip,
     ns2_openings,
@@ -62,6 +63,13 @@ EXPERIMENTS = (
         {"hops.csv": ns2_tcp.HOPS_COLUMNS, "hops_drops.csv": ns2_tcp.HOPS_DROPS},
     ),
     Experiment(
+        "linux",
+        "Agent/TCP/Linux and ns-2's own senders over four hops, AODV",
+        ns2_tcp.linux_cases,
+        ns2_tcp.run,
+        {"linux.csv": ns2_tcp.LINUX_COLUMNS, "linux_drops.csv": ns2_tcp.LINUX_DROPS},
+    ),
+    Experiment(
         "loops",
         "datagrams to a node that leaves a chain of four, AODV",
         ns2_loops.cases,
@@ -96,6 +104,17 @@ EXPERIMENTS = (
             "rwp50.csv": ns2_tcp.RWP50_COLUMNS,
             "rwp50_flows.csv": ns2_tcp.RWP50_FLOWS,
             "rwp50_drops.csv": ns2_tcp.RWP50_DROPS,
+        },
+    ),
+    Experiment(
+        "large",
+        "NewReno among 100, 200 and 400 random-waypoint nodes, AODV",
+        ns2_large.cases,
+        ns2_large.run,
+        {
+            "large.csv": ns2_large.COLUMNS,
+            "large_flows.csv": ns2_large.FLOWS,
+            "large_drops.csv": ns2_large.DROPS,
         },
     ),
     Experiment(

@@ -25,6 +25,7 @@ array set setting {
     -rts           1
     -range         250
     -sense         550
+    -reach         near
     -queue         50
     -seed          1
     -measure       0
@@ -39,7 +40,7 @@ array set setting {
 # -flows       "kind source destination start stop ...", five words a flow; kind is tcp or cbr
 # -traffic     file with one flow a line, same five words
 # -routing     AODV, DSDV, AOMDV, DSR, or DumbAgent (one hop, no routing)
-# -variant     Tahoe, Reno, Newreno, Sack1 or Vegas
+# -variant     Tahoe, Reno, Newreno, Sack1, Vegas, or Linux/NAME: Agent/TCP/Linux with a congestion control of Linux
 # -payload     TCP segment or UDP datagram payload, bytes
 # -window      TCP receiver window, packets
 # -interval    CBR: mean time between datagrams, seconds
@@ -47,6 +48,7 @@ array set setting {
 # -rate, -basic     802.11 data rate and basic rate
 # -rts         1: RTS/CTS before every unicast frame; 0: never
 # -range, -sense    reception and carrier sense range, metres (two-ray ground)
+# -reach       near: as ns-2 is; all: the channel gives every frame to every node's interface
 # -queue       interface queue, packets
 # -measure     CBR: datagrams are counted from this time on
 # -trace       file for the trace; empty: no trace at all
@@ -133,12 +135,21 @@ proc make_sender {variant} {
     if {$variant eq "Tahoe"} {
         return [new Agent/TCP]
     }
+    if {[regexp {^Linux/(.+)$} $variant -> control]} {
+        set sender [new Agent/TCP/Linux]
+        $sender set timestamps_ true
+        [Simulator instance] at 0 "$sender select_ca $control"
+        return $sender
+    }
     return [new Agent/TCP/$variant]
 }
 
 proc make_sink {variant} {
-    if {$variant eq "Sack1"} {
-        return [new Agent/TCPSink/Sack1]
+    if {$variant eq "Sack1" || [string match Linux/* $variant]} {
+        set sink [new Agent/TCPSink/Sack1]
+        # The echoed time is that of the segment that moves the window (RFC 1323).
+        $sink set ts_echo_rfc1323_ [string match Linux/* $variant]
+        return $sink
     }
     return [new Agent/TCPSink]
 }
@@ -176,6 +187,21 @@ foreach {kind source destination start stop} $setting(-flows) {
         $sim at $stop "$application stop"
     }
     lappend flows [list $kind $source $destination $sender $sink]
+}
+
+# The channel gives a frame only to interfaces in a square around the sender. Its size follows from the carrier sense
+# threshold of the interface that is the first to send; afterwards nothing changes it. The first sender has its own threshold
+# back while it still sends its first frame, so that nothing else of the run differs, and no random number.
+if {$setting(-reach) eq "all"} {
+    set order {}
+    foreach {kind source destination start stop} $setting(-flows) {
+        lappend order [list $start $source]
+    }
+    foreach {start source} [lindex [lsort -real -index 0 $order] 0] {}
+    set interface [$node_($source) set netif_(0)]
+    set sense [$interface set CSThresh_]
+    $interface set CSThresh_ 1e-30
+    $sim at [expr {$start + 0.0008}] "$interface set CSThresh_ $sense"
 }
 
 # Datagrams that each CBR flow had delivered when measuring began.

@@ -39,8 +39,7 @@ RWP50_COLUMNS = (*RWP50_KEY, *RUN_COLUMNS)
 HOPS_DROPS = (*HOPS_KEY, *DROP_COLUMNS)
 CHAIN_DROPS = (*CHAIN_KEY, *DROP_COLUMNS)
 RWP50_DROPS = (*RWP50_KEY, *DROP_COLUMNS)
-RWP50_FLOWS = (
-    *RWP50_KEY,
+FLOW_COLUMNS = (
     "flow",
     "source",
     "destination",
@@ -52,6 +51,16 @@ RWP50_FLOWS = (
     "timeouts",
     "first_delivery_s",
 )
+LINUX_KEY = ("tcp", "seed")
+LINUX_SENDERS = {
+    "westwood": "Linux/westwood",
+    "cubic": "Linux/cubic",
+    "Newreno": "Newreno",
+    "Sack1": "Sack1",
+}
+LINUX_COLUMNS = (*LINUX_KEY, *(name for name in RUN_COLUMNS if name not in FRAME_COLUMNS))
+LINUX_DROPS = (*LINUX_KEY, *DROP_COLUMNS)
+RWP50_FLOWS = (*RWP50_KEY, *FLOW_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -100,6 +109,29 @@ def hops_cases() -> list[Case]:
         for variant in ("Newreno", "Vegas")
         # Over seven and eight hops, the runs differ by a factor of two: a mean needs many of them.
         for seed in (SEEDS if hops < 7 else range(1, 41))
+    ]
+
+
+def linux_cases() -> list[Case]:
+    """ns-2's port of Linux's senders over four hops of 200 m at 2 Mb/s, 120 s."""
+    return [
+        Case(
+            "linux",
+            {"tcp": control, "seed": seed},
+            {
+                "positions": chain_positions(5, 200),
+                "flows": "tcp 0 4 1 121",
+                "variant": variant,
+                "rate": "2Mb",
+                "seed": seed,
+                "stop": 121,
+            },
+            512,
+            120.0,
+            frames=False,
+        )
+        for control, variant in LINUX_SENDERS.items()
+        for seed in SEEDS
     ]
 
 
@@ -158,7 +190,8 @@ def _seconds(time: float | None) -> float | None:
     return None if time is None else rounded(time)
 
 
-def _run_row(case: Case, tally: Tally, timeouts: int) -> Row:
+def run_row(case: Case, tally: Tally, timeouts: int) -> Row:
+    """The row of a run in its table."""
     flows = list(tally.flows.values())
     ack_deliveries = sum(flow.ack_deliveries for flow in flows)
     received = sum(len(flow.received) for flow in flows)
@@ -183,7 +216,8 @@ def _run_row(case: Case, tally: Tally, timeouts: int) -> Row:
     }
 
 
-def _flow_row(case: Case, number: int, result: ns2.FlowResult, flow: FlowTally) -> Row:
+def flow_row(case: Case, number: int, result: ns2.FlowResult, flow: FlowTally) -> Row:
+    """The row of a flow in its table."""
     return {
         **case.key,
         "flow": number,
@@ -207,12 +241,12 @@ def run(case: Case) -> dict[str, list[Row]]:
     results = ns2.flows(output)
     timeouts = sum(result.values["timeouts"] for result in results)
     tables: dict[str, list[Row]] = {
-        f"{case.table}.csv": [_run_row(case, tally, timeouts)],
+        f"{case.table}.csv": [run_row(case, tally, timeouts)],
         f"{case.table}_drops.csv": tally.drop_rows(case.key),
     }
     if len(results) > 1 and case.frames:
         tables[f"{case.table}_flows.csv"] = [
-            _flow_row(
+            flow_row(
                 case,
                 number,
                 result,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from peerlib.table import Row, Value
 
-_ENDS = re.compile(rb"\[(\d+):\d+ (\d+):\d+ \d+ -?\d+\] \[(\d+) ")
+_ENDS = re.compile(rb"\[(\d+):\d+ (\d+):\d+ (\d+) -?\d+\] \[(\d+) ")
 _ROUTING = ("AODV", "AOMDV", "DSR", "message")
 _TCP = ("tcp", "ack")
 _RUNNING = 10
@@ -50,6 +50,8 @@ class Tally:
     drops: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     highest_id: int = 0
     deliveries: int = 0
+    # Sum of the times to live of the data packets that arrived.
+    lives: int = 0
     # While a route is being built, a single packet may arrive long before the others.
     tenth_delivery_s: float | None = None
 
@@ -94,7 +96,7 @@ class Tally:
         ends = _ENDS.search(rest)
         if ends is None:
             return
-        source, destination, seqno = (int(text) for text in ends.groups())
+        source, destination, life, seqno = (int(text) for text in ends.groups())
         if kind == b"ack":
             source, destination = destination, source
         flow = self.flows.setdefault((source, destination), FlowTally())
@@ -111,6 +113,7 @@ class Tally:
             if flow.first_delivery_s is None:
                 flow.first_delivery_s = time
             self.deliveries += 1
+            self.lives += life
             if self.deliveries == _RUNNING:
                 self.tenth_delivery_s = time
         else:

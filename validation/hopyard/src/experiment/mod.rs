@@ -7,6 +7,7 @@ mod drops;
 mod drops_ns3;
 mod gateway;
 mod groups;
+mod large;
 mod linux;
 mod loop_freedom;
 mod loops;
@@ -67,6 +68,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     loops::LOOPS,
     loop_freedom::LOOP_FREEDOM,
     tcp::RWP50,
+    large::LARGE,
     olsr::OLSR,
     gateway::GATEWAY,
     mobile_ip::MOBILE_IP,

@@ -221,9 +221,8 @@ impl Flows {
         }
     }
 
-    /// A node on the way does not know a flow of this node, or no default one: it is established again.
-    pub fn establish_again(&mut self, destination: Address, number: Option<u16>) {
-        let Some(identification) = number.or_else(|| self.default(self.own, destination)) else { return };
+    /// A node on the way does not know a flow of this node: it is established again.
+    pub fn establish_again(&mut self, destination: Address, identification: u16) {
         if let Some(place) = self.find(self.own, destination, identification) {
             self.flows[place].count = 0;
         }

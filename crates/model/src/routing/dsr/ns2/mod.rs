@@ -29,6 +29,8 @@ const ERROR_HOLD: Span = Span::from_secs(1);
 const HELD_ROUTES: usize = 10;
 /// The shortest time between two looks at the send buffer.
 const BUFFER_CHECK: Span = Span::from_millis(30);
+/// Places for packets that were overheard.
+const READ: usize = 1024;
 /// Errors that a packet carries at most.
 const MOST_ERRORS: usize = 3;
 
@@ -54,6 +56,8 @@ pub struct Ns2 {
     /// The routes of gratuitous replies, each with a time: that of the reply before, as in ns-2.
     held: Box<[(Time, Vec<Address>); HELD_ROUTES]>,
     victim: usize,
+    /// Marks of the packets that were overheard.
+    read: Box<[u32; READ]>,
 }
 
 impl Ns2 {
@@ -67,6 +71,7 @@ impl Ns2 {
             next_check: Time::NEVER,
             held: Box::new(std::array::from_fn(|_| (Time::ZERO, Vec::new()))),
             victim: 0,
+            read: Box::new([0; READ]),
         }
     }
 
@@ -200,6 +205,8 @@ impl Ns2 {
         let is_new = self.state.heard.note(initiator, identification.into(), cx.now, forget);
         if target == own {
             self.state.cache.add(&back, Source::Asked, cx.now);
+            // ns-2's reply waits outside of its routing, which then reads the way of the reply as that of any packet.
+            self.state.cache.add(&back, Source::Noticed, cx.now);
             let delay = self.state.jitter();
             self.send_reply(route, &back, delay, cx);
             cx.deliver(packet);
@@ -300,8 +307,8 @@ impl Ns2 {
                         self.state.last_error = Some((*source, to, cx.now));
                     }
                 }
-                RouteError::UnknownFlow(to, flow) if is_mine => self.flows.establish_again(to, Some(flow)),
-                RouteError::DefaultFlowUnknown(to) if is_mine => self.flows.establish_again(to, None),
+                RouteError::UnknownFlow(to, flow) if is_mine => self.flows.establish_again(to, flow),
+                // An unknown default flow changes nothing: ns-2 looks for a flow whose number was never set.
                 _ => {}
             }
         }
@@ -390,6 +397,21 @@ impl Ns2 {
         options.extend(carried);
         let packet = self.state.control(told, options, cx);
         self.send_along(packet, back, Span::ZERO, cx);
+    }
+
+    /// Whether a packet was overheard before, at whichever hop and along whichever route: a route along which it was
+    /// salvaged is not read. ns-2 compares the packet's number with the one in its place of a table.
+    fn has_read(&mut self, it: &Packet) -> bool {
+        let number = match it.carried() {
+            Body::Tcp(header) => header.seq ^ header.ack.rotate_left(32),
+            Body::Udp(header) => header.sequence,
+            _ => 0,
+        };
+        let parts = [it.created.nanos(), number, it.source.0.into(), it.destination.0.into(), it.is_routing().into()];
+        let mix = |mark: u64, part: u64| (mark ^ part).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+        let mark = parts.into_iter().fold(0, mix);
+        let place = &mut self.read[(mark >> 32) as usize % READ];
+        std::mem::replace(place, mark as u32) == mark as u32
     }
 
     /// A packet was overheard that will reach this node only later: the source may leave out the hops between.
@@ -503,13 +525,8 @@ impl Routing for Ns2 {
         if it.source_route().is_none() || it.source == self.state.address {
             return;
         }
-        // A packet is read once, at whichever hop it is heard first.
-        let mark = it.created.nanos() << 1 | u64::from(it.is_routing());
-        if self.state.has_read(it, mark, cx.now) {
-            return;
-        }
         let Some(way) = Way::of(it) else { return };
-        if way.nodes.get(way.next) == Some(&self.state.address) || way.next == 0 {
+        if way.nodes.get(way.next) == Some(&self.state.address) || way.next == 0 || self.has_read(it) {
             return;
         }
         let is_control = it.is_routing();
@@ -548,10 +565,12 @@ impl Routing for Ns2 {
         let place = way.nodes[..way.next.min(way.nodes.len())].iter().rposition(|&node| node == own).unwrap_or(0);
         let carried: Vec<DsrOption> =
             it.options().iter().filter(|option| matches!(option, DsrOption::RouteError { .. })).cloned().collect();
-        let is_bad = Self::is_bad_reply(it, own, next_hop);
-        let reason = cx.link_failure;
+        // ns-2 looks at this when it has found another way for a reply that it passes on. One of its own goes another way
+        // or is asked for, and so does one without another way.
+        let is_bad = it.source != own && Self::is_bad_reply(it, own, next_hop);
+        let (destination, reason) = (it.destination, cx.link_failure);
         self.forget_link(own, next_hop, cx);
-        if is_bad {
+        if is_bad && self.state.cache.has(destination, cx.now) {
             cx.drop_packet(self.state.node, packet, reason);
         } else {
             self.rescue(packet, reason, cx);

@@ -56,6 +56,69 @@ fn a_broken_link_of_a_flow_is_told_to_the_source_along_the_flow() {
 }
 
 #[test]
+fn a_reply_that_did_not_reach_the_next_hop_is_sent_again_by_its_source() {
+    let mut net = ns2(3);
+    net.send(0, 2);
+    let mut millis = 0;
+    while net.said(" 1>* 0->* request").is_empty() {
+        millis += 1;
+        net.run_until(millis);
+    }
+    // Then the target has the request, and its reply waits for up to 10 ms.
+    net.run_until(millis + 1);
+    net.part(1, 2);
+    net.run_until(millis + 500);
+    // The reply names the link that failed, but is the node's own, and so a route is looked for.
+    let requests = net.said(" 2>* 2->* request");
+    assert!(requests.len() == 2 && requests.iter().all(|line| line.contains(" for 0 ")), "{:?}", net.talk);
+    net.join(1, 2);
+    net.run_until(3_000);
+    assert_eq!(net.arrived.len(), 1, "{:?}", net.talk);
+    net.check_account();
+}
+
+#[test]
+fn a_reply_for_another_node_waits_without_another_route() {
+    let mut net = ns2(4);
+    net.send(0, 3);
+    let mut millis = 0;
+    while net.said("3>2 3->0 reply").is_empty() {
+        millis += 1;
+        net.run_until(millis);
+        if !net.said(" 2>* 0->* request").is_empty() {
+            net.part(0, 1);
+        }
+    }
+    net.run_until(millis + 200);
+    assert_eq!(net.said("1>0 3->0 reply").len(), 1, "{:?}", net.talk);
+    // Node 1 sends one request, to its neighbours alone, and has none of the replies dropped.
+    assert_eq!(net.said(" 1>* 1->* request").len(), 1, "{:?}", net.talk);
+    net.join(0, 1);
+    net.run_until(5_000);
+    assert_eq!(net.arrived.len(), 1, "{:?}", net.talk);
+    net.check_account();
+}
+
+#[test]
+fn the_route_of_a_salvaged_packet_is_not_read_by_who_heard_the_packet_before() {
+    let mut net = network(6, |params| *params = Params::of_profile(NS2));
+    for (a, b) in [(0, 1), (1, 2), (2, 3), (1, 4), (4, 3), (5, 0), (5, 1)] {
+        net.join(a, b);
+    }
+    // Node 1 knows both ways.
+    net.send_until(1, 3, 1_000);
+    net.send_until(0, 3, 2_000);
+    let (way, other) = if net.said("0>1 0->3").iter().any(|line| line.contains("[1 2]")) { (2, 4) } else { (4, 2) };
+    net.part(1, way);
+    net.send_until(0, 3, 3_000);
+    assert_eq!(net.said(&format!("1>{other} 0->3 route 1 ")).len(), 1, "{:?}", net.talk);
+    // Node 5 heard the packet from node 0, then from node 1 with its new route, and that the link is broken.
+    net.send_until(5, 3, 4_000);
+    assert!(!net.said(" 5>* 5->* request").is_empty(), "{:?}", net.talk);
+    assert_eq!(net.arrived.len(), 4);
+}
+
+#[test]
 fn a_search_sends_pairs_of_requests_with_waits_of_half_a_second_times_four() {
     let mut net = ns2(1);
     net.send_until(0, 9, 29_000);

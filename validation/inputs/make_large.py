@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Make the movement and traffic files of 100, 200 and 400 moving nodes, in inputs/large.
+
+    python3 validation/inputs/make_large.py [--out DIR]
+
+Every file follows from its number of nodes and its seed alone. The nodes of all files have the
+same density; one node of ten has a flow to another one. The nodes start uniformly in a square and
+move by random waypoint without pause. Places are whole decimetres: the files are compressed, and
+so they stay small.
+"""
+
+import argparse
+import gzip
+import math
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+NODES = (100, 200, 400)
+FILES = range(1, 6)
+AREA_OF_A_NODE_M2 = 12_800
+SPEED_M_S = 10.0
+DURATION_S = 60.0
+LAST_START_S = 10.0
+
+Point = tuple[float, float]
+
+
+def side(nodes: int) -> float:
+    """The side of the square, in metres."""
+    return round(math.sqrt(nodes * AREA_OF_A_NODE_M2), 1)
+
+
+def _legs(
+    random_source: random.Random, start: Point, length: float
+) -> Iterator[tuple[float, Point]]:
+    """Times at which the node leaves for its next destination."""
+    time, here = 0.0, start
+    while time < DURATION_S:
+        there = _point(random_source, length)
+        yield time, there
+        time += math.dist(here, there) / SPEED_M_S
+        here = there
+
+
+def _point(random_source: random.Random, length: float) -> Point:
+    # ns-2 refuses a destination on the edge of its area.
+    x = round(random_source.uniform(0.1, length - 0.1), 1)
+    return x, round(random_source.uniform(0.1, length - 0.1), 1)
+
+
+def movement(nodes: int, seed: int) -> str:
+    """One movement file, as `setdest` of ns-2 writes them."""
+    random_source = random.Random(f"large movement {nodes} {seed}")
+    length = side(nodes)
+    starts = [_point(random_source, length) for _ in range(nodes)]
+    lines = [
+        f"# random waypoint: {nodes} nodes, {length:g} m x {length:g} m, "
+        f"{SPEED_M_S:g} m/s, no pause, {DURATION_S:g} s, seed {seed}"
+    ]
+    for node, (x, y) in enumerate(starts):
+        lines += [
+            f"$node_({node}) set X_ {x:.1f}",
+            f"$node_({node}) set Y_ {y:.1f}",
+            f"$node_({node}) set Z_ 0.0",
+        ]
+    departures = sorted(
+        (time, node, there)
+        for node, start in enumerate(starts)
+        for time, there in _legs(random_source, start, length)
+    )
+    lines += [
+        f'$ns_ at {time:.6f} "$node_({node}) setdest {x:.1f} {y:.1f} {SPEED_M_S:.1f}"'
+        for time, node, (x, y) in departures
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def traffic(nodes: int, seed: int) -> str:
+    """One traffic file: kind, source, destination, start and stop of each flow.
+
+    No node is in two flows.
+    """
+    random_source = random.Random(f"large traffic {nodes} {seed}")
+    ends = random_source.sample(range(nodes), nodes // 5)
+    lines = []
+    for source, destination in zip(ends[::2], ends[1::2], strict=True):
+        start = random_source.uniform(0.5, LAST_START_S)
+        lines.append(f"tcp {source} {destination} {start:.3f} {DURATION_S:g}\n")
+    return "".join(lines)
+
+
+def main() -> None:
+    """Write the pairs of files."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parent / "large")
+    folder: Path = parser.parse_args().out
+    folder.mkdir(parents=True, exist_ok=True)
+    for nodes in NODES:
+        for seed in FILES:
+            # Without a time of its own, the compressed file depends on its text alone.
+            text = gzip.compress(movement(nodes, seed).encode(), 9, mtime=0)
+            (folder / f"movement_{nodes}_{seed:02}.tcl.gz").write_bytes(text)
+            (folder / f"traffic_{nodes}_{seed:02}.txt").write_text(traffic(nodes, seed))
+
+
+if __name__ == "__main__":
+    main()
