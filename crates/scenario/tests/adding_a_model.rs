@@ -145,22 +145,52 @@ fn steps(page: &str) -> Vec<Step> {
     steps
 }
 
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap_or_else(|error| panic!("{}: {error}", to.display()));
-    for entry in fs::read_dir(from).expect("it is a directory").filter_map(Result::ok) {
-        let (path, to) = (entry.path(), to.join(entry.file_name()));
-        if path.is_dir() {
-            copy(&path, &to);
-        } else {
-            fs::copy(&path, &to).unwrap_or_else(|error| panic!("{}: {error}", to.display()));
+/// The files of the copy, by their paths in it.
+#[derive(Default)]
+struct Tree(BTreeMap<PathBuf, Vec<u8>>);
+
+impl Tree {
+    fn copy(&mut self, root: &Path, folder: &Path) {
+        for entry in fs::read_dir(root.join(folder)).expect("it is a directory").filter_map(Result::ok) {
+            let path = folder.join(entry.file_name());
+            if entry.path().is_dir() {
+                self.copy(root, &path);
+            } else {
+                let bytes = fs::read(entry.path()).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+                self.0.insert(path, bytes);
+            }
         }
     }
-}
 
-fn edit(path: &Path, at: &str, insert: &str) {
-    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    assert_eq!(text.matches(at).count(), 1, "{at} stands once in {}", path.display());
-    fs::write(path, text.replace(at, &format!("{insert}{at}"))).expect("it can be written");
+    fn edit(&mut self, path: &Path, at: &str, insert: &str) {
+        let bytes = self.0.get_mut(path).unwrap_or_else(|| panic!("there is no {}", path.display()));
+        let text = str::from_utf8(bytes).expect("source is text");
+        assert_eq!(text.matches(at).count(), 1, "{at} stands once in {}", path.display());
+        *bytes = text.replace(at, &format!("{insert}{at}")).into_bytes();
+    }
+
+    /// Writes the files. Those that are there and the same keep their times, so that Cargo compiles what has changed
+    /// since the test ran last.
+    fn write(&self, fixture: &Path) {
+        let mut folders = vec![fixture.to_path_buf()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
+                let path = entry.path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if !self.0.contains_key(path.strip_prefix(fixture).expect("it is in there")) {
+                    fs::remove_file(path).expect("an old file can go");
+                }
+            }
+        }
+        for (path, bytes) in &self.0 {
+            let path = fixture.join(path);
+            if fs::read(&path).ok().as_ref() != Some(bytes) {
+                fs::create_dir_all(path.parent().expect("a folder")).expect("it can be made");
+                fs::write(&path, bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            }
+        }
+    }
 }
 
 /// The workspace's manifest or lock file with another version of the workspace's own packages.
@@ -185,9 +215,7 @@ fn one_file_and_one_entry_add_a_model_to_every_list() {
     let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let target = temporary.parent().expect("it is within the target folder");
     let fixture = temporary.join("adding-a-model");
-    if fixture.exists() {
-        fs::remove_dir_all(&fixture).expect("an old copy can go");
-    }
+    let mut tree = Tree::default();
     // With all members, dependencies have the same features as in the workspace, whose builds of them are then used.
     let crates = [
         "crates/engine",
@@ -203,16 +231,16 @@ fn one_file_and_one_entry_add_a_model_to_every_list() {
         "validation/packetdrill",
     ];
     for member in crates.map(Path::new) {
-        copy(&root.join(member).join("src"), &fixture.join(member).join("src"));
+        tree.copy(&root, &member.join("src"));
         let manifest = member.join("Cargo.toml");
-        fs::copy(root.join(&manifest), fixture.join(&manifest)).expect("a crate has a manifest");
+        let bytes = fs::read(root.join(&manifest)).expect("a crate has a manifest");
+        tree.0.insert(manifest, bytes);
     }
     // With another version: Cargo would take the copy for the workspace itself, and would not compile a changed source
     // again, because the source of what it finds in the target folder has not changed.
     for file in ["Cargo.toml", "Cargo.lock"] {
         let text = fs::read_to_string(root.join(file)).expect("the workspace has it");
-        let text = of_another_version(&text);
-        fs::write(fixture.join(file), text).expect("it can be written");
+        tree.0.insert(file.into(), of_another_version(&text).into_bytes());
     }
     let mut touched: BTreeMap<&str, Vec<PathBuf>> = BTreeMap::new();
     for name in PAGES {
@@ -221,19 +249,19 @@ fn one_file_and_one_entry_add_a_model_to_every_list() {
         for step in steps(&page) {
             match step {
                 Step::File(path, code) => {
-                    assert!(!fixture.join(&path).exists(), "{name}: {} is a new file", path.display());
-                    fs::create_dir_all(fixture.join(&path).parent().expect("a folder")).expect("it can be made");
-                    fs::write(fixture.join(&path), code).expect("it can be written");
+                    let former = tree.0.insert(path.clone(), code.into_bytes());
+                    assert!(former.is_none(), "{name}: {} is a new file", path.display());
                     touched.entry(name).or_default().push(path);
                 }
-                Step::Lines(path, anchor, code) => edit(&fixture.join(path), &anchor, &code),
+                Step::Lines(path, anchor, code) => tree.edit(&path, &anchor, &code),
             }
         }
         assert_eq!(touched.get(name).map(Vec::len), Some(1), "{name}: one file");
     }
-    let examples = fixture.join("crates/scenario/examples");
-    fs::create_dir_all(&examples).expect("a directory can be made");
-    fs::write(examples.join("look.rs"), PROGRAM).expect("it can be written");
+    tree.0.insert("crates/scenario/examples/look.rs".into(), PROGRAM.into());
+    // The test of conservation goes through the lists, and so meets the models in random networks.
+    tree.copy(&root, Path::new("crates/model/tests"));
+    tree.write(&fixture);
 
     let built = Command::new(env!("CARGO"))
         .args(["build", "--quiet", "--offline", "--locked", "--workspace", "--example", "look"])
@@ -251,8 +279,6 @@ fn one_file_and_one_entry_add_a_model_to_every_list() {
     assert_eq!(run("look"), "every model ran");
     assert!(run("count_frames").contains("times decoded"));
 
-    // The test of conservation goes through the lists, and so meets the models in random networks.
-    copy(&root.join("crates/model/tests"), &fixture.join("crates/model/tests"));
     let tested = Command::new(env!("CARGO"))
         .args(["test", "--quiet", "--offline", "--locked", "--package", "hopyard-model", "--test", "conservation"])
         .args(["every_packet_is_accounted_for"])
