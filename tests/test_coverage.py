@@ -100,7 +100,7 @@ def test_indices_of_the_simulation_are_the_librarys() -> None:
 
 def test_holms_correction_keeps_the_error() -> None:
     alone, corrected = (
-        decisions.Cell(f"any verdict among 5, {word} Holm", "normal", 10).simulate(60)["wrong"]
+        decisions.Cell(f"any verdict among 5, {word} Holm", "normal", 10).simulate(30)["wrong"]
         for word in ("without", "with")
     )
     assert float(str(alone)) > 0.1 > float(str(corrected))

@@ -40,7 +40,7 @@ def test_cases_say_what_is_compared(results: Results) -> None:
         ("delay_p95", [3000 / 150, 3000 / 160, 30]),
         ("jitter", [200 / 150, 200 / 160, 2]),
         # Of 200 packets, 8 are repeated ones.
-        ("delivery", [15000 / 192, 16000 / 192, 9000 / 192]),
+        ("delivery_ratio", [15000 / 192, 16000 / 192, 9000 / 192]),
         ("loss", [7.5, 7.5, 7.5]),
         ("loss_ns2", [1, 1, 1]),
         ("retransmitted", [4, 4, 4]),

@@ -244,7 +244,7 @@ def test_a_signal_keeps_what_is_done(short: Path, tmp_path: Path, name: str, cod
 
 
 def test_kills_at_random_moments_lose_nothing(tmp_path: Path) -> None:
-    found = kills.kills(tmp_path, 10, random.Random(7))
+    found = kills.kills(tmp_path, 5, random.Random(7))
     assert found.problems == []
     assert found.runs > 0
 

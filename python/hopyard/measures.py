@@ -256,7 +256,7 @@ MEASURES = {
             "packets.",
         ),
         Measure(
-            "delivery",
+            "delivery_ratio",
             "Delivery ratio",
             "%",
             _delivered,
