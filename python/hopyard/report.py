@@ -36,7 +36,7 @@ def show(
     Raises:
         ValueError: when a measure does not exist.
     """
-    chosen = [MEASURES[name] for name in known.check(measures or SHOWN)]
+    chosen = [known.named(name) for name in known.check(measures or SHOWN)]
     out = out or console()
     if _nothing(results, out):
         return
@@ -57,7 +57,7 @@ def flows(
     Raises:
         ValueError: when a measure does not exist or says nothing of a single flow.
     """
-    chosen = [MEASURES[name] for name in known.check(measures or SHOWN_OF_FLOWS)]
+    chosen = [known.named(name) for name in known.check(measures or SHOWN_OF_FLOWS)]
     for measure in chosen:
         if not measure.of_a_flow:
             able = ", ".join(name for name, each in MEASURES.items() if each.of_a_flow)
@@ -100,7 +100,7 @@ def differences(
     Raises:
         ValueError: when a measure does not exist.
     """
-    chosen = [MEASURES[name] for name in known.check(measures or SHOWN)]
+    chosen = [known.named(name) for name in known.check(measures or SHOWN)]
     out = out or console()
     if _nothing(results, out):
         return
