@@ -20,11 +20,13 @@ from hopyard.cli import main
 from hopyard.reading import Reader
 from hopyard.study import StudyError, load
 from hopyard.study.claims import judged
+from hopyard.study.figures import Source, draw
 from hopyard.study.file import is_study
 from hopyard.study.points import points
 from hopyard.study.tables import each_run, grid, whole
 from hopyard.study.values import Values
 from hopyard.sweep import Outcome, sweep
+from matplotlib.patches import Rectangle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -560,6 +562,33 @@ def test_claims_are_judged(folder: Path) -> None:
     with Reader(folder / "store") as store:
         few = judged(study, points(study, runs=1), Values(study, store))
     assert {each.verdict for each in few} == {"undecided"}
+
+
+@pytest.mark.parametrize("kind", ["lines", "bars"])
+def test_a_figure_of_differences_has_the_means_of_the_pairs(folder: Path, kind: str) -> None:
+    figure = (
+        f'[[figure]]\nname = "d"\ntitle = "D"\nkind = "{kind}"\nx = "hops"\nlines = "sender"\n'
+        'measure = "goodput"\nagainst = { sender = "NewReno" }\n'
+    )
+    _sweep(folder, STUDY + figure)
+    study = _load(folder)
+    mine = points(study)
+    with Reader(folder / "store") as store:
+        values = Values(study, store)
+        source = Source(study, mine, values, store, None)
+        drawn = draw(study.document.figure[0], source)
+        found = {tuple(each.labels.values()): values.of(each, "goodput")[1] for each in mine}
+    pairs = [found[hops, "Vegas"] - found[hops, "NewReno"] for hops in ("2", "3")]
+    means = [float(np.mean(each)) for each in pairs]
+    axis = drawn.axes[0]
+    if kind == "lines":
+        (line,) = [each for each in axis.get_lines() if each.get_label() == "Vegas"]
+        assert np.asarray(line.get_ydata()).tolist() == pytest.approx(means)
+    else:
+        heights = [bar.get_height() for bar in axis.patches if isinstance(bar, Rectangle)]
+        assert heights == pytest.approx(means)
+    assert "difference from sender=NewReno" in axis.get_ylabel().replace("\n", " ")
+    assert "Mean difference, run by run" in " ".join(text.get_text() for text in drawn.texts)
 
 
 def test_a_report(folder: Path) -> None:

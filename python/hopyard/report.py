@@ -123,6 +123,44 @@ def differences(
         terminal.show(out, names, numbers, _gaps(results, others))
 
 
+def latex(results: Results, measures: Sequence[str] | None = None) -> None:
+    """Prints the measures of each case as tables of LaTeX, with the rules of its package booktabs.
+
+    Raises:
+        ValueError: when a measure does not exist.
+    """
+    chosen = [known.named(name) for name in known.check(measures or SHOWN)]
+    if _nothing(results, console()):
+        return
+    for cases in _groups(results):
+        names = _names(results, cases)
+        heads = [each.head for each in names] + [measure.label for measure in chosen]
+        columns = [[_tex(cell) for cell in each.cells] for each in names] + [
+            [_tex_number(*results.estimate(measure.name, case).parts()) for case in cases]
+            for measure in chosen
+        ]
+        head, *rows = (
+            " & ".join(line) + r" \\" for line in (map(_tex, heads), *zip(*columns, strict=True))
+        )
+        aligned = "l" * len(names) + "r" * len(chosen)
+        lines = [rf"\begin{{tabular}}{{{aligned}}}", r"\toprule", head, r"\midrule", *rows]
+        print(*lines, r"\bottomrule", r"\end{tabular}", sep="\n")
+
+
+#: Letters that LaTeX takes for its own.
+_TEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+
+
+def _tex(text: str) -> str:
+    """A text as LaTeX prints it."""
+    return "".join(_TEX.get(each, f"\\{each}" if each in "&%$#_{}" else each) for each in text)
+
+
+def _tex_number(mean: str, half: str) -> str:
+    number = f"{mean} \\pm {half}" if half else mean
+    return "--" if mean == "-" else f"${number.replace(',', '{,}')}$"
+
+
 def short_keys(keys: Sequence[str]) -> dict[str, str]:
     """The last part of each key, with as many parts before it as tell it from the others."""
     short = {}

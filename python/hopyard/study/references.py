@@ -373,8 +373,10 @@ def _figure(study: Study, figure: Figure, place: str, known: list[str]) -> Itera
     yield from _where(study, experiment, figure.against or {}, f"{place}: against")
     if (figure.beside is not None) != (figure.kind == "scatter"):
         yield f"{place}: beside is given with kind = scatter, and with this alone"
-    if figure.against is not None and figure.kind != "heat":
-        yield f"{place}: against is for kind = heat"
+    if figure.against is not None and figure.kind not in ("lines", "bars", "heat"):
+        yield f"{place}: against is for kind = lines, bars or heat"
+    if figure.against is not None and figure.kind != "heat" and figure.log_y:
+        yield f"{place}: differences may be below zero: expected no log_y"
     if figure.kind == "time":
         if figure.series is None or figure.measure is not None or figure.x is not None:
             yield f"{place}: a figure over time has a series: expected neither measure nor x"
