@@ -34,7 +34,7 @@ def offered(line: str) -> list[str]:
         ("hopyard models veg", ["vegas"]),
         ("hopyard new ch", ["chain"]),
         ("hopyard models vegas --profile r", ["rfc"]),
-        ("hopyard run a.toml --measure del", ["delay"]),
+        ("hopyard run a.toml --measure thr", ["throughput"]),
         ("hopyard run a.toml --measure delay,fair", ["delay,fairness"]),
         ("hopyard run a.toml --series ssth", ["ssthresh"]),
         ("hopyard run a.toml --series cwnd,srt", ["cwnd,srtt"]),
