@@ -187,3 +187,45 @@ def test_labels_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert "there are drawn, files, video" in said
     code, said = command("show", "o", "--json", "--measure", "goodput[video]")
     assert json.loads(said)["cases"][0]["measures"]["goodput[video]"]["unit"] == "kbit/s"
+
+
+LABELLED_STUDY = """
+title = "Sets of flows"
+scenario = "s.toml"
+runs = 2
+
+[axes.window]
+key = "tcp.window"
+values = [4, 8]
+
+[measure.of_video]
+measure = "goodput"
+where = { label = "video" }
+"""
+
+
+def test_labels_of_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("scipy")
+    monkeypatch.chdir(tmp_path)
+    Path("s.toml").write_text(Scenario(LABELLED).to_toml())
+    Path("study.toml").write_text(LABELLED_STUDY)
+
+    def command(*arguments: str) -> tuple[int, str]:
+        result = CliRunner().invoke(main, arguments)
+        return result.exit_code, result.output
+
+    assert command("sweep", "study.toml", "--out", "o", "-q")[0] == 0
+    chosen = ["--measure", "goodput[video],of_video"]
+    code, said = command("results", "study.toml", "--out", "o", "--each", "-o", "t.csv", *chosen)
+    assert code == 0, said
+    head, *rows = [line.split(",") for line in Path("t.csv").read_text().splitlines()]
+    places = [i for i, name in enumerate(head) if "of_video" in name or "of video" in name]
+    assert len(places) == 2, head
+    assert all(row[places[0]] == row[places[1]] != "" for row in rows)
+    wrong = ["--out", "o", "--measure", "goodput[vidoe]"]
+    for name in ("results", "plot", "audit"):
+        code, said = command(name, "study.toml", *wrong)
+        assert (code, "there are drawn, files, video" in said) == (2, True), said
+    plotting = ("plot", "study.toml", "--out", "o", "--measure", "goodput[video]", "-o", "p.png")
+    code, said = command(*plotting)
+    assert code == 0, said

@@ -6,10 +6,11 @@ Every problem is told with the line of the part in which it stands.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hopyard import _core, catalogue
-from hopyard.measures import MEASURES
+from hopyard.measures import MEASURES, check
 from hopyard.study.file import (
     chosen,
     columns,
@@ -355,8 +356,11 @@ def _table(study: Study, table: Table, place: str, known: list[str]) -> Iterator
 
 
 def figure_problems(study: Study, figure: Figure, place: str) -> Iterator[str]:
-    """What is wrong with a figure."""
-    yield from _figure(study, figure, place, [*study.document.measure, *MEASURES])
+    """What is wrong with a figure, which may be about the flows with a label."""
+    known = [*study.document.measure, *MEASURES]
+    with suppress(ValueError):
+        known += check([str(figure.measure)])
+    yield from _figure(study, figure, place, known)
 
 
 def _figure(study: Study, figure: Figure, place: str, known: list[str]) -> Iterator[str]:
