@@ -34,10 +34,7 @@ def offered(line: str) -> list[str]:
         ("hopyard models veg", ["vegas"]),
         ("hopyard new ch", ["chain"]),
         ("hopyard models vegas --profile r", ["rfc"]),
-        (
-            "hopyard run a.toml --measure del",
-            ["delay", "delay_p50", "delay_p95", "delay_p99", "delivery_ratio"],
-        ),
+        ("hopyard run a.toml --measure thr", ["throughput"]),
         ("hopyard run a.toml --measure delay,fair", ["delay,fairness"]),
         ("hopyard run a.toml --series ssth", ["ssthresh"]),
         ("hopyard run a.toml --series cwnd,srt", ["cwnd,srtt"]),

@@ -233,8 +233,10 @@ def test_a_damaged_file(folder: Path, tmp_path: Path) -> None:
 
 
 def test_what_has_no_results(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="holds no results: hopyard sweep makes"):
+    with pytest.raises(StoreError, match="holds no results: hopyard sweep STUDY makes"):
         hopyard.load_results("study.toml")
+    with pytest.raises(StoreError, match="holds no results: hopyard sweep STUDY --quick makes"):
+        hopyard.load_results("study.toml", quick=True)
     with pytest.raises(StoreError, match=r"holds no results: expected results.sqlite in it"):
         hopyard.load_results(tmp_path)
     with pytest.raises(OSError, match="nothing-here"):

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
+import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from hopyard import _core, listing, run
 from hopyard.catalogue import ORIGIN, tables
+from hopyard.cli import main
 from hopyard.congestion import CongestionControl
 from hopyard.measures import MEASURES, check, check_series
 from hopyard.scenario import Scenario
@@ -98,3 +102,129 @@ def test_the_stub_says_what_help_says() -> None:
                 seen += 1
     assert seen > 40
     assert "SND.UNA" in (CongestionControl.una.__doc__ or "")
+
+
+LABELLED = {
+    "duration": "3 s",
+    "nodes": {"count": 3, "spacing": "100 m"},
+    "flow": [
+        {"from": 0, "to": 1, "label": "files"},
+        {"from": 1, "to": 2, "udp": True, "label": "video"},
+        {"from": 2, "to": 1, "udp": True, "label": "video"},
+    ],
+    "flows": [{"random": 1, "label": "drawn"}, {"random": 1}],
+}
+
+
+def test_a_measure_of_the_flows_with_a_label() -> None:
+    results = run(Scenario(LABELLED), runs=2, progress=False)
+    (case,) = results.cases
+    rows = results.flows.to_pylist()
+    assert [row["label"] for row in rows[:5]] == ["files", "video", "video", "drawn", ""]
+    for label in ("files", "video", "drawn"):
+        mine = [
+            sum(row["goodput_kbps"] for row in rows if (row["run"], row["label"]) == (run, label))
+            for run in (0, 1)
+        ]
+        assert results.values(f"goodput[{label}]", case) == pytest.approx(mine)
+        assert min(mine) > 0
+    assert results.measure("goodput[video]").label == "Goodput of video (kbit/s)"
+    assert results.values("fairness[files]", case) == pytest.approx([1, 1])
+    summary = results.summary(["delay[video]"])
+    assert "Delay of video (ms)" in summary.column_names
+    with pytest.raises(ValueError, match=r"label 'vidoe'; there are drawn, files, video$"):
+        results.values("goodput[vidoe]", case)
+
+
+def test_a_case_without_the_flows_of_a_label_has_no_value() -> None:
+    results = run(Scenario(LABELLED), set={"flow.label": ["files", "talk"]}, runs=1, progress=False)
+    files, talk = results.cases
+    assert np.isfinite(results.values("goodput[files]", files)).all()
+    assert np.isnan(results.values("goodput[files]", talk)).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("goodput[]", "expected a label of flows between the brackets"),
+        ("energy[video]", "'energy' is not a measure of flows, as 'energy[video]' needs; those: "),
+        ("looped_packets[video]", "is not a measure of flows"),
+        ("goodptu[video]", "no measure is called 'goodptu'; did you mean 'goodput'?"),
+        ("goodput[video", "no measure is called 'goodput[video'; did you mean 'goodput'?"),
+    ],
+)
+def test_labels_are_of_measures_of_flows(given: str, said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)):
+        check(given)
+
+
+def test_labels_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("s.toml").write_text(Scenario(LABELLED).to_toml())
+
+    def command(*arguments: str) -> tuple[int, str]:
+        result = CliRunner().invoke(main, arguments)
+        return result.exit_code, result.output
+
+    code, said = command(
+        "run", "s.toml", "--runs", "1", "--out", "o", "--measure", "goodput[vidoe]"
+    )
+    assert (code, Path("o").exists()) == (2, False)
+    assert "no flow has the label 'vidoe'; there are drawn, files, video" in said
+    code, said = command(
+        "run", "s.toml", "--runs", "2", "--out", "o", "--plot", "--measure", "goodput[video]"
+    )
+    assert code == 0, said
+    assert "Goodput of" in said
+    assert Path("o/goodput[video].png").exists()
+    assert "Goodput of video (kbit/s)" in Path("o/summary.csv").read_text()
+    for words in (("show", "o"), ("plot", "o", "-o", "t.png")):
+        code, said = command(*words, "--measure", "goodput[video]")
+        assert code == 0, said
+        code, said = command(*words, "--measure", "goodput[vidoe]")
+        assert code == 2, said
+        assert "there are drawn, files, video" in said
+    code, said = command("show", "o", "--json", "--measure", "goodput[video]")
+    assert json.loads(said)["cases"][0]["measures"]["goodput[video]"]["unit"] == "kbit/s"
+
+
+LABELLED_STUDY = """
+title = "Sets of flows"
+scenario = "s.toml"
+runs = 2
+
+[axes.window]
+key = "tcp.window"
+values = [4, 8]
+
+[measure.of_video]
+measure = "goodput"
+where = { label = "video" }
+"""
+
+
+def test_labels_of_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("scipy")
+    monkeypatch.chdir(tmp_path)
+    Path("s.toml").write_text(Scenario(LABELLED).to_toml())
+    Path("study.toml").write_text(LABELLED_STUDY)
+
+    def command(*arguments: str) -> tuple[int, str]:
+        result = CliRunner().invoke(main, arguments)
+        return result.exit_code, result.output
+
+    assert command("sweep", "study.toml", "--out", "o", "-q")[0] == 0
+    chosen = ["--measure", "goodput[video],of_video"]
+    code, said = command("results", "study.toml", "--out", "o", "--each", "-o", "t.csv", *chosen)
+    assert code == 0, said
+    head, *rows = [line.split(",") for line in Path("t.csv").read_text().splitlines()]
+    places = [i for i, name in enumerate(head) if "of_video" in name or "of video" in name]
+    assert len(places) == 2, head
+    assert all(row[places[0]] == row[places[1]] != "" for row in rows)
+    wrong = ["--out", "o", "--measure", "goodput[vidoe]"]
+    for name in ("results", "plot", "audit"):
+        code, said = command(name, "study.toml", *wrong)
+        assert (code, "there are drawn, files, video" in said) == (2, True), said
+    plotting = ("plot", "study.toml", "--out", "o", "--measure", "goodput[video]", "-o", "p.png")
+    code, said = command(*plotting)
+    assert code == 0, said

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hopyard.axis import numbers
+from hopyard.command import save_plot
 from hopyard.plot import comparison, over_time
 from hopyard.results import Results
 from hopyard.running import run
@@ -153,6 +154,14 @@ def test_a_file_is_the_same_each_time(kind: str, tmp_path: Path) -> None:
     first = (tmp_path / f"a.{kind}").read_bytes()
     assert first == (tmp_path / f"b.{kind}").read_bytes()
     assert first.startswith({"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[kind])
+
+
+@pytest.mark.parametrize("name", ["a.gif", "a.jpg", "a", "a.eps"])
+def test_endings_of_files_are_those_that_the_page_names(name: str, tmp_path: Path) -> None:
+    figure = comparison(made([{"flow.tcp": "reno"}]))
+    with pytest.raises(ValueError, match=r"expected the ending \.png, \.svg or \.pdf"):
+        save_plot(figure, tmp_path / name)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_backend_that_does_not_exist_is_no_obstacle() -> None:

@@ -95,3 +95,25 @@ def test_flows_have_rows_of_their_own(results: Results) -> None:
 def test_short_keys_tell_keys_apart() -> None:
     keys = ["flow.0.tcp", "flow.1.tcp", "routing.protocol"]
     assert list(report.short_keys(keys).values()) == ["0.tcp", "1.tcp", "protocol"]
+
+
+def test_a_table_of_latex(results: Results, capsys: pytest.CaptureFixture[str]) -> None:
+    report.latex(results, ["goodput", "delivery", "timeouts"])
+    assert capsys.readouterr().out.splitlines() == [
+        r"\begin{tabular}{lrrr}",
+        r"\toprule",
+        r"tcp & Goodput (kbit/s) & Delivery ratio (\%) & Timeouts \\",
+        r"\midrule",
+        r"reno & $133 \pm 94$ & $69 \pm 49$ & $1$ \\",
+        r"vegas & $153 \pm 94$ & $80 \pm 49$ & $1$ \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+
+
+def test_latex_prints_its_own_letters() -> None:
+    assert report._tex(r"a_b & 5 % of {x}~\y^2") == (
+        r"a\_b \& 5 \% of \{x\}\textasciitilde{}\textbackslash{}y\textasciicircum{}2"
+    )
+    assert report._tex_number("1,234", "5") == r"$1{,}234 \pm 5$"
+    assert report._tex_number("-", "") == "--"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -664,3 +666,46 @@ def test_events_that_a_class_leaves_out_are_not_called() -> None:
 
     assert find(f"{__name__}:NewReno", ".").events == ["on_ack", "on_loss", "on_timeout"]
     assert "on_timer" in find(f"{__name__}:Paced", ".").events
+
+
+SLOW = """
+import pathlib
+import time
+
+from hopyard import CongestionControl
+
+class Slow(CongestionControl):
+    def on_ack(self, ack):
+        pathlib.Path("begun").touch()
+        time.sleep(0.2)
+
+    def on_loss(self, loss):
+        pass
+
+    def on_timeout(self, timeout):
+        pass
+"""
+
+
+def test_ctrl_c_is_heard_between_the_events_of_a_slow_rule(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(SLOW)
+    (tmp_path / "wire.toml").write_text(Scenario(WIRE).to_toml())
+    command = [sys.executable, "-m", "hopyard", "run", "wire.toml", "--runs", "1"]
+    process = subprocess.Popen(
+        [*command, "--set", "flow.tcp=slow:Slow"],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        for _ in range(600):
+            if (tmp_path / "begun").exists() or process.poll() is not None:
+                break
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        # Its 1,600 acknowledgements would take five minutes.
+        _, errors = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert process.returncode == 130, errors

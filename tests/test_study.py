@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import json
 import random
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,13 +20,17 @@ from hopyard.cli import main
 from hopyard.reading import Reader
 from hopyard.study import StudyError, load
 from hopyard.study.claims import judged
+from hopyard.study.figures import Source, draw
 from hopyard.study.file import is_study
 from hopyard.study.points import points
 from hopyard.study.tables import each_run, grid, whole
 from hopyard.study.values import Values
 from hopyard.sweep import Outcome, sweep
+from matplotlib.patches import Rectangle
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hopyard.study import Study
 
 CHAIN = """
@@ -438,6 +444,69 @@ def test_a_cluster_gives_the_same_to_the_byte(folder: Path) -> None:
     assert _rows(folder, "cluster") == _rows(folder)
 
 
+def test_the_progress_of_a_cluster_is_in_simulated_seconds(folder: Path) -> None:
+    pytest.importorskip("distributed")
+    from hopyard.cluster import Cluster
+    from hopyard.signals import Stop
+
+    told: list[tuple[int, float, float]] = []
+    case = replace(points(_load(folder))[0].planned, runs=[0, 1, 2])
+    # Runs of 1 s would be told alike if they were counted instead.
+    case = replace(case, core=case.core.with_settings([("duration", "4 s")]))
+    cluster = Cluster("local", 1)
+    try:
+        cluster.run([case], lambda *_: None, lambda *all: told.append(all), Stop(leave=False))
+    finally:
+        cluster.close()
+    assert told[-1] == (3, 12.0, 12.0)
+    assert {(ended, 4.0 * ended, 12.0) for ended, _, _ in told} == set(told)
+
+
+def test_a_scheduler_that_ends_is_told_and_what_was_made_is_kept(folder: Path) -> None:
+    pytest.importorskip("distributed")
+    scheduler_file = folder / "scheduler.json"
+    dask = [sys.executable, "-m", "distributed.cli.dask_"]
+    started = []
+
+    def start(command: list[str]) -> subprocess.Popen[str]:
+        started.append(
+            subprocess.Popen(
+                command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            )
+        )
+        return started[-1]
+
+    def wait(over: Callable[[], object]) -> None:
+        for _ in range(600):
+            if over() or (started[-1].poll() is not None):
+                return
+            time.sleep(0.1)
+
+    (folder / "chain.toml").write_text(CHAIN.replace('"3 s"', '"20 s"'))
+    _load(folder)
+    try:
+        there = ["--scheduler-file", str(scheduler_file)]
+        local = ["--host", "127.0.0.1", "--no-dashboard"]
+        scheduler = start([*dask[:2], f"{dask[2]}scheduler", *there, *local, "--port", "0"])
+        wait(scheduler_file.exists)
+        address = json.loads(scheduler_file.read_text())["address"]
+        start([*dask[:2], f"{dask[2]}worker", address, "--nthreads", "1", "--no-nanny", *local])
+        sweeping = [sys.executable, "-m", "hopyard", "sweep", "study.toml", "--out", "store"]
+        sweep = start([*sweeping, "--runs", "500", "--cluster", address])
+        # The first run is there.
+        wait(lambda: _run("results", "study.toml", "--out", "store").exit_code == 0)
+        scheduler.kill()
+        _, errors = sweep.communicate(timeout=90)
+    finally:
+        for process in started:
+            process.kill()
+            process.communicate()
+    kept = len(_rows(folder))
+    assert sweep.returncode == 1, errors
+    assert f"has gone: {kept} of 2,000 runs were made and are kept" in errors
+    assert "Traceback" not in errors
+
+
 def test_an_address_without_a_cluster(folder: Path) -> None:
     pytest.importorskip("distributed")
     result = subprocess.run(
@@ -495,6 +564,33 @@ def test_claims_are_judged(folder: Path) -> None:
     assert {each.verdict for each in few} == {"undecided"}
 
 
+@pytest.mark.parametrize("kind", ["lines", "bars"])
+def test_a_figure_of_differences_has_the_means_of_the_pairs(folder: Path, kind: str) -> None:
+    figure = (
+        f'[[figure]]\nname = "d"\ntitle = "D"\nkind = "{kind}"\nx = "hops"\nlines = "sender"\n'
+        'measure = "goodput"\nagainst = { sender = "NewReno" }\n'
+    )
+    _sweep(folder, STUDY + figure)
+    study = _load(folder)
+    mine = points(study)
+    with Reader(folder / "store") as store:
+        values = Values(study, store)
+        source = Source(study, mine, values, store, None)
+        drawn = draw(study.document.figure[0], source)
+        found = {tuple(each.labels.values()): values.of(each, "goodput")[1] for each in mine}
+    pairs = [found[hops, "Vegas"] - found[hops, "NewReno"] for hops in ("2", "3")]
+    means = [float(np.mean(each)) for each in pairs]
+    axis = drawn.axes[0]
+    if kind == "lines":
+        (line,) = [each for each in axis.get_lines() if each.get_label() == "Vegas"]
+        assert np.asarray(line.get_ydata()).tolist() == pytest.approx(means)
+    else:
+        heights = [bar.get_height() for bar in axis.patches if isinstance(bar, Rectangle)]
+        assert heights == pytest.approx(means)
+    assert "difference from sender=NewReno" in axis.get_ylabel().replace("\n", " ")
+    assert "Mean difference, run by run" in " ".join(text.get_text() for text in drawn.texts)
+
+
 def test_a_report(folder: Path) -> None:
     pytest.importorskip("great_tables")
     (folder / "published.csv").write_text(
@@ -506,6 +602,9 @@ def test_a_report(folder: Path) -> None:
     assert result.exit_code == 0, result.output
     where = folder / "results" / folder.name / "report"
     page = (where / "report.html").read_text()
+    # What an audit knows of the networks and of the windows.
+    assert "of the pairs without any path" in page
+    assert "tcp.window limits no flow most of the time" in page
     for part in ("published 500", "does not hold", "<svg", "hopyard sweep study.toml"):
         assert part in page, part
     assert "http" not in page.replace("http://www.w3.org", "").replace(

@@ -127,6 +127,7 @@ def _refused(folder: Path, text: str) -> str:
             for line, where, expected in (
                 (23, 'transport = "tcp"', "no flow has the transport 'tcp'; all TCP flows are"),
                 (23, 'transport = "Vegas"', "no flow has the transport 'Vegas'; did you mean"),
+                (23, 'label = "files"', "no flow has the label 'files'; no flow has one"),
                 (23, "flow = 9", "no point has a flow 9; there are flows from 0 to 0"),
                 (23, "flow = [0, 99]", "no point has a flow 99;"),
                 (23, "destination = { not = [7] }", "no point has a node 7 as destination;"),

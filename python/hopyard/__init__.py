@@ -3,7 +3,7 @@
 import hopyard
 
 results = hopyard.run("chain.toml", set={"flow.tcp": ["newreno", "vegas"]}, runs=10)
-print(results.summary().to_pandas())
+print(results.summary().to_pandas())  # with pandas: pip install ".[pandas]"
 results.plot().savefig("goodput.png")
 """
 

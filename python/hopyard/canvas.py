@@ -82,6 +82,10 @@ MOST_COLUMNS = 3
 MOST_PANELS = 48
 
 
+#: The formats in which the same figure is the same file each time.
+FORMATS = ("png", "svg", "pdf")
+
+
 class Plot(Figure):
     """A figure that a notebook shows by itself, and whose files are the same each time."""
 
@@ -106,7 +110,7 @@ class Plot(Figure):
             ValueError: with the file and the endings that are expected.
         """
         kind = path.suffix.removeprefix(".") if kind is None else kind
-        if kind.lower() not in self.canvas.get_supported_filetypes():
+        if kind.lower() not in FORMATS:
             raise ValueError(
                 f"{path}: plots have no format {kind!r}: expected the ending .png, .svg or .pdf"
             )

@@ -357,6 +357,7 @@ _FOLDER = Named(exists=True, file_okay=False)
     help="Show by pairs how much more each case has than the one with this value of a compared "
     "key, such as flow.tcp=cubic, and the same other values; without KEY=V, than the first.",
 )
+@click.option("--latex", is_flag=True, help="Print tables of LaTeX, with the package booktabs.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 @click.pass_context
 def show(
@@ -365,15 +366,17 @@ def show(
     measures: Sequence[str],
     flows: bool,
     difference: str | None,
+    latex: bool,
     as_json: bool,
 ) -> None:
     """Show the results that a folder holds, also while runs go on.
 
     Several FOLDERs are shown as one: runs of one scenario that were made on several machines.
     """
-    if flows + (difference is not None) + as_json > 1:
-        raise click.UsageError("--flows, --difference and --json exclude each other")
-    table = "flows" if flows else "show" if difference is None else "differences"
+    if flows + (difference is not None) + latex + as_json > 1:
+        raise click.UsageError("--flows, --difference, --latex and --json exclude each other")
+    table = "flows" if flows else "latex" if latex else "show"
+    table = table if difference is None else "differences"
     given: dict[str, str] = {}
     for part in difference.split(",") if difference else ():
         key, equals, value = part.partition("=")

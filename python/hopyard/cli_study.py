@@ -578,7 +578,7 @@ def diff(
 def _diff_folders(first: Path, second: Path, measures: Sequence[str]) -> int:
     from hopyard import terminal
     from hopyard.differing import compare
-    from hopyard.measures import MEASURES, SHOWN, check
+    from hopyard.measures import SHOWN, check, named
     from hopyard.results import Results
     from hopyard.terminal import Names, Numbers, console
 
@@ -594,7 +594,7 @@ def _diff_folders(first: Path, second: Path, measures: Sequence[str]) -> int:
     if moved:
         names = [
             Names("case", [str(each.case) for each in moved]),
-            Names("measure", [MEASURES[each.measure].label for each in moved]),
+            Names("measure", [named(each.measure).label for each in moved]),
             Names("beyond chance", ["yes" if each.beyond_chance else "no" for each in moved]),
             Names("p", [f"{each.p:.2g}" for each in moved]),
         ]

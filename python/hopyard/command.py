@@ -70,11 +70,13 @@ def run(request: Request, stop: Stop) -> int:
     """
     from hopyard.fit import table_files
     from hopyard.folder import Folder, default
+    from hopyard.measures import check_labels
     from hopyard.plan import warnings as doubts
     from hopyard.running import check_machine
 
     # Nothing can be lost yet: a signal ends the process at once.
     cases = signals.patiently(lambda: _cases(request))
+    check_labels(request.measures, [label for case in cases for label in case.labels])
     if not request.quiet:
         for warning in doubts((case.file or case.scenario, case.core) for case in cases):
             say(warning)
@@ -306,7 +308,7 @@ def of(error: OSError) -> str:
 
 def summary(results: Results, measures: Sequence[str], folder: str | None) -> dict[str, Any]:
     """What `--json` prints; `folder` has the results, if one does."""
-    from hopyard.measures import MEASURES, SHOWN
+    from hopyard.measures import SHOWN, named
 
     def number(value: float) -> float | None:
         return None if math.isnan(value) else value
@@ -323,7 +325,7 @@ def summary(results: Results, measures: Sequence[str], folder: str | None) -> di
                 name: {
                     "mean": number(found.mean),
                     "half_width": number(found.half_width),
-                    "unit": MEASURES[name].unit,
+                    "unit": named(name).unit,
                 }
                 for name, found in estimates.items()
             },

@@ -6,13 +6,13 @@ Each measure is one number a run, made from the run's rows; runs are then replic
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from hopyard import catalogue
-from hopyard.arrays import floats
+from hopyard.arrays import floats, values, where
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +38,8 @@ class Measure:
     table: str = "flows"
     #: Whether it says something of a single flow, too.
     of_a_flow: bool = True
+    #: The label of the flows that it is about; empty for all flows.
+    flows: str = ""
 
     @property
     def label(self) -> str:
@@ -462,11 +464,60 @@ SHOWN = ("goodput", "delay", "loss", "retransmitted", "timeouts", "hops")
 def check(names: str | Iterable[str]) -> tuple[str, ...]:
     """The measures that are named: `"goodput,delay"` or a sequence of names, each kept once.
 
+    `goodput[video]` is the goodput of the flows with the label `video`.
+
     Raises:
         ValueError: when there is no such measure, or none is named; the message has the nearest
-            name and lists all of them.
+            name and lists all of them; or when a measure with a label is not one of flows.
     """
-    return _chosen(names, MEASURES, "measure")
+    chosen = _chosen(names, MEASURES, "measure")
+    for name in chosen:
+        base, label = _parts(name)
+        if label is not None and not label:
+            raise ValueError(f"{name!r}: expected a label of flows between the brackets")
+        if label is not None and MEASURES[base].table != "flows":
+            able = ", ".join(name for name, each in MEASURES.items() if each.table == "flows")
+            raise ValueError(
+                f"{base!r} is not a measure of flows, as {name!r} needs; those: {able}"
+            )
+    return chosen
+
+
+def named(name: str) -> Measure:
+    """The measure of a name that `check` has accepted."""
+    base, label = _parts(name)
+    measure = MEASURES[base]
+    if label is None:
+        return measure
+
+    def of_runs(rows: pa.Table, group: Integers, runs: int) -> Floats:
+        mine = np.asarray(values(rows["label"]), dtype=object) == label
+        found = measure.of_runs(where(rows, mine), group[mine], runs)
+        return np.where(np.bincount(group[mine], minlength=runs) > 0, found, np.nan)
+
+    return replace(
+        measure, name=name, title=f"{measure.title} of {label}", of_runs=of_runs, flows=label
+    )
+
+
+def check_labels(names: Iterable[str], labels: Iterable[str]) -> None:
+    """Checks that measures such as `goodput[video]` name labels of flows that are there.
+
+    Raises:
+        ValueError: when no flow has the label; the message lists those that there are.
+    """
+    known = sorted({label for label in labels if label})
+    for name in names:
+        _, label = _parts(name)
+        if label is not None and label not in known:
+            there = f"there are {', '.join(known)}" if known else "no flow has a label"
+            raise ValueError(f"{name}: no flow has the label {label!r}; {there}")
+
+
+def _parts(name: str) -> tuple[str, str | None]:
+    """The name of a measure and the label of its flows: of `goodput[video]`, both."""
+    base, bracket, label = name.partition("[")
+    return (base, label[:-1]) if bracket and label.endswith("]") else (name, None)
 
 
 def check_series(names: str | Iterable[str]) -> tuple[str, ...]:
@@ -491,10 +542,11 @@ def _chosen(names: str | Iterable[str], known: Iterable[str], what: str) -> tupl
     for name in chosen:
         if not name:
             raise ValueError(f"a name of {what} is empty: expected names with commas between them")
-        if name not in known:
+        base = _parts(name)[0] if what == "measure" else name
+        if base not in known:
             from difflib import get_close_matches
 
-            near = get_close_matches(name, known, n=1)
+            near = get_close_matches(base, known, n=1)
             hint = f"did you mean {near[0]!r}? There" if near else "there"
-            raise ValueError(f"no {what} is called {name!r}; {hint} are {', '.join(known)}")
+            raise ValueError(f"no {what} is called {base!r}; {hint} are {', '.join(known)}")
     return chosen

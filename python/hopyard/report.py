@@ -36,7 +36,7 @@ def show(
     Raises:
         ValueError: when a measure does not exist.
     """
-    chosen = [MEASURES[name] for name in known.check(measures or SHOWN)]
+    chosen = [known.named(name) for name in known.check(measures or SHOWN)]
     out = out or console()
     if _nothing(results, out):
         return
@@ -57,7 +57,7 @@ def flows(
     Raises:
         ValueError: when a measure does not exist or says nothing of a single flow.
     """
-    chosen = [MEASURES[name] for name in known.check(measures or SHOWN_OF_FLOWS)]
+    chosen = [known.named(name) for name in known.check(measures or SHOWN_OF_FLOWS)]
     for measure in chosen:
         if not measure.of_a_flow:
             able = ", ".join(name for name, each in MEASURES.items() if each.of_a_flow)
@@ -100,7 +100,7 @@ def differences(
     Raises:
         ValueError: when a measure does not exist.
     """
-    chosen = [MEASURES[name] for name in known.check(measures or SHOWN)]
+    chosen = [known.named(name) for name in known.check(measures or SHOWN)]
     out = out or console()
     if _nothing(results, out):
         return
@@ -121,6 +121,44 @@ def differences(
         ]
         names = _names(results, others, cases)
         terminal.show(out, names, numbers, _gaps(results, others))
+
+
+def latex(results: Results, measures: Sequence[str] | None = None) -> None:
+    """Prints the measures of each case as tables of LaTeX, with the rules of its package booktabs.
+
+    Raises:
+        ValueError: when a measure does not exist.
+    """
+    chosen = [known.named(name) for name in known.check(measures or SHOWN)]
+    if _nothing(results, console()):
+        return
+    for cases in _groups(results):
+        names = _names(results, cases)
+        heads = [each.head for each in names] + [measure.label for measure in chosen]
+        columns = [[_tex(cell) for cell in each.cells] for each in names] + [
+            [_tex_number(*results.estimate(measure.name, case).parts()) for case in cases]
+            for measure in chosen
+        ]
+        head, *rows = (
+            " & ".join(line) + r" \\" for line in (map(_tex, heads), *zip(*columns, strict=True))
+        )
+        aligned = "l" * len(names) + "r" * len(chosen)
+        lines = [rf"\begin{{tabular}}{{{aligned}}}", r"\toprule", head, r"\midrule", *rows]
+        print(*lines, r"\bottomrule", r"\end{tabular}", sep="\n")
+
+
+#: Letters that LaTeX takes for its own.
+_TEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+
+
+def _tex(text: str) -> str:
+    """A text as LaTeX prints it."""
+    return "".join(_TEX.get(each, f"\\{each}" if each in "&%$#_{}" else each) for each in text)
+
+
+def _tex_number(mean: str, half: str) -> str:
+    number = f"{mean} \\pm {half}" if half else mean
+    return "--" if mean == "-" else f"${number.replace(',', '{,}')}$"
 
 
 def short_keys(keys: Sequence[str]) -> dict[str, str]:

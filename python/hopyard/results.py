@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from hopyard import tables
-from hopyard.arrays import distinct, floats, integers, where
+from hopyard.arrays import distinct, floats, integers, values, where
 from hopyard.confusion import confusion
 from hopyard.database import FILED, TABLES, StoreError
 from hopyard.errors import path_of
-from hopyard.measures import MEASURES, SHOWN, check
+from hopyard.measures import SHOWN, check, check_labels, named
 from hopyard.stats import estimate, paired_difference
 from hopyard.wording import many, one_of
 
@@ -260,11 +260,18 @@ class Results:
             ValueError: when there is none; the message lists them.
         """
         (chosen,) = check([name])
-        return MEASURES[chosen]
+        return named(chosen)
 
     def values(self, measure: str, case: Case) -> Floats:
-        """A measure of a case: one value for each run, in the measure's unit; NaN for none."""
+        """A measure of a case: one value for each run, in the measure's unit; NaN for none.
+
+        Raises:
+            ValueError: when there is no such measure, or no flow has the label that it names.
+        """
         chosen = self.measure(measure)
+        if chosen.flows:
+            there = "label" in self.flows.column_names
+            check_labels([measure], set(values(self.flows["label"])) if there else ())
         rows, runs = self.rows(chosen.table, case), self.runs_of(case)
         group = np.searchsorted(runs, integers(rows, "run"))
         return chosen.of_runs(rows, group, len(runs))
@@ -420,7 +427,7 @@ class Results:
         """The summary for a notebook."""
         import html
 
-        measures = [MEASURES[name] for name in SHOWN]
+        measures = [named(name) for name in SHOWN]
         head = _html_row("th", ["scenario", *self.settings, *(each.label for each in measures)])
         body = [
             [

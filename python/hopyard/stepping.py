@@ -387,7 +387,7 @@ def _nanoseconds(given: object, example: str) -> int:
         raise TypeError(f"expected a time such as {example!r}, or seconds, found {given!r}")
     seconds = float(given)
     if not 0 <= seconds <= 1.6e9:
-        raise ValueError(f"expected a time from 0 s to 1.6e9 s, found {given!r}")
+        raise ValueError(f"expected a time from 0 s to 50 years (1.6e9 s), found {given!r}")
     return round(seconds * 1e9)
 
 

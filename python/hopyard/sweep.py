@@ -162,9 +162,13 @@ class Threads:
         """The threads have ended with the runs."""
 
 
+#: What the name of the folder of a quick version ends with.
+_QUICK = "-quick"
+
+
 def default(study: Study, *, quick: bool) -> Path:
     """The folder of a study's results: results/NAME, and results/NAME-quick."""
-    return Path("results") / f"{study.name}{'-quick' if quick else ''}"
+    return Path("results") / f"{study.name}{_QUICK if quick else ''}"
 
 
 def sweep(
@@ -402,6 +406,9 @@ def opened(path: Path) -> Iterator[Reader]:
     from hopyard.reading import Reader
 
     if not (path / NAME).exists():
-        raise StoreError(f"{path} holds no results: hopyard sweep makes the runs of a study")
+        quick = " --quick" if path.name.endswith(_QUICK) else ""
+        raise StoreError(
+            f"{path} holds no results: hopyard sweep STUDY{quick} makes the runs of a study"
+        )
     with Reader(path) as store:
         yield store

@@ -370,7 +370,7 @@ impl fmt::Display for Bytes {
 
 as_text!(Bytes, BYTES, "512 B");
 
-const SPAN: &str = "a time such as \"10 ms\" or \"360 s\", up to 1.6e9 s";
+const SPAN: &str = "a time such as \"10 ms\" or \"360 s\", up to 50 years";
 const SPAN_UNITS: &[(&str, f64)] = &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 6e10), ("h", 3.6e12)];
 
 impl FromStr for Span {

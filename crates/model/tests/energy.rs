@@ -51,6 +51,7 @@ fn add_datagrams(spec: &mut Spec, count: u64, length: u64) {
         start,
         stop: start + Span::from_millis(100 * count - 50),
         traffic: traffic::Config::Cbr(params.into()),
+        label: String::new(),
         transport: Transport::Udp,
     });
 }

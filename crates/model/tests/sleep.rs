@@ -49,6 +49,7 @@ fn datagrams() -> Spec {
         start: millis(1000),
         stop: millis(10_950),
         traffic: traffic::Config::Cbr(params.into()),
+        label: String::new(),
         transport: Transport::Udp,
     });
     spec

@@ -105,6 +105,9 @@ pub struct Flow {
     pub start: Span,
     /// The time at which the flow stops: a time, or "end".
     pub stop: Until,
+    /// A name for this flow, or for several that have the same: letters, digits, "-", "_" and ".". Results have it in
+    /// the column `label`, and `--measure "goodput[NAME]"` is the goodput of these flows alone.
+    pub label: String,
 }
 
 const NODE_OR_LAST: &str =
@@ -161,6 +164,7 @@ impl Flow {
             stack: Stack::Hopyard,
             start: Span::ZERO,
             stop: Until::End,
+            label: String::new(),
         }
     }
 }
@@ -171,6 +175,19 @@ impl Params for Flow {
     fn of_profile(profile: &str) -> Self {
         Self::of(profile)
     }
+
+    fn check(&self) -> Result<(), Fault> {
+        check_label(&self.label)
+    }
+}
+
+/// A label stands in names of measures and of files.
+fn check_label(label: &str) -> Result<(), Fault> {
+    if label.chars().all(|it| it.is_alphanumeric() || "-_.".contains(it)) {
+        return Ok(());
+    }
+    let problem = format!("expected letters, digits, \"-\", \"_\" and \".\", found {label:?}");
+    Err(Fault::new("label", problem))
 }
 
 /// Which pairs of nodes are drawn.
@@ -214,6 +231,8 @@ pub struct Flows {
     pub start: [Span; 2],
     /// The time at which the flows stop: a time, or "end".
     pub stop: Until,
+    /// A name for the flows of this set, as in `[[flow]]`.
+    pub label: String,
 }
 
 impl Params for Flows {
@@ -232,10 +251,12 @@ impl Params for Flows {
             stack: flow.stack,
             start: [Span::ZERO; 2],
             stop: Until::End,
+            label: flow.label,
         }
     }
 
     fn check(&self) -> Result<(), Fault> {
+        check_label(&self.label)?;
         if !(0.0..=1.0).contains(&self.share) {
             return Err(Fault::new("share", format!("expected a share from 0 to 1, found {}", self.share)));
         }
@@ -292,6 +313,19 @@ mod tests {
             assert_eq!(number(share, nodes), expected, "{share} of {nodes}");
         }
         assert_eq!(Flows { random: 4, ..Flows::of_profile(RFC) }.number(3), 4);
+    }
+
+    #[test]
+    fn labels_are_names() {
+        let flow = |label: &str| Flow { label: label.to_owned(), ..Flow::of(RFC) }.check();
+        for label in ["", "video", "Übung-2_b.c"] {
+            assert_eq!(flow(label).err().map(|fault| fault.problem), None, "{label}");
+        }
+        for label in ["a b", "a,b", "a[b]", "../a", "a\nb"] {
+            let fault = flow(label).expect_err(label);
+            assert_eq!(fault.parameter, "label");
+            assert!(Flows { label: label.to_owned(), ..Flows::of_profile(RFC) }.check().is_err(), "{label}");
+        }
     }
 
     #[test]

@@ -70,18 +70,22 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     let kind = |kind: &FlowKind| flow_kind(kind, files);
     let flow = |(flow, carried): &(Flow, FlowKind)| {
         // The flow's transport determines which models it uses, with their parameters.
-        let Flow { from, to, tcp: _, udp: _, acking: _, traffic: _, stack, start, stop } = flow;
+        let Flow { from, to, tcp: _, udp: _, acking: _, traffic: _, stack, start, stop, label } = flow;
         let mut all = vec![json!(from), json!(to), json!(start), json!(stop), kind(carried)];
         // This came later, and flows of this simulator keep their hash.
         if *stack != Stack::Hopyard {
             all.push(json!(stack));
+        }
+        // A label changes rows, though no run.
+        if !label.is_empty() {
+            all.push(json!({ "label": label }));
         }
         Value::Array(all)
     };
     let random = |set: &RandomFlows| {
         // One table and a list of one table are the same.
         let RandomFlows { flows, kind: carried, number: _ } = set;
-        let Flows { random, share, pairs, tcp: _, udp: _, acking: _, traffic: _, stack, start, stop } = flows;
+        let Flows { random, share, pairs, tcp: _, udp: _, acking: _, traffic: _, stack, start, stop, label } = flows;
         let mut all = vec![json!(random), json!(start), json!(stop), kind(carried)];
         // These came later, and sets without them keep their hash.
         if *share > 0.0 || *pairs != Pairs::Any {
@@ -89,6 +93,9 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         }
         if *stack != Stack::Hopyard {
             all.push(json!(stack));
+        }
+        if !label.is_empty() {
+            all.push(json!({ "label": label }));
         }
         Value::Array(all)
     };

@@ -49,7 +49,7 @@ pub struct Head {
     /// The source of every model's defaults: the standards ("rfc"), ns-2.35 ("ns2") or, for TCP, Linux 6.1 ("linux").
     /// The key `profile` in a model's own table selects another profile for that model.
     pub profile: String,
-    /// The duration of each run.
+    /// The duration of each run: at most 20 days.
     pub duration: Span,
     /// The number of runs. Each run has its own random numbers.
     pub runs: u32,
@@ -77,7 +77,7 @@ section!(Head, |head| {
         return Err(Fault::new("profile", problem));
     }
     if head.duration.is_zero() || head.duration > LONGEST {
-        let problem = format!("expected more than 0 s and at most {LONGEST}, found {}", head.duration);
+        let problem = format!("expected more than 0 s and at most 20 days ({LONGEST}), found {}", head.duration);
         return Err(Fault::new("duration", problem));
     }
     if head.runs == 0 {

@@ -168,7 +168,7 @@ fn nodes(resolved: &Resolved, streams: &Streams) -> Vec<NodeSpec> {
 
 fn flows(resolved: &Resolved, streams: &Streams) -> Vec<FlowSpec> {
     let duration = resolved.head.duration;
-    let flow = |from: u32, to: u32, start: Span, stop: Until, kind: &FlowKind| FlowSpec {
+    let flow = |from: u32, to: u32, start: Span, stop: Until, label: &str, kind: &FlowKind| FlowSpec {
         from: NodeId(from),
         to: NodeId(to),
         start: Time::ZERO + start,
@@ -184,11 +184,14 @@ fn flows(resolved: &Resolved, streams: &Streams) -> Vec<FlowSpec> {
                 acking: config(acking::Config::read, acks),
             },
         },
+        label: label.to_owned(),
     };
     let mut flows: Vec<_> =
-        resolved.flows.iter().map(|(it, kind)| flow(it.from, it.to, it.start, it.stop, kind)).collect();
+        resolved.flows.iter().map(|(it, kind)| flow(it.from, it.to, it.start, it.stop, &it.label, kind)).collect();
     for (set, drawn) in resolved.random_flows.iter().zip(drawn_flows(resolved, streams)) {
-        flows.extend(drawn.into_iter().map(|it| flow(it.from, it.to, it.start, set.flows.stop, &set.kind)));
+        flows.extend(
+            drawn.into_iter().map(|it| flow(it.from, it.to, it.start, set.flows.stop, &set.flows.label, &set.kind)),
+        );
     }
     flows
 }

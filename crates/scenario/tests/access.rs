@@ -24,9 +24,9 @@ const CHAIN: &str = "[nodes]\ncount = 4\nspacing = \"200 m\"\n[radio]\nreceive =
 #[test]
 fn routing_that_waits_for_reports_of_the_mac_needs_a_mac_that_gives_them() {
     for (protocol, given, others) in [
-        ("aodv", "link_detection = \"link_layer\"", "`link_detection`"),
-        ("aomdv", "link_detection = \"link_layer\"", "`link_detection`"),
-        ("dsr", "acknowledgement = \"link_layer\"", "`acknowledgement`"),
+        ("aodv", "link_detection = \"link_layer\"", "`link_detection = \"hello\"`"),
+        ("aomdv", "link_detection = \"link_layer\"", "`link_detection = \"hello\"`"),
+        ("dsr", "acknowledgement = \"link_layer\"", "`acknowledgement = \"network\"`"),
     ] {
         let routing = format!("{CHAIN}[routing]\nprotocol = \"{protocol}\"\n[routing.{protocol}]\n{given}\n");
         let said = format!("`{protocol}` learns of broken links from the MAC alone, and `tdma` reports none");
@@ -42,6 +42,40 @@ fn routing_that_waits_for_reports_of_the_mac_needs_a_mac_that_gives_them() {
     }
     for protocol in ["olsr", "dsdv", "oracle", "aodv"] {
         assert_eq!(load(&format!("{CHAIN}[routing]\nprotocol = \"{protocol}\"\n")), Ok(vec![]), "{protocol}");
+    }
+}
+
+/// Each thing that the hint says, alone, makes a scenario that is accepted.
+#[test]
+fn hints_of_reports_lead_to_a_scenario_that_runs() {
+    for profile in ["rfc", "ns2"] {
+        for (protocol, choices) in [("aodv", 2), ("aomdv", 2), ("dsr", if profile == "ns2" { 1 } else { 2 })] {
+            let given = match protocol {
+                "dsr" => "acknowledgement = \"link_layer\"",
+                _ => "link_detection = \"link_layer\"",
+            };
+            let text = format!("{CHAIN}[routing]\nprotocol = \"{protocol}\"\n[routing.{protocol}]\n{given}\n");
+            let load = |settings: &[(String, String)]| {
+                let text = format!("profile = \"{profile}\"\n[mac]\nmodel = \"tdma\"\n{text}");
+                Scenario::load(&text, "s.toml", Path::new(""), settings)
+            };
+            let said = load(&[]).expect_err(protocol).to_string();
+            let hint = said.split("help: write ").nth(1).expect("a hint").lines().next().unwrap_or_default();
+            let parts: Vec<&str> = hint.split(", or ").collect();
+            assert_eq!(parts.len(), choices, "{profile} {protocol}: {hint}");
+            for part in parts {
+                let (keys, section) = part.trim_end_matches(']').rsplit_once(" in [").expect("a section");
+                let settings: Vec<(String, String)> = (keys.split('`').skip(1).step_by(2))
+                    .map(|line| {
+                        let (key, value) = line.split_once(" = ").expect("a key and a value");
+                        (format!("{section}.{key}"), value.trim_matches('"').to_owned())
+                    })
+                    .collect();
+                if let Err(problems) = load(&settings) {
+                    panic!("{profile} {protocol}, {part}: {problems}");
+                }
+            }
+        }
     }
 }
 

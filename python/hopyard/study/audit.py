@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from hopyard import _core
-from hopyard.arrays import floats
 from hopyard.study.networks import networks_of
-from hopyard.study.traffic import drawn, flows_of
+from hopyard.study.traffic import at_window, drawn, flows_of
 from hopyard.wording import many
 
 if TYPE_CHECKING:
@@ -37,8 +36,6 @@ ENOUGH, FEW = 20, 5
 NARROW, WIDE = 0.05, 0.2
 #: Pairs without any path, as a share, above which a network is often partitioned.
 PARTED = 0.1
-#: A mean congestion window, as a share of the receiver's, that is at this limit most of the time.
-AT_LIMIT = 0.9
 
 #: What a platform says of a kernel in simulated time: its release, and the key of its build.
 KERNEL = re.compile(r", Linux (?P<release>\S+?)(?:-hopyard)? \((?P<key>[0-9a-f]+)")
@@ -268,29 +265,13 @@ def _windows(
     documents: Sequence[dict[str, Any]],
     store: Reader,
 ) -> None:
-    """How many flows have a congestion window at the limit of the receiver's most of the time."""
-    limited = flows = 0
-    where = None
-    for point, document in zip(points, documents, strict=True):
-        # The receiver's window, in segments.
-        most = (document.get("tcp") or {}).get("window", math.inf)
-        for part in point.all:
-            means = floats(store.rows_of("flows", *part.key), "cwnd_mean")
-            means = means[~np.isnan(means)]
-            mine = int(np.count_nonzero(means >= AT_LIMIT * most))
-            limited, flows = limited + mine, flows + means.size
-            where = where or (point if mine else None)
+    limited, text = at_window(points, documents, store)
     if limited:
-        share = f"{100 * limited / flows:.0f} % of the flows of all runs"
         found.add(
-            "window",
-            "look",
-            f"{share} have a mean congestion window of at least {100 * AT_LIMIT:.0f} % of "
-            f"tcp.window, which limits them then, as at {where}: a larger tcp.window lets the "
-            "congestion control decide",
+            "window", "look", f"{text}: a larger tcp.window lets the congestion control decide"
         )
-    elif flows:
-        found.add("window", "good", "tcp.window limits no flow most of the time")
+    elif text:
+        found.add("window", "good", text)
 
 
 def _movement(found: Audit, documents: Sequence[dict[str, Any]]) -> None:

@@ -111,7 +111,7 @@ def _rows(study: Study, points: Sequence[Point]) -> Iterator[str]:
 
 
 #: Columns of tables whose values a scenario tells before its runs.
-_ROWS = ("flow", "node", "source", "destination", "transport")
+_ROWS = ("flow", "node", "source", "destination", "transport", "label")
 
 
 def _table(own: Quantity) -> str:
@@ -132,6 +132,13 @@ def _absent(
                 )
                 yield f"{place}: no flow has the transport {value!r}; {tcp}{near}"
         return
+    if column == "label":
+        labels = dict.fromkeys(each for point in points for each in _labels(point))
+        for value in values:
+            if value not in labels:
+                near = nearest(str(value), labels) if labels else "no flow has one"
+                yield f"{place}: no flow has the label {value!r}; {near}"
+        return
     what = "flow" if column == "flow" else "node"
     most = max((_count(what, point) for point in points), default=0)
     there = f"{what}s from 0 to {most - 1}" if most else f"no {what}"
@@ -146,6 +153,10 @@ def _transports(point: Point) -> list[str]:
     found = [name for part in point.all for name, _ in part.core.transports()]
     variants = [name for part in point.all for name in part.core.linux_variants()]
     return [*found, *(f"{name} (Linux)" for name in variants)]
+
+
+def _labels(point: Point) -> list[str]:
+    return [label for part in point.all for label in part.labels]
 
 
 def _classifies(point: Point) -> bool:

@@ -16,7 +16,7 @@ from hopyard import canvas, catalogue
 from hopyard.arrays import floats, integers
 from hopyard.canvas import MARKERS, STYLE, Plot, mpl
 from hopyard.study.points import fits, named
-from hopyard.study.tables import beside, quotient_of
+from hopyard.study.tables import beside, paired, quotient_of
 from hopyard.terminal import fold
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from hopyard.reading import Reader
+    from hopyard.stats import Estimate
     from hopyard.study.file import Figure, Study
     from hopyard.study.points import Point
     from hopyard.study.published import Published
@@ -54,6 +55,9 @@ def draw(figure: Figure, source: Source) -> Plot:
         for point in source.points
         if point.experiment == experiment and fits(point.labels, figure.where)
     ]
+    if figure.against is not None and figure.kind != "heat":
+        # The case itself differs from itself in nothing.
+        mine = [point for point in mine if beside(point, source.points, figure.against)]
     if not mine:
         return _blank(figure, quick=bool(source.points))
     panels = _different(mine, figure.panels)
@@ -176,6 +180,8 @@ def _method(figure: Figure, points: Sequence[Point], source: Source) -> str:
         every = all(source.values.watched([point]) for point in points)
         what = "Mean and 95 % anytime-valid interval"
         what += "" if every else ", Student's where no runs were added by it"
+    if figure.against is not None:
+        what = what.replace("Mean and", "Mean difference, run by run, and its", 1)
     return f"{what}; {runs} a point."
 
 
@@ -221,6 +227,24 @@ def _label(axis: Axes, text: str) -> None:
     axis.set_ylabel("\n".join(fold(text, 34)))
 
 
+def _estimate(point: Point, figure: Figure, source: Source) -> Estimate:
+    """What stands for a point: its mean, or its difference from another case, run by run."""
+    values, measure = source.values, str(figure.measure)
+    if figure.against is None:
+        return values.estimate(point, measure)
+    base = beside(point, source.points, figure.against)[0]
+    watched = values.watched([point, base])
+    return paired(values.of(point, measure), values.of(base, measure), watched=watched)
+
+
+def _label_of_means(axis: Axes, figure: Figure, source: Source) -> None:
+    label = source.values.label(str(figure.measure))
+    if figure.against is not None:
+        axis.axhline(0, color="#666666", linewidth=0.8)
+        label = f"{label}, difference from {named(figure.against)}"
+    _label(axis, label)
+
+
 def _lines(
     axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, Any], source: Source
 ) -> None:
@@ -235,7 +259,7 @@ def _lines(
         ]
         if not there:
             continue
-        found = [source.values.estimate(point, measure) for _, point in there]
+        found = [_estimate(point, figure, source) for _, point in there]
         x = np.array([place for place, _ in there])
         mean = np.array([each.mean for each in found])
         half = np.nan_to_num(np.array([each.half_width for each in found]))
@@ -250,7 +274,7 @@ def _lines(
             label=line,
         )
         axis.fill_between(x, mean - half, mean + half, color=colour, alpha=0.18, linewidth=0)
-        if source.published is not None and figure.published:
+        if source.published is not None and figure.published and not figure.against:
             theirs = [(p, source.published.value(measure, each.labels)) for p, each in there]
             shown = [(place, value) for place, value in theirs if value is not None]
             if shown:
@@ -264,7 +288,7 @@ def _lines(
                     label=None if said else source.study.document.published_title,
                 )
                 said = True
-    _label(axis, source.values.label(measure))
+    _label_of_means(axis, figure, source)
 
 
 def _bars(
@@ -278,7 +302,7 @@ def _bars(
     for number, (line, colour) in enumerate(hues.items()):
         for place, label in zip(places, labels, strict=True):
             for point in _chosen(_chosen(points, figure.lines, line), figure.x, label):
-                found = source.values.estimate(point, measure)
+                found = _estimate(point, figure, source)
                 x = place + (number - (len(hues) - 1) / 2) * width
                 axis.bar(
                     x,
@@ -293,7 +317,7 @@ def _bars(
                 if not np.isnan(found.half_width):
                     axis.errorbar(x, found.mean, found.half_width, color="#222222", capsize=2)
                 theirs = None
-                if source.published is not None and figure.published:
+                if source.published is not None and figure.published and not figure.against:
                     theirs = source.published.value(measure, point.labels)
                 if theirs is not None:
                     axis.plot(
@@ -304,7 +328,7 @@ def _bars(
                         label=None if said else source.study.document.published_title,
                     )
                     said = True
-    _label(axis, source.values.label(measure))
+    _label_of_means(axis, figure, source)
 
 
 def _boxes(

@@ -161,7 +161,7 @@ class Figure(Part):
     measure: str | None = None
     #: For "scatter": the measure along the other direction.
     beside: str | None = None
-    #: For "heat": quotients with this case instead of the values.
+    #: The case that others are compared with: by quotients for "heat", by differences otherwise.
     against: dict[str, Scalar] | None = None
     series: str | None = None
     #: A line, or a colour of bars, for each value of this axis.

@@ -72,7 +72,8 @@ def plot(
         placed["x"] = next(iter(study.axes_of(chosen)), None)
     figure = Figure.model_validate(
         {
-            "name": measure,
+            # It stands in no report; a measure of flows with a label has brackets in its name.
+            "name": "plot",
             "title": measure,
             "kind": kind,
             "experiment": chosen if study.document.experiment else None,

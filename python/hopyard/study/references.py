@@ -6,10 +6,11 @@ Every problem is told with the line of the part in which it stands.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hopyard import _core, catalogue
-from hopyard.measures import MEASURES
+from hopyard.measures import MEASURES, check
 from hopyard.study.file import (
     chosen,
     columns,
@@ -355,8 +356,11 @@ def _table(study: Study, table: Table, place: str, known: list[str]) -> Iterator
 
 
 def figure_problems(study: Study, figure: Figure, place: str) -> Iterator[str]:
-    """What is wrong with a figure."""
-    yield from _figure(study, figure, place, [*study.document.measure, *MEASURES])
+    """What is wrong with a figure, which may be about the flows with a label."""
+    known = [*study.document.measure, *MEASURES]
+    with suppress(ValueError):
+        known += check([str(figure.measure)])
+    yield from _figure(study, figure, place, known)
 
 
 def _figure(study: Study, figure: Figure, place: str, known: list[str]) -> Iterator[str]:
@@ -373,8 +377,10 @@ def _figure(study: Study, figure: Figure, place: str, known: list[str]) -> Itera
     yield from _where(study, experiment, figure.against or {}, f"{place}: against")
     if (figure.beside is not None) != (figure.kind == "scatter"):
         yield f"{place}: beside is given with kind = scatter, and with this alone"
-    if figure.against is not None and figure.kind != "heat":
-        yield f"{place}: against is for kind = heat"
+    if figure.against is not None and figure.kind not in ("lines", "bars", "heat"):
+        yield f"{place}: against is for kind = lines, bars or heat"
+    if figure.against is not None and figure.kind != "heat" and figure.log_y:
+        yield f"{place}: differences may be below zero: expected no log_y"
     if figure.kind == "time":
         if figure.series is None or figure.measure is not None or figure.x is not None:
             yield f"{place}: a figure over time has a series: expected neither measure nor x"

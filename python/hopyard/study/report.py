@@ -19,6 +19,7 @@ from hopyard.files import whole, write_text
 from hopyard.study import figures, ledgers, tables
 from hopyard.study.claims import judged
 from hopyard.study.networks import networks_of
+from hopyard.study.traffic import at_window
 from hopyard.wording import install, many
 
 if TYPE_CHECKING:
@@ -242,6 +243,7 @@ def _method(source: Source) -> list[tuple[str, str]]:
     documents = [json.loads(point.planned.core.to_json(defaults=True)) for point in source.points]
     described = networks_of(source.points, documents)
     networks = [(f"Network of {name}", str(each)) for name, each in described.networks if each]
+    _, windows = at_window(source.points, documents, source.store)
     return [
         (
             "Hopyard",
@@ -255,4 +257,5 @@ def _method(source: Source) -> list[tuple[str, str]]:
         ("Ended", spent[1]),
         ("Scenarios", ", ".join(dict.fromkeys(str(p.planned.file) for p in source.points))),
         *networks,
+        *([("Windows", windows)] if windows else []),
     ]

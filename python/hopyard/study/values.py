@@ -12,7 +12,7 @@ import numpy as np
 
 from hopyard import _core
 from hopyard.arrays import floats, integers, where
-from hopyard.measures import MEASURES
+from hopyard.measures import check_labels, named
 from hopyard.stats import Estimate, estimate
 from hopyard.study.file import MOST_RUNS, picked, text_of
 
@@ -129,7 +129,9 @@ class Values:
             found = self._of_series(own, (config, seed, measure), runs)
         else:
             name = measure if own is None else own.measure
-            table = MEASURES[name].table if name is not None else str(own and own.table)
+            if own is None and named(measure).flows:
+                check_labels([measure], self._store.labels())
+            table = named(name).table if name is not None else str(own and own.table)
             rows = self._store.rows_of(table, config, seed)
             # The other ones have lost rows.
             chosen = np.isin(integers(rows, "run"), runs)
@@ -138,7 +140,7 @@ class Values:
             rows = where(rows, chosen)
             group = np.searchsorted(runs, integers(rows, "run"))
             if own is None or name is not None:
-                found = MEASURES[str(name)].of_runs(rows, group, len(runs))
+                found = named(str(name)).of_runs(rows, group, len(runs))
             else:
                 found = _reduced(own, rows, group, len(runs))
         if own is None:
@@ -201,7 +203,7 @@ class Values:
         """What a measure is called, and its unit."""
         own = self._own.get(measure)
         if own is None:
-            return MEASURES[measure].title, MEASURES[measure].unit
+            return named(measure).title, named(measure).unit
         return own.title or measure, own.unit
 
     def label(self, measure: str) -> str:

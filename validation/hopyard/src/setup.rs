@@ -88,6 +88,7 @@ impl Scenario {
             start: at(start),
             stop: Time::NEVER,
             traffic: traffic::Config::Cbr(params.into()),
+            label: String::new(),
             transport: Transport::Udp,
         });
     }
@@ -124,6 +125,7 @@ impl Scenario {
             start: at(start),
             stop: Time::NEVER,
             traffic: traffic::Config::of_profile("ftp", self.profile)?,
+            label: String::new(),
             transport: Transport::Tcp {
                 config: Box::new(tcp::Config {
                     tcp: params,

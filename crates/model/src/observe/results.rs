@@ -70,6 +70,8 @@ pub struct FlowRow {
     pub destination: u32,
     /// The TCP variant, or "udp".
     pub transport: Cow<'static, str>,
+    /// The flow's `label` in the scenario, by which flows are told apart in measures; "" without one.
+    pub label: Cow<'static, str>,
     /// The source's routing protocol.
     pub routing: &'static str,
     /// Goodput: payload that the receiving application received in order, each byte once, per second.

@@ -491,6 +491,7 @@ fn build_flow(number: usize, flow: &FlowSpec, spec: &Spec, streams: &Streams) ->
         source: flow.traffic.source(Period { start: flow.start, stop: flow.stop }, stream("traffic")),
         transport,
         name,
+        label: Cow::Owned(flow.label.clone()),
         segment,
         meter: FlowMeter::new(spec.measure_from),
         route: None,

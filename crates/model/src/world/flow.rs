@@ -29,6 +29,7 @@ pub(super) struct Flow {
     pub source: Source,
     pub transport: Endpoints,
     pub name: Cow<'static, str>,
+    pub label: Cow<'static, str>,
     /// Payload of a full segment; zero for UDP.
     pub segment: u64,
     pub meter: FlowMeter,

@@ -106,6 +106,7 @@ impl<P: Probe> World<P> {
             source: flow.from.0,
             destination: flow.to.0,
             transport: flow.name.clone(),
+            label: flow.label.clone(),
             routing: self.nodes[flow.from.index()].routing_protocol,
             goodput_kbps: kbps(meter.delivered),
             throughput_kbps: kbps(meter.network_bytes),

@@ -258,6 +258,8 @@ pub struct FlowSpec {
     pub traffic: traffic::Config,
     /// Its transport.
     pub transport: Transport,
+    /// The name of the set of flows to which it belongs; it changes nothing.
+    pub label: String,
 }
 
 /// The transport of a flow.

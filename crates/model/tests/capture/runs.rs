@@ -48,8 +48,15 @@ pub fn chain(profile: &str, protocol: &str, variant: &str, change: impl FnOnce(&
     let acking = acking::Config::of_profile("every", profile).expect("a way of acknowledging");
     let mut cbr = traffic::cbr::Params::of_profile(profile);
     (cbr.packet_size, cbr.interval) = (Bytes::new(100), Span::from_millis(100));
-    let flow =
-        |traffic, transport| FlowSpec { from: NodeId(0), to: NodeId(3), start, stop: Time::NEVER, traffic, transport };
+    let flow = |traffic, transport| FlowSpec {
+        from: NodeId(0),
+        to: NodeId(3),
+        start,
+        stop: Time::NEVER,
+        traffic,
+        transport,
+        label: String::new(),
+    };
     let mut spec = Spec::network(profile);
     spec.seed = 5;
     spec.duration = Span::from_secs(109);

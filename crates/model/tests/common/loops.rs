@@ -94,6 +94,7 @@ fn datagrams(from: u32, to: u32, start: Time, cbr: traffic::cbr::Params) -> Flow
         start,
         stop: Time::NEVER,
         traffic: traffic::Config::Cbr(cbr.into()),
+        label: String::new(),
         transport: Transport::Udp,
     }
 }

@@ -50,6 +50,7 @@ pub fn add_cbr(spec: &mut Spec, from: u32, to: u32, size: u64, interval: Span) {
         start: Time::ZERO,
         stop: Time::NEVER,
         traffic: traffic::Config::Cbr(params.into()),
+        label: String::new(),
         transport: Transport::Udp,
     });
 }
@@ -71,6 +72,7 @@ pub fn add_tcp(
         start: Time::ZERO,
         stop: Time::NEVER,
         traffic: traffic::Config::of_profile("ftp", profile).expect("traffic"),
+        label: String::new(),
         transport: Transport::Tcp {
             config: Box::new(tcp::Config {
                 tcp: params,

@@ -285,6 +285,7 @@ fn a_flow_loses_what_is_sent_into_the_gap() {
             start: Time::ZERO + Span::from_secs_f64(start),
             stop: Time::ZERO + Span::from_secs_f64(BORDER + 2.0),
             traffic: traffic::Config::Cbr(params.into()),
+            label: String::new(),
             transport: Transport::Udp,
         });
         let seen = watched(&spec);

@@ -90,6 +90,7 @@ pub fn with_datagrams(spec: &mut Spec, from: NodeId, to: NodeId) {
         start: Time::ZERO + Span::from_secs(2),
         stop: Time::NEVER,
         traffic: traffic::Config::Cbr(params.into()),
+        label: String::new(),
         transport: Transport::Udp,
     });
 }

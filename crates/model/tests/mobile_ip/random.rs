@@ -126,6 +126,7 @@ fn add_flow(spec: &mut Spec, rng: &mut Rng, from: NodeId, to: NodeId) {
         start: Time::ZERO + span(rng.uniform_in(0.0, 5.0)),
         stop: Time::NEVER,
         traffic: traffic::Config::Cbr(params.into()),
+        label: String::new(),
         transport: Transport::Udp,
     });
 }

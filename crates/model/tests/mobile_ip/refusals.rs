@@ -174,6 +174,7 @@ fn packets_between_hosts_of_two_home_agents_pass_reverse_tunnels() {
         start: second(62.0),
         stop: second(68.0),
         traffic: traffic::Config::Cbr(params.into()),
+        label: String::new(),
         transport: Transport::Udp,
     });
     let seen = watched(&spec);

@@ -218,6 +218,7 @@ fn the_silences_of_a_flow_and_its_losses_are_those_of_ns2() {
                 start: Time::ZERO + Span::from_millis(500),
                 stop: Time::NEVER,
                 traffic: traffic::Config::Cbr(params.into()),
+                label: String::new(),
                 transport: Transport::Udp,
             });
             let world = World::with_probe(&spec, Arrivals::default()).expect("a world");

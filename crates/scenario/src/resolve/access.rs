@@ -11,7 +11,7 @@ use hopyard_model::packet::{IP_HEADER, MOST_BYTES, TCP_HEADER, UDP_HEADER};
 use hopyard_model::params::ModelInfo;
 use hopyard_model::radio::propagation::SPEED_OF_LIGHT;
 use hopyard_model::transport::tcp;
-use hopyard_model::{agent, mac, traffic};
+use hopyard_model::{agent, mac, routing, traffic};
 use serde_json::Value;
 
 use super::flow_faults::Place;
@@ -80,6 +80,37 @@ pub(super) fn largest_packet(kind: &FlowKind) -> Option<(u64, String)> {
     }
 }
 
+/// The keys with which the MAC of a channel reports failures and still carries the packets of the flows, as a hint has
+/// them; nothing if it has no such keys.
+fn answered(resolved: &Resolved, section: &str) -> Option<String> {
+    let number = section.strip_prefix("channel.").map(|number| number.parse::<usize>());
+    let chosen = match number {
+        None => &resolved.mac,
+        Some(number) => &resolved.channels.get(number.ok()?)?.mac,
+    };
+    let with = |given: &[(&str, Value)]| {
+        let mut values = chosen.values.clone();
+        values.extend(given.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
+        mac::Config::read(chosen.model.name, &Value::Object(values)).ok()
+    };
+    let off = chosen.values.iter().filter(|(_, value)| **value == Value::Bool(false)).map(|(key, _)| key.as_str());
+    let (key, mac) =
+        off.filter_map(|key| Some((key, with(&[(key, true.into())])?))).find(|it| it.1.reports_failures())?;
+    let drawn = resolved.random_flows.iter().map(|set| &set.kind);
+    let flows = resolved.flows.iter().map(|(_, kind)| kind).chain(drawn);
+    let size = flows.filter_map(|kind| Some(largest_packet(kind)?.0)).max().unwrap_or(0);
+    let carries = |mac: &mac::Config| mac.largest_packet().is_none_or(|most| size <= u64::from(most));
+    if carries(&mac) {
+        return Some(format!("`{key} = true`"));
+    }
+    // An answer makes slots longer, by whole milliseconds here.
+    let slots = (1..=1000).map(|ms| format!("{ms} ms"));
+    let fits =
+        |slot: &String| with(&[(key, true.into()), ("slot", slot.as_str().into())]).is_some_and(|mac| carries(&mac));
+    let slot = slots.into_iter().find(fits)?;
+    Some(format!("`{key} = true` and `slot = \"{slot}\"`"))
+}
+
 impl Resolver<'_> {
     /// Reports routing that learns of broken links from the MAC alone, over a MAC that reports none.
     pub(super) fn check_feedback(&mut self, resolved: &Resolved) {
@@ -90,12 +121,23 @@ impl Resolver<'_> {
         let Some((parameter, others)) = routing.needs_link_failures() else { return };
         let used = if routing.uses_all_radios() { usize::MAX } else { 1 };
         let silent = macs(resolved).into_iter().take(used).find(|(_, mac)| !mac.reports_failures());
-        if let Some((_, mac)) = silent {
+        if let Some((section, mac)) = silent {
             let (name, mac) = (routing.name(), mac.name());
+            // Rules of another simulator may leave no choice.
+            let mut able = others.split('"').skip(1).step_by(2).filter(|&value| {
+                let mut values = resolved.routing.values.clone();
+                values.insert(parameter.to_owned(), value.into());
+                let changed = routing::Config::read(name, &Value::Object(values));
+                changed.is_ok_and(|it| it.needs_link_failures().is_none())
+            });
+            let routing = able.next().map(|value| format!("`{parameter} = \"{value}\"` in [routing.{name}]"));
+            let answered = answered(resolved, &section).map(|keys| format!("{keys} in [{section}.{mac}]"));
             let message = format!("`{name}` learns of broken links from the MAC alone, and `{mac}` reports none");
+            let expected = if routing.is_some() { format!("{others}, or ") } else { String::new() };
+            let hints: Vec<_> = routing.into_iter().chain(answered).collect();
             let problem = self.problem(&format!("routing.{name}.{parameter}"), message);
-            problem.expected = Some(format!("{others}, or a MAC that acknowledges frames"));
-            problem.hint = Some(format!("write `{parameter}` in [routing.{name}]"));
+            problem.expected = Some(format!("{expected}a MAC that acknowledges frames"));
+            problem.hint = (!hints.is_empty()).then(|| format!("write {}", hints.join(", or ")));
         }
     }
 

@@ -211,7 +211,9 @@ impl Sinr {
         // Preamble and header are sent at 1 Mb/s, the body at the frame's rate.
         let body = self.locked_end - bits.airtime + receiver.preamble;
         let rate = Rate::from_bps(u64::from(bits.rate));
-        let modulation = Modulation::of_rate(rate).unwrap_or(Modulation::Dbpsk);
+        let modulation = Modulation::of_rate(rate);
+        // Another modulation's errors would be wrong without a word.
+        let modulation = modulation.unwrap_or_else(|| panic!("no modulation has the rate {rate} of a frame's body"));
         let header = bits.counted_until.min(body);
         for (modulation, from, until) in
             [(Modulation::Dbpsk, header, now.min(body)), (modulation, bits.counted_until.max(body), now)]

@@ -232,6 +232,16 @@ fn expected_success(receiver: &Receiver, power: f64, body: Modulation, chunks: &
 }
 
 #[test]
+#[should_panic(expected = "no modulation has the rate 6 Mbps")]
+fn a_rate_without_a_modulation_is_not_taken_for_another() {
+    let mut bench = Bench::new(Reception::Sinr);
+    bench.rate = 6_000_000;
+    bench.begin(1, 2.0 * LEAST, 0);
+    bench.begin(2, LEAST, 100);
+    bench.end(2, LEAST, 800);
+}
+
+#[test]
 fn bit_errors_are_counted_by_chunks_with_two_interferers() {
     let mut bench = Bench::new(Reception::Sinr);
     bench.rate = 11_000_000;

@@ -34,6 +34,7 @@ fn with_cbr(mut spec: Spec, from: u32, to: u32) -> Spec {
         start: Time::ZERO,
         stop: Time::ZERO + Span::from_secs(18),
         traffic: traffic::Config::Cbr(params.into()),
+        label: String::new(),
         transport: Transport::Udp,
     });
     spec
