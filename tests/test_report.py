@@ -98,7 +98,7 @@ def test_short_keys_tell_keys_apart() -> None:
 
 
 def test_a_table_of_latex(results: Results, capsys: pytest.CaptureFixture[str]) -> None:
-    report.latex(results, ["goodput", "delivery", "timeouts"])
+    report.latex(results, ["goodput", "delivery_ratio", "timeouts"])
     assert capsys.readouterr().out.splitlines() == [
         r"\begin{tabular}{lrrr}",
         r"\toprule",

@@ -565,8 +565,8 @@ impl Routing for Ns2 {
         let place = way.nodes[..way.next.min(way.nodes.len())].iter().rposition(|&node| node == own).unwrap_or(0);
         let carried: Vec<DsrOption> =
             it.options().iter().filter(|option| matches!(option, DsrOption::RouteError { .. })).cloned().collect();
-        // ns-2 looks at this when it has found another way for a reply that it passes on. One of its own goes another way
-        // or is asked for, and so does one without another way.
+        // ns-2 looks at this when it has found another way for a reply that it passes on. One of its own goes another
+        // way or is asked for, and so does one without another way.
         let is_bad = it.source != own && Self::is_bad_reply(it, own, next_hop);
         let (destination, reason) = (it.destination, cx.link_failure);
         self.forget_link(own, next_hop, cx);
