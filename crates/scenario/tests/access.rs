@@ -145,6 +145,48 @@ fn acknowledgements_that_come_too_late_are_warned_of() {
     assert_eq!(load(&nodes), Ok(vec![]), "nothing is acknowledged");
 }
 
+/// A channel of three nodes at these places, with slots in turn for frames of 2496 us, and data of both to node 2.
+fn full_slots(places: &str, tdma: &str) -> Result<Vec<String>, String> {
+    let flow = |from: u32| format!("[[flow]]\nfrom = {from}\nto = 2\nudp = true\ntraffic = \"cbr\"\n");
+    load(&format!("{tdma}\n[nodes]\npositions = {places}\n[routing]\nprotocol = \"oracle\"\n{}{}", flow(0), flow(1)))
+}
+
+#[test]
+fn slots_that_frames_fill_are_warned_of_where_they_reach_into_the_next() {
+    let full = "tdma.slot = \"2496 us\"";
+    let far_first = "[[\"240 m\", \"0 m\"], [\"0 m\", \"0 m\"], [\"40 m\", \"0 m\"]]";
+    let warnings = full_slots(far_first, full).expect("a warning is no error");
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    for words in
+        ["packets of 540 B leave 0 s of a slot", "from node 0 has not ended there when the slot of node 1", "1 us"]
+    {
+        assert!(warnings[0].contains(words), "\"{words}\" is not in {}", warnings[0]);
+    }
+    // 240 m are 0.8 us.
+    assert_eq!(full_slots(far_first, "tdma.slot = \"2497 us\""), Ok(vec![]));
+    assert_eq!(full_slots(far_first, "tdma.slot = \"2497 us\"\ntdma.guard = \"1 us\""), Ok(vec![]));
+    // Twice as many frames fill a slot of twice the length.
+    assert_eq!(full_slots(far_first, "tdma.slot = \"4992 us\"").expect("a warning").len(), 1);
+    assert_eq!(full_slots(far_first, "tdma.slot = \"4992 us\"\ntdma.packing = \"one\""), Ok(vec![]));
+}
+
+#[test]
+fn answers_of_the_next_hop_that_need_longer_than_two_rounds_are_warned_of() {
+    let with = |slot: &str, rule: &str| {
+        let dsr = format!("[routing]\nprotocol = \"dsr\"\ndsr.acknowledgement = \"{rule}\"\n");
+        load(&format!("tdma.slot = \"{slot}\"\n{CHAIN}{dsr}"))
+    };
+    assert_eq!(with("12.5 ms", "passive"), Ok(vec![]));
+    let warnings = with("13 ms", "passive").expect("a warning is no error");
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    for words in ["100 ms is less than two rounds of `tdma`, 104 ms", "at least 104 ms"] {
+        assert!(warnings[0].contains(words), "\"{words}\" is not in {}", warnings[0]);
+    }
+    assert_eq!(with("62.5 ms", "network"), Ok(vec![]));
+    let warnings = with("63 ms", "network").expect("a warning is no error");
+    assert!(warnings.len() == 1 && warnings[0].contains("504 ms"), "{warnings:?}");
+}
+
 #[test]
 fn impossible_slots_are_refused_with_their_place() {
     for (given, words) in [
