@@ -47,8 +47,8 @@ fn routing_that_waits_for_reports_of_the_mac_needs_a_mac_that_gives_them() {
 
 #[test]
 fn packets_that_no_slot_can_carry_are_refused() {
-    // 5 ms at 1 Mb/s less the preamble are 601 bytes, 36 of them the header.
-    let slot = "tdma.rate = \"1 Mbps\"\ntdma.slot = \"5 ms\"\n";
+    // 5 ms at 1 Mb/s less the preamble are 601 bytes, 36 of them the header. In the microsecond beyond, they arrive.
+    let slot = "tdma.rate = \"1 Mbps\"\ntdma.slot = \"5001 us\"\n";
     refused(
         &format!("{slot}{CHAIN}tcp = \"newreno\"\n"),
         &["segments of 1448 B are 1500 B with their headers, and `tdma` can send none", "at most 565 B", "s.toml:14:"],
@@ -154,7 +154,7 @@ fn full_slots(places: &str, tdma: &str) -> Result<Vec<String>, String> {
 #[test]
 fn slots_that_frames_fill_are_warned_of_where_they_reach_into_the_next() {
     let full = "tdma.slot = \"2496 us\"";
-    let far_first = "[[\"240 m\", \"0 m\"], [\"0 m\", \"0 m\"], [\"40 m\", \"0 m\"]]";
+    let far_first = "[[240, 0], [0, 0], [40, 0]]";
     let warnings = full_slots(far_first, full).expect("a warning is no error");
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     for words in

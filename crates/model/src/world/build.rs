@@ -277,7 +277,10 @@ impl<P: Probe> World<P> {
             queue,
             timers,
             delayed: 0,
-            border: Border::default(),
+            border: Border {
+                mtus: spec.channels.iter().map(|it| it.mac.largest_packet()).collect(),
+                ..Border::default()
+            },
             end: Time::ZERO + spec.duration,
             horizon: Time::ZERO,
             started: false,

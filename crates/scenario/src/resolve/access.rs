@@ -18,6 +18,7 @@ use super::flow_faults::Place;
 use super::links::Reach;
 use super::resolved::{Chosen, FlowKind, Resolved, chosen_routing};
 use super::resolver::Resolver;
+use crate::sections::Stack;
 
 /// Bytes of TCP's option of timestamps, padded.
 const TIMESTAMPS: u32 = 12;
@@ -107,8 +108,10 @@ impl Resolver<'_> {
         let links = links(resolved);
         let Some((_, narrowest)) = links.iter().min_by_key(|(_, most)| *most) else { return };
         let Some((name, widest)) = links.iter().max_by_key(|(_, most)| *most) else { return };
-        let drawn = resolved.random_flows.iter().map(|set| (Place::Drawn(set.number), set.path(), &set.kind));
-        let listed = resolved.flows.iter().enumerate();
+        // Linux's TCP takes the MTU of its device, and finds out what later links carry.
+        let drawn = resolved.random_flows.iter().filter(|set| set.flows.stack != Stack::Linux);
+        let drawn = drawn.map(|set| (Place::Drawn(set.number), set.path(), &set.kind));
+        let listed = resolved.flows.iter().enumerate().filter(|(_, (flow, _))| flow.stack != Stack::Linux);
         let listed = listed.map(|(i, (_, kind))| (Place::Listed(i), format!("flow.{i}"), kind));
         for (place, section, kind) in listed.chain(drawn) {
             let Some((size, what)) = largest_packet(kind).filter(|(size, _)| *size > u64::from(*narrowest)) else {
