@@ -98,8 +98,8 @@ def _bound(_context: click.Context, _option: click.Parameter, given: str) -> int
     "--mtu",
     type=click.IntRange(min=68, max=65535),
     metavar="N",
-    help="The longest datagram of programs, in bytes; otherwise that of the links of their node, and"
-    " 1500 at most.",
+    help="The longest datagram of programs, in bytes; otherwise what all links of their node carry,"
+    " at most 1500.",
 )
 @click.option(
     "--in-flight",

@@ -171,19 +171,19 @@ fn slots_that_frames_fill_are_warned_of_where_they_reach_into_the_next() {
 }
 
 #[test]
-fn answers_of_the_next_hop_that_need_longer_than_two_rounds_are_warned_of() {
+fn answers_of_the_next_hop_that_need_longer_than_three_rounds_are_warned_of() {
     let with = |slot: &str, rule: &str| {
         let dsr = format!("[routing]\nprotocol = \"dsr\"\ndsr.acknowledgement = \"{rule}\"\n");
         load(&format!("tdma.slot = \"{slot}\"\n{CHAIN}{dsr}"))
     };
-    assert_eq!(with("12.5 ms", "passive"), Ok(vec![]));
-    let warnings = with("13 ms", "passive").expect("a warning is no error");
+    assert_eq!(with("8 ms", "passive"), Ok(vec![]));
+    let warnings = with("9 ms", "passive").expect("a warning is no error");
     assert_eq!(warnings.len(), 1, "{warnings:?}");
-    for words in ["100 ms is less than two rounds of `tdma`, 104 ms", "at least 104 ms"] {
+    for words in ["100 ms is less than three rounds of `tdma`, 108 ms", "at least 108 ms"] {
         assert!(warnings[0].contains(words), "\"{words}\" is not in {}", warnings[0]);
     }
-    assert_eq!(with("62.5 ms", "network"), Ok(vec![]));
-    let warnings = with("63 ms", "network").expect("a warning is no error");
+    assert_eq!(with("41 ms", "network"), Ok(vec![]));
+    let warnings = with("42 ms", "network").expect("a warning is no error");
     assert!(warnings.len() == 1 && warnings[0].contains("504 ms"), "{warnings:?}");
 }
 

@@ -232,11 +232,11 @@ impl Resolver<'_> {
         let used = if routing.uses_all_radios() { usize::MAX } else { 1 };
         for ((_, mac), channel) in macs(resolved).into_iter().zip(&channels).take(used) {
             let nodes: Vec<NodeId> = channel.nodes.iter().copied().map(NodeId).collect();
-            // The packet waits for a slot of its own, and the sign for one of the next hop.
-            let Some(least) = mac.round(&nodes).map(|it| it.length * 2).filter(|least| wait < *least) else { continue };
+            // A slot passes for the packet before it, one for the packet, and one for the sign of the next hop.
+            let Some(least) = mac.round(&nodes).map(|it| it.length * 3).filter(|least| wait < *least) else { continue };
             let message = format!(
-                "{wait} is less than two rounds of `{}`, {least}: packets are sent again before their next hop has had \
-                 a slot, and their copies multiply at each hop",
+                "{wait} is less than three rounds of `{}`, {least}: packets are sent again before their next hop has \
+                 had a slot, and their copies multiply at each hop",
                 mac.name()
             );
             let problem = self.warning(&format!("routing.{}.{parameter}", routing.name()), message);

@@ -161,7 +161,7 @@ impl params::Params for Params {
             return Err(Fault::new("full_update_share", "expected at least 1, found 0"));
         }
         // Updates would overtake each other, and an older one would be taken for the newest.
-        let shortest = self.update_interval.mul_f64(1.0 - self.update_jitter);
+        let shortest = self.update_interval.mul_f64(1.0 - self.update_jitter).min(self.min_triggered_interval);
         if self.broadcast_jitter >= shortest {
             let problem =
                 format!("expected less than the shortest interval, {shortest}, found {}", self.broadcast_jitter);

@@ -492,4 +492,8 @@ fn jitter_takes_half_of_an_interval_at_most() {
     assert_eq!(with(0.5), Ok(()));
     let fault = with(0.51).expect_err("more than half");
     assert_eq!((fault.parameter, &*fault.problem), ("update_jitter", "expected 0 to 0.5, found 0.51"));
+    // Nor may a triggered update overtake the one before it.
+    let params = Params { broadcast_jitter: Span::from_secs(1), ..Params::of_profile(RFC) };
+    let fault = params.check().expect_err("as long as the least time between updates");
+    assert_eq!(fault.parameter, "broadcast_jitter");
 }
