@@ -210,8 +210,8 @@ impl<P: Probe> World<P> {
         }
     }
 
-    /// A datagram from outside is longer than the link of an interface carries. Nodes do not fragment: it is dropped. If
-    /// it forbids fragments, its source is told how long it may be (RFC 1191 §4).
+    /// A datagram from outside is longer than the link of an interface carries. Nodes do not fragment: it is dropped.
+    /// If it forbids fragments, its source is told how long it may be (RFC 1191 §4).
     #[cold]
     pub(super) fn exceeds_link(&mut self, interface: InterfaceId, packet: PacketId, most: u32) {
         let node = self.interfaces[interface.index()].node;

@@ -41,8 +41,8 @@ pub struct Params {
     pub rules: Rules,
     /// Longest time between a node's full updates.
     pub update_interval: Span,
-    /// Part of the interval that is left to chance, at most 0.5: intervals are uniform between (1 - this) and 1 times the
-    /// longest.
+    /// Part of the interval that is left to chance, at most 0.5: intervals are uniform between (1 - this) and 1 times
+    /// the longest.
     pub update_jitter: f64,
     /// The first update comes at random within this time.
     pub startup_jitter: Span,
@@ -161,10 +161,15 @@ impl params::Params for Params {
             return Err(Fault::new("full_update_share", "expected at least 1, found 0"));
         }
         // Updates would overtake each other, and an older one would be taken for the newest.
-        let shortest = self.update_interval.mul_f64(1.0 - self.update_jitter).min(self.min_triggered_interval);
+        let shortest = self.update_interval.mul_f64(1.0 - self.update_jitter);
         if self.broadcast_jitter >= shortest {
             let problem =
                 format!("expected less than the shortest interval, {shortest}, found {}", self.broadcast_jitter);
+            return Err(Fault::new("broadcast_jitter", problem));
+        }
+        if self.broadcast_jitter >= self.min_triggered_interval {
+            let (least, found) = (self.min_triggered_interval, self.broadcast_jitter);
+            let problem = format!("expected less than min_triggered_interval, {least}, found {found}");
             return Err(Fault::new("broadcast_jitter", problem));
         }
         let bytes =
