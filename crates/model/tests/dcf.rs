@@ -124,7 +124,8 @@ fn no_world_is_built_with_a_rate_that_has_no_error_model() {
             ..dcf::Params::of_profile("rfc")
         };
         spec.channels[0].mac = mac::Config::Dcf(params.into());
-        let error = World::new(&spec).err().expect("no error model").to_string();
+        let Err(error) = World::new(&spec) else { panic!("there is no error model") };
+        let error = error.to_string();
         let wrong = Rate::from_bps(if rate == 6_000_000 { rate } else { basic_rate });
         let expected = format!("channel 0: `dcf` sends frames at {wrong}, and reception \"sinr\" has error models for");
         assert!(error.starts_with(&expected) && error.contains("5.5 Mbps"), "{error}");
