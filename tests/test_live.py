@@ -168,6 +168,17 @@ def test_the_interface_has_the_address_of_its_node_and_nothing_else(lab: Lab) ->
     assert lines[-2:] == ["1", "1234"]
 
 
+def test_an_interface_is_as_wide_as_the_links_of_its_node(lab: Lab) -> None:
+    for width, found in ((900, 900), (2000, 1500)):
+        said, _ = lab.run(
+            "wires.toml",
+            *("--attach", "left=1", "--set", f"wire.mtu={width} B", "--json", "--bound", "10s"),
+            *("--run", 1, "cat /sys/class/net/hopyard0/mtu"),
+        )
+        (node,) = json.loads(said)["nodes"]
+        assert node["mtu"] == found
+
+
 def test_a_datagram_longer_than_the_mtu_crosses_in_fragments(lab: Lab) -> None:
     send = "import socket,sys; it=socket.socket(2,2); it.sendto(bytes(3000),(sys.argv[1],9))"
     said, _ = lab.run(

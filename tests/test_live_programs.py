@@ -124,6 +124,7 @@ def _check(arguments: list[object], *expected: str) -> None:
         (["--attach", "a=0", "--bound", "0s"], "expected a time of more than 0 s"),
         (["--attach", "a=0", "--bound", "soon"], "expected a time such as"),
         (["--attach", "a=0", "--mtu", 67], "67 is not in the range 68<=x<=65535"),
+        (["--attach", "a=0", "--mtu", 2297], "a=0 has a link that carries packets of at most 2296"),
         (["--attach", "a=0", "--packets"], "--packets needs --out"),
         (["--attach", "a=0", "--set", "nodes.count=0"], "there is no node 0"),
     ],

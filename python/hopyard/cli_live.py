@@ -97,9 +97,9 @@ def _bound(_context: click.Context, _option: click.Parameter, given: str) -> int
 @click.option(
     "--mtu",
     type=click.IntRange(min=68, max=65535),
-    default=1500,
-    show_default=True,
-    help="The longest datagram of programs, in bytes.",
+    metavar="N",
+    help="The longest datagram of programs, in bytes; otherwise what all links of their node carry,"
+    " at most 1500.",
 )
 @click.option(
     "--in-flight",
@@ -127,7 +127,7 @@ def live(
     seed: int | None,
     number: int,
     bound: int,
-    mtu: int,
+    mtu: int | None,
     in_flight: int | None,
     packets: bool,
     out: Path | None,

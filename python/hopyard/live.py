@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 LOOK = 0.05
 #: The share of the packets, and of the events, that may be later than the bound.
 SHARE = 0.01
+#: The longest datagram of programs where the links of their node carry longer ones: Ethernet's.
+MTU = 1500
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,8 @@ class Request:
     commands: Sequence[Command]
     #: The lateness in nanoseconds that only a small share may exceed.
     bound: int
-    mtu: int
+    #: The longest datagram of programs; none: that of the links, up to `MTU`.
+    mtu: int | None
     #: How many packets of a node may wait until it has sent them; none: any number.
     in_flight: int | None
     #: Whether each packet is recorded.
@@ -138,6 +141,7 @@ class Session:
         #: The addresses of each attached node, and the prefixes of the others.
         self.addresses: dict[int, list[str]] = {}
         self._routes: dict[int, list[str]] = {}
+        self.mtus: dict[int, int] = {}
         for name, node in request.attached:
             own = of_nodes[node]
             if not own:
@@ -146,6 +150,20 @@ class Session:
                 )
             self.addresses[node] = own
             self._routes[node] = routes(every, own)
+            self.mtus[node] = self._mtu(name, node)
+
+    def _mtu(self, name: str, node: int) -> int:
+        """The longest datagram of a node's programs: its only interface leads to all its links."""
+        most = min((each for each in self._core.mtus(node) if each is not None), default=None)
+        asked = self.request.mtu
+        if asked is None:
+            return MTU if most is None else min(most, MTU)
+        if most is not None and asked > most:
+            raise ValueError(
+                f"--mtu {asked}: {name}={node} has a link that carries packets of at most {most} "
+                f"bytes: expected at most {most}"
+            )
+        return asked
 
     def go(
         self,
@@ -170,7 +188,7 @@ class Session:
                 path = made.make(name)
                 self._core.attach(node)
                 live.open(node, path, DEVICE)
-                made.configure(name, self.addresses[node], self._routes[node], self.request.mtu)
+                made.configure(name, self.addresses[node], self._routes[node], self.mtus[node])
             programs = Programs(made, out, logs)
             ran = _Run(live)
             try:
@@ -220,6 +238,7 @@ class Session:
                 "node": row["node"],
                 "namespace": names[row["node"]],
                 "address": self.addresses[row["node"]][0],
+                "mtu": self.mtus[row["node"]],
                 **{key: value for key, value in row.items() if key != "node"},
             }
             for row in report.pop("nodes")
@@ -237,7 +256,6 @@ class Session:
             "bound_s": self.request.bound / 1e9,
             "share": SHARE,
             "in_time": report.pop("in_time"),
-            "mtu": self.request.mtu,
             "in_flight": self.request.in_flight,
             "scheduling": scheduling,
         }

@@ -27,6 +27,7 @@ const HEADERS: u32 = 40;
 /// The bytes of TCP's timestamps in each segment (RFC 7323 §3.2, and two of padding).
 const TIMESTAMPS: u32 = 12;
 /// The longest IP datagram of the devices, that of Ethernet: the kernels' receive buffers have no room for longer ones.
+/// A device of a link that carries less has the link's.
 const MTU: u32 = 1500;
 /// The least memory of a kernel with programs, in MiB.
 pub const LEAST_WITH_PROGRAMS: u32 = 128;
@@ -98,6 +99,8 @@ pub fn flow_of(source_port: u16) -> Option<usize> {
 pub struct Site<'a> {
     /// The addresses of each node.
     pub addresses: &'a [Vec<Ipv4Addr>],
+    /// The largest packets on the link of each address, if there is a limit.
+    pub mtus: &'a [Vec<Option<u32>>],
     /// Where each program is on this machine.
     pub paths: &'a [PathBuf],
     /// When the measuring begins.
@@ -118,6 +121,11 @@ impl Site<'_> {
     pub fn devices(&self, node: NodeId, options: &Options) -> &[Ipv4Addr] {
         let all = &self.addresses[node.index()];
         if options.programs.iter().any(|it| it.node == node) { all } else { &all[..all.len().min(1)] }
+    }
+
+    /// The longest datagram of a device of a node.
+    fn mtu(&self, node: NodeId, device: usize) -> u32 {
+        self.mtus[node.index()].get(device).copied().flatten().map_or(MTU, |it| it.min(MTU))
     }
 
     /// The names of all nodes with their addresses, as in /etc/hosts. The further addresses of a node have names with
@@ -168,14 +176,16 @@ pub fn guest(node: NodeId, flows: &[Flow], options: &Options, site: &Site<'_>) -
     }
     let devices = site.devices(node, options);
     for (number, address) in devices.iter().enumerate() {
-        order(format_args!("mtu eth{number} {MTU}"));
+        order(format_args!("mtu eth{number} {}", site.mtu(node, number)));
         // The simulated network finds the way to every address.
         order(format_args!("address eth{number} {address} 32"));
     }
     order(format_args!("route 0.0.0.0 0 eth0"));
     let own = || flows.iter().filter(|it| it.from == node);
-    if own().any(|it| it.notices) {
-        // An error that the node's own routing reports has the source address of the kernel itself.
+    let is_narrow = (0..site.mtus[node.index()].len()).any(|number| site.mtu(node, number) < MTU);
+    if is_narrow || own().any(|it| it.notices) {
+        // An error that the node itself reports has the source address of the kernel itself: what its routing cannot
+        // forward, and what another link of the node than that of the device does not carry.
         order(format_args!("sysctl net/ipv4/conf/eth0/accept_local 1"));
     }
     let variants: BTreeSet<&str> = own().map(|it| it.variant.as_str()).collect();
@@ -199,7 +209,8 @@ pub fn guest(node: NodeId, flows: &[Flow], options: &Options, site: &Site<'_>) -
         let (source, sink) = ports(number);
         // Linux counts the options of each segment as a part of it (RFC 6691 §3). Both ends announce the size: the
         // receiver's window grows by it.
-        let mss = (flow.segment + if timestamps { TIMESTAMPS } else { 0 }).min(MTU - HEADERS);
+        let most = site.mtu(flow.from, 0).min(site.mtu(flow.to, 0)) - HEADERS;
+        let mss = (flow.segment + if timestamps { TIMESTAMPS } else { 0 }).min(most);
         if flow.to == node {
             order(format_args!("sink {sink} {mss}"));
         }
@@ -281,8 +292,9 @@ mod tests {
             settings: Settings::default(),
         };
         let addresses = [1, 2].map(|last| vec![Ipv4Addr::new(10, 0, 0, last)]);
-        let site =
-            Site { addresses: &addresses, paths: &[PathBuf::from("/bin/true")], from: Time::ZERO, end: Time::ZERO };
+        let mtus = [Some(2296), Some(1000)].map(|mtu| vec![mtu]);
+        let paths = [PathBuf::from("/bin/true")];
+        let site = Site { addresses: &addresses, mtus: &mtus, paths: &paths, from: Time::ZERO, end: Time::ZERO };
         let variants = |node| {
             let guest = guest(NodeId(node), &[], &options, &site);
             let text = String::from_utf8_lossy(&guest.initrd).into_owned();
@@ -291,6 +303,8 @@ mod tests {
         };
         assert_eq!(variants(0), ["vegas"]);
         assert_eq!(variants(1), ["cubic", "vegas"]);
+        // A device is as wide as its link, and not wider than Ethernet.
+        assert_eq!([0, 1].map(|node| site.mtu(NodeId(node), 0)), [1500, 1000]);
     }
 
     #[test]

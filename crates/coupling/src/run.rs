@@ -187,6 +187,7 @@ impl<P: Probe> Coupled<P> {
             return Err(CouplingError::Programs(options.programs.len()));
         }
         let addresses: Vec<_> = (0..world.node_count() as u32).map(|it| world.addresses(NodeId(it)).to_vec()).collect();
+        let mtus: Vec<_> = (0..addresses.len() as u32).map(|it| world.mtus(NodeId(it))).collect();
         let is_host = |node: NodeId| addresses.get(node.index()).is_some_and(|it| !it.is_empty());
         let mut nodes = BTreeSet::new();
         for (number, flow) in flows.iter().enumerate() {
@@ -204,7 +205,7 @@ impl<P: Probe> Coupled<P> {
             nodes.insert(program.node);
         }
         let end = Time::ZERO + spec.duration;
-        let site = Site { addresses: &addresses, paths: &paths, from: spec.measure_from, end };
+        let site = Site { addresses: &addresses, mtus: &mtus, paths: &paths, from: spec.measure_from, end };
         let address = |node: NodeId| site.first(node);
         let nodes: Vec<NodeId> = nodes.into_iter().collect();
         let ends = flows.iter().enumerate().map(|(number, flow)| {

@@ -280,6 +280,31 @@ fn a_scenario_has_flows_of_both_stacks() {
     assert!(outcome.series.iter().any(|it| it.flow == 1 && it.quantity == "cwnd" && it.value >= 2.0));
 }
 
+/// A wire between others that is narrower than the kernels' devices: the sender learns of it (RFC 1191). A wire of its
+/// own it knows from its device.
+#[test]
+fn a_narrow_link_is_found_or_known() {
+    for version in VERSIONS {
+        let Some(options) = options(version) else { continue };
+        for (mtus, long) in [([1500, 800, 1500], 1..=10), ([800, 1500, 1500], 0..=0)] {
+            let wire = |(a, mtu): (usize, u32)| {
+                let ends = [a, a + 1];
+                format!("[[wire]]\nbetween = {ends:?}\nrate = \"2 Mbps\"\ndelay = \"10 ms\"\nmtu = \"{mtu} B\"\n")
+            };
+            let wires: String = mtus.into_iter().enumerate().map(wire).collect();
+            let text = format!("duration = \"5 s\"\n[nodes]\nwired = 4\n{wires}");
+            let mut coupled = Coupled::start(&spec(&text), &[flow(0, 3, "cubic", 500)], &options, ()).expect("started");
+            coupled.advance(at(5000), &Watch::default()).expect("it runs");
+            let state = &coupled.flows()[0];
+            // 748 of 800 bytes are payload.
+            assert!(state.counts.delivered_bytes > 700_000, "{version}, {mtus:?}: {state:?}");
+            let (outcome, _) = coupled.finish(&[], &spec(&text)).expect("packets add up");
+            let dropped: u64 = outcome.drops.iter().filter(|it| it.reason == "too_long").map(|it| it.count).sum();
+            assert!(long.contains(&dropped), "{version}, {mtus:?}: {dropped}");
+        }
+    }
+}
+
 /// The wire is out for 5 s, in which timers expire several times.
 #[test]
 fn timeouts_are_those_of_each_flow_or_are_not_known() {

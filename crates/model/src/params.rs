@@ -8,6 +8,7 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
+use hopyard_engine::Span;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -70,6 +71,21 @@ impl Fault {
         let problems: Vec<&str> = elements.iter().map(|(_, problem)| &**problem).collect();
         Err(Self { parameter, problem: problems.join("; "), elements })
     }
+}
+
+/// Checks the random part of a timer's period, which shortens it by as much. A timer that jitter could shorten to a
+/// fraction of its period would send many times what was asked for (RFC 5148 §5.4).
+///
+/// # Errors
+/// When the random part is longer than half of the period, whose key is `of`.
+pub fn check_jitter(parameter: &'static str, jitter: Span, of: &'static str, period: Span) -> Result<(), Fault> {
+    if jitter * 2 <= period {
+        return Ok(());
+    }
+    Err(Fault::new(
+        parameter,
+        format!("expected at most half of `{of}`, which is {period} (RFC 5148 §5.4); found {jitter}"),
+    ))
 }
 
 /// Values that are not a model's parameters.

@@ -2,10 +2,13 @@
 
 mod common;
 
-use hopyard_engine::units::Bytes;
+use hopyard_engine::units::{Bytes, Rate};
 use hopyard_engine::{Span, Time};
 use hopyard_model::link::arp::Resolution;
+use hopyard_model::mac::{self, dcf};
+use hopyard_model::params::Params as _;
 use hopyard_model::radio::Reception;
+use hopyard_model::world::World;
 
 use common::{add_cbr, chain, mbps, network, run, with_dcf, with_ranges};
 
@@ -107,5 +110,26 @@ fn stations_that_send_in_the_same_slot_collide_at_every_distance() {
     for distance in [249.9, 250.0] {
         let found = failures_of_the_outer_sender(distance);
         assert!((found - near).abs() < 0.01, "{distance} m: {found:.4}; 240 m: {near:.4}");
+    }
+}
+
+/// A rate without an error model must not be judged as another one.
+#[test]
+fn no_world_is_built_with_a_rate_that_has_no_error_model() {
+    for (rate, basic_rate) in [(6_000_000, 1_000_000), (2_000_000, 1_500_000)] {
+        let mut spec = network("rfc", "oracle", &chain(2, 200.0));
+        let params = dcf::Params {
+            rate: Rate::from_bps(rate),
+            basic_rate: Rate::from_bps(basic_rate),
+            ..dcf::Params::of_profile("rfc")
+        };
+        spec.channels[0].mac = mac::Config::Dcf(params.into());
+        let Err(error) = World::new(&spec) else { panic!("there is no error model") };
+        let error = error.to_string();
+        let wrong = Rate::from_bps(if rate == 6_000_000 { rate } else { basic_rate });
+        let expected = format!("channel 0: `dcf` sends frames at {wrong}, and reception \"sinr\" has error models for");
+        assert!(error.starts_with(&expected) && error.contains("5.5 Mbps"), "{error}");
+        spec.channels[0].radio.reception = Reception::Threshold;
+        assert!(World::new(&spec).is_ok(), "nothing is judged by rates");
     }
 }

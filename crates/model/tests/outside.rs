@@ -5,7 +5,7 @@ mod common;
 use std::net::Ipv4Addr;
 
 use common::{add_cbr, add_tcp, chain, mbps, network, run, scenarios};
-use hopyard_engine::units::Distance;
+use hopyard_engine::units::{Bytes, Distance};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::context::{Departure, DropReason, Token};
@@ -469,6 +469,53 @@ fn the_node_at_which_the_time_to_live_ends_says_so() {
     assert_eq!(outcome.nodes.iter().map(|it| it.icmp_errors).collect::<Vec<_>>(), [0, 3, 1, 0]);
     let dropped: u64 = outcome.drops.iter().filter(|it| it.reason == "ttl_expired").map(|it| it.count).sum();
     assert_eq!(dropped, 7);
+}
+
+/// A link that carries shorter packets than those before it: the source is told how long they may be, if it forbids
+/// fragments.
+#[test]
+fn a_datagram_that_a_link_does_not_carry_is_dropped_and_its_source_is_told_the_mtu() {
+    let mut spec = wires();
+    spec.wires[0].params.mtu = Bytes::new(1500);
+    spec.wires[1].params.mtu = Bytes::new(1000);
+    let mut world = world(&spec);
+    assert_eq!(world.mtus(NodeId(1)), [Some(1500), Some(1000)]);
+    // 32 bytes of headers with options.
+    let [fits, long, local] = [968, 969, 1469].map(|length| between(&world, 0, 2, 64, &vec![1; length]));
+    let (header, payload) = Header::parse(&long).expect("a datagram");
+    let mut divisible = Vec::new();
+    Header { dont_fragment: false, ..header.clone() }.emit(payload, &mut divisible).expect("short enough");
+    let echo = icmp::Message::EchoRequest { identifier: 7, sequence: 1 };
+    let ping = icmp_between(&world, 0, 1, 64, &echo, &[1; 1472]);
+    for (number, bytes) in [&fits, &long, &divisible, &local, &ping].into_iter().enumerate() {
+        world.inject(NodeId(0), at(100 * number as u64), bytes).expect("it can be put in");
+    }
+    let [own, router] = [0, 1].map(|node| address(&world, NodeId(node)));
+    let (left, outcome) = finish(world);
+    let told: Vec<_> = left
+        .iter()
+        .filter_map(|it| match it {
+            Departure::Datagram { at, node: NodeId(0), bytes, .. } => {
+                let (outer, payload) = Header::parse(bytes).expect("a datagram");
+                let (message, quote) = icmp::Message::parse(payload).expect("an ICMP message");
+                let icmp::Message::DestinationUnreachable { code, next_hop_mtu } = message else {
+                    panic!("{message:?}")
+                };
+                assert_eq!(code, icmp::Unreachable::FRAGMENTATION_NEEDED);
+                assert!(long.starts_with(&quote[..8]) || local.starts_with(&quote[..8]), "{quote:?}");
+                Some((at.nanos() / 100_000_000, outer.source, next_hop_mtu))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(told, [(1, router, 1000), (3, own, 1500)]);
+    let to = |node: u32| {
+        let arrives = |it: &&Departure| matches!(it, Departure::Datagram { node: at, .. } if *at == NodeId(node));
+        left.iter().filter(arrives).count()
+    };
+    assert_eq!((to(2), to(1)), (1, 1), "the one that fits, and the ping of 1500 bytes");
+    let drops: Vec<_> = outcome.drops.iter().map(|row| (row.node, row.reason, row.count)).collect();
+    assert_eq!(drops, [(0, "too_long", 1), (1, "too_long", 2)]);
 }
 
 /// What a node has for its own host without a sender.

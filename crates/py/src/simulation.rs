@@ -209,6 +209,11 @@ impl Simulation {
         self.look(|world| Ok(world.addresses(known(world, node)?).iter().map(ToString::to_string).collect()))
     }
 
+    /// The largest packets on the links of a node's interfaces, if there is a limit, in the order of its addresses.
+    fn mtus(&self, node: u32) -> PyResult<Vec<Option<u32>>> {
+        self.look(|world| Ok(world.mtus(known(world, node)?)))
+    }
+
     /// The host of a node is outside from now on.
     fn attach(&self, node: u32) -> PyResult<()> {
         self.change(|world| world.attach(NodeId(node)))

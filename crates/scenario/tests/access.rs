@@ -81,8 +81,8 @@ fn hints_of_reports_lead_to_a_scenario_that_runs() {
 
 #[test]
 fn packets_that_no_slot_can_carry_are_refused() {
-    // 5 ms at 1 Mb/s less the preamble are 601 bytes, 36 of them the header.
-    let slot = "tdma.rate = \"1 Mbps\"\ntdma.slot = \"5 ms\"\n";
+    // 5 ms at 1 Mb/s less the preamble are 601 bytes, 36 of them the header. In the microsecond beyond, they arrive.
+    let slot = "tdma.rate = \"1 Mbps\"\ntdma.slot = \"5001 us\"\n";
     refused(
         &format!("{slot}{CHAIN}tcp = \"newreno\"\n"),
         &["segments of 1448 B are 1500 B with their headers, and `tdma` can send none", "at most 565 B", "s.toml:14:"],
@@ -177,6 +177,48 @@ fn acknowledgements_that_come_too_late_are_warned_of() {
     }
     let nodes = CHAIN.replace("250 m", "800 m").replace("300 m", "900 m");
     assert_eq!(load(&nodes), Ok(vec![]), "nothing is acknowledged");
+}
+
+/// A channel of three nodes at these places, with slots in turn for frames of 2496 us, and data of both to node 2.
+fn full_slots(places: &str, tdma: &str) -> Result<Vec<String>, String> {
+    let flow = |from: u32| format!("[[flow]]\nfrom = {from}\nto = 2\nudp = true\ntraffic = \"cbr\"\n");
+    load(&format!("{tdma}\n[nodes]\npositions = {places}\n[routing]\nprotocol = \"oracle\"\n{}{}", flow(0), flow(1)))
+}
+
+#[test]
+fn slots_that_frames_fill_are_warned_of_where_they_reach_into_the_next() {
+    let full = "tdma.slot = \"2496 us\"";
+    let far_first = "[[240, 0], [0, 0], [40, 0]]";
+    let warnings = full_slots(far_first, full).expect("a warning is no error");
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    for words in
+        ["packets of 540 B leave 0 s of a slot", "from node 0 has not ended there when the slot of node 1", "1 us"]
+    {
+        assert!(warnings[0].contains(words), "\"{words}\" is not in {}", warnings[0]);
+    }
+    // 240 m are 0.8 us.
+    assert_eq!(full_slots(far_first, "tdma.slot = \"2497 us\""), Ok(vec![]));
+    assert_eq!(full_slots(far_first, "tdma.slot = \"2497 us\"\ntdma.guard = \"1 us\""), Ok(vec![]));
+    // Twice as many frames fill a slot of twice the length.
+    assert_eq!(full_slots(far_first, "tdma.slot = \"4992 us\"").expect("a warning").len(), 1);
+    assert_eq!(full_slots(far_first, "tdma.slot = \"4992 us\"\ntdma.packing = \"one\""), Ok(vec![]));
+}
+
+#[test]
+fn answers_of_the_next_hop_that_need_longer_than_three_rounds_are_warned_of() {
+    let with = |slot: &str, rule: &str| {
+        let dsr = format!("[routing]\nprotocol = \"dsr\"\ndsr.acknowledgement = \"{rule}\"\n");
+        load(&format!("tdma.slot = \"{slot}\"\n{CHAIN}{dsr}"))
+    };
+    assert_eq!(with("8 ms", "passive"), Ok(vec![]));
+    let warnings = with("9 ms", "passive").expect("a warning is no error");
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    for words in ["100 ms is less than three rounds of `tdma`, 108 ms", "at least 108 ms"] {
+        assert!(warnings[0].contains(words), "\"{words}\" is not in {}", warnings[0]);
+    }
+    assert_eq!(with("41 ms", "network"), Ok(vec![]));
+    let warnings = with("42 ms", "network").expect("a warning is no error");
+    assert!(warnings.len() == 1 && warnings[0].contains("504 ms"), "{warnings:?}");
 }
 
 #[test]

@@ -36,7 +36,8 @@ use crate::params::{self, Fault};
 pub struct Params {
     /// Time between the HELLO messages of a node.
     pub interval: Span,
-    /// By how much each interval may be shorter, at random, so that nodes do not send together (RFC 5148 §5.2).
+    /// By how much each interval may be shorter, at random, so that nodes do not send together (RFC 5148 §5.2); at most
+    /// half of it.
     pub jitter: Span,
     /// How long a neighbour counts as heard after its last HELLO.
     pub hold: Span,
@@ -54,12 +55,7 @@ impl params::Params for Params {
         if self.interval < Span::from_millis(1) {
             return Err(Fault::new("interval", format!("expected at least 1 ms, found {}", self.interval)));
         }
-        if self.jitter >= self.interval {
-            return Err(Fault::new(
-                "jitter",
-                format!("expected less than `interval`, {}; found {}", self.interval, self.jitter),
-            ));
-        }
+        params::check_jitter("jitter", self.jitter, "interval", self.interval)?;
         if self.hold < self.interval {
             return Err(Fault::new(
                 "hold",
@@ -345,7 +341,7 @@ mod tests {
             params.check().expect_err("a fault").parameter
         };
         assert_eq!(fault(|p| p.interval = Span::ZERO), "interval");
-        assert_eq!(fault(|p| p.jitter = p.interval), "jitter");
+        assert_eq!(fault(|p| p.jitter = Span::from_millis(1001)), "jitter");
         assert_eq!(fault(|p| p.hold = Span::from_secs(1)), "hold");
     }
 }

@@ -354,6 +354,12 @@ impl Wired {
         self.directions[direction as usize].rate
     }
 
+    /// The size of the largest packet of a direction, if there is a limit.
+    #[must_use]
+    pub fn mtu(&self, direction: Direction) -> Option<u32> {
+        Some(self.directions[direction as usize].largest).filter(|it| *it < u32::MAX)
+    }
+
     /// The delay of a direction.
     #[must_use]
     pub const fn delay(&self, direction: Direction) -> Span {

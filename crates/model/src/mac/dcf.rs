@@ -148,6 +148,10 @@ impl<P: Procedure> Mac for Dcf<P> {
         params.rate
     }
 
+    fn rates(params: &Params) -> Vec<Rate> {
+        vec![params.rate, params.basic_rate]
+    }
+
     fn largest_packet(params: &Params) -> Option<u32> {
         params.largest_packet()
     }

@@ -14,7 +14,7 @@ use hopyard_engine::Span;
 use hopyard_engine::units::Rate;
 
 pub use counters::{Counted, Counters};
-pub use protocol::{Control, Identity, Mac, Outgoing};
+pub use protocol::{Control, Identity, Mac, Outgoing, Round};
 
 use crate::address::NodeId;
 pub use crate::frame::Fate;
@@ -51,6 +51,12 @@ macro_rules! config {
                 match self { $(Self::$variant(params) => <$module::$variant>::rate(params),)+ }
             }
 
+            /// The rates of all its frames.
+            #[must_use]
+            pub fn rates(&self) -> Vec<Rate> {
+                match self { $(Self::$variant(params) => <$module::$variant>::rates(params),)+ }
+            }
+
             /// Whether the MAC reports packets that it could not deliver to routing.
             #[must_use]
             pub fn reports_failures(&self) -> bool {
@@ -73,6 +79,18 @@ macro_rules! config {
             #[must_use]
             pub fn slots(&self, nodes: &[NodeId]) -> Vec<Vec<NodeId>> {
                 match self { $(Self::$variant(params) => <$module::$variant>::slots(params, nodes),)+ }
+            }
+
+            /// The frame of those slots; nothing without slots that are known before the run.
+            #[must_use]
+            pub fn round(&self, nodes: &[NodeId]) -> Option<Round> {
+                match self { $(Self::$variant(params) => <$module::$variant>::round(params, nodes),)+ }
+            }
+
+            /// What is left of a slot when as many frames with packets of this size have ended as fit.
+            #[must_use]
+            pub fn spare(&self, size: u32) -> Option<Span> {
+                match self { $(Self::$variant(params) => <$module::$variant>::spare(params, size),)+ }
             }
 
             /// Whether agents of the nodes must find slots for the MAC.

@@ -53,6 +53,15 @@ pub struct Identity {
     pub station: usize,
 }
 
+/// A frame of slots whose owners are known before the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Round {
+    /// After how long each of its slots comes again.
+    pub length: Span,
+    /// From the end of its last slot to the beginning of its first one.
+    pub pause: Span,
+}
+
 /// The medium access control of one station.
 pub trait Mac: Debug + Sized {
     /// Its parameters.
@@ -81,6 +90,11 @@ pub trait Mac: Debug + Sized {
     /// The rate of data frames.
     fn rate(params: &Self::Params) -> Rate;
 
+    /// The rates of all its frames. No world is built where the reception has no error model for one of them.
+    fn rates(params: &Self::Params) -> Vec<Rate> {
+        vec![Self::rate(params)]
+    }
+
     /// Whether the MAC reports packets that it could not deliver to routing.
     fn reports_failures(_params: &Self::Params) -> bool {
         true
@@ -101,6 +115,16 @@ pub trait Mac: Debug + Sized {
     /// without slots.
     fn slots(_params: &Self::Params, _nodes: &[NodeId]) -> Vec<Vec<NodeId>> {
         Vec::new()
+    }
+
+    /// The frame of those slots; nothing without slots that are known before the run.
+    fn round(_params: &Self::Params, _nodes: &[NodeId]) -> Option<Round> {
+        None
+    }
+
+    /// What is left of a slot when as many frames with packets of this size have ended as fit; nothing without slots.
+    fn spare(_params: &Self::Params, _size: u32) -> Option<Span> {
+        None
     }
 
     /// Whether agents of the nodes must find slots ([`Self::on_slots`]). Otherwise those that they find are not asked

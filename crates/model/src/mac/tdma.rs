@@ -35,7 +35,7 @@ pub use self::params::{
 pub use self::timeline::Frames;
 use self::timeline::{Clock, Own};
 use super::counters::counters;
-use super::{Fate, Identity, Mac, Outgoing};
+use super::{Fate, Identity, Mac, Outgoing, Round};
 use crate::address::{InterfaceId, NodeId};
 use crate::context::{Action, Context, DropReason, Slots};
 use crate::packet::{PacketId, PacketKind};
@@ -149,6 +149,17 @@ impl Mac for Tdma {
 
     fn slots(params: &Params, nodes: &[NodeId]) -> Vec<Vec<NodeId>> {
         schedule::owners(params, nodes)
+    }
+
+    fn round(params: &Params, nodes: &[NodeId]) -> Option<Round> {
+        let owned = schedule::owners(params, nodes).len() as u64;
+        let slots = u64::from(params.unused_slots) + owned;
+        let length = params.slot * slots + params.contention_part(slots);
+        (owned > 0).then(|| Round { length, pause: length - params.slot * owned })
+    }
+
+    fn spare(params: &Params, size: u32) -> Option<Span> {
+        params.spare(size)
     }
 
     fn needs_agent(params: &Params) -> bool {

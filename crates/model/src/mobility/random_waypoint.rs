@@ -61,6 +61,9 @@ pub struct Params {
     pub start: Start,
 }
 
+/// The shortest mean time of the longest leg and a pause, in seconds. Time has whole nanoseconds.
+const SHORTEST: f64 = 1e-6;
+
 impl params::Params for Params {
     fn of_profile(_profile: &str) -> Self {
         Self {
@@ -96,6 +99,16 @@ impl params::Params for Params {
         if self.pause_max < self.pause_min {
             let problem = format!("expected at least pause_min ({}), found {}", self.pause_min, self.pause_max);
             return Err(Fault::new("pause_max", problem));
+        }
+        let longest = libm::hypot(self.width.metres(), self.height.metres());
+        if longest * self.mean_slowness() + self.mean_pause() < SHORTEST {
+            let problem = format!(
+                "no leg can keep this speed: the longest one is {}; expected that it takes {SHORTEST} s in the mean, found \
+                 {}",
+                Distance::new(longest),
+                self.speed_max
+            );
+            return Err(Fault::new("speed_max", problem));
         }
         Ok(())
     }

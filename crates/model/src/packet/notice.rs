@@ -11,6 +11,11 @@ pub enum Unreachable {
     Host,
     /// No program of its destination takes it: type 3, code 3.
     Port,
+    /// It is longer than the next link carries, and must not be fragmented: type 3, code 4.
+    TooLong {
+        /// How long it may be (RFC 1191 §4).
+        mtu: u16,
+    },
     /// Its time to live ran out: type 11, code 0.
     TimeExceeded,
 }

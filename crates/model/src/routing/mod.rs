@@ -98,6 +98,12 @@ macro_rules! protocols {
                 match self { $(Self::$variant(params) => params.needs_link_failures(),)+ }
             }
 
+            /// How long a node waits for a sign of its next hop ([`Facts::waits_for_next_hop`]).
+            #[must_use]
+            pub fn waits_for_next_hop(&self) -> Option<(&'static str, Span)> {
+                match self { $(Self::$variant(params) => params.waits_for_next_hop(),)+ }
+            }
+
             /// What needs the queue that serves by class ([`Facts::needs_queue_by_class`]).
             #[must_use]
             pub fn needs_queue_by_class(&self) -> Option<&'static str> {

@@ -56,6 +56,13 @@ pub trait Facts: Params {
         None
     }
 
+    /// How long a node waits for a sign that its next hop has a packet, before it sends the packet again, and the
+    /// parameter that says so. The next hop gives that sign when the MAC next lets it send. Nothing if the MAC itself
+    /// tells.
+    fn waits_for_next_hop(&self) -> Option<(&'static str, Span)> {
+        None
+    }
+
     /// What needs the queue that serves by class (`link.routing_packets = "by_class"`, which is the default then), in
     /// words for a warning where the scenario names another one. Nothing if any queue will do.
     fn needs_queue_by_class(&self) -> Option<&'static str> {

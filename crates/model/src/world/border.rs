@@ -82,6 +82,8 @@ pub(super) type Ends = (Ipv4Addr, Ipv4Addr, u8, [u8; 4]);
 pub(super) struct Border {
     /// What is due at which time and node, by the number of its scheduling: first in, first out.
     pub due: BTreeMap<(Time, NodeId, u64), Due>,
+    /// The size of the largest packet on each channel, if there is a limit.
+    pub mtus: Vec<Option<u32>>,
     /// The addresses of all interfaces; empty until it is needed.
     pub addresses: BTreeMap<Ipv4Addr, Address>,
     /// When a node has told a host about a connection: the last time.

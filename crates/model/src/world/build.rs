@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use hopyard_engine::units::Rate;
 use hopyard_engine::{Queue, Rank, Span, Streams, Time};
 
 use super::addressing::{self, AddressError, Layout, Network};
@@ -24,6 +25,7 @@ use crate::link::{Link, ReceivePath, Wired};
 use crate::mobility::{self, Leg, Mobility};
 use crate::observe::{FlowMeter, Probe, own_columns};
 use crate::order::{self, Timers};
+use crate::radio::error_rate::Modulation;
 use crate::routing::{Connectivity, Networks, Routing};
 use crate::traffic::Period;
 use crate::transport::tcp::{Connect, TcpReceiver, TcpSender};
@@ -80,6 +82,17 @@ pub enum BuildError {
         /// How many.
         found: usize,
     },
+    /// The MAC of a channel sends frames at a rate for which its radios have no error model.
+    #[error("channel {channel}: `{mac}` sends frames at {rate}, and reception \"sinr\" has error models for {} only",
+        Modulation::ALL.map(|it| it.rate().to_string()).join(", "))]
+    NoErrorModel {
+        /// The channel.
+        channel: usize,
+        /// The MAC.
+        mac: &'static str,
+        /// The rate.
+        rate: Rate,
+    },
     /// Two agents of a node have the same port.
     #[error("node {node} runs the agents `{one}` and `{other}`, which both are reached at UDP port {port}")]
     SamePort {
@@ -118,11 +131,13 @@ impl<P: Probe> World<P> {
     /// The world of a specification, at time zero.
     ///
     /// # Errors
-    /// When a flow or wire names a node that does not exist, or a movement file lacks a node.
+    /// When a flow or wire names a node that does not exist, a movement file lacks a node, or a MAC sends at a rate for
+    /// which its radios have no error model.
     pub fn with_probe(spec: &Spec, probe: P) -> Result<Self, BuildError> {
         check_ends(spec)?;
         check_count(spec)?;
         check_channels(spec)?;
+        check_rates(spec)?;
         check_agents(spec)?;
         let streams = Streams::new(spec.seed, spec.run);
         let count = spec.nodes.len();
@@ -262,7 +277,10 @@ impl<P: Probe> World<P> {
             queue,
             timers,
             delayed: 0,
-            border: Border::default(),
+            border: Border {
+                mtus: spec.channels.iter().map(|it| it.mac.largest_packet()).collect(),
+                ..Border::default()
+            },
             end: Time::ZERO + spec.duration,
             horizon: Time::ZERO,
             started: false,
@@ -436,6 +454,15 @@ fn check_channels(spec: &Spec) -> Result<(), BuildError> {
             if twice || usize::from(channel) >= channels {
                 return Err(BuildError::Channel { node: NodeId(number as u32), channel, channels, twice });
             }
+        }
+    }
+    Ok(())
+}
+
+fn check_rates(spec: &Spec) -> Result<(), BuildError> {
+    for (channel, it) in spec.channels.iter().enumerate().filter(|(_, it)| it.radio.reception.has_bit_errors()) {
+        if let Some(rate) = it.mac.rates().into_iter().find(|&rate| Modulation::of_rate(rate).is_none()) {
+            return Err(BuildError::NoErrorModel { channel, mac: it.mac.name(), rate });
         }
     }
     Ok(())

@@ -231,6 +231,11 @@ impl<P: Probe> World<P> {
             let node = self.interfaces[interface.index()].node;
             return self.cx.drop_packet(node, packet, DropReason::TooLong);
         }
+        if matches!(it.body, Body::External(_))
+            && let Some(most) = self.mtu(interface).filter(|most| it.size > *most)
+        {
+            return self.exceeds_link(interface, packet, most);
+        }
         match &mut self.interfaces[interface.index()].attachment {
             Attachment::Radio { link, .. } => {
                 link.send(packet, next_hop, &mut self.cx);

@@ -380,6 +380,23 @@ impl<P: Probe> World<P> {
         self.interfaces_of(node).map(|interface| self.cx.owners.name(interface.into())).collect()
     }
 
+    /// The size of the largest packet that the link of an interface carries, IP header included; nothing if any packet
+    /// fits, or if the interface has no link of its own, as those of tunnels.
+    #[must_use]
+    pub fn mtu(&self, interface: InterfaceId) -> Option<u32> {
+        match self.interfaces[interface.index()].attachment {
+            Attachment::Radio { channel, .. } => self.border.mtus[channel.index()],
+            Attachment::Wire { wire, direction } => self.wires[wire].mtu(direction),
+            Attachment::Tunnel { .. } | Attachment::Nothing => None,
+        }
+    }
+
+    /// [`Self::mtu`] of each of a node's interfaces, in the order of [`Self::addresses`].
+    #[must_use]
+    pub fn mtus(&self, node: NodeId) -> Vec<Option<u32>> {
+        self.interfaces_of(node).map(|interface| self.mtu(interface)).collect()
+    }
+
     /// A node's agents.
     #[must_use]
     pub fn agents(&self, node: NodeId) -> &[agent::Model] {

@@ -20,7 +20,7 @@ use hopyard_wire::{icmp, ipv4};
 use super::border::{Due, InjectError, MOST_DUE, MOST_TOLD};
 use super::{Attachment, Event, World};
 use crate::address::{Address, InterfaceId, NodeId};
-use crate::context::{Departure, DropReason, Token, Untold, Waiter};
+use crate::context::{Action, Departure, DropReason, Token, Untold, Waiter};
 use crate::ip::Way;
 use crate::observe::Probe;
 use crate::order;
@@ -210,6 +210,26 @@ impl<P: Probe> World<P> {
         }
     }
 
+    /// A datagram from outside is longer than the link of an interface carries. Nodes do not fragment: it is dropped.
+    /// If it forbids fragments, its source is told how long it may be (RFC 1191 §4).
+    #[cold]
+    pub(super) fn exceeds_link(&mut self, interface: InterfaceId, packet: PacketId, most: u32) {
+        let node = self.interfaces[interface.index()].node;
+        let &Packet { ref body, source, ttl, size, .. } = &self.cx.packets[packet];
+        if let Body::External(datagram) = body
+            && ipv4::Header::parse(datagram).is_ok_and(|(header, _)| header.dont_fragment)
+        {
+            // Options that routing has added take their room too.
+            let added = size.saturating_sub(datagram.len() as u32);
+            let mtu = u16::try_from(most.saturating_sub(added)).unwrap_or(u16::MAX);
+            let why = Unreachable::TooLong { mtu };
+            let untold = Untold { node, why, source, ttl, datagram: datagram.clone() };
+            self.cx.outside.tell(untold);
+            self.cx.act(Action::UnreachableOutside);
+        }
+        self.cx.drop_packet(node, packet, DropReason::TooLong);
+    }
+
     fn tell_host(&mut self, node: NodeId, why: Unreachable, source: Address, datagram: &[u8]) {
         let now = self.cx.now;
         let Ok((header, payload)) = ipv4::Header::parse(datagram) else { return };
@@ -231,11 +251,16 @@ impl<P: Probe> World<P> {
                 _ => self.border.told.insert(key, now),
             };
         }
+        let is_way_there = matches!(why, Unreachable::TimeExceeded | Unreachable::TooLong { .. });
         let unreachable = |code| icmp::Message::DestinationUnreachable { code, next_hop_mtu: 0 };
         let error = match why {
             Unreachable::Network => unreachable(icmp::Unreachable::NETWORK),
             Unreachable::Host => unreachable(icmp::Unreachable::HOST),
             Unreachable::Port => unreachable(icmp::Unreachable::PORT),
+            Unreachable::TooLong { mtu: next_hop_mtu } => {
+                let code = icmp::Unreachable::FRAGMENTATION_NEEDED;
+                icmp::Message::DestinationUnreachable { code, next_hop_mtu }
+            }
             Unreachable::TimeExceeded => icmp::Message::TimeExceeded { code: 0 },
         };
         let (mut message, mut bytes) = (Vec::new(), Vec::new());
@@ -266,7 +291,7 @@ impl<P: Probe> World<P> {
         }
         self.nodes[node.index()].icmp_errors += 1;
         let packet = self.cx.originate(packet);
-        if why == Unreachable::TimeExceeded {
+        if is_way_there {
             // The way is not broken: this goes as every packet of the node does.
             self.route(node, packet);
             self.arm_routing(node.index());

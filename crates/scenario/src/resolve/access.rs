@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use hopyard_engine::Streams;
+use hopyard_engine::{Span, Streams};
 use hopyard_model::address::NodeId;
 use hopyard_model::agent::Site;
 use hopyard_model::link::wired;
@@ -18,6 +18,7 @@ use super::flow_faults::Place;
 use super::links::Reach;
 use super::resolved::{Chosen, FlowKind, Resolved, chosen_routing};
 use super::resolver::Resolver;
+use crate::sections::Stack;
 
 /// Bytes of TCP's option of timestamps, padded.
 const TIMESTAMPS: u32 = 12;
@@ -149,8 +150,10 @@ impl Resolver<'_> {
         let links = links(resolved);
         let Some((_, narrowest)) = links.iter().min_by_key(|(_, most)| *most) else { return };
         let Some((name, widest)) = links.iter().max_by_key(|(_, most)| *most) else { return };
-        let drawn = resolved.random_flows.iter().map(|set| (Place::Drawn(set.number), set.path(), &set.kind));
-        let listed = resolved.flows.iter().enumerate();
+        // Linux's TCP takes the MTU of its device, and finds out what later links carry.
+        let drawn = resolved.random_flows.iter().filter(|set| set.flows.stack != Stack::Linux);
+        let drawn = drawn.map(|set| (Place::Drawn(set.number), set.path(), &set.kind));
+        let listed = resolved.flows.iter().enumerate().filter(|(_, (flow, _))| flow.stack != Stack::Linux);
         let listed = listed.map(|(i, (_, kind))| (Place::Listed(i), format!("flow.{i}"), kind));
         for (place, section, kind) in listed.chain(drawn) {
             let Some((size, what)) = largest_packet(kind).filter(|(size, _)| *size > u64::from(*narrowest)) else {
@@ -212,6 +215,74 @@ impl Resolver<'_> {
                 let problem = self.warning(&format!("{section}.{}.propagation", mac.name()), message);
                 problem.expected = Some(format!("at least {least} us"));
             }
+        }
+    }
+
+    /// Warns of slots that frames fill to their end. Where they have a longer way to their receiver than those of the
+    /// next slot's owner, they have not ended there when those begin.
+    pub(super) fn check_guards(&mut self, resolved: &Resolved) {
+        let places = &resolved.positions;
+        let Some(channels) = Reach::of(resolved) else { return };
+        if places.len() != resolved.nodes.count as usize {
+            return;
+        }
+        let kinds = resolved.flows.iter().map(|(_, kind)| kind).chain(resolved.random_flows.iter().map(|it| &it.kind));
+        let sizes: BTreeSet<u32> = kinds.filter_map(|kind| u32::try_from(largest_packet(kind)?.0).ok()).collect();
+        let mut budget = MOST_PAIRS;
+        for ((section, mac), channel) in macs(resolved).into_iter().zip(&channels) {
+            let nodes: Vec<NodeId> = channel.nodes.iter().copied().map(NodeId).collect();
+            let tight = sizes.iter().filter_map(|&size| Some((mac.spare(size)?, size))).min();
+            let (Some((spare, size)), Some(round)) = (tight, mac.round(&nodes)) else { continue };
+            let distance = |a: u32, b: u32| places[a as usize].distance(places[b as usize]);
+            let near = |a: u32, b: u32| distance(a, b) <= channel.usual;
+            let slots = mac.slots(&nodes);
+            let mut worst: Option<(f64, [u32; 3])> = None;
+            for (slot, owners) in slots.iter().enumerate() {
+                let last = slot + 1 == slots.len();
+                let room = spare + if last { round.pause } else { Span::ZERO };
+                let next = &slots[if last { 0 } else { slot + 1 }];
+                for (a, b) in owners.iter().flat_map(|a| next.iter().map(|b| (a.0, b.0))).filter(|(a, b)| a != b) {
+                    budget = budget.saturating_sub(nodes.len() as u64);
+                    if budget == 0 {
+                        return;
+                    }
+                    for &at in channel.nodes.iter().filter(|&&at| at != a && near(a, at) && near(at, b)) {
+                        let late = (distance(a, at) - distance(b, at)) / SPEED_OF_LIGHT - room.seconds();
+                        if late > 0.0 && worst.is_none_or(|(most, _)| late > most) {
+                            worst = Some((late, [a, b, at]));
+                        }
+                    }
+                }
+            }
+            let Some((late, [a, b, at])) = worst else { continue };
+            let here = if at == b { "there".to_owned() } else { format!("at node {at}") };
+            let message = format!(
+                "frames with packets of {size} B leave {spare} of a slot: one from node {a} has not ended {here} when \
+                 the slot of node {b} begins, and is lost if node {b} sends"
+            );
+            let least = ((spare.seconds() + late) * 1e6).ceil();
+            let problem = self.warning(&format!("{section}.{}.guard", mac.name()), message);
+            problem.expected = Some(format!("a slot that is longer by a guard of at least {least} us"));
+        }
+    }
+
+    /// Warns of routing that sends a packet again before the next hop has had a slot.
+    pub(super) fn check_rounds(&mut self, resolved: &Resolved) {
+        let Some(routing) = chosen_routing(resolved) else { return };
+        let Some((parameter, wait)) = routing.waits_for_next_hop() else { return };
+        let Some(channels) = Reach::of(resolved) else { return };
+        let used = if routing.uses_all_radios() { usize::MAX } else { 1 };
+        for ((_, mac), channel) in macs(resolved).into_iter().zip(&channels).take(used) {
+            let nodes: Vec<NodeId> = channel.nodes.iter().copied().map(NodeId).collect();
+            // A slot passes for the packet before it, one for the packet, and one for the sign of the next hop.
+            let Some(least) = mac.round(&nodes).map(|it| it.length * 3).filter(|least| wait < *least) else { continue };
+            let message = format!(
+                "{wait} is less than three rounds of `{}`, {least}: packets are sent again before their next hop has \
+                 had a slot, and their copies multiply at each hop",
+                mac.name()
+            );
+            let problem = self.warning(&format!("routing.{}.{parameter}", routing.name()), message);
+            problem.expected = Some(format!("at least {least}"));
         }
     }
 

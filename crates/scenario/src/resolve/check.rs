@@ -99,6 +99,8 @@ impl Resolver<'_> {
             self.check_neighbours(&resolved);
             self.check_first_slots(&resolved);
             self.check_answers(&resolved);
+            self.check_guards(&resolved);
+            self.check_rounds(&resolved);
             self.report_flow_faults();
         }
         resolved

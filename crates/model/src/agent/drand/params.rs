@@ -75,7 +75,8 @@ impl JsonSchema for Resends {
 pub struct Params {
     /// Time between the HELLO messages of a node.
     pub interval: Span,
-    /// By how much each interval may be shorter, at random, so that nodes do not send together (RFC 5148 §5.2).
+    /// By how much each interval may be shorter, at random, so that nodes do not send together (RFC 5148 §5.2); at most
+    /// half of it.
     pub jitter: Span,
     /// How long a neighbour counts as heard after its last message. It is looked at with each HELLO of the node's own.
     pub hold: Span,
@@ -141,10 +142,7 @@ impl params::Params for Params {
                 return Err(Fault::new(name, format!("expected at least 1 ms, found {span}")));
             }
         }
-        if self.jitter >= self.interval {
-            let expected = format!("expected less than `interval`, {}; found {}", self.interval, self.jitter);
-            return Err(Fault::new("jitter", expected));
-        }
+        params::check_jitter("jitter", self.jitter, "interval", self.interval)?;
         for (name, span) in [("hold", self.hold), ("largest_hold", self.largest_hold)] {
             if span < self.interval {
                 let expected = format!("expected at least `interval`, {}; found {span}", self.interval);

@@ -190,7 +190,7 @@ impl Foreign {
             Unreachable::Network => Code::FA_HOME_NETWORK_UNREACHABLE,
             Unreachable::Host => Code::FA_HOME_AGENT_HOST_UNREACHABLE,
             Unreachable::Port => Code::FA_HOME_AGENT_PORT_UNREACHABLE,
-            Unreachable::TimeExceeded => Code::FA_HOME_AGENT_UNREACHABLE,
+            Unreachable::TooLong { .. } | Unreachable::TimeExceeded => Code::FA_HOME_AGENT_UNREACHABLE,
         };
         self.deny(&request, asker, code, request.lifetime, sending, params, cx);
     }

@@ -320,16 +320,17 @@ impl Encoded for Message {
                 ports.emit(&payload, source, destination, &mut datagram)?;
                 let ip = ipv4::Header::new(Protocol::UDP, source, destination, what.ttl);
                 ipv4::Header { dont_fragment: true, ..ip }.emit(&datagram, &mut quote)?;
-                let code = match what.why {
-                    Unreachable::Network => icmp::Unreachable::NETWORK,
-                    Unreachable::Host => icmp::Unreachable::HOST,
-                    Unreachable::Port => icmp::Unreachable::PORT,
+                let (code, next_hop_mtu) = match what.why {
+                    Unreachable::Network => (icmp::Unreachable::NETWORK, 0),
+                    Unreachable::Host => (icmp::Unreachable::HOST, 0),
+                    Unreachable::Port => (icmp::Unreachable::PORT, 0),
+                    Unreachable::TooLong { mtu } => (icmp::Unreachable::FRAGMENTATION_NEEDED, mtu),
                     Unreachable::TimeExceeded => {
                         icmp::Message::TimeExceeded { code: 0 }.emit(&quote, out)?;
                         return Ok(Carrier::Ip(ICMP_PROTOCOL));
                     }
                 };
-                icmp::Message::DestinationUnreachable { code, next_hop_mtu: 0 }.emit(&quote, out)?;
+                icmp::Message::DestinationUnreachable { code, next_hop_mtu }.emit(&quote, out)?;
                 Ok(Carrier::Ip(ICMP_PROTOCOL))
             }
         }

@@ -47,7 +47,7 @@ pub struct Params {
     pub registration_lifetime: u16,
     /// The longest registration that an agent grants, in seconds; 65535 for any. Agents advertise it.
     pub longest_registration: u16,
-    /// The part of its lifetime after which a registration is renewed.
+    /// The part of its lifetime after which a registration is renewed, at least 0.001.
     pub renewal: f64,
     /// When a host decides that it has moved: "lifetime", "prefix" or "eager". In procedure "ns2" it is always "eager".
     pub move_detection: MoveDetection,
@@ -173,8 +173,9 @@ impl params::Params for Params {
                 ),
             ));
         }
-        if !(self.renewal > 0.0 && self.renewal <= 1.0) {
-            return Err(Fault::new("renewal", format!("must lie above 0, and at most at 1; found {}", self.renewal)));
+        // The shortest lifetime is a second: a host must not ask again in the instant in which it was granted.
+        if !(0.001..=1.0).contains(&self.renewal) {
+            return Err(Fault::new("renewal", format!("must lie between 0.001 and 1, found {}", self.renewal)));
         }
         for (name, count) in [
             ("most_visitors", self.most_visitors),

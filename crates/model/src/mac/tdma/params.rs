@@ -500,6 +500,17 @@ impl Params {
         largest(|size| self.exchange(size) + self.guard <= self.slot)
     }
 
+    /// What is left of a slot when as many frames with packets of this size have ended as fit; nothing if none does.
+    #[must_use]
+    pub fn spare(&self, size: u32) -> Option<Span> {
+        let (one, room) = (self.exchange(size), self.slot - self.guard);
+        let fit = match self.packing {
+            Packing::Fit => room.nanos() / one.nanos(),
+            Packing::One => u64::from(one <= room),
+        };
+        (fit > 0).then(|| self.slot - one * fit)
+    }
+
     /// The size of the largest message of an agent that fits into a slot of the contention part, where agents send in
     /// such slots.
     #[must_use]

@@ -153,6 +153,16 @@ fn impossible_values_are_refused() {
         let error = params::read::<Params>(&values).expect_err(key).to_string();
         assert!(error.contains(problem), "{error}");
     }
+    let mut values = defaults;
+    for (key, value) in [("width", "1 cm"), ("height", "1 cm"), ("speed_max", "20000 m/s")] {
+        values[key] = json!(value);
+    }
+    assert!(params::read::<Params>(&values).is_ok(), "slow legs take longer");
+    values["speed_min"] = json!("10000 m/s");
+    let error = params::read::<Params>(&values).expect_err("a leg of no time").to_string();
+    assert!(error.starts_with("speed_max: no leg can keep this speed") && error.contains("20000 m/s"), "{error}");
+    values["pause_max"] = json!("1 s");
+    assert!(params::read::<Params>(&values).is_ok(), "pauses take their time");
 }
 
 #[test]

@@ -50,7 +50,7 @@ struct Bits {
     /// It has found the preamble.
     detected: bool,
     airtime: Span,
-    rate: u32,
+    modulation: Modulation,
     /// Another signal came with some of the bits.
     disturbed: bool,
     /// Frames lost to bit errors.
@@ -65,7 +65,7 @@ impl Default for Bits {
             detection: Time::ZERO,
             detected: false,
             airtime: Span::ZERO,
-            rate: 0,
+            modulation: Modulation::Dbpsk,
             disturbed: false,
             errors: 0,
         }
@@ -210,10 +210,7 @@ impl Sinr {
         }
         // Preamble and header are sent at 1 Mb/s, the body at the frame's rate.
         let body = self.locked_end - bits.airtime + receiver.preamble;
-        let rate = Rate::from_bps(u64::from(bits.rate));
-        let modulation = Modulation::of_rate(rate);
-        // Another modulation's errors would be wrong without a word.
-        let modulation = modulation.unwrap_or_else(|| panic!("no modulation has the rate {rate} of a frame's body"));
+        let modulation = bits.modulation;
         let header = bits.counted_until.min(body);
         for (modulation, from, until) in
             [(Modulation::Dbpsk, header, now.min(body)), (modulation, bits.counted_until.max(body), now)]
@@ -232,7 +229,10 @@ impl Sinr {
         self.locked_end = end;
         let bits = self.bits.get_or_insert_default();
         bits.airtime = frame.airtime;
-        bits.rate = frame.rate;
+        let rate = Rate::from_bps(u64::from(frame.rate));
+        // The world was built with the rates that the MAC has named.
+        bits.modulation = Modulation::of_rate(rate)
+            .unwrap_or_else(|| panic!("no error model for a frame at {rate}, which the MAC's `rates` do not have"));
         bits.success = 1.0;
         bits.counted_until = now;
         bits.detection = now + DETECTION;

@@ -90,7 +90,8 @@ pub struct Params {
     pub blacklist_timeout: Auto,
     /// Time between a node's HELLO messages.
     pub hello_interval: Span,
-    /// By how much each interval between HELLO messages may be longer or shorter, at random.
+    /// By how much each interval between HELLO messages may be longer or shorter, at random; at most half of it
+    /// (RFC 5148 §5.4).
     pub hello_jitter: Span,
     /// HELLO messages that may stay away before a link counts as broken.
     pub allowed_hello_loss: u8,
@@ -277,9 +278,7 @@ impl params::Params for Params {
                 ),
             ));
         }
-        if self.hello_jitter >= self.hello_interval {
-            return Err(Fault::new("hello_jitter", "expected less than hello_interval"));
-        }
+        params::check_jitter("hello_jitter", self.hello_jitter, "hello_interval", self.hello_interval)?;
         if self.rules == Rules::Ns2 && self.purge_interval < Span::from_millis(1) {
             return Err(Fault::new("purge_interval", "expected at least 1 ms under the rules of ns-2"));
         }
@@ -568,5 +567,16 @@ mod tests {
         value["delete_period"] = "auto".into();
         value["rreq_retries"] = 0.into();
         assert!(params::read::<Params>(&value).expect_err("a fault").to_string().starts_with("rreq_retries"));
+    }
+
+    #[test]
+    fn jitter_takes_half_of_an_interval_at_most() {
+        for profile in [RFC, NS2, UU] {
+            let with = |millis| Params { hello_jitter: Span::from_millis(millis), ..Params::of_profile(profile) };
+            assert_eq!(with(500).check(), Ok(()), "{profile}");
+            let fault = with(501).check().expect_err("more than half");
+            assert_eq!(fault.parameter, "hello_jitter");
+            assert!(fault.problem.contains("`hello_interval`, which is 1 s") && fault.problem.contains("501 ms"));
+        }
     }
 }

@@ -98,7 +98,8 @@ pub struct Params {
     pub rerr_ratelimit: u16,
     /// Time between a node's HELLO messages.
     pub hello_interval: Span,
-    /// By how much each interval between HELLO messages may be longer or shorter, at random.
+    /// By how much each interval between HELLO messages may be longer or shorter, at random; at most half of it
+    /// (RFC 5148 §5.4).
     pub hello_jitter: Span,
     /// HELLO messages that may stay away before a link counts as broken.
     pub allowed_hello_loss: u8,
@@ -232,9 +233,7 @@ impl params::Params for Params {
                 return Err(Fault::new(parameter, format!("expected at least 1 ms, found {value}")));
             }
         }
-        if self.hello_jitter >= self.hello_interval {
-            return Err(Fault::new("hello_jitter", "expected less than hello_interval"));
-        }
+        params::check_jitter("hello_jitter", self.hello_jitter, "hello_interval", self.hello_interval)?;
         if self.rules == Rules::Ns2 && self.purge_interval < Span::from_millis(1) {
             return Err(Fault::new("purge_interval", "expected at least 1 ms under the rules of ns-2"));
         }
@@ -452,7 +451,7 @@ mod tests {
             ("net_diameter", |it| it.net_diameter = 0),
             ("ttl_start", |it| it.ttl_start = 99),
             ("my_route_timeout", |it| it.my_route_timeout = Span::ZERO),
-            ("hello_jitter", |it| it.hello_jitter = Span::from_secs(1)),
+            ("hello_jitter", |it| it.hello_jitter = Span::from_millis(501)),
             ("purge_interval", |it| (it.rules, it.purge_interval) = (Rules::Ns2, Span::ZERO)),
             ("buffer_packets", |it| it.buffer_packets = 0),
             ("rrep_size", |it| it.rrep_size = Bytes::new(1001)),

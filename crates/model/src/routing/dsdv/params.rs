@@ -41,7 +41,8 @@ pub struct Params {
     pub rules: Rules,
     /// Longest time between a node's full updates.
     pub update_interval: Span,
-    /// Part of the interval that is left to chance: intervals are uniform between (1 - this) and 1 times the longest.
+    /// Part of the interval that is left to chance, at most 0.5: intervals are uniform between (1 - this) and 1 times
+    /// the longest.
     pub update_jitter: f64,
     /// The first update comes at random within this time.
     pub startup_jitter: Span,
@@ -137,10 +138,13 @@ impl params::Params for Params {
                 return Err(Fault::new(parameter, format!("expected at least 1 ms, found {value}")));
             }
         }
-        for (parameter, value) in [("update_jitter", self.update_jitter), ("settling_weight", self.settling_weight)] {
-            if !(0.0..1.0).contains(&value) {
-                return Err(Fault::new(parameter, format!("expected at least 0 and less than 1, found {value}")));
-            }
+        // RFC 5148 §5.4: a longer random part makes many times the updates that were asked for.
+        if !(0.0..=0.5).contains(&self.update_jitter) {
+            return Err(Fault::new("update_jitter", format!("expected 0 to 0.5, found {}", self.update_jitter)));
+        }
+        if !(0.0..1.0).contains(&self.settling_weight) {
+            let problem = format!("expected at least 0 and less than 1, found {}", self.settling_weight);
+            return Err(Fault::new("settling_weight", problem));
         }
         if !(0.0..=1000.0).contains(&self.settling_factor) {
             return Err(Fault::new("settling_factor", format!("expected 0 to 1000, found {}", self.settling_factor)));
@@ -161,6 +165,11 @@ impl params::Params for Params {
         if self.broadcast_jitter >= shortest {
             let problem =
                 format!("expected less than the shortest interval, {shortest}, found {}", self.broadcast_jitter);
+            return Err(Fault::new("broadcast_jitter", problem));
+        }
+        if self.broadcast_jitter >= self.min_triggered_interval {
+            let (least, found) = (self.min_triggered_interval, self.broadcast_jitter);
+            let problem = format!("expected less than min_triggered_interval, {least}, found {found}");
             return Err(Fault::new("broadcast_jitter", problem));
         }
         let bytes =

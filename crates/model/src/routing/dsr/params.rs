@@ -283,6 +283,14 @@ impl Facts for Params {
             .then_some(("acknowledgement", "\"network\" or \"passive\""))
     }
 
+    fn waits_for_next_hop(&self) -> Option<(&'static str, Span)> {
+        match self.acknowledgement {
+            Acknowledgement::LinkLayer => None,
+            Acknowledgement::Passive => Some(("passive_ack_timeout", self.passive_ack_timeout)),
+            Acknowledgement::Network => Some(("ack_timeout", self.ack_timeout)),
+        }
+    }
+
     fn needs_queue_by_class(&self) -> Option<&'static str> {
         (self.rules == Rules::Ns2)
             .then_some("ns-2's DSR runs on a queue that serves TCP's acknowledgements before data")

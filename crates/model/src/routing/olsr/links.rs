@@ -143,11 +143,13 @@ impl Link {
         let Some(lost) = self.quality.lost_before(number) else { return };
         for _ in 0..lost {
             self.quality.note(false, params.hysteresis_scaling);
+            self.has_lost(now, params);
         }
-        self.judge(now, params);
         self.quality.note(true, params.hysteresis_scaling);
         (self.quality.packet, self.quality.charged) = (Some(number), 0);
-        self.judge(now, params);
+        if params.hysteresis && self.quality.smooth > params.hysteresis_high {
+            (self.pending, self.lost_until) = (false, Time::ZERO);
+        }
     }
 
     /// No HELLO came for longer than its interval: it counts as lost.
@@ -155,17 +157,13 @@ impl Link {
         self.quality.note(false, params.hysteresis_scaling);
         self.quality.charged = self.quality.charged.saturating_add(1);
         self.hello_due = now + self.hello_interval;
-        self.judge(now, params);
+        self.has_lost(now, params);
     }
 
-    /// The hysteresis (§14.3).
-    fn judge(&mut self, now: Time, params: &Params) {
-        if !params.hysteresis {
-            return;
-        }
-        if self.quality.smooth > params.hysteresis_high {
-            (self.pending, self.lost_until) = (false, Time::ZERO);
-        } else if self.quality.smooth < params.hysteresis_low {
+    /// A loss has lowered the quality. Only a loss makes a link lost (§14.3): a packet that arrives over a bad link
+    /// would prolong that time, and make a new link lost before it was ever used.
+    fn has_lost(&mut self, now: Time, params: &Params) {
+        if params.hysteresis && self.quality.smooth < params.hysteresis_low {
             self.pending = true;
             self.lost_until = self.until.min(now + params.neighbour_hold());
         }

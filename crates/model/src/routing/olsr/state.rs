@@ -310,7 +310,9 @@ impl State {
                 self.selectors_changed(true, now);
             }
         }
-        if before.0 != after.0 {
+        // With several radios, the link of one may have changed while that of another keeps the neighbour: each has
+        // relays of its own (§8.3.1).
+        if before.0 != after.0 || self.radios.len() > 1 {
             self.relays_doubtful = true;
         }
         if before != after {

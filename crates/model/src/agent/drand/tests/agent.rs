@@ -87,7 +87,7 @@ fn impossible_parameters_are_refused() {
         params.check().expect_err("a fault").parameter
     };
     assert_eq!(fault(|it| it.interval = Span::ZERO), "interval");
-    assert_eq!(fault(|it| it.jitter = it.interval), "jitter");
+    assert_eq!(fault(|it| it.jitter = Span::from_millis(501)), "jitter");
     assert_eq!(fault(|it| it.hold = Span::from_millis(900)), "hold");
     assert_eq!(fault(|it| it.largest_hold = Span::from_millis(900)), "largest_hold");
     assert_eq!(fault(|it| it.largest_hold = Span::from_secs(61)), "largest_hold");

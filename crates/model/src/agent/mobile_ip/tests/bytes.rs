@@ -84,13 +84,17 @@ fn an_icmp_error_quotes_the_request() {
         (Unreachable::Network, Some(icmp::Unreachable::NETWORK)),
         (Unreachable::Host, Some(icmp::Unreachable::HOST)),
         (Unreachable::Port, Some(icmp::Unreachable::PORT)),
+        (Unreachable::TooLong { mtu: 576 }, Some(icmp::Unreachable::FRAGMENTATION_NEEDED)),
         (Unreachable::TimeExceeded, None),
     ] {
         let what = Undelivered { why, source: FA, destination: HA, ttl: 9 };
         let bytes = encoded(&Message::Unreachable(what, request(0)));
         let (message, quote) = icmp::Message::parse(&bytes).expect("sound");
         match expected {
-            Some(code) => assert_eq!(message, icmp::Message::DestinationUnreachable { code, next_hop_mtu: 0 }),
+            Some(code) => {
+                let next_hop_mtu = if matches!(why, Unreachable::TooLong { .. }) { 576 } else { 0 };
+                assert_eq!(message, icmp::Message::DestinationUnreachable { code, next_hop_mtu });
+            }
             None => assert_eq!(message, icmp::Message::TimeExceeded { code: 0 }),
         }
         let (header, payload) = ipv4::Header::parse(quote).expect("a whole datagram");

@@ -485,3 +485,15 @@ fn an_update_has_the_bytes_that_are_counted_for_it() {
         assert_eq!(counted, [size, size - 8]);
     }
 }
+
+#[test]
+fn jitter_takes_half_of_an_interval_at_most() {
+    let with = |update_jitter| Params { update_jitter, ..Params::of_profile(RFC) }.check();
+    assert_eq!(with(0.5), Ok(()));
+    let fault = with(0.51).expect_err("more than half");
+    assert_eq!((fault.parameter, &*fault.problem), ("update_jitter", "expected 0 to 0.5, found 0.51"));
+    // Nor may a triggered update overtake the one before it.
+    let params = Params { broadcast_jitter: Span::from_secs(1), ..Params::of_profile(RFC) };
+    let fault = params.check().expect_err("as long as the least time between updates");
+    assert_eq!(fault.parameter, "broadcast_jitter");
+}

@@ -260,6 +260,23 @@ fn s14_3_a_pending_link_of_low_quality_is_listed_as_lost() {
 }
 
 #[test]
+fn s14_3_a_packet_that_arrives_does_not_prolong_the_time_for_which_a_link_is_lost() {
+    // With so small a weight, many packets in a row leave the quality below 0.3.
+    let mut node = Alone::new(&Params { hysteresis: true, hysteresis_scaling: 0.1, ..defaults() });
+    let say = |node: &mut Alone, number: u16| {
+        let message = node.message(1, 6.0, 1, Alone::hello_content(3, &[(0, Symmetric, NeighbourType::Symmetric)]));
+        node.hear_packet(1, OlsrPacket { sequence: number, messages: vec![message] });
+        let link = &node.it.0.links[0];
+        (link.pending, link.lost_until)
+    };
+    assert_eq!([1, 2].map(|number| say(&mut node, number)), [(true, Time::ZERO); 2], "new, but not lost");
+    node.run(1.0);
+    assert_eq!(say(&mut node, 4), (true, at(1.0 + 6.0)), "a loss");
+    node.run(2.0);
+    assert_eq!(say(&mut node, 5), (true, at(1.0 + 6.0)), "no loss");
+}
+
+#[test]
 fn s14_3_hellos_that_stay_away_are_losses() {
     let mut node = Alone::new(&Params { hysteresis: true, ..defaults() });
     for number in 1..=4 {
@@ -272,6 +289,34 @@ fn s14_3_hellos_that_stay_away_are_losses() {
     node.run(5.1);
     // Missing at 3 s and at 5 s: from 0.94 to 0.23.
     assert!(node.route(1).is_none());
+}
+
+#[test]
+fn s8_3_1_relays_are_chosen_anew_when_one_of_two_links_to_a_neighbour_changes() {
+    for (lost, way) in [(true, "as its HELLO says"), (false, "by silence")] {
+        let mut node = Alone::with_networks(&defaults(), 2, &[]);
+        // Node 1 has both channels, node 2 the second one alone. Both reach node 5.
+        let hello = |node: &mut Alone, main: u32, from: u32, own: u32, link: LinkType| {
+            let both = NeighbourType::Symmetric;
+            let content = Alone::hello_content(3, &[(own, link, both), (5, Symmetric, both)]);
+            let message = node.message(main, 6.0, 1, content);
+            node.hear(from, message);
+        };
+        hello(&mut node, 1, 1, 0, Symmetric);
+        hello(&mut node, 1, 11, 10, Symmetric);
+        hello(&mut node, 12, 12, 10, Symmetric);
+        assert_eq!(node.relays(), [1], "one relay is enough on each channel");
+        for second in 1..=7 {
+            node.run(f64::from(second));
+            hello(&mut node, 1, 1, 0, Symmetric);
+            hello(&mut node, 12, 12, 10, Symmetric);
+            if lost && second == 1 {
+                hello(&mut node, 1, 11, 10, Lost);
+                assert_eq!(node.relays(), [1, 12], "{way}");
+            }
+        }
+        assert_eq!(node.relays(), [1, 12], "{way}");
+    }
 }
 
 #[test]
