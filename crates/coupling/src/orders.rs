@@ -156,6 +156,11 @@ pub fn guest(node: NodeId, flows: &[Flow], options: &Options, site: &Site<'_>) -
     if has_programs {
         // The default of distributions; the kernels' own is Reno. Flows name theirs.
         order(format_args!("sysctl net/ipv4/tcp_congestion_control cubic"));
+        if !flows.iter().any(|it| [it.from, it.to].contains(&node)) {
+            // So is this, for devices that are set up later. Flows compare TCP with Hopyard's: the simulated network
+            // alone has queues there.
+            order(format_args!("sysctl net/core/default_qdisc fq_codel"));
+        }
     }
     if let Some(last) = flows.len().checked_sub(1).filter(|_| has_programs) {
         // No program gets a port of a flow unless it asks for that.
@@ -261,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nodes_with_programs_have_cubic_before_what_the_scenario_says() {
+    fn nodes_with_programs_have_the_defaults_of_distributions_before_what_the_scenario_says() {
         let program = Program {
             node: NodeId(1),
             arguments: vec!["true".to_owned()],
@@ -283,14 +288,34 @@ mod tests {
         let addresses = [1, 2].map(|last| vec![Ipv4Addr::new(10, 0, 0, last)]);
         let site =
             Site { addresses: &addresses, paths: &[PathBuf::from("/bin/true")], from: Time::ZERO, end: Time::ZERO };
-        let variants = |node| {
-            let guest = guest(NodeId(node), &[], &options, &site);
-            let text = String::from_utf8_lossy(&guest.initrd).into_owned();
-            let lines = text.lines().filter_map(|it| it.strip_prefix("sysctl net/ipv4/tcp_congestion_control "));
-            lines.map(str::to_owned).collect::<Vec<_>>()
+        let orders = |node, flows: &[Flow]| {
+            let guest = guest(NodeId(node), flows, &options, &site);
+            String::from_utf8_lossy(&guest.initrd).into_owned()
         };
+        let values = |text: &str, sysctl: &str| {
+            let lines = text.lines().filter_map(|it| it.strip_prefix("sysctl ")?.strip_prefix(sysctl));
+            lines.map(|it| it.trim().to_owned()).collect::<Vec<_>>()
+        };
+        let variants = |node| values(&orders(node, &[]), "net/ipv4/tcp_congestion_control");
         assert_eq!(variants(0), ["vegas"]);
         assert_eq!(variants(1), ["cubic", "vegas"]);
+        // A device has the queueing discipline that is the default when it is set up.
+        let queues = |node, flows: &[Flow]| values(&orders(node, flows), "net/core/default_qdisc");
+        let text = orders(1, &[]);
+        assert!(text.find("default_qdisc") < text.find("mtu eth0"));
+        let flow = Flow {
+            from: NodeId(0),
+            to: NodeId(1),
+            variant: "cubic".to_owned(),
+            start: Time::ZERO,
+            bytes: None,
+            stop: None,
+            writes: Vec::new(),
+            segment: 1448,
+            notices: false,
+        };
+        assert_eq!(queues(1, &[]), ["fq_codel"]);
+        assert!(queues(0, &[]).is_empty() && queues(1, &[flow]).is_empty());
     }
 
     #[test]

@@ -117,6 +117,16 @@ fn the_set_that_was_held_out_first_and_seen_later() {
 }
 
 #[test]
+fn applications_that_write_in_pieces() {
+    let (text, counts) = report(&linux::written());
+    insta::with_settings!({ prepend_module_to_snapshot => false, snapshot_path => "golden", omit_expression => true }, {
+        insta::assert_snapshot!("linux_written", text);
+    });
+    let count = counts["written"];
+    assert!(count.all == 84 && count.order >= 80 && count.time >= 70, "{count:?}");
+}
+
+#[test]
 fn the_set_that_was_recorded_after_the_rules_were_fixed() {
     check("linux_held_out", &linux::held_out(), [182, 182, 182], [260, 258, 263]);
 }

@@ -18,6 +18,9 @@ pub(crate) trait LossRecovery {
     /// An event at the sender begins: an arrival, a timer, or data of the application.
     fn on_event(&mut self) {}
 
+    /// The application has written more during an event.
+    fn on_written(&mut self) {}
+
     /// An acknowledgement arrived that the scoreboard has not processed yet.
     fn inspect(&mut self, _core: &mut Core, _control: &mut Controller, _header: &TcpHeader) {}
 

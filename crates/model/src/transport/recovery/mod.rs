@@ -74,6 +74,9 @@ macro_rules! recovery {
             fn on_event(&mut self) {
                 match self { $(Self::$variant(it) => it.on_event(),)+ }
             }
+            fn on_written(&mut self) {
+                match self { $(Self::$variant(it) => it.on_written(),)+ }
+            }
             fn inspect(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
                 match self { $(Self::$variant(it) => it.inspect(core, control, header),)+ }
             }

@@ -169,7 +169,11 @@ impl TcpSender {
         } else if self.core.board.is_empty() && self.stage == Stage::Open {
             idle::restart(&mut self.core, &mut self.control, self.initial_window, self.active);
         }
-        self.core.app_end = self.core.app_end.saturating_add(bytes);
+        if self.core.buffer.is_on() {
+            self.core.buffer.write(bytes);
+        } else {
+            self.core.app_end = self.core.app_end.saturating_add(bytes);
+        }
     }
 
     fn open(&mut self, now: Time) {
@@ -194,6 +198,7 @@ impl TcpSender {
     /// The application stops: data that has not been sent yet is never sent.
     pub fn stop(&mut self, now: Time) {
         self.begin(now);
+        self.core.buffer.stop();
         self.core.app_end = self.core.board.max().max(u64::from(self.stage == Stage::Opening));
     }
 
@@ -201,8 +206,8 @@ impl TcpSender {
     /// so.
     pub fn close(&mut self, now: Time) {
         self.begin(now);
-        self.core.closing = !self.core.params.close_after_sending;
-        self.closes_next = self.core.params.close_after_sending;
+        self.closes_next = self.core.params.close_after_sending || !self.core.buffer.is_done();
+        self.core.closing = !self.closes_next;
     }
 
     /// The first step of every event.
@@ -236,6 +241,7 @@ impl TcpSender {
             return;
         }
         self.core.counters.acks += 1;
+        self.core.buffer.on_ack();
         if header.ack > self.core.board.max() {
             self.core.counters.invalid_acks += 1;
             return;
@@ -456,8 +462,12 @@ impl TcpSender {
 
     /// The next segment to send now, if any.
     pub fn poll_transmit(&mut self, now: Time) -> Option<TcpHeader> {
-        let header = self.next_segment(now);
-        if header.is_none() && self.closes_next && self.stage == Stage::Open {
+        let mut header = self.next_segment(now);
+        while header.is_none() && self.stage == Stage::Open && self.core.admit(self.buffer_factor()) {
+            self.recovery.on_written();
+            header = self.next_segment(now);
+        }
+        if header.is_none() && self.closes_next && self.stage == Stage::Open && self.core.buffer.is_done() {
             // A program that has written comes to close when TCP has sent what it could.
             self.closes_next = false;
             self.core.closing = true;
@@ -559,6 +569,11 @@ impl TcpSender {
         Some(header)
     }
 
+    /// How many windows the send buffer has room for: more with a congestion control that sets the window itself.
+    fn buffer_factor(&self) -> u64 {
+        if self.control.governs_recovery() { 3 } else { 2 }
+    }
+
     /// Whether the segment at `index` was sent by itself, and has not left the node yet.
     fn is_in_node(&self, index: usize) -> bool {
         let segment = self.core.board.get(index);
@@ -622,7 +637,8 @@ impl TcpSender {
     fn emit_in_order(&mut self, index: usize) -> TcpHeader {
         let next = self.core.board.next().max(index + 1);
         let header = self.emit(index, self.core.now);
-        self.core.board.set_next(next);
+        // Segments may have become one.
+        self.core.board.set_next(next.min(self.core.board.len()));
         header
     }
 
@@ -635,6 +651,9 @@ impl TcpSender {
         let app_limited = core.is_app_limited();
         core.stamp(index, departure);
         let segment = if retransmission {
+            if core.as_linux {
+                core.collapse(index);
+            }
             // A retransmitted segment without a mark counts as lost too, unless a probe retransmits it.
             if !core.tail_probe {
                 core.mark_lost(index);
@@ -652,6 +671,7 @@ impl TcpSender {
             }
             let fin = !syn && core.ends_with(payload);
             core.board.push(payload, syn, fin, departure);
+            core.buffer.on_sent(core.board.max());
             core.fin_sent |= fin;
             if payload > 0 && payload < core.params.mss() {
                 core.small_end = core.board.max();

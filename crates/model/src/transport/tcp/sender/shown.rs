@@ -116,6 +116,7 @@ impl TcpSender {
         self.stage == Stage::Open
             && self.core.board.is_empty()
             && self.core.una() >= self.core.app_end
+            && self.core.buffer.is_done()
             && (!closes || self.connection() == Connection::TimeWait)
     }
 
