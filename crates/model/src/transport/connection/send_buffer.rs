@@ -47,8 +47,9 @@ pub struct SendBuffer {
     begun: bool,
     /// The application waits for room.
     waits: bool,
-    /// An acknowledgement has arrived since room was looked for.
+    /// An acknowledgement has arrived since room was looked for, and how many segments were sent since.
     acknowledged: bool,
+    sent: u32,
     /// The data before it was marked with PSH when it was written.
     pushed: u64,
     /// The segment sent last ends a piece with PSH.
@@ -96,6 +97,7 @@ impl SendBuffer {
     /// An acknowledgement arrived.
     pub const fn on_ack(&mut self) {
         self.acknowledged = true;
+        self.sent = 0;
     }
 
     /// The application writes no more, and what was not sent is never sent.
@@ -108,6 +110,7 @@ impl SendBuffer {
     /// What was sent reaches to `end`.
     pub fn on_sent(&mut self, end: u64) {
         self.ends_push = false;
+        self.sent += 1;
         while self.pieces.front().is_some_and(|piece| piece.end <= end) {
             self.ends_push = self.pieces.pop_front().is_some_and(|piece| piece.push);
         }
@@ -126,16 +129,20 @@ impl SendBuffer {
 
 impl Core {
     /// The application writes as much as goes into one piece. Returns whether TCP is to send then.
-    pub(crate) fn admit(&mut self, times: u64) -> bool {
+    /// The buffer has room for `times` windows; TCP sends `together` segments at once.
+    pub(crate) fn admit(&mut self, times: u64, together: u32) -> bool {
         let mss = u64::from(self.mss);
         if std::mem::take(&mut self.buffer.acknowledged) && self.buffer.waits {
-            if self.in_network() < self.cwnd {
+            // What is sent in a second buffer is not sent yet when room is looked for.
+            let later = self.buffer.sent.saturating_sub(together);
+            if self.in_network() - f64::from(later) < self.cwnd {
                 let room = SendBuffer::room(times, self.cwnd.max(SEGMENTS), self.mss).min(MOST);
                 self.buffer.limit = self.buffer.limit.max(room);
                 self.window_changed = self.now;
             }
             self.buffer.waits = 3 * self.taken() > 2 * self.buffer.limit;
         }
+        if std::env::var("DBG").is_ok() { eprintln!("DBG {:.6} end {} una {} taken {} limit {} waits {} writes {:?} call {} pieces {} board {} cwnd {} lw {}", self.now.seconds(), self.app_end, self.una(), self.taken(), self.buffer.limit, self.buffer.waits, self.buffer.writes, self.buffer.call, self.buffer.pieces.len(), self.board.len(), self.cwnd, self.largest_window); }
         let Some(left) = self.buffer.writes.front().copied().filter(|_| !self.buffer.waits) else { return false };
         if self.buffer.call == 0 {
             self.buffer.call = left.min(CALL * mss);

@@ -463,7 +463,7 @@ impl TcpSender {
     /// The next segment to send now, if any.
     pub fn poll_transmit(&mut self, now: Time) -> Option<TcpHeader> {
         let mut header = self.next_segment(now);
-        while header.is_none() && self.stage == Stage::Open && self.core.admit(self.buffer_factor()) {
+        while header.is_none() && self.stage == Stage::Open && self.admits() {
             self.recovery.on_written();
             header = self.next_segment(now);
         }
@@ -569,9 +569,12 @@ impl TcpSender {
         Some(header)
     }
 
-    /// How many windows the send buffer has room for: more with a congestion control that sets the window itself.
-    fn buffer_factor(&self) -> u64 {
-        if self.control.governs_recovery() { 3 } else { 2 }
+    /// Whether the application writes more now. The send buffer has room for more windows with a congestion control
+    /// that sets the window itself.
+    fn admits(&mut self) -> bool {
+        let times = if self.control.governs_recovery() { 3 } else { 2 };
+        let together = self.recovery.buffer(&self.core, self.core.board.len()).unwrap_or(1);
+        self.core.admit(times, together)
     }
 
     /// Whether the segment at `index` was sent by itself, and has not left the node yet.
