@@ -234,7 +234,9 @@ impl Run {
     fn acknowledge_as_captured(&mut self, index: usize, segments: u64, now: Time) {
         let Acknowledgement { segments: acked, window, blocks, .. } = &self.captured[index];
         // The last segment has the FIN, which takes a number.
-        let number = |count: u64| 1 + count * SEGMENT + u64::from(count == segments);
+        let all = if self.writes.is_empty() { segments } else { self.writes.iter().map(|it| it.1).sum() };
+        let unit = self.unit();
+        let number = |count: u64| 1 + count * unit + u64::from(count == all);
         let ack = number(*acked);
         let base = blocks.iter().map(|block| number(block.0)).fold(ack, u64::min);
         let header = TcpHeader {

@@ -28,4 +28,5 @@ pub use self::params::{
 };
 pub use self::phases::{Phase, Phases, Work};
 pub use self::scoreboard::{Acked, Board, Marks, Segment};
+pub use self::send_buffer::Written;
 pub use self::wheel::Wheel;

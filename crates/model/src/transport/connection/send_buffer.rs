@@ -56,6 +56,19 @@ pub struct SendBuffer {
     ends_push: bool,
 }
 
+/// What the application has written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// Nothing: it waits, or has written all.
+    Nothing,
+    /// A full piece with more to follow: TCP sends one buffer of the first piece, and nothing of others.
+    Piece {
+        first: bool,
+    },
+    /// TCP sends what it can.
+    All,
+}
+
 impl SendBuffer {
     /// A buffer that grows from its first size, for segments of `mss` bytes.
     pub fn growing(mss: u32) -> Self {
@@ -128,9 +141,9 @@ impl SendBuffer {
 }
 
 impl Core {
-    /// The application writes as much as goes into one piece. Returns whether TCP is to send then.
+    /// The application writes as much as goes into one piece.
     /// The buffer has room for `times` windows; TCP sends `together` segments at once.
-    pub(crate) fn admit(&mut self, times: u64, together: u32) -> bool {
+    pub(crate) fn admit(&mut self, times: u64, together: u32) -> Written {
         let mss = u64::from(self.mss);
         if std::mem::take(&mut self.buffer.acknowledged) && self.buffer.waits {
             // What is sent in a second buffer is not sent yet when room is looked for.
@@ -142,8 +155,7 @@ impl Core {
             }
             self.buffer.waits = 3 * self.taken() > 2 * self.buffer.limit;
         }
-        if std::env::var("DBG").is_ok() { eprintln!("DBG {:.6} end {} una {} taken {} limit {} waits {} writes {:?} call {} pieces {} board {} cwnd {} lw {}", self.now.seconds(), self.app_end, self.una(), self.taken(), self.buffer.limit, self.buffer.waits, self.buffer.writes, self.buffer.call, self.buffer.pieces.len(), self.board.len(), self.cwnd, self.largest_window); }
-        let Some(left) = self.buffer.writes.front().copied().filter(|_| !self.buffer.waits) else { return false };
+        let Some(left) = self.buffer.writes.front().copied().filter(|_| !self.buffer.waits) else { return Written::Nothing };
         if self.buffer.call == 0 {
             self.buffer.call = left.min(CALL * mss);
         }
@@ -162,8 +174,9 @@ impl Core {
             if self.buffer.begun {
                 self.push_written();
                 self.pushes = true;
+                return Written::All;
             }
-            return self.buffer.begun;
+            return Written::Nothing;
         }
         if room == 0 {
             self.buffer.pieces.push_back(Piece { end: self.app_end, push: false });
@@ -183,8 +196,9 @@ impl Core {
         }
         if !self.buffer.begun || self.app_end > self.buffer.pushed + self.largest_window / 2 {
             self.push_written();
+            return Written::All;
         }
-        true
+        Written::Piece { first: self.buffer.pieces.len() == 1 }
     }
 
     /// The last piece gets PSH.

@@ -15,7 +15,7 @@ use super::pacing::Pacing;
 use super::small_queue::{SmallQueue, assumed_rate};
 use crate::packet::{TcpFlags, TcpHeader};
 use crate::transport::congestion::{Answer, CongestionControl, Controller, Sent, Timeout};
-use crate::transport::connection::{Connect, Core, Estimation, LateOpening, Params, milliseconds};
+use crate::transport::connection::{Connect, Core, Estimation, LateOpening, Params, Written, milliseconds};
 use crate::transport::notice::NetworkEvent;
 use crate::transport::recovery::{Arrival, LossRecovery, Recovery};
 
@@ -64,6 +64,8 @@ pub struct TcpSender {
     probe_window: bool,
     /// The connection closes when nothing more can be sent now.
     closes_next: bool,
+    /// The application wants to write.
+    wants_to_write: bool,
 }
 
 impl TcpSender {
@@ -105,6 +107,7 @@ impl TcpSender {
             peer_next: 0,
             peer_closed: false,
             closes_next: false,
+            wants_to_write: false,
             answer: false,
             persist: Time::NEVER,
             persist_wait: None,
@@ -170,6 +173,7 @@ impl TcpSender {
             idle::restart(&mut self.core, &mut self.control, self.initial_window, self.active);
         }
         if self.core.buffer.is_on() {
+            self.wants_to_write = self.stage == Stage::Open;
             self.core.buffer.write(bytes);
         } else {
             self.core.app_end = self.core.app_end.saturating_add(bytes);
@@ -223,6 +227,7 @@ impl TcpSender {
         self.outdated.begin();
         self.core.limited = false;
         self.core.pushes = false;
+        self.wants_to_write = false;
         self.pacing.begin();
         self.small_queue.begin();
         self.core.burst = match self.core.params.max_burst {
@@ -462,9 +467,9 @@ impl TcpSender {
 
     /// The next segment to send now, if any.
     pub fn poll_transmit(&mut self, now: Time) -> Option<TcpHeader> {
-        let mut header = self.next_segment(now);
+        // A program that waits for room in the send buffer does not make TCP send when it wants to write more.
+        let mut header = if std::mem::take(&mut self.wants_to_write) { None } else { self.next_segment(now) };
         while header.is_none() && self.stage == Stage::Open && self.admits() {
-            self.recovery.on_written();
             header = self.next_segment(now);
         }
         if header.is_none() && self.closes_next && self.stage == Stage::Open && self.core.buffer.is_done() {
@@ -573,8 +578,17 @@ impl TcpSender {
     /// that sets the window itself.
     fn admits(&mut self) -> bool {
         let times = if self.control.governs_recovery() { 3 } else { 2 };
-        let together = self.recovery.buffer(&self.core, self.core.board.len()).unwrap_or(1);
-        self.core.admit(times, together)
+        if self.core.burst == 0 {
+            self.recovery.on_pause(&mut self.core);
+        }
+        let together = self.recovery.largest_buffer(&self.core);
+        self.core.burst = match self.core.admit(times, together) {
+            Written::Nothing => return false,
+            Written::Piece { first } => if first { together } else { 0 },
+            Written::All => u32::MAX,
+        };
+        self.recovery.on_written();
+        true
     }
 
     /// Whether the segment at `index` was sent by itself, and has not left the node yet.

@@ -158,6 +158,7 @@ impl<const SACK: bool> Procedure<SACK> {
         let recovering = self.condition == Condition::Recovery;
         let may_grow = report.advances || (self.detection.reordering > core.params.duplicate_threshold && report.sacks);
         core.window_limited = self.usage.limits(core);
+        if std::env::var("DBG").is_ok() { eprintln!("DBG {:.6} una {} limited {} may {} seg {} cwnd {} cond {:?} usage {:?}", core.now.seconds(), core.una(), core.window_limited, may_grow, report.segments, core.cwnd, self.condition, self.usage); }
         if may_grow {
             let phase = if recovering { Phase::Partial } else { Phase::Open };
             let acked = acked.copied().unwrap_or_default();
@@ -165,6 +166,9 @@ impl<const SACK: bool> Procedure<SACK> {
             let bytes = u64::from(report.segments) * u64::from(core.params.mss());
             let delivered = Acked { delivered: bytes, round_trip, ..acked };
             core.grow(control, &delivered, phase);
+            if !recovering {
+                core.window_changed = core.now;
+            }
         } else {
             core.report_duplicate(control, report.bytes);
         }
@@ -391,6 +395,7 @@ impl<const SACK: bool> Procedure<SACK> {
     /// application waits for room.
     fn note_usage(&mut self, core: &mut Core, full: bool) {
         self.usage.note(core, full);
+        if std::env::var("DBG").is_ok() { eprintln!("DBG {:.6} note full {full} len {} una {} cwnd {} cond {:?} changed {:.6} rto {:?} usage {:?}", core.now.seconds(), core.board.len(), core.una(), core.cwnd, self.condition, core.window_changed.seconds(), core.rtt.timeout(), self.usage); }
         let decays = !self.governed && core.params.idle_restart == IdleRestart::Halving;
         let may = self.condition == Condition::Open && !core.buffer.waits();
         self.usage.validate(core, decays, may);
@@ -510,6 +515,16 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
         if let Some(pairs) = &mut self.pairs {
             pairs.begin();
         }
+    }
+
+    fn on_pause(&mut self, core: &mut Core) {
+        if std::mem::take(&mut self.sent_new) {
+            self.note_usage(core, core.in_network() >= core.cwnd);
+        }
+    }
+
+    fn largest_buffer(&self, core: &Core) -> u32 {
+        self.pairs.as_ref().map_or(1, |_| Pairs::buffer(core))
     }
 
     fn inspect(&mut self, core: &mut Core, _control: &mut Controller, header: &TcpHeader) {
@@ -676,9 +691,7 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
         if let Some(pairs) = &mut self.pairs {
             pairs.hold(core);
         }
-        if std::mem::take(&mut self.sent_new) {
-            self.note_usage(core, core.in_network() >= core.cwnd);
-        }
+        self.on_pause(core);
     }
 
     fn on_refused(&mut self, core: &mut Core) {
