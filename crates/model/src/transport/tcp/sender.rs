@@ -468,8 +468,9 @@ impl TcpSender {
     /// The next segment to send now, if any.
     pub fn poll_transmit(&mut self, now: Time) -> Option<TcpHeader> {
         // A program that waits for room in the send buffer does not make TCP send when it wants to write more.
-        let mut header = if std::mem::take(&mut self.wants_to_write) { None } else { self.next_segment(now) };
+        let mut header = if self.wants_to_write { None } else { self.next_segment(now) };
         while header.is_none() && self.stage == Stage::Open && self.admits() {
+            self.wants_to_write = false;
             header = self.next_segment(now);
         }
         if header.is_none() && self.closes_next && self.stage == Stage::Open && self.core.buffer.is_done() {

@@ -158,7 +158,6 @@ impl<const SACK: bool> Procedure<SACK> {
         let recovering = self.condition == Condition::Recovery;
         let may_grow = report.advances || (self.detection.reordering > core.params.duplicate_threshold && report.sacks);
         core.window_limited = self.usage.limits(core);
-        if std::env::var("DBG").is_ok() { eprintln!("DBG {:.6} una {} limited {} may {} seg {} cwnd {} cond {:?} usage {:?}", core.now.seconds(), core.una(), core.window_limited, may_grow, report.segments, core.cwnd, self.condition, self.usage); }
         if may_grow {
             let phase = if recovering { Phase::Partial } else { Phase::Open };
             let acked = acked.copied().unwrap_or_default();
@@ -395,7 +394,6 @@ impl<const SACK: bool> Procedure<SACK> {
     /// application waits for room.
     fn note_usage(&mut self, core: &mut Core, full: bool) {
         self.usage.note(core, full);
-        if std::env::var("DBG").is_ok() { eprintln!("DBG {:.6} note full {full} len {} una {} cwnd {} cond {:?} changed {:.6} rto {:?} usage {:?}", core.now.seconds(), core.board.len(), core.una(), core.cwnd, self.condition, core.window_changed.seconds(), core.rtt.timeout(), self.usage); }
         let decays = !self.governed && core.params.idle_restart == IdleRestart::Halving;
         let may = self.condition == Condition::Open && !core.buffer.waits();
         self.usage.validate(core, decays, may);
