@@ -191,7 +191,11 @@ fn run() -> Result<(), String> {
     let (name, seed, written) = match &arguments[..] {
         [name, seed] => (name, seed, false),
         [name, seed, written] if written == "written" => (name, seed, true),
-        _ => return Err("expected the name of the set and its seed, for example: seen 1, or: pieces 1 written".to_owned()),
+        _ => {
+            return Err(
+                "expected the name of the set and its seed, for example: seen 1, or: pieces 1 written".to_owned()
+            );
+        }
     };
     let seed: u64 = seed.parse().map_err(|_| format!("the seed is {seed:?}, expected an integer"))?;
     let kernel = |version| built(version).ok_or_else(|| format!("no kernel {version}"));

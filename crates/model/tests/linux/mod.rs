@@ -121,6 +121,15 @@ pub fn written() -> Vec<Case> {
     with_writes(cases, include_bytes!("../data/linux/written/writes.csv.gz"))
 }
 
+/// The same from seed 2, on which no rule was found.
+pub fn written_held_out() -> Vec<Case> {
+    let cases = read(
+        include_str!("../data/linux/written_held_out/cases.csv"),
+        include_bytes!("../data/linux/written_held_out/departures.csv.gz"),
+    );
+    with_writes(cases, include_bytes!("../data/linux/written_held_out/writes.csv.gz"))
+}
+
 /// The same cases with what the application writes.
 fn with_writes(mut cases: Vec<Case>, table: &[u8]) -> Vec<Case> {
     each_line(&mut cases, table, |case, fields| {

@@ -63,6 +63,7 @@ pub enum Written {
     Nothing,
     /// A full piece with more to follow: TCP sends one buffer of the first piece, and nothing of others.
     Piece {
+        /// It is the first that was not sent whole.
         first: bool,
     },
     /// TCP sends what it can.
@@ -155,7 +156,9 @@ impl Core {
             }
             self.buffer.waits = 3 * self.taken() > 2 * self.buffer.limit;
         }
-        let Some(left) = self.buffer.writes.front().copied().filter(|_| !self.buffer.waits) else { return Written::Nothing };
+        let Some(left) = self.buffer.writes.front().copied().filter(|_| !self.buffer.waits) else {
+            return Written::Nothing;
+        };
         if self.buffer.call == 0 {
             self.buffer.call = left.min(CALL * mss);
         }

@@ -585,7 +585,13 @@ impl TcpSender {
         let together = self.recovery.largest_buffer(&self.core);
         self.core.burst = match self.core.admit(times, together) {
             Written::Nothing => return false,
-            Written::Piece { first } => if first { together } else { 0 },
+            Written::Piece { first } => {
+                if first {
+                    together
+                } else {
+                    0
+                }
+            }
             Written::All => u32::MAX,
         };
         self.recovery.on_written();

@@ -182,7 +182,8 @@ impl Pairs {
         let first = self.first.unwrap_or(u64::from(core.params.initial_window));
         let place = (core.board.max() / mss).checked_sub(first).map_or(0, |segment| segment % piece);
         let made = self.made.iter().rev().find(|end| **end > core.board.max());
-        let piece = if core.buffer.is_on() { core.buffer.piece(core.board.max()).0.div_ceil(mss) } else { piece - place };
+        let piece =
+            if core.buffer.is_on() { core.buffer.piece(core.board.max()).0.div_ceil(mss) } else { piece - place };
         let end = made.map_or(piece, |end| (end - core.board.max()).div_ceil(mss));
         end.min(written) as u32
     }
