@@ -172,6 +172,7 @@ class Programs:
                         log.write(line)
                     except OSError as error:
                         self._give_up(program, error)
+                        log.close()
                         log = None
         if log is not None:
             log.close()
