@@ -217,7 +217,7 @@ impl Core {
         let (mut sent, mut reported) = (0, false);
         for segment in self.board.iter() {
             // Segments that are reported lie in one piece with those before.
-            sent += u64::from(!segment.joined && !(reported && segment.sacked));
+            sent += u64::from(!(segment.joined || (reported && segment.sacked)));
             reported = segment.sacked;
         }
         self.app_end.saturating_sub(self.una()) + OVERHEAD * (sent + self.buffer.pieces.len() as u64)

@@ -14,8 +14,7 @@
 //! acknowledgement of new data takes them back, and the first segment is lost after three, or after a partial
 //! acknowledgement. There are no probes then.
 //!
-//! Left out: reneging, ECN, path MTU discovery, the decay of an unused window (RFC 2861). The minimum round trip is
-//! that of the whole connection.
+//! Left out: reneging, ECN, path MTU discovery. The minimum round trip is that of the whole connection.
 
 mod arrival;
 mod detection;
