@@ -668,3 +668,21 @@ def waited(condition: Callable[[], bool]) -> bool:
             return True
         time.sleep(0.1)
     return False
+
+
+def test_a_run_in_python_warns_of_flows_of_linux_as_check_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOPYARD_KERNELS", str(tmp_path))
+    flow = {"from": 0, "to": 1, "tcp": "westwood", "stack": "linux"}
+    scenario = {
+        "duration": "1 s",
+        "nodes": {"positions": [[0, 0], [100, 0]]},
+        "flow": [flow],
+    }
+    # There is no kernel: the run is refused, but not before the warning.
+    with (
+        pytest.warns(UserWarning, match=r"what Linux calls `westwood` is Westwood\+"),
+        pytest.raises(ValueError, match="no kernel"),
+    ):
+        hopyard.run(scenario)

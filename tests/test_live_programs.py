@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shlex
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hopyard import live, namespaces
+from hopyard import live, namespaces, programs
 from live_lab import (
     ROOTLESS,
     Lab,
@@ -27,6 +28,26 @@ from test_docs import DOCS, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+@pytest.mark.parametrize("lost", ["full", "gone"])
+def test_what_a_program_writes_is_shown_when_it_cannot_be_kept(lost: str, tmp_path: Path) -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("no /dev/full")
+    command = programs.Command.of(0, f"{sys.executable} -c 'print(1); print(2)'", waited=True)
+    process = subprocess.Popen(command.words, stdout=subprocess.PIPE)
+    program = programs.Program(command, "", process)
+    program.log = full if lost == "full" else tmp_path / "gone" / "program-0.log"
+    shown = io.StringIO()
+    with namespaces.Namespaces() as made:
+        programs.Programs(made, shown)._pass_on(program)
+    assert process.wait() == 0
+    reason = "No space left on device" if lost == "full" else "No such file or directory"
+    name = Path(sys.executable).name
+    warning = f"warning: {program.log}: {reason}: what {name} writes is not kept from here on"
+    lines = shown.getvalue().splitlines()
+    assert sorted(lines) == sorted([f"[0 {name}] 1", f"[0 {name}] 2", warning])
 
 
 def test_ping(lab: Lab) -> None:

@@ -158,7 +158,7 @@ class Programs:
     def _pass_on(self, program: Program) -> None:
         """Shows what a program writes, and keeps it."""
         shown = f"[{program.command.node} {Path(program.command.words[0]).name}] "
-        log = program.log.open("wb") if program.log is not None else None
+        log = self._kept(program)
         assert program.process.stdout is not None
         with program.process.stdout as lines:
             for line in lines:
@@ -168,11 +168,32 @@ class Programs:
                     self._out.write(shown + line.decode(errors="replace").rstrip("\r\n") + "\n")
                     self._out.flush()
                 if log is not None:
-                    with suppress(OSError):
+                    try:
                         log.write(line)
+                    except OSError as error:
+                        self._give_up(program, error)
+                        log.close()
+                        log = None
         if log is not None:
-            with suppress(OSError):
-                log.close()
+            log.close()
+
+    def _kept(self, program: Program) -> IO[bytes] | None:
+        """The file that keeps what a program writes, if there can be one."""
+        try:
+            # Without a buffer: what is written is kept, whatever comes later.
+            return program.log.open("wb", buffering=0) if program.log is not None else None
+        except OSError as error:
+            self._give_up(program, error)
+            return None
+
+    def _give_up(self, program: Program, error: OSError) -> None:
+        """Says, once, that what a program writes is not kept any more. The program goes on."""
+        with suppress(OSError, ValueError):
+            self._out.write(
+                f"warning: {program.log}: {error.strerror}: what "
+                f"{Path(program.command.words[0]).name} writes is not kept from here on\n"
+            )
+            self._out.flush()
 
     @property
     def are_done(self) -> bool:

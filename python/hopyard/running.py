@@ -99,6 +99,10 @@ def run(
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise TypeError(f"progress: expected true, false or a function, found {progress!r}")
     cases = plan(scenario, runs=runs, seed=seed, set=set, series=series, segments=segments)
+    from hopyard.plan import warnings as doubts
+
+    for text in doubts((case.file, case.core) for case in cases if case.core.linux is not None):
+        warnings.warn(text.removeprefix("warning: "), stacklevel=2)
     capturing = _capture(capture, capture_nodes, capture_kinds, cases, force=force)
     if out is None:
         return make(cases, jobs=jobs, progress=progress, capture=capturing)

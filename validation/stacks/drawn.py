@@ -34,14 +34,15 @@ SEGMENT, SEGMENTS = 1448, 150
 #: How far times may be apart, in seconds.
 TOLERANCE = 0.001
 STACKS = ("hopyard", "linux")
+UNLIMITED: dict[str, object] = {"send_buffer": "unlimited"}
 BUFFER: dict[str, object] = {"sysctls": ["net.ipv4.tcp_wmem=4096 4194304 4194304"]}
 AT_ONCE: dict[str, object] = {"completion": "immediate"}
 #: What is set beside the defaults: of Hopyard's `[tcp]`, and of `[linux]`.
 CONDITIONS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
     "as given": ({}, {}),
-    "large buffer": ({}, BUFFER),
+    "large buffer": (UNLIMITED, BUFFER),
     "at once": ({"small_queues": False}, AT_ONCE),
-    "as captured": ({"small_queues": False}, {**AT_ONCE, **BUFFER}),
+    "as captured": ({"small_queues": False, **UNLIMITED}, {**AT_ONCE, **BUFFER}),
 }
 USUAL = ("as given", "large buffer", "as captured")
 HEAD = (

@@ -19,8 +19,9 @@ const SINKS: u16 = 49_152;
 const SOURCES: u16 = 35_000;
 /// How many flows there can be: their ports are different.
 pub const MOST_FLOWS: usize = 10_000;
-/// How many segments a source writes at a time, so that only the last one of a transfer is not full.
-const CHUNK: u32 = 16;
+/// How many segments a source writes at a time, so that only the last one of a transfer is not full. Hopyard's own
+/// applications write as many to the TCP of the profile `linux`.
+const CHUNK: u32 = 44;
 
 /// The bytes of the headers of IP and TCP, without options.
 const HEADERS: u32 = 40;
@@ -164,6 +165,11 @@ pub fn guest(node: NodeId, flows: &[Flow], options: &Options, site: &Site<'_>) -
     if has_programs {
         // The default of distributions; the kernels' own is Reno. Flows name theirs.
         order(format_args!("sysctl net/ipv4/tcp_congestion_control cubic"));
+        if !flows.iter().any(|it| [it.from, it.to].contains(&node)) {
+            // So is this, for devices that are set up later. Flows compare TCP with Hopyard's: the simulated network
+            // alone has queues there.
+            order(format_args!("sysctl net/core/default_qdisc fq_codel"));
+        }
     }
     if let Some(last) = flows.len().checked_sub(1).filter(|_| has_programs) {
         // No program gets a port of a flow unless it asks for that.
@@ -272,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nodes_with_programs_have_cubic_before_what_the_scenario_says() {
+    fn nodes_with_programs_have_the_defaults_of_distributions_before_what_the_scenario_says() {
         let program = Program {
             node: NodeId(1),
             arguments: vec!["true".to_owned()],
@@ -295,16 +301,36 @@ mod tests {
         let mtus = [Some(2296), Some(1000)].map(|mtu| vec![mtu]);
         let paths = [PathBuf::from("/bin/true")];
         let site = Site { addresses: &addresses, mtus: &mtus, paths: &paths, from: Time::ZERO, end: Time::ZERO };
-        let variants = |node| {
-            let guest = guest(NodeId(node), &[], &options, &site);
-            let text = String::from_utf8_lossy(&guest.initrd).into_owned();
-            let lines = text.lines().filter_map(|it| it.strip_prefix("sysctl net/ipv4/tcp_congestion_control "));
-            lines.map(str::to_owned).collect::<Vec<_>>()
+        let orders = |node, flows: &[Flow]| {
+            let guest = guest(NodeId(node), flows, &options, &site);
+            String::from_utf8_lossy(&guest.initrd).into_owned()
         };
+        let values = |text: &str, sysctl: &str| {
+            let lines = text.lines().filter_map(|it| it.strip_prefix("sysctl ")?.strip_prefix(sysctl));
+            lines.map(|it| it.trim().to_owned()).collect::<Vec<_>>()
+        };
+        let variants = |node| values(&orders(node, &[]), "net/ipv4/tcp_congestion_control");
         assert_eq!(variants(0), ["vegas"]);
         assert_eq!(variants(1), ["cubic", "vegas"]);
         // A device is as wide as its link, and not wider than Ethernet.
         assert_eq!([0, 1].map(|node| site.mtu(NodeId(node), 0)), [1500, 1000]);
+        // A device has the queueing discipline that is the default when it is set up.
+        let queues = |node, flows: &[Flow]| values(&orders(node, flows), "net/core/default_qdisc");
+        let text = orders(1, &[]);
+        assert!(text.find("default_qdisc") < text.find("mtu eth0"));
+        let flow = Flow {
+            from: NodeId(0),
+            to: NodeId(1),
+            variant: "cubic".to_owned(),
+            start: Time::ZERO,
+            bytes: None,
+            stop: None,
+            writes: Vec::new(),
+            segment: 1448,
+            notices: false,
+        };
+        assert_eq!(queues(1, &[]), ["fq_codel"]);
+        assert!(queues(0, &[]).is_empty() && queues(1, &[flow]).is_empty());
     }
 
     #[test]

@@ -37,6 +37,17 @@ const KINDS: [&str; 26] = [
 const FEW: [&str; 8] = ["clean", "one", "burst", "random1", "tail", "outage", "queue", "acks"];
 /// The classes besides "plain".
 const CLASSES: [&str; 6] = ["6.12", "nosack", "notimestamps", "receiver", "reordering", "duplicates"];
+/// How the applications of the class "written" write: the range of the mean of a piece in bytes, and that of the gap
+/// between two in milliseconds.
+const STYLES: [(&str, (f64, f64), (f64, f64)); 3] = [
+    ("small", (40.0, 1500.0), (1.0, 100.0)),
+    ("pages", (500.0, 8000.0), (3.0, 300.0)),
+    ("blocks", (4000.0, 30_000.0), (10.0, 500.0)),
+];
+/// What happens to them.
+const WRITTEN: [&str; 4] = ["clean", "losses", "queue", "mixed"];
+/// The longest piece: the agent writes no more at once.
+const LONGEST: f64 = 60_000.0;
 /// A queue that is never full.
 const ROOM: usize = 1000;
 
@@ -71,11 +82,23 @@ pub struct Case {
     pub late: Vec<(u64, u64)>,
     /// Segments whose first transmission arrives again, and how many nanoseconds later.
     pub twice: Vec<(u64, u64)>,
+    /// When the application writes how many bytes, in nanoseconds since it connects; nothing if it writes all
+    /// `segments` at once. Then `lost` are numbers of data segments in the order in which they are sent.
+    pub writes: Vec<(u64, u64)>,
 }
 
 impl Case {
+    /// Whether the application writes in pieces.
+    pub const fn is_written(&self) -> bool {
+        !self.writes.is_empty()
+    }
+
     /// The parameters of the kernels' TCP: of both, and besides of the receiver.
     pub fn sysctls(&self) -> (Vec<&'static str>, Vec<&'static str>) {
+        if self.is_written() {
+            // The limits that Linux has with 1 GB of memory and more.
+            return (vec!["tcp_wmem 4096 16384 4194304", "tcp_rmem 4096 131072 6291456"], Vec::new());
+        }
         // The application never waits for room. The receiver has much room from the start, so it acknowledges every
         // segment at once and never limits.
         let mut both = vec!["tcp_wmem 4096 4194304 4194304"];
@@ -112,6 +135,60 @@ pub fn draw(seed: u64) -> Vec<Case> {
         }
     }
     cases
+}
+
+/// All cases with applications that write in pieces, of the set with this seed.
+pub fn draw_written(seed: u64) -> Vec<Case> {
+    let streams = Streams::new(seed, 0);
+    let mut cases = Vec::new();
+    for sender in SENDERS {
+        for (style, sizes, gaps) in STYLES {
+            for kind in WRITTEN {
+                let name = format!("{style}_{kind}");
+                let mut case = case("written", sender, "clean", name, &streams);
+                let rng = &mut streams.stream(&format!("written {sender} {} writes", case.name));
+                case.writes = writes(rng, sizes, gaps);
+                let bytes: u64 = case.writes.iter().map(|it| it.1).sum();
+                case.segments = bytes.div_ceil(1448).max(30);
+                happen(&mut case, kind, rng);
+                cases.push(case);
+            }
+        }
+    }
+    cases
+}
+
+/// Pieces of drawn sizes at drawn times.
+fn writes(rng: &mut Rng, sizes: (f64, f64), gaps: (f64, f64)) -> Vec<(u64, u64)> {
+    let (size, gap) = (log_uniform(rng, sizes.0, sizes.1), log_uniform(rng, gaps.0, gaps.1));
+    let mut at = 0;
+    (0..between(rng, 20, 120))
+        .map(|_| {
+            let (when, bytes) = (at, log_uniform(rng, size / 4.0, size * 4.0).clamp(1.0, LONGEST) as u64);
+            at += (log_uniform(rng, gap / 4.0, gap * 4.0) * 1000.0) as u64 * 1000;
+            (when, bytes)
+        })
+        .collect()
+}
+
+/// Draws what happens to a transfer that is written in pieces.
+fn happen(case: &mut Case, kind: &str, rng: &mut Rng) {
+    let segments = case.segments.max(case.writes.len() as u64);
+    let share = rng.uniform_in(0.01, 0.05);
+    match kind {
+        "clean" => {}
+        "losses" => case.lost = some(rng, segments, share),
+        "queue" => case.queue = between(rng, 4, 40) as usize,
+        "mixed" => {
+            case.queue = between(rng, 10, 60) as usize;
+            case.lost = some(rng, segments, share / 2.0);
+            case.acks_lost = some(rng, segments, 0.1);
+            let length = case.writes.last().map_or(0, |it| it.0 / 1_000_000);
+            let from = (length as f64 * rng.uniform_in(0.1, 0.9)) as u64;
+            case.outage = Some((from * 1_000_000, (from + between(rng, 100, 1000)) * 1_000_000));
+        }
+        other => unreachable!("nothing is called {other}"),
+    }
 }
 
 /// A number between two, whose logarithm is uniform.
@@ -151,6 +228,7 @@ fn case(class: &'static str, sender: &'static str, kind: &str, name: String, str
         stall: None,
         late: Vec::new(),
         twice: Vec::new(),
+        writes: Vec::new(),
     };
     events(&mut case, kind, rng);
     match class {

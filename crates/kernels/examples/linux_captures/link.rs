@@ -18,7 +18,9 @@ const ETHERNET: usize = 14;
 pub struct Sent {
     /// In nanoseconds since the SYN.
     pub time: u64,
+    /// Its number, or the byte at which it begins in a transfer that is written in pieces.
     pub segment: u64,
+    pub bytes: usize,
     /// It was sent before.
     pub again: bool,
 }
@@ -28,11 +30,11 @@ pub struct Sent {
 pub struct Ack {
     /// In nanoseconds since the SYN.
     pub time: u64,
-    /// How many segments are acknowledged; the FIN does not count.
+    /// How many segments are acknowledged, or bytes if the transfer is written in pieces; the FIN does not count.
     pub segments: u64,
     /// The window as it stands in the segment, without its scale.
     pub window: u16,
-    /// The blocks of SACK, in segments.
+    /// The blocks of SACK, in the same unit.
     pub blocks: Vec<(u64, u64)>,
 }
 
@@ -119,7 +121,7 @@ pub struct Link {
     left: VecDeque<Departure>,
     scheduled: u64,
     acknowledgements: u64,
-    /// The segments that were sent: those below this number.
+    /// What was sent: all below this number.
     highest: u64,
     /// When the SYN was sent.
     pub begin: Option<Time>,
@@ -186,18 +188,23 @@ impl Link {
         Some(direction.free)
     }
 
-    /// The segment that a data frame has, from 0.
-    fn segment(&self, tcp: &Tcp<'_>) -> Result<u64, Broken> {
+    /// The segment that a data frame has, from 0, or the byte at which it begins; and the one after it.
+    fn segment(&self, tcp: &Tcp<'_>) -> Result<(u64, u64), Broken> {
         let offset = tcp.seq.wrapping_sub(self.directions[0].first.unwrap_or_default()).wrapping_sub(1);
+        if self.case.is_written() {
+            return Ok((offset.into(), u64::from(offset) + tcp.payload as u64));
+        }
         if tcp.payload as u64 != SEGMENT || u64::from(offset) % SEGMENT != 0 {
             return Err(Broken::Segment { offset, bytes: tcp.payload });
         }
-        Ok(u64::from(offset) / SEGMENT)
+        let segment = u64::from(offset) / SEGMENT;
+        Ok((segment, segment + 1))
     }
 
     fn record_ack(&mut self, tcp: &Tcp<'_>, time: u64) {
         let first = self.directions[0].first.unwrap_or_default();
-        let segments = |edge: u32| u64::from(edge.wrapping_sub(first).wrapping_sub(1)) / SEGMENT;
+        let unit = if self.case.is_written() { 1 } else { SEGMENT };
+        let segments = |edge: u32| u64::from(edge.wrapping_sub(first).wrapping_sub(1)) / unit;
         self.acks.push(Ack {
             time,
             segments: segments(tcp.ack),
@@ -237,10 +244,11 @@ impl Network for Link {
         let time = at.since(self.begin.unwrap_or(at)).nanos();
         let (mut late, mut twice) = (Span::ZERO, None);
         if from == 0 && tcp.payload > 0 {
-            let segment = self.segment(&tcp)?;
-            self.sent.push(Sent { time, segment, again: segment < self.highest });
-            self.highest = self.highest.max(segment + 1);
-            if let Some(place) = self.case.lost.iter().position(|lost| *lost == segment) {
+            let (segment, end) = self.segment(&tcp)?;
+            let number = if self.case.is_written() { self.sent.len() as u64 } else { segment };
+            self.sent.push(Sent { time, segment, bytes: tcp.payload, again: segment < self.highest });
+            self.highest = self.highest.max(end);
+            if let Some(place) = self.case.lost.iter().position(|lost| *lost == number) {
                 self.case.lost.remove(place);
                 return Ok(Sending::Done);
             }

@@ -3,7 +3,8 @@
 //! `cargo run --release -p hopyard-kernels --example linux_captures -- NAME SEED` draws the cases of a set from the
 //! seed, carries each of them out between two kernels in simulated time, and writes `cases.csv`, `departures.csv.gz`
 //! and `acks.csv.gz` to `crates/model/tests/data/linux/NAME`. It needs the kernels 6.1 and 6.12 (`hopyard kernels build
-//! 6.1 6.12`). The same seed gives the same files.
+//! 6.1 6.12`). The same seed gives the same files. With a third argument, `written`, the applications write pieces of
+//! drawn sizes at drawn times; `writes.csv.gz` has them. That needs the kernel 6.1 alone.
 
 #[allow(dead_code, reason = "the recorder needs no modules")]
 #[path = "../../tests/common/built.rs"]
@@ -38,6 +39,7 @@ fn mac(number: u8) -> [u8; 6] {
 
 /// A kernel with a device and orders.
 fn guest(built: &Built, case: &Case, number: u8, sysctls: &[&str], role: &str) -> Guest {
+    let writes: String = case.writes.iter().map(|(at, bytes)| format!("{} {bytes}\n", case.start + at)).collect();
     let mut orders = format!("address eth0 10.0.0.{} 24\n", number + 1);
     for sysctl in sysctls {
         orders += &format!("sysctl net/ipv4/{sysctl}\n");
@@ -46,7 +48,11 @@ fn guest(built: &Built, case: &Case, number: u8, sysctls: &[&str], role: &str) -
     Guest {
         name: format!("host {number}"),
         program: built.program.clone(),
-        initrd: initrd::archive(&[("init", 0o755, &built.agent), ("orders", 0o644, orders.as_bytes())]),
+        initrd: initrd::archive(&[
+            ("init", 0o755, &built.agent),
+            ("orders", 0o644, orders.as_bytes()),
+            ("writes-40000", 0o644, writes.as_bytes()),
+        ]),
         parameters: Vec::new(),
         memory: 256,
         devices: vec![mac(number)],
@@ -58,12 +64,13 @@ fn guest(built: &Built, case: &Case, number: u8, sysctls: &[&str], role: &str) -
 fn record(case: &Case, built: &Built) -> Result<Link, String> {
     let (both, receiver) = case.sysctls();
     let source = format!(
-        "source 10.0.0.2 5001 40000 {} {} {} {CHUNK} {}",
+        "source 10.0.0.2 5001 40000 {} {} {} {CHUNK} {} 0 {}",
         case.sender,
         case.start,
         case.segments * SEGMENT,
         // Without timestamps, the segments would be longer.
         if case.class == "notimestamps" { SEGMENT } else { 0 },
+        u8::from(case.is_written()),
     );
     let guests =
         [guest(built, case, 0, &both, &source), guest(built, case, 1, &[both.clone(), receiver].concat(), "sink 5001")];
@@ -99,16 +106,19 @@ struct Tables {
     cases: String,
     departures: String,
     acks: String,
+    /// What the applications write, if it is not everything at once.
+    writes: Option<String>,
 }
 
 impl Tables {
-    fn new() -> Self {
+    fn new(written: bool) -> Self {
         let cases = "set,sender,case,rate_bps,delay_ns,segments,queue,segments_lost,acks_lost,outage_ns,stall_ns,\
                      late_ns,twice_ns,begin_ns\n";
         Self {
             cases: cases.to_owned(),
-            departures: "set,sender,case,time_us,segment,again\n".to_owned(),
+            departures: format!("set,sender,case,time_us,segment,again{}\n", if written { ",bytes" } else { "" }),
             acks: "set,sender,case,time_us,segments,window,blocks\n".to_owned(),
+            writes: written.then(|| "set,sender,case,time_us,bytes\n".to_owned()),
         }
     }
 
@@ -133,7 +143,16 @@ impl Tables {
         let named = |index: usize| if index == 0 { &*name } else { ",," };
         for (index, sent) in link.sent.iter().enumerate() {
             let (time, again) = (sent.time / 1000, u8::from(sent.again));
-            writeln!(self.departures, "{},{time},{},{again}", named(index), sent.segment)?;
+            write!(self.departures, "{},{time},{},{again}", named(index), sent.segment)?;
+            if case.is_written() {
+                write!(self.departures, ",{}", sent.bytes)?;
+            }
+            writeln!(self.departures)?;
+        }
+        if let Some(writes) = &mut self.writes {
+            for (index, (at, bytes)) in case.writes.iter().enumerate() {
+                writeln!(writes, "{},{},{bytes}", named(index), at / 1000)?;
+            }
         }
         for (index, ack) in link.acks.iter().enumerate() {
             let (time, blocks) = (ack.time / 1000, pairs(&ack.blocks, '-'));
@@ -145,7 +164,8 @@ impl Tables {
     fn write(&self, folder: &Path) -> io::Result<()> {
         std::fs::create_dir_all(folder)?;
         std::fs::write(folder.join("cases.csv"), &self.cases)?;
-        for (name, text) in [("departures.csv.gz", &self.departures), ("acks.csv.gz", &self.acks)] {
+        let tables = [("departures.csv.gz", &self.departures), ("acks.csv.gz", &self.acks)];
+        for (name, text) in tables.into_iter().chain(self.writes.iter().map(|it| ("writes.csv.gz", it))) {
             // Without a time of creation the files are the same each time.
             let mut packed =
                 GzBuilder::new().mtime(0).write(std::fs::File::create(folder.join(name))?, Compression::best());
@@ -168,14 +188,20 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [name, seed] = &arguments[..] else {
-        return Err("expected the name of the set and its seed, for example: seen 1".to_owned());
+    let (name, seed, written) = match &arguments[..] {
+        [name, seed] => (name, seed, false),
+        [name, seed, written] if written == "written" => (name, seed, true),
+        _ => {
+            return Err(
+                "expected the name of the set and its seed, for example: seen 1, or: pieces 1 written".to_owned()
+            );
+        }
     };
     let seed: u64 = seed.parse().map_err(|_| format!("the seed is {seed:?}, expected an integer"))?;
     let kernel = |version| built(version).ok_or_else(|| format!("no kernel {version}"));
-    let kernels = [kernel("6.1")?, kernel("6.12")?];
-    let cases = cases::draw(seed);
-    let mut tables = Tables::new();
+    let kernels = [kernel("6.1")?, kernel(if written { "6.1" } else { "6.12" })?];
+    let cases = if written { cases::draw_written(seed) } else { cases::draw(seed) };
+    let mut tables = Tables::new(written);
     let mut failed = 0;
     for (case, found) in cases.iter().zip(record_all(&cases, &kernels)) {
         match found {

@@ -43,6 +43,8 @@ enum Wake {
     Receiver,
     /// The receiver of the capture acknowledges.
     Captured(usize),
+    /// The application writes so many bytes, and closes if it is the last time.
+    Write(u64, bool),
 }
 
 /// One direction of the link.
@@ -69,6 +71,7 @@ pub struct Run {
     told: Option<Time>,
     late: Vec<(u64, Span)>,
     twice: Vec<(u64, Span)>,
+    writes: Vec<(Span, u64)>,
     /// When the SYN is sent.
     begin: Time,
     there: Direction,
@@ -98,7 +101,7 @@ impl Run {
         let begin = Time::ZERO + BEFORE + case.begin;
         // A period that counts from the SYN.
         let from_begin = |(from, to): (Time, Time)| (begin + from.since(Time::ZERO), begin + to.since(Time::ZERO));
-        let own = if case.set == "receiver" { OWN_RECEIVER } else { ("every", "rfc") };
+        let own = if matches!(&*case.set, "receiver" | "written") { OWN_RECEIVER } else { ("every", "rfc") };
         let acking = acking::Config::of_profile(own.0, own.1).expect("a policy");
         let receiver = TcpReceiver::new(&acking, &config.tcp, sender.wants_sack());
         Self {
@@ -115,6 +118,7 @@ impl Run {
             told: None,
             late: case.late.clone(),
             twice: case.twice.clone(),
+            writes: case.writes.clone(),
             begin,
             there: Direction::default(),
             back: Direction::default(),
@@ -162,13 +166,20 @@ impl Run {
         Some(direction.idle + self.delay)
     }
 
+    /// The bytes of which departures and acknowledgements are counted.
+    const fn unit(&self) -> u64 {
+        if self.writes.is_empty() { SEGMENT } else { 1 }
+    }
+
     fn send(&mut self, header: TcpHeader, now: Time) {
         let (mut late, mut twice) = (Span::ZERO, None);
         if header.len > 0 {
-            let segment = (header.seq - 1) / SEGMENT;
+            let segment = (header.seq - 1) / self.unit();
+            let number = if self.writes.is_empty() { segment } else { self.departures.len() as u64 };
             let time = Time::ZERO + now.since(self.begin);
-            self.departures.push(Departure { time, segment, again: header.retransmission });
-            if let Some(place) = self.lost.iter().position(|lost| *lost == segment) {
+            let (bytes, again) = (header.len.into(), header.retransmission);
+            self.departures.push(Departure { time, segment, bytes, again });
+            if let Some(place) = self.lost.iter().position(|lost| *lost == number) {
                 self.lost.remove(place);
                 return;
             }
@@ -204,7 +215,8 @@ impl Run {
 
     fn transmit(&mut self, header: TcpHeader, now: Time) {
         if !header.flags.syn {
-            let segments = |edge: u64| (edge - 1) / SEGMENT;
+            let unit = self.unit();
+            let segments = |edge: u64| (edge - 1) / unit;
             self.acknowledgements.push(Acknowledgement {
                 time: Time::ZERO + now.since(self.begin),
                 segments: segments(header.ack),
@@ -222,7 +234,9 @@ impl Run {
     fn acknowledge_as_captured(&mut self, index: usize, segments: u64, now: Time) {
         let Acknowledgement { segments: acked, window, blocks, .. } = &self.captured[index];
         // The last segment has the FIN, which takes a number.
-        let number = |count: u64| 1 + count * SEGMENT + u64::from(count == segments);
+        let all = if self.writes.is_empty() { segments } else { self.writes.iter().map(|it| it.1).sum() };
+        let unit = self.unit();
+        let number = |count: u64| 1 + count * unit + u64::from(count == all);
         let ack = number(*acked);
         let base = blocks.iter().map(|block| number(block.0)).fold(ack, u64::min);
         let header = TcpHeader {
@@ -284,11 +298,16 @@ impl Run {
 
     /// Sends the segments of the case, until all is acknowledged.
     pub fn run(&mut self, segments: u64) {
-        self.sender.write(segments * SEGMENT, self.begin);
-        self.sender.close(self.begin);
-        self.pump(self.begin);
+        let writes = match &self.writes[..] {
+            [] => vec![(Span::ZERO, segments * SEGMENT)],
+            writes => writes.to_vec(),
+        };
+        let mut left = writes.len();
+        for (number, (at, bytes)) in writes.iter().enumerate() {
+            self.schedule(self.begin + *at, Wake::Write(*bytes, number + 1 == writes.len()));
+        }
         while let Some(((now, ..), wake)) = self.wakes.pop_first() {
-            if (self.captured.is_empty() && self.sender.is_finished()) || now > self.begin + LIMIT {
+            if (left == 0 && self.captured.is_empty() && self.sender.is_finished()) || now > self.begin + LIMIT {
                 return;
             }
             match wake {
@@ -300,6 +319,13 @@ impl Run {
                 }
                 Wake::Captured(index) => self.acknowledge_as_captured(index, segments, now),
                 Wake::ToSender(header) => self.sender.on_segment(&header, read(now)),
+                Wake::Write(bytes, last) => {
+                    left -= 1;
+                    self.sender.write(bytes, now);
+                    if last {
+                        self.sender.close(now);
+                    }
+                }
                 Wake::Notice(seq) => self.sender.on_network(NetworkEvent::Unreachable { seq }, now),
                 Wake::Sender if self.timers[0] <= now => {
                     if read(now) < self.timers[0] {

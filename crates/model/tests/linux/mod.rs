@@ -36,8 +36,10 @@ const GRAIN: Span = Span::from_millis(1);
 pub struct Departure {
     /// The time, from the SYN.
     pub time: Time,
-    /// Its number, from 0.
+    /// Its number, from 0; in a transfer that is written in pieces the byte at which it begins.
     pub segment: u64,
+    /// Its payload.
+    pub bytes: u64,
     /// It was sent before.
     pub again: bool,
 }
@@ -47,11 +49,11 @@ pub struct Departure {
 pub struct Acknowledgement {
     /// The time, from the SYN.
     pub time: Time,
-    /// How many segments it acknowledges.
+    /// How many segments it acknowledges, or bytes if the transfer is written in pieces.
     pub segments: u64,
     /// The window in bytes.
     pub window: u32,
-    /// The blocks of SACK, in segments.
+    /// The blocks of SACK, in the same unit.
     pub blocks: Vec<(u64, u64)>,
 }
 
@@ -80,6 +82,9 @@ pub struct Case {
     pub late: Vec<(u64, Span)>,
     /// Segments whose first transmission arrives again, so much later.
     pub twice: Vec<(u64, Span)>,
+    /// When the application writes how many bytes, from its start; nothing if it writes all segments at once. If it
+    /// does, `lost` are numbers of data segments in the order in which they are sent.
+    pub writes: Vec<(Span, u64)>,
     /// When the SYN was sent, since the kernel had started.
     pub begin: Span,
     pub departures: Vec<Departure>,
@@ -105,6 +110,33 @@ pub fn unseen() -> Vec<Case> {
 /// Captures of cases that were drawn from seed 3, recorded after the rules were fixed.
 pub fn held_out() -> Vec<Case> {
     read(include_str!("../data/linux/held_out/cases.csv"), include_bytes!("../data/linux/held_out/departures.csv.gz"))
+}
+
+/// Captures of applications that write pieces of drawn sizes at drawn times, from seed 1.
+pub fn written() -> Vec<Case> {
+    let cases = read(
+        include_str!("../data/linux/written/cases.csv"),
+        include_bytes!("../data/linux/written/departures.csv.gz"),
+    );
+    with_writes(cases, include_bytes!("../data/linux/written/writes.csv.gz"))
+}
+
+/// The same from seed 2, on which no rule was found.
+pub fn written_held_out() -> Vec<Case> {
+    let cases = read(
+        include_str!("../data/linux/written_held_out/cases.csv"),
+        include_bytes!("../data/linux/written_held_out/departures.csv.gz"),
+    );
+    with_writes(cases, include_bytes!("../data/linux/written_held_out/writes.csv.gz"))
+}
+
+/// The same cases with what the application writes.
+fn with_writes(mut cases: Vec<Case>, table: &[u8]) -> Vec<Case> {
+    each_line(&mut cases, table, |case, fields| {
+        let number = |index: usize| fields[index].parse::<u64>().expect("a number");
+        case.writes.push((Span::from_micros(number(3)), number(4)));
+    });
+    cases
 }
 
 /// The same cases with what the receiver sent, from its table.
@@ -133,7 +165,8 @@ fn read(table: &str, departures: &[u8]) -> Vec<Case> {
     each_line(&mut cases, departures, |case, fields| {
         let number = |index: usize| fields[index].parse::<u64>().expect("a number");
         let time = Time::from_nanos(number(3) * 1000);
-        case.departures.push(Departure { time, segment: number(4), again: number(5) == 1 });
+        let bytes = if fields.len() > 6 { number(6) } else { SEGMENT };
+        case.departures.push(Departure { time, segment: number(4), bytes, again: number(5) == 1 });
     });
     cases
 }
@@ -182,6 +215,7 @@ fn read_case(columns: &[&str], line: &str) -> Case {
         stall: period("stall_ns"),
         late: pairs("late_ns"),
         twice: pairs("twice_ns"),
+        writes: Vec::new(),
         // The first captures have no such column.
         begin: Span::from_nanos(field("begin_ns").parse().unwrap_or(1_000_050_000)),
         departures: Vec::new(),
@@ -197,9 +231,12 @@ pub fn configuration(case: &Case, profile: &str) -> tcp::Config {
             "plain" | "nofrto" | "reordering" | "duplicates" => {}
             "6.12" => config.tcp.fin_beyond_window = false,
             "nosack" => config.tcp.recovery = RecoveryChoice::NewRenoLinux,
-            "receiver" => {
+            "receiver" | "written" => {
                 let own = tcp::Params::of_profile(LINUX);
                 (config.tcp.window, config.tcp.receive_window) = (own.window, own.receive_window);
+                if case.set == "written" {
+                    (config.tcp.nagle, config.tcp.send_buffer) = (own.nagle, own.send_buffer);
+                }
             }
             "notimestamps" => config.tcp.timestamps = false,
             "tso1" => config.tcp.pair_segments = false,
@@ -225,6 +262,7 @@ fn config(sender: &str, profile: &str) -> tcp::Config {
             segment_size: Bytes::new(SEGMENT),
             window: 4000,
             receive_window: tcp::ReceiveWindow::Fixed,
+            send_buffer: tcp::SendBufferSize::Unlimited,
             nagle: false,
             ..tcp::Params::of_profile(profile)
         },
@@ -252,7 +290,8 @@ impl Agreement {
 
 /// Compares departures, with times from the first of each.
 pub fn compare(ours: &[Departure], theirs: &[Departure]) -> Agreement {
-    let same = |(ours, theirs): (&Departure, &Departure)| (ours.segment, ours.again) == (theirs.segment, theirs.again);
+    let what = |it: &Departure| (it.segment, it.bytes, it.again);
+    let same = |(ours, theirs): (&Departure, &Departure)| what(ours) == what(theirs);
     let equal = ours.iter().zip(theirs).take_while(|pair| same(*pair)).count();
     let since = |departures: &[Departure], index: usize| departures[index].time.since(departures[0].time);
     let apart = |index: &usize| {

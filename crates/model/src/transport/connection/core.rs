@@ -6,11 +6,12 @@ use hopyard_engine::{Rng, Span, Time};
 use super::counters::SenderCounters;
 use super::frozen::{Frozen, Kept};
 use super::header::milliseconds;
-use super::params::{Connect, Habits, Params, Timers};
+use super::params::{Connect, Habits, Params, SendBufferSize, Timers};
 use super::phases::{Phase, Phases};
 use super::rate::RateSampler;
 use super::rtt::{Estimator, Sample};
 use super::scoreboard::Board;
+use super::send_buffer::SendBuffer;
 use super::wheel::Wheel;
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Decision, RateSample};
@@ -39,6 +40,8 @@ pub struct Core {
     /// The congestion window and the slow start threshold, in segments.
     pub(crate) cwnd: f64,
     pub(crate) ssthresh: f64,
+    /// When the window was last changed by other than growth, or was full (RFC 2861).
+    pub(crate) window_changed: Time,
     /// Segments that recovery adds to the window for duplicate acknowledgements.
     pub(crate) inflation: f64,
     /// The right edge of the receiver's window: the first sequence number that it has no room for.
@@ -120,6 +123,8 @@ pub struct Core {
     pub(crate) frozen: Option<Frozen>,
     /// The application's data ends before this sequence number.
     pub(crate) app_end: u64,
+    /// How it lies there, and what the application has not written yet, if the send buffer has a limit.
+    pub(crate) buffer: SendBuffer,
     /// The application writes no more.
     pub(crate) closing: bool,
     /// The FIN was sent.
@@ -143,6 +148,7 @@ impl Core {
             board: Board::default(),
             cwnd: f64::from(params.initial_window),
             ssthresh: params.first_ssthresh(),
+            window_changed: Time::ZERO,
             inflation: 0.0,
             edge: u64::from(params.window_bytes()),
             edge_from: 0,
@@ -188,6 +194,10 @@ impl Core {
             quantum: None,
             frozen: None,
             app_end: 0,
+            buffer: match params.send_buffer {
+                SendBufferSize::Unlimited => SendBuffer::default(),
+                SendBufferSize::Growing => SendBuffer::growing(params.mss()),
+            },
             closing: false,
             fin_sent: false,
             hops: 0,

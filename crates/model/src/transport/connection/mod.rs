@@ -15,6 +15,7 @@ mod report;
 mod rtt;
 mod sampling;
 mod scoreboard;
+mod send_buffer;
 mod wheel;
 mod window;
 
@@ -23,8 +24,9 @@ pub use self::counters::SenderCounters;
 pub(crate) use self::header::{dsack, header_bytes, is_earlier, milliseconds};
 pub use self::params::{
     Close, Connect, EchoCopies, Estimation, Habits, IdleRestart, LateOpening, Params, Reader, ReceiveWindow,
-    RecoveryExit, Timers,
+    RecoveryExit, SendBufferSize, Timers,
 };
 pub use self::phases::{Phase, Phases, Work};
 pub use self::scoreboard::{Acked, Board, Marks, Segment};
+pub use self::send_buffer::Written;
 pub use self::wheel::Wheel;

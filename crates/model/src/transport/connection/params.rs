@@ -65,6 +65,16 @@ pub enum ReceiveWindow {
     Growing,
 }
 
+/// How much of the application's data waits in the sender's own memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SendBufferSize {
+    /// All that the application has to send.
+    Unlimited,
+    /// At first the memory of twenty segments, at most 4 MB: it grows with the congestion window (Linux's `tcp_wmem`).
+    Growing,
+}
+
 /// Which copies of acknowledged data set the timestamp that the receiver echoes, if they were sent later than the
 /// segment whose timestamp it echoes now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -151,6 +161,9 @@ pub struct Params {
     pub window: u32,
     /// Whether the receiver announces the whole window from the beginning: "fixed", or "growing" (Linux).
     pub receive_window: ReceiveWindow,
+    /// How much of the application's data waits in the sender: "unlimited", or "growing": the application waits for room
+    /// and each of its writes is sent by itself (Linux).
+    pub send_buffer: SendBufferSize,
     /// The initial congestion window, in segments. rfc: RFC 6928 §2; ns2: `windowInit_`.
     pub initial_window: u32,
     /// The initial slow start threshold, in segments; 0 means the receiver's window. rfc: "arbitrarily high" (RFC 5681
@@ -279,6 +292,7 @@ impl params::Params for Params {
             segment_size: Bytes::new(1448),
             window: 45,
             receive_window: ReceiveWindow::Fixed,
+            send_buffer: SendBufferSize::Unlimited,
             initial_window: 10,
             initial_ssthresh: 65_535,
             max_cwnd: 0,
@@ -327,6 +341,7 @@ impl params::Params for Params {
             return Self {
                 window: 2172,
                 receive_window: ReceiveWindow::Growing,
+                send_buffer: SendBufferSize::Growing,
                 late_opening: LateOpening::Linux,
                 syn_options: true,
                 pair_segments: true,

@@ -49,12 +49,14 @@ pub(crate) struct RateSampler {
     /// Times are whole microseconds, and a sample must be as long as the shortest round trip of the connection, which
     /// [`Core`](super::core::Core) knows (Linux).
     coarse: bool,
+    /// What each segment with data counts for, full or not (Linux); zero if its bytes count.
+    each: u64,
 }
 
 impl RateSampler {
-    /// Before anything is sent. `coarse`: as in Linux.
-    pub fn new(coarse: bool) -> Self {
-        Self { coarse, ..Self::default() }
+    /// Before anything is sent. `each`: as in Linux, where each segment counts for so many bytes.
+    pub fn new(each: Option<u32>) -> Self {
+        Self { coarse: each.is_some(), each: each.map_or(0, u64::from), ..Self::default() }
     }
 
     const fn time(&self, time: Time) -> Time {
@@ -165,7 +167,8 @@ impl RateSampler {
             return;
         }
         let stamp = *stamp;
-        self.delivered += u64::from(segment.len);
+        let whole = self.each > 0 && segment.len > 0;
+        self.delivered += if whole { self.each } else { u64::from(segment.len) };
         self.delivered_at = now;
         if newest.is_none_or(|(_, sent, end)| (segment.sent, segment.end()) >= (sent, end)) {
             *newest = Some((stamp, segment.sent, segment.end()));
@@ -175,6 +178,12 @@ impl RateSampler {
                 self.min_rtt = Some(self.min_rtt.map_or(elapsed, |min| min.min(elapsed)));
             }
         }
+    }
+
+    /// So many segments after the one at `index` have become a part of it.
+    pub fn on_collapsed(&mut self, index: usize, count: usize) {
+        let end = (index + 1 + count).min(self.stamps.len());
+        self.stamps.drain((index + 1).min(end)..end);
     }
 
     /// How many of the `lost` bytes were marked as lost since the last call.

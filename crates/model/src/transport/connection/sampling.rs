@@ -10,7 +10,7 @@ use crate::transport::congestion::RateSample;
 impl Core {
     /// Starts to sample the delivery rate.
     pub(crate) fn sample_rate(&mut self) {
-        self.sampler = Some(Box::new(RateSampler::new(self.as_linux)));
+        self.sampler = Some(Box::new(RateSampler::new(self.as_linux.then_some(self.mss))));
     }
 
     /// Takes the delivery rate sample of an acknowledgement, before the acknowledgement changes any other state.

@@ -241,6 +241,33 @@ impl Board {
         *segment
     }
 
+    /// Segments after the one at `index`, as far as they fit into `most` bytes with it and end before `edge`, become a
+    /// part of it: each must have left by itself, and not be reported. Returns how many were taken in.
+    pub fn collapse(&mut self, index: usize, most: u32, edge: u64) -> usize {
+        let alone = |it: &Self, at: usize| {
+            let joined = it.segments.get(at + 1).is_some_and(|next| next.joined);
+            it.segments.get(at).is_some_and(|segment| !segment.joined && !joined && !segment.sacked && !segment.syn)
+        };
+        let mut count = 0;
+        while alone(self, index)
+            && alone(self, index + 1)
+            && let (first, next) = (self.segments[index], self.segments[index + 1])
+            && first.len + next.len <= most
+            && next.end() <= edge
+        {
+            let segment = &mut self.segments[index];
+            segment.len += next.len;
+            segment.fin |= next.fin;
+            segment.psh |= next.psh;
+            segment.transmissions = segment.transmissions.max(next.transmissions);
+            self.lost -= usize::from(next.lost);
+            self.segments.remove(index + 1);
+            self.next -= usize::from(self.next > index);
+            count += 1;
+        }
+        count
+    }
+
     /// Advances SND.NXT past the segment sent next in normal order.
     pub fn set_next(&mut self, index: usize) {
         debug_assert!(index <= self.segments.len(), "the next segment is one that was sent, or the one after");

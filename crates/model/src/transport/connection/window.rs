@@ -129,6 +129,18 @@ impl Core {
         self.limited_sent += 1;
     }
 
+    /// The segment at `index` is to be sent again. Small segments after it become a part of it, as far as it does not
+    /// get larger than a full one (Linux).
+    pub(crate) fn collapse(&mut self, index: usize) {
+        let (edge, mss) = (self.edge, self.mss);
+        if self.board.get(index).is_some_and(|segment| segment.len < mss) {
+            let count = self.board.collapse(index, mss, edge);
+            if let Some(sampler) = &mut self.sampler {
+                sampler.on_collapsed(index, count);
+            }
+        }
+    }
+
     /// Retransmits the first unacknowledged segment, even if the window has no room.
     pub(crate) const fn retransmit_first(&mut self) {
         self.forced = Some(self.board.una());

@@ -18,6 +18,17 @@ pub(crate) trait LossRecovery {
     /// An event at the sender begins: an arrival, a timer, or data of the application.
     fn on_event(&mut self) {}
 
+    /// The application has written more during an event.
+    fn on_written(&mut self) {}
+
+    /// Sending ends although there may be more to send: the application goes on writing.
+    fn on_pause(&mut self, _core: &mut Core) {}
+
+    /// How many new segments leave together at most.
+    fn largest_buffer(&self, _core: &Core) -> u32 {
+        1
+    }
+
     /// An acknowledgement arrived that the scoreboard has not processed yet.
     fn inspect(&mut self, _core: &mut Core, _control: &mut Controller, _header: &TcpHeader) {}
 

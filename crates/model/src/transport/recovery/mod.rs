@@ -74,6 +74,15 @@ macro_rules! recovery {
             fn on_event(&mut self) {
                 match self { $(Self::$variant(it) => it.on_event(),)+ }
             }
+            fn on_written(&mut self) {
+                match self { $(Self::$variant(it) => it.on_written(),)+ }
+            }
+            fn on_pause(&mut self, core: &mut Core) {
+                match self { $(Self::$variant(it) => it.on_pause(core),)+ }
+            }
+            fn largest_buffer(&self, core: &Core) -> u32 {
+                match self { $(Self::$variant(it) => it.largest_buffer(core),)+ }
+            }
             fn inspect(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
                 match self { $(Self::$variant(it) => it.inspect(core, control, header),)+ }
             }

@@ -28,6 +28,7 @@ fn halve(core: &mut Core, control: &mut Controller, initial_window: f64, idle: S
     if idle <= timeout {
         return;
     }
+    core.window_changed = core.now;
     let before = core.cwnd;
     let answer = control.on_idle(halved(before, initial_window, idle, timeout), &core.view());
     let keeps = matches!(answer, Answer::Keep);

@@ -32,6 +32,6 @@ pub use self::sender::{SenderState, TcpSender};
 pub use self::state::Connection;
 pub use super::connection::{
     Close, Connect, EchoCopies, Estimation, Habits, IdleRestart, Judged, Marks, Params, Reader, ReceiveWindow,
-    RecoveryExit, SenderCounters, Timers,
+    RecoveryExit, SendBufferSize, SenderCounters, Timers,
 };
 pub use super::notice::NetworkEvent;

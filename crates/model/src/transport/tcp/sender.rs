@@ -15,7 +15,7 @@ use super::pacing::Pacing;
 use super::small_queue::{SmallQueue, assumed_rate};
 use crate::packet::{TcpFlags, TcpHeader};
 use crate::transport::congestion::{Answer, CongestionControl, Controller, Sent, Timeout};
-use crate::transport::connection::{Connect, Core, Estimation, LateOpening, Params, milliseconds};
+use crate::transport::connection::{Connect, Core, Estimation, LateOpening, Params, Written, milliseconds};
 use crate::transport::notice::NetworkEvent;
 use crate::transport::recovery::{Arrival, LossRecovery, Recovery};
 
@@ -64,6 +64,8 @@ pub struct TcpSender {
     probe_window: bool,
     /// The connection closes when nothing more can be sent now.
     closes_next: bool,
+    /// The application wants to write.
+    wants_to_write: bool,
 }
 
 impl TcpSender {
@@ -105,6 +107,7 @@ impl TcpSender {
             peer_next: 0,
             peer_closed: false,
             closes_next: false,
+            wants_to_write: false,
             answer: false,
             persist: Time::NEVER,
             persist_wait: None,
@@ -169,7 +172,12 @@ impl TcpSender {
         } else if self.core.board.is_empty() && self.stage == Stage::Open {
             idle::restart(&mut self.core, &mut self.control, self.initial_window, self.active);
         }
-        self.core.app_end = self.core.app_end.saturating_add(bytes);
+        if self.core.buffer.is_on() {
+            self.wants_to_write = self.stage == Stage::Open;
+            self.core.buffer.write(bytes);
+        } else {
+            self.core.app_end = self.core.app_end.saturating_add(bytes);
+        }
     }
 
     fn open(&mut self, now: Time) {
@@ -194,6 +202,7 @@ impl TcpSender {
     /// The application stops: data that has not been sent yet is never sent.
     pub fn stop(&mut self, now: Time) {
         self.begin(now);
+        self.core.buffer.stop();
         self.core.app_end = self.core.board.max().max(u64::from(self.stage == Stage::Opening));
     }
 
@@ -201,8 +210,8 @@ impl TcpSender {
     /// so.
     pub fn close(&mut self, now: Time) {
         self.begin(now);
-        self.core.closing = !self.core.params.close_after_sending;
-        self.closes_next = self.core.params.close_after_sending;
+        self.closes_next = self.core.params.close_after_sending || !self.core.buffer.is_done();
+        self.core.closing = !self.closes_next;
     }
 
     /// The first step of every event.
@@ -218,6 +227,7 @@ impl TcpSender {
         self.outdated.begin();
         self.core.limited = false;
         self.core.pushes = false;
+        self.wants_to_write = false;
         self.pacing.begin();
         self.small_queue.begin();
         self.core.burst = match self.core.params.max_burst {
@@ -236,6 +246,7 @@ impl TcpSender {
             return;
         }
         self.core.counters.acks += 1;
+        self.core.buffer.on_ack();
         if header.ack > self.core.board.max() {
             self.core.counters.invalid_acks += 1;
             return;
@@ -456,8 +467,13 @@ impl TcpSender {
 
     /// The next segment to send now, if any.
     pub fn poll_transmit(&mut self, now: Time) -> Option<TcpHeader> {
-        let header = self.next_segment(now);
-        if header.is_none() && self.closes_next && self.stage == Stage::Open {
+        // A program that waits for room in the send buffer does not make TCP send when it wants to write more.
+        let mut header = if self.wants_to_write { None } else { self.next_segment(now) };
+        while header.is_none() && self.stage == Stage::Open && self.admits() {
+            self.wants_to_write = false;
+            header = self.next_segment(now);
+        }
+        if header.is_none() && self.closes_next && self.stage == Stage::Open && self.core.buffer.is_done() {
             // A program that has written comes to close when TCP has sent what it could.
             self.closes_next = false;
             self.core.closing = true;
@@ -559,6 +575,29 @@ impl TcpSender {
         Some(header)
     }
 
+    /// Whether the application writes more now. The send buffer has room for more windows with a congestion control
+    /// that sets the window itself.
+    fn admits(&mut self) -> bool {
+        let times = if self.control.governs_recovery() { 3 } else { 2 };
+        if self.core.burst == 0 {
+            self.recovery.on_pause(&mut self.core);
+        }
+        let together = self.recovery.largest_buffer(&self.core);
+        self.core.burst = match self.core.admit(times, together) {
+            Written::Nothing => return false,
+            Written::Piece { first } => {
+                if first {
+                    together
+                } else {
+                    0
+                }
+            }
+            Written::All => u32::MAX,
+        };
+        self.recovery.on_written();
+        true
+    }
+
     /// Whether the segment at `index` was sent by itself, and has not left the node yet.
     fn is_in_node(&self, index: usize) -> bool {
         let segment = self.core.board.get(index);
@@ -622,7 +661,8 @@ impl TcpSender {
     fn emit_in_order(&mut self, index: usize) -> TcpHeader {
         let next = self.core.board.next().max(index + 1);
         let header = self.emit(index, self.core.now);
-        self.core.board.set_next(next);
+        // Segments may have become one.
+        self.core.board.set_next(next.min(self.core.board.len()));
         header
     }
 
@@ -635,6 +675,9 @@ impl TcpSender {
         let app_limited = core.is_app_limited();
         core.stamp(index, departure);
         let segment = if retransmission {
+            if core.as_linux {
+                core.collapse(index);
+            }
             // A retransmitted segment without a mark counts as lost too, unless a probe retransmits it.
             if !core.tail_probe {
                 core.mark_lost(index);
@@ -652,6 +695,7 @@ impl TcpSender {
             }
             let fin = !syn && core.ends_with(payload);
             core.board.push(payload, syn, fin, departure);
+            core.buffer.on_sent(core.board.max());
             core.fin_sent |= fin;
             if payload > 0 && payload < core.params.mss() {
                 core.small_end = core.board.max();

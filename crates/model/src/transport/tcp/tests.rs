@@ -25,6 +25,7 @@ mod sack;
 mod small_segments;
 mod switches;
 mod timestamps;
+mod written;
 
 const SEGMENT: u64 = 1000;
 

@@ -14,8 +14,7 @@
 //! acknowledgement of new data takes them back, and the first segment is lost after three, or after a partial
 //! acknowledgement. There are no probes then.
 //!
-//! Left out: reneging, ECN, path MTU discovery, the decay of an unused window (RFC 2861). The minimum round trip is
-//! that of the whole connection.
+//! Left out: reneging, ECN, path MTU discovery. The minimum round trip is that of the whole connection.
 
 mod arrival;
 mod detection;
@@ -40,7 +39,7 @@ use super::loss_recovery::{Arrival, LossRecovery, Recovers, proportional};
 use super::prr::Prr;
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Before, Condition, CongestionControl, Controller, Phase};
-use crate::transport::connection::{Acked, Core, Params};
+use crate::transport::connection::{Acked, Core, IdleRestart, Params};
 
 /// A tail loss probe that is not answered: the end of all data sent with it, and whether it was a retransmission.
 #[derive(Clone, Copy, Debug)]
@@ -161,8 +160,13 @@ impl<const SACK: bool> Procedure<SACK> {
         if may_grow {
             let phase = if recovering { Phase::Partial } else { Phase::Open };
             let acked = acked.copied().unwrap_or_default();
-            let delivered = Acked { delivered: report.bytes, round_trip, ..acked };
+            // Segments count, full or not.
+            let bytes = u64::from(report.segments) * u64::from(core.params.mss());
+            let delivered = Acked { delivered: bytes, round_trip, ..acked };
             core.grow(control, &delivered, phase);
+            if !recovering {
+                core.window_changed = core.now;
+            }
         } else {
             core.report_duplicate(control, report.bytes);
         }
@@ -311,6 +315,7 @@ impl<const SACK: bool> Procedure<SACK> {
         if !undone && !self.governed {
             core.cwnd = core.ssthresh;
         }
+        core.window_changed = core.now;
         core.end_recovery(control);
     }
 
@@ -382,6 +387,15 @@ impl<const SACK: bool> Procedure<SACK> {
             core.unnamed = outstanding - missing;
             self.detection.note_extent(outstanding + acked);
         }
+    }
+
+    /// Sending ends. A window that was not full for longer than a timeout decays (RFC 2861 §3.2), unless the
+    /// application waits for room.
+    fn note_usage(&mut self, core: &mut Core, full: bool) {
+        self.usage.note(core, full);
+        let decays = !self.governed && core.params.idle_restart == IdleRestart::Halving;
+        let may = self.condition == Condition::Open && !core.buffer.waits();
+        self.usage.validate(core, decays, may);
     }
 
     // Probes and the timer.
@@ -481,6 +495,7 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
             core.take_sample(round_trip, core.now - round_trip, false);
         }
         core.stop_timing();
+        core.window_changed = core.now;
         self.timer.stop(core);
     }
 
@@ -491,6 +506,22 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
         if let Some(pairs) = &mut self.pairs {
             pairs.begin();
         }
+    }
+
+    fn on_written(&mut self) {
+        if let Some(pairs) = &mut self.pairs {
+            pairs.begin();
+        }
+    }
+
+    fn on_pause(&mut self, core: &mut Core) {
+        if std::mem::take(&mut self.sent_new) {
+            self.note_usage(core, core.in_network() >= core.cwnd);
+        }
+    }
+
+    fn largest_buffer(&self, core: &Core) -> u32 {
+        self.pairs.as_ref().map_or(1, |_| Pairs::buffer(core))
     }
 
     fn inspect(&mut self, core: &mut Core, _control: &mut Controller, header: &TcpHeader) {
@@ -592,6 +623,7 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
 
     fn after_timeout(&mut self, core: &mut Core, control: &mut Controller) {
         core.cwnd = core.in_network() + 1.0;
+        core.window_changed = core.now;
         self.enter(core, control, Condition::Loss);
     }
 
@@ -639,7 +671,7 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
         }
         let full = !room || (waits && !self.pairs.as_ref().is_some_and(Pairs::waits_for_receiver));
         if std::mem::take(&mut self.sent_new) || (full && core.fits_advertised(new)) {
-            self.usage.note(core, full);
+            self.note_usage(core, full);
         }
         None
     }
@@ -656,9 +688,7 @@ impl<const SACK: bool> LossRecovery for Procedure<SACK> {
         if let Some(pairs) = &mut self.pairs {
             pairs.hold(core);
         }
-        if std::mem::take(&mut self.sent_new) {
-            self.usage.note(core, core.in_network() >= core.cwnd);
-        }
+        self.on_pause(core);
     }
 
     fn on_refused(&mut self, core: &mut Core) {

@@ -108,7 +108,9 @@ impl Pairs {
         self.by_receiver = advertised <= room;
         let room = room.min(advertised);
         let whole = Self::buffer(core).min(self.left_in_piece(core).max(1));
-        if room >= f64::from(whole) {
+        let more = Self::may_get_more(core);
+        let wanted = if more { Self::buffer(core) } else { whole };
+        if room >= f64::from(wanted) {
             self.begin_buffer(core, whole);
             return false;
         }
@@ -141,12 +143,21 @@ impl Pairs {
     /// Whether the segment sent last is the last of what the application has written, or ends a piece with which more
     /// than half of the largest window lies in pieces since the last mark. Linux marks these with PSH.
     pub fn ends_push(core: &Core) -> bool {
+        if core.buffer.is_on() {
+            return core.buffer.ends_push();
+        }
         let mss = u64::from(core.params.mss());
         let piece = (PIECE / mss).max(1);
         let end = core.board.max();
         let first = u64::from(core.params.initial_window);
         let ends_second = |segment: u64| segment % (2 * piece) == piece;
         end >= core.app_end || (end / mss).checked_sub(first).is_some_and(ends_second)
+    }
+
+    /// Whether the application may still add to the piece that the next new segments lie in: of more than a segment.
+    fn may_get_more(core: &Core) -> bool {
+        let (bytes, last) = core.buffer.piece(core.board.max());
+        core.buffer.is_on() && last && bytes > u64::from(core.params.mss()) && !core.closing
     }
 
     /// How many segments from the one at `index` on leave together, of the `quantum` that pacing allows.
@@ -171,7 +182,9 @@ impl Pairs {
         let first = self.first.unwrap_or(u64::from(core.params.initial_window));
         let place = (core.board.max() / mss).checked_sub(first).map_or(0, |segment| segment % piece);
         let made = self.made.iter().rev().find(|end| **end > core.board.max());
-        let end = made.map_or(piece - place, |end| (end - core.board.max()).div_ceil(mss));
+        let piece =
+            if core.buffer.is_on() { core.buffer.piece(core.board.max()).0.div_ceil(mss) } else { piece - place };
+        let end = made.map_or(piece, |end| (end - core.board.max()).div_ceil(mss));
         end.min(written) as u32
     }
 }

@@ -30,6 +30,7 @@ impl<const SACK: bool> Procedure<SACK> {
         let probing = std::mem::take(&mut self.probing);
         if probing {
             self.probe = Some(Probe { end: core.board.max(), retransmits: again });
+            self.sent_new |= !again;
             // From the probe on a timeout is waited for.
             self.timer.restart(core);
             return;

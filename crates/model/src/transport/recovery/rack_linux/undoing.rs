@@ -13,6 +13,7 @@ impl<const SACK: bool> Procedure<SACK> {
         if let Some(before) = self.undo.take().and_then(|undo| undo.before) {
             let answer = control.on_undo(&before, &core.view());
             core.apply(answer);
+            core.window_changed = core.now;
         }
         self.suspicious = false;
         self.detection.advanced = true;

@@ -13,6 +13,8 @@ pub struct Usage {
     largest: usize,
     /// The round ends when this is acknowledged.
     round: u64,
+    /// The largest number of segments outstanding since the window was full or was changed last.
+    used: usize,
 }
 
 impl Usage {
@@ -23,6 +25,31 @@ impl Usage {
             self.largest = core.board.len();
             self.round = core.board.max();
         }
+    }
+
+    /// RFC 2861 §3.2. A window that was not full for a timeout goes half of the way to what is used of it, with the initial window as
+    /// the least. The threshold remembers three quarters.
+    pub fn validate(&mut self, core: &mut Core, decays: bool, may: bool) {
+        if self.limits(core) {
+            self.used = 0;
+            core.window_changed = core.now;
+            return;
+        }
+        self.used = self.used.max(core.board.len());
+        let tick = core.params.tick.nanos();
+        let passed = core.now.nanos() / tick - core.window_changed.nanos() / tick;
+        if !decays || passed < core.rtt.timeout().nanos() / tick {
+            return;
+        }
+        if may {
+            let used = (self.used as f64).max(f64::from(core.params.initial_window));
+            if used < core.cwnd {
+                core.ssthresh = core.ssthresh.max(libm::floor(core.cwnd / 2.0) + libm::floor(core.cwnd / 4.0));
+                core.cwnd = libm::floor((core.cwnd + used) / 2.0);
+            }
+            self.used = 0;
+        }
+        core.window_changed = core.now;
     }
 
     /// Whether the window may grow.

@@ -116,7 +116,14 @@ impl TcpSender {
         self.stage == Stage::Open
             && self.core.board.is_empty()
             && self.core.una() >= self.core.app_end
+            && self.core.buffer.is_done()
             && (!closes || self.connection() == Connection::TimeWait)
+    }
+
+    /// The end of what the application has written, and the memory of the send buffer.
+    #[cfg(test)]
+    pub(in crate::transport::tcp) fn written(&self) -> (u64, u64) {
+        (self.core.app_end, self.core.buffer.limit())
     }
 
     /// The bytes of a segment's IP and TCP headers with options: a packet's size is this and the payload.
