@@ -541,9 +541,14 @@ impl Context {
 
     /// Removes a packet that has reached the protocol for which it was sent.
     pub fn deliver(&mut self, id: PacketId) -> Packet {
+        self.deliver_copy(id).0
+    }
+
+    /// The same; also returns whether it is the first copy of the packet that arrives.
+    pub fn deliver_copy(&mut self, id: PacketId) -> (Packet, bool) {
         self.ledger.delivered += 1;
-        self.end_of(id, End::Delivered);
-        self.packets.remove(id)
+        let is_first = self.end_of(id, End::Delivered);
+        (self.packets.remove(id), is_first)
     }
 
     /// The same for a packet that has been read.
@@ -591,15 +596,15 @@ impl Context {
     }
 
     #[inline(always)]
-    fn end_of(&mut self, id: PacketId, end: End) {
-        if let Some(ended) = self.copies.on_ended(id, end) {
-            if let Some(spending) = &mut self.spending {
-                spending.on_ended(&ended, end == End::Delivered);
-            }
-            if ended.lost.is_some() {
-                self.count_lost(id, ended);
-            }
+    fn end_of(&mut self, id: PacketId, end: End) -> bool {
+        let Some(ended) = self.copies.on_ended(id, end) else { return true };
+        if let Some(spending) = &mut self.spending {
+            spending.on_ended(&ended, end == End::Delivered);
         }
+        if ended.lost.is_some() {
+            self.count_lost(id, ended);
+        }
+        ended.is_first
     }
 
     /// Out of the way of the packets that arrive.

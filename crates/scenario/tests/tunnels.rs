@@ -105,6 +105,22 @@ fn packets_fit_into_tunnels() {
 }
 
 #[test]
+fn packets_that_a_link_carries_without_the_tunnel_alone_are_warned_of() {
+    let tunnel = "[[tunnel]]\nbetween = [2, 4]\ncarries = [\"192.168.0.12/30\"]\n";
+    let warned = |size: u32| {
+        let flow = format!("{FLOW}traffic = \"cbr\"\ncbr.packet_size = \"{size} B\"\n");
+        let found = read(&format!("{tunnel}{flow}")).expect("it can run");
+        found.warnings().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    };
+    // A wire carries 2296 B: 20 B and 8 B are headers, and 20 B the tunnel's.
+    assert_eq!(warned(2248), "");
+    let warning = warned(2249);
+    for word in ["are 2277 B with their headers", "adds 20 B: `dcf`, wire 0", "at most 2276 B"] {
+        assert!(warning.contains(word), "\"{word}\":\n{warning}");
+    }
+}
+
+#[test]
 fn tunnels_of_one_node_lie_in_each_other_up_to_a_limit() {
     // A row of hosts 2 to 8; that of node n + 1 towards node n is the second address of wire n - 1.
     let row = |tunnels: u32| {

@@ -34,6 +34,8 @@ pub(super) struct Ended {
     pub record: Record,
     /// No other copy exists.
     pub is_last: bool,
+    /// No other copy has arrived.
+    pub is_first: bool,
     /// Where and why the packet is lost, if it is.
     pub lost: Option<(NodeId, DropReason)>,
 }
@@ -92,6 +94,7 @@ impl Copies {
         let record = std::mem::replace(self.of.get_mut(id.index())?, Record::NONE);
         let fate = self.fates.get_mut(record.0 as usize)?;
         fate.copies -= 1;
+        let is_first = !fate.has_arrived;
         match end {
             End::Delivered => fate.has_arrived = true,
             End::Dropped(node, reason) => fate.dropped = Some((node, reason)),
@@ -104,7 +107,7 @@ impl Copies {
         if is_last && fate.holders == 0 {
             self.free.push(record);
         }
-        Some(Ended { record, is_last, lost })
+        Some(Ended { record, is_last, is_first, lost })
     }
 
     /// The record of a packet.

@@ -88,7 +88,9 @@ impl PathLog {
     pub(super) fn on_end(&mut self, node: NodeId, packet: &Packet, dropped: bool) {
         let Some(key) = self.key(packet) else { return };
         let Some(visits) = self.packets.get(&key) else { return };
-        let Some(last) = visits.iter().rposition(|visit| visit.node == node) else { return };
+        // It may be lost at a node that it has not come to: beyond a wire, where the battery is empty.
+        let there = visits.iter().rposition(|visit| visit.node == node);
+        let Some(last) = there.or_else(|| visits.len().checked_sub(1)) else { return };
         let mut path = Vec::new();
         let mut at = Some(last as u32);
         while let Some(visit) = at.map(|place| visits[place as usize]) {
@@ -192,6 +194,17 @@ mod tests {
         log.on_end(NodeId(2), &it, true);
         let found: Vec<_> = log.rows().into_iter().map(|row| (row.fate, row.path)).collect();
         assert_eq!(found, [("delivered", "0 1 3".to_owned()), ("dropped", "0 2".to_owned())]);
+    }
+
+    #[test]
+    fn a_packet_that_is_lost_before_the_node_that_loses_it_has_the_path_so_far() {
+        let mut log = PathLog::new(true);
+        let it = packet(0);
+        log.on_originated(NodeId(0), &it);
+        log.on_hop(NodeId(0), NodeId(1), &it);
+        log.on_end(NodeId(2), &it, true);
+        let found: Vec<_> = log.rows().into_iter().map(|row| (row.fate, row.path, row.packets)).collect();
+        assert_eq!(found, [("dropped", "0 1".to_owned(), 1)]);
     }
 
     #[test]

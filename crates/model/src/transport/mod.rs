@@ -12,4 +12,3 @@ pub mod notice;
 pub mod recovery;
 pub mod recovery_choice;
 pub mod tcp;
-pub mod udp;

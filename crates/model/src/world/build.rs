@@ -29,7 +29,6 @@ use crate::radio::error_rate::Modulation;
 use crate::routing::{Connectivity, Networks, Routing};
 use crate::traffic::Period;
 use crate::transport::tcp::{Connect, TcpReceiver, TcpSender};
-use crate::transport::udp::UdpReceiver;
 
 /// A specification from which no world can be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -497,7 +496,7 @@ fn check_ends(spec: &Spec) -> Result<(), BuildError> {
 fn build_flow(number: usize, flow: &FlowSpec, spec: &Spec, streams: &Streams) -> Flow {
     let stream = |purpose: &str| streams.stream(&format!("flow/{number}/{purpose}"));
     let (transport, name, segment) = match &flow.transport {
-        Transport::Udp => (Endpoints::Udp { next: 0, receiver: UdpReceiver::new() }, Cow::Borrowed("udp"), 0),
+        Transport::Udp => (Endpoints::Udp { next: 0 }, Cow::Borrowed("udp"), 0),
         Transport::Tcp { config, acking } => {
             let mut sender = TcpSender::new(config, stream("tcp"));
             // The rate of the source's first channel.

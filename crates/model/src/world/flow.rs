@@ -10,7 +10,6 @@ use crate::observe::FlowMeter;
 use crate::traffic::Source;
 use crate::transport::connection::Phases;
 use crate::transport::tcp::{TcpReceiver, TcpSender};
-use crate::transport::udp::UdpReceiver;
 
 /// Bytes of a flow that had arrived when a sample was taken.
 #[derive(Clone, Copy, Debug, Default)]
@@ -65,7 +64,7 @@ pub(super) struct Counts {
 /// The two ends of a flow.
 #[derive(Debug)]
 pub(super) enum Endpoints {
-    Udp { next: u64, receiver: UdpReceiver },
+    Udp { next: u64 },
     Tcp { sender: Box<TcpSender>, receiver: Box<TcpReceiver> },
 }
 

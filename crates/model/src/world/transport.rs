@@ -192,7 +192,7 @@ impl<P: Probe> World<P> {
             return;
         };
         let to_sink = node == it.to;
-        let packet = self.cx.deliver(packet);
+        let (packet, is_first) = self.cx.deliver_copy(packet);
         if P::WATCHES {
             self.probe.on_delivered(self.cx.now, node, &packet);
         }
@@ -200,7 +200,7 @@ impl<P: Probe> World<P> {
         match packet.body {
             Body::Tcp(header) if to_sink => self.on_data(flow, &packet, &header),
             Body::Tcp(header) => self.on_acknowledgement(flow, &packet, &header),
-            Body::Udp(header) => self.on_datagram(flow, &packet, &header),
+            Body::Udp(header) => self.on_datagram(flow, &packet, &header, is_first),
             Body::Icmp(quote) if !to_sink => self.on_unreachable(flow, quote.seq),
             Body::Arp(_) | Body::Routing(_) | Body::Control { .. } | Body::Icmp(_) | Body::External(_) => {}
             // These end before.
@@ -301,13 +301,12 @@ impl<P: Probe> World<P> {
         self.pump_sender(flow);
     }
 
-    fn on_datagram(&mut self, flow: usize, packet: &Packet, header: &UdpHeader) {
+    /// The application gets each datagram once, however many copies of it arrive.
+    fn on_datagram(&mut self, flow: usize, packet: &Packet, header: &UdpHeader, is_first: bool) {
         let now = self.cx.now;
         let it = &mut self.flows[flow];
-        let Endpoints::Udp { receiver, .. } = &mut it.transport else { return };
-        let unique = receiver.on_datagram(header);
-        it.meter.on_arrival(packet.size, packet.hops, packet.created, unique, now);
-        if unique {
+        it.meter.on_arrival(packet.size, packet.hops, packet.created, is_first, now);
+        if is_first {
             it.meter.on_delivered(u64::from(header.len), now);
         } else if let Some(spending) = &mut self.cx.spending {
             spending.on_repeated();

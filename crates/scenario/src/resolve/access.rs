@@ -46,7 +46,7 @@ fn agents(resolved: &Resolved) -> Vec<(&'static str, agent::Model)> {
 }
 
 /// What each link is called, and the largest packet that it carries.
-fn links(resolved: &Resolved) -> Vec<(String, u32)> {
+pub(super) fn links(resolved: &Resolved) -> Vec<(String, u32)> {
     let radios = macs(resolved).into_iter().map(|(_, mac)| (format!("`{}`", mac.name()), mac.largest_packet()));
     let wires = resolved.wires.iter().enumerate().filter_map(|(i, (_, link))| {
         let link: wired::Params = serde_json::from_value(Value::Object(link.clone())).ok()?;

@@ -1,10 +1,10 @@
-//! Packets that tunnels make longer than an IP packet can be (RFC 791 §3.1: 65,535 bytes).
+//! Packets that tunnels make longer than an IP packet can be (RFC 791 §3.1: 65,535 bytes), or than a link carries.
 
 use hopyard_model::agent;
 use hopyard_model::packet::MOST_BYTES;
 use serde_json::Value;
 
-use super::access::largest_packet;
+use super::access::{largest_packet, links};
 use super::flow_faults::Place;
 use super::resolved::Resolved;
 use super::resolver::Resolver;
@@ -43,10 +43,26 @@ impl Resolver<'_> {
         if is_faulty.iter().any(|section| self.is_faulty(section)) {
             return;
         }
-        let most = u64::from(MOST_BYTES) - u64::from(longer.bytes);
-        let Some((size, what)) = largest_packet(kind).filter(|(size, _)| *size > most) else { return };
-        let key = if kind.tcp.is_some() { "tcp" } else { "traffic" };
+        let Some((size, what)) = largest_packet(kind) else { return };
         let Longer { bytes, of } = longer;
+        let key = if kind.tcp.is_some() { "tcp" } else { "traffic" };
+        let most = u64::from(MOST_BYTES) - u64::from(*bytes);
+        if size <= most {
+            // What is too long without the tunnel is said already.
+            let refuses = |most: u32| size <= u64::from(most) && size + u64::from(*bytes) > u64::from(most);
+            let refusing: Vec<_> = links(resolved).into_iter().filter(|(_, most)| refuses(*most)).collect();
+            if let Some(least) = refusing.iter().map(|(_, most)| most - bytes).min() {
+                let names: Vec<_> = refusing.iter().map(|(name, _)| name.as_str()).collect();
+                let message = format!(
+                    "{what} are {size} B with their headers, and {of} adds {bytes} B: {} drops them",
+                    names.join(", ")
+                );
+                let fault = self.flow_problem(Place::Listed(index), key, message);
+                fault.is_warning = true;
+                fault.expected = Some(format!("packets of at most {least} B, headers included"));
+            }
+            return;
+        }
         let message = format!(
             "{what} are {size} B with their headers, and {of} adds {bytes} B: an IP packet has at most {MOST_BYTES} B"
         );

@@ -202,11 +202,7 @@ impl Multipath for Marina2006 {
     /// RFC 3561 §6.5, §6.7: the neighbour can be reached. In a crowd this is what keeps discoveries few: the first
     /// flood lets everybody know everybody.
     fn met(&mut self, neighbour: Address, cx: &mut Context) {
-        let (this, expires) = (self.state.address, cx.now + self.state.params.active_route_timeout);
-        let limits = self.state.params.limits();
-        let path = Path { next_hop: neighbour, last_hop: this, hops: 1, expires };
-        self.state.change(neighbour, true, cx, |entry| entry.meet(path, limits));
-        self.found(neighbour, cx);
+        self.hear(neighbour, cx.now + self.state.params.active_route_timeout, cx);
     }
 
     /// The way back to the source is in use too (RFC 3561 §6.2), through the neighbour that sent the packet.
@@ -242,13 +238,21 @@ impl Multipath for Marina2006 {
         let lost_at = cx.now + self.state.common.neighbour_expiry;
         self.state.meet_neighbour(from, lost_at, lost_at);
         let this = self.state.address;
-        if self.state.learn(from, sequence, 0, from, this, lost_at, cx).is_known() {
-            self.found(from, cx);
-        }
+        self.state.learn(from, sequence, 0, from, this, lost_at, cx);
+        // After a break this node has a higher number than the neighbour, which is one hop away all the same (§6.9).
+        self.hear(from, lost_at, cx);
     }
 }
 
 impl Marina2006 {
+    /// A neighbour was heard: it is one hop away until then.
+    fn hear(&mut self, neighbour: Address, expires: Time, cx: &mut Context) {
+        let limits = self.state.params.limits();
+        let path = Path { next_hop: neighbour, last_hop: self.state.address, hops: 1, expires };
+        self.state.change(neighbour, true, cx, |entry| entry.meet(path, limits));
+        self.found(neighbour, cx);
+    }
+
     fn forget_at(&self, now: Time) -> Time {
         now + self.state.params.delete_period
     }
