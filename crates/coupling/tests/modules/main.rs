@@ -46,6 +46,7 @@ fn case(name: &str, lost: &[u64], outage: Option<(u64, u64)>) -> Case {
         stall: None,
         late: Vec::new(),
         twice: Vec::new(),
+        writes: Vec::new(),
         begin: Span::from_nanos(START),
         departures: Vec::new(),
         acknowledgements: Vec::new(),

@@ -239,7 +239,8 @@ impl Network for Peer {
             let segment = (number - 1) / SEGMENT;
             let (time, again) = (Time::ZERO + at.since(begin), number < self.highest);
             self.highest = self.highest.max(number + payload.len() as u64);
-            self.departures.push(linux::Departure { time, segment, again });
+            let bytes = payload.len() as u64;
+            self.departures.push(linux::Departure { time, segment, bytes, again });
             if let Some(place) = self.lost.iter().position(|lost| *lost == segment) {
                 self.lost.remove(place);
                 return Ok(Sending::Pending);

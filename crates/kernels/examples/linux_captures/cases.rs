@@ -37,9 +37,11 @@ const KINDS: [&str; 26] = [
 const FEW: [&str; 8] = ["clean", "one", "burst", "random1", "tail", "outage", "queue", "acks"];
 /// The classes besides "plain".
 const CLASSES: [&str; 6] = ["6.12", "nosack", "notimestamps", "receiver", "reordering", "duplicates"];
+/// The least and the largest value.
+type Range = (f64, f64);
 /// How the applications of the class "written" write: the range of the mean of a piece in bytes, and that of the gap
 /// between two in milliseconds.
-const STYLES: [(&str, (f64, f64), (f64, f64)); 3] = [
+const STYLES: [(&str, Range, Range); 3] = [
     ("small", (40.0, 1500.0), (1.0, 100.0)),
     ("pages", (500.0, 8000.0), (3.0, 300.0)),
     ("blocks", (4000.0, 30_000.0), (10.0, 500.0)),
@@ -159,7 +161,7 @@ pub fn draw_written(seed: u64) -> Vec<Case> {
 }
 
 /// Pieces of drawn sizes at drawn times.
-fn writes(rng: &mut Rng, sizes: (f64, f64), gaps: (f64, f64)) -> Vec<(u64, u64)> {
+fn writes(rng: &mut Rng, sizes: Range, gaps: Range) -> Vec<(u64, u64)> {
     let (size, gap) = (log_uniform(rng, sizes.0, sizes.1), log_uniform(rng, gaps.0, gaps.1));
     let mut at = 0;
     (0..between(rng, 20, 120))
