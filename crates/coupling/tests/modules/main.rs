@@ -145,8 +145,14 @@ fn own(variant: &str, case: &Case) -> Course {
 }
 
 fn own_with(congestion: congestion::Config, case: &Case) -> Course {
-    let params =
-        tcp::Params { segment_size: Bytes::new(SEGMENT), window: 4000, nagle: false, ..tcp::Params::of_profile(LINUX) };
+    let params = tcp::Params {
+        segment_size: Bytes::new(SEGMENT),
+        window: 4000,
+        // One write, and a buffer for all of it, as the kernel has.
+        send_buffer: tcp::SendBufferSize::Unlimited,
+        nagle: false,
+        ..tcp::Params::of_profile(LINUX)
+    };
     let config = tcp::Config { tcp: params, congestion };
     let mut run = Run::new(case, &config, Streams::new(1, 0).stream("tcp"));
     run.notices = Some(TOLD_EVERY);

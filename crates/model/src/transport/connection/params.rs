@@ -161,8 +161,8 @@ pub struct Params {
     pub window: u32,
     /// Whether the receiver announces the whole window from the beginning: "fixed", or "growing" (Linux).
     pub receive_window: ReceiveWindow,
-    /// How much of the application's data waits in the sender: "unlimited", or "growing": the application waits for room
-    /// and each of its writes is sent by itself (Linux).
+    /// How much of the application's data waits in the sender: "unlimited", or "growing": the application waits for
+    /// room, and each of its writes is sent by itself (Linux).
     pub send_buffer: SendBufferSize,
     /// The initial congestion window, in segments. rfc: RFC 6928 §2; ns2: `windowInit_`.
     pub initial_window: u32,
