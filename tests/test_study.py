@@ -621,6 +621,13 @@ def test_a_report(folder: Path) -> None:
     # The same results make the same page.
     assert _run("report", "study.toml", "--to", "again").exit_code == 0
     assert (folder / "again" / "report.html").read_text() == page
+    # A value without the axis that tells its points apart is judged at each of them.
+    assert "point" not in (where / "published.csv").read_text().splitlines()[0]
+    (folder / "published.csv").write_text("hops,measure,value\n2,goodput,500\n")
+    assert _run("report", "study.toml", "--to", "both").exit_code == 0
+    lines = (folder / "both" / "published.csv").read_text().splitlines()
+    assert lines[0].startswith("hops,measure,value,point,ours")
+    assert [line.split(",")[3] for line in lines[1:]] == ["sender=NewReno", "sender=Vegas"]
 
 
 def test_wrong_published_values(folder: Path) -> None:

@@ -92,7 +92,12 @@ def _refused(folder: Path, text: str) -> str:
         ),
         (
             'series = "cwnd"\nreduce = "mean"\nsince = "0.1 s"\nuntil = "0.9 s"',
-            'table = "nodes"\ncolumn = "forwarded"\nflow = 3',
+            'table = "nodes"\ncolumn = "forwarded"\nflow = 2',
+            "flow: the rows of the table nodes are of no flow: expected where, such as where = {",
+        ),
+        (
+            'series = "cwnd"\nreduce = "mean"\nsince = "0.1 s"\nuntil = "0.9 s"',
+            'table = "nodes"\ncolumn = "forwarded"\nwhere = { node = 3 }',
             "no point has a node 3; there are nodes from 0 to 2",
         ),
         (

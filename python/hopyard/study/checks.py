@@ -16,7 +16,6 @@ from hopyard.study.points import fits
 from hopyard.study.published import read
 from hopyard.study.tables import beside
 from hopyard.study.traffic import flows_of
-from hopyard.study.values import OF_NODES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -95,16 +94,18 @@ def _rows(study: Study, points: Sequence[Point]) -> Iterator[str]:
         ]
         place = study.place("measure", name)
         table = _table(own)
-        of_node = own.series is None and table in OF_NODES
         if own.flow is not None:
-            what = "node" if of_node else "flow"
             there = study.place("measure", name, "flow")
-            yield from _absent(f"{there}: measure.{name}: flow", what, [own.flow], mine)
+            yield from _absent(f"{there}: measure.{name}: flow", "flow", [own.flow], mine)
         for column, given in own.where.items():
             if column in _ROWS:
                 there = study.place("measure", name, "where", column)
                 where = f"{there}: measure.{name}: where"
-                yield from _absent(where, column, picked(given)[0], mine)
+                named, without = picked(given)
+                # Where all flows are TCP's, leaving out UDP leaves out nothing.
+                if without and column == "transport":
+                    named = [each for each in named if each != "udp"]
+                yield from _absent(where, column, named, mine)
         if own.series is None and table == "decisions" and not any(map(_classifies, mine)):
             why = "no flow of these points has a sender that classifies losses"
             yield f"{place}: measure.{name}: the table decisions stays empty: {why}"

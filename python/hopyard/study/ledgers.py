@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopyard.files import write_text
+from hopyard.study.points import named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,6 +30,8 @@ class Compared:
     """A published value, and our runs of the same point."""
 
     row: dict[str, str]
+    #: Which of several points with these values of the file's axes; nothing if it is the only one.
+    point: str
     published: float
     ours: Estimate
     #: The smallest and the largest value of our runs.
@@ -43,20 +46,25 @@ class Compared:
 
 
 def compared(source: Source) -> list[Compared]:
-    """Each published value of which there are runs."""
+    """Each published value of which there are runs, at each point that it is about.
+
+    A file without a column for an axis says the same of all values of that axis.
+    """
     if source.published is None:
         return []
     found = []
     for row, value in source.published.rows:
-        for point in source.points:
-            if not source.published.is_of(row, point.labels):
-                continue
+        fitting = [each for each in source.points if source.published.is_of(row, each.labels)]
+        mine = [each for each in fitting if each.experiment == fitting[0].experiment]
+        for point in mine:
+            others = {name: label for name, label in point.labels.items() if name not in row}
             sample = source.values.of(point, row["measure"])[1]
             ours = source.values.interval(sample, [point])
             if ours.runs:
                 known = sample[~np.isnan(sample)]
-                found.append(Compared(row, value, ours, float(known.min()), float(known.max())))
-            break
+                least, most = float(known.min()), float(known.max())
+                which = named(others) if len(mine) > 1 else ""
+                found.append(Compared(row, which, value, ours, least, most))
     return found
 
 
@@ -81,13 +89,17 @@ def write(out: Path, source: Source, verdicts: Sequence[Verdict]) -> list[Path]:
     if source.published is not None:
         names = source.published.columns
         ours = ["ours", "half_width", "least", "most", "runs", "agrees"]
+        judged = compared(source)
+        # Where the file tells all points apart, as it should, there is no such column.
+        point = ["point"] if any(each.point for each in judged) else []
         written.append(
             write_csv(
                 out / "published.csv",
-                [*names, *ours],
+                [*names, *point, *ours],
                 (
                     [
                         *(each.row[name] for name in names),
+                        *(each.point for _ in point),
                         f"{each.ours.mean:.6g}",
                         f"{each.ours.half_width:.6g}",
                         f"{each.least:.6g}",
@@ -95,7 +107,7 @@ def write(out: Path, source: Source, verdicts: Sequence[Verdict]) -> list[Path]:
                         each.ours.runs,
                         "yes" if each.agrees else "no",
                     ]
-                    for each in compared(source)
+                    for each in judged
                 ),
             )
         )

@@ -320,6 +320,9 @@ def _rows(quantity: Quantity, table: str, place: str) -> Iterator[str]:
     known = columns(table)
     if quantity.since or quantity.until or quantity.reduce in ("first", "below"):
         yield f"{place}: since, until and reduce = first or below are for series"
+    if quantity.flow is not None and "flow" not in known:
+        hint = f", such as where = {{ node = {quantity.flow} }}" if "node" in known else ""
+        yield f"{place}: flow: the rows of the table {table} are of no flow: expected where{hint}"
     for column, given in quantity.where.items():
         if column not in known:
             near = nearest(column, known)

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 #: The numbers of runs, in order, and the value of each; NaN where a run has none.
 Sample: TypeAlias = "tuple[Integers, Floats]"
 
-#: Tables whose rows are of a node, and of no flow.
-OF_NODES = ("nodes", "overhead", "handoffs", "mobile_events")
 #: Reductions that need only values; `first` needs their times, `count` none.
 _REDUCTIONS: dict[str, Callable[[Floats], float]] = {
     "sum": lambda values: float(np.sum(values)),
@@ -136,7 +134,7 @@ class Values:
             # The other ones have lost rows.
             chosen = np.isin(integers(rows, "run"), runs)
             if own is not None:
-                chosen &= _chosen(own, table, rows)
+                chosen &= _chosen(own, rows)
             rows = where(rows, chosen)
             group = np.searchsorted(runs, integers(rows, "run"))
             if own is None or name is not None:
@@ -241,11 +239,11 @@ def _reduced(own: Quantity, rows: pa.Table, group: Integers, runs: int) -> Float
     return found
 
 
-def _chosen(own: Quantity, table: str, rows: pa.Table) -> npt.NDArray[np.bool_]:
+def _chosen(own: Quantity, rows: pa.Table) -> npt.NDArray[np.bool_]:
     """Which rows of a table a measure is about."""
     chosen = np.ones(rows.num_rows, dtype=bool)
     if own.flow is not None:
-        chosen &= integers(rows, "node" if table in OF_NODES else "flow") == own.flow
+        chosen &= integers(rows, "flow") == own.flow
     for name, given in own.where.items():
         named, without = picked(given)
         texts = np.array([text_of(each) for each in rows[name].to_pylist()], dtype=object)
