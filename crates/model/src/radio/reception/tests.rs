@@ -232,7 +232,7 @@ fn expected_success(receiver: &Receiver, power: f64, body: Modulation, chunks: &
 }
 
 #[test]
-#[should_panic(expected = "no modulation has the rate 6 Mbps")]
+#[should_panic(expected = "no error model for a frame at 6 Mbps")]
 fn a_rate_without_a_modulation_is_not_taken_for_another() {
     let mut bench = Bench::new(Reception::Sinr);
     bench.rate = 6_000_000;
