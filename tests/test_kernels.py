@@ -169,6 +169,8 @@ def test_a_build_removes_what_a_dead_one_left_and_nothing_of_one_that_lives(tmp_
     assert waited(lambda: not any(root.glob(".building-*")))
 
 
+# A scenario that is written whole has keys that kernels do not follow.
+@pytest.mark.filterwarnings("ignore")
 def test_a_kernel_that_cannot_be_started_is_found_before_a_run(
     empty: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -135,7 +135,11 @@ def patiently(work: Callable[[], T]) -> T:
             errors.append(error)
 
     thread = threading.Thread(target=worker, daemon=True)
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError:
+        # There is no memory for its stack.
+        return work()
     while thread.is_alive():
         thread.join(LOOK)
     if errors:

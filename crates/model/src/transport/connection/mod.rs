@@ -18,6 +18,7 @@ mod scoreboard;
 mod send_buffer;
 mod wheel;
 mod window;
+mod writing;
 
 pub use self::core::{Core, Judged};
 pub use self::counters::SenderCounters;

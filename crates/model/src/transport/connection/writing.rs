@@ -1,0 +1,97 @@
+//! What the application writes into a send buffer that is limited.
+
+use super::core::Core;
+use super::send_buffer::{Piece, SEGMENTS, SendBuffer, Written};
+
+/// What Linux counts for a piece besides its payload, in bytes.
+const OVERHEAD: u64 = 1280;
+/// The largest buffer (`tcp_wmem`).
+const MOST: u64 = 4_194_304;
+/// The largest piece, and the window above which pieces are of half of it.
+const LARGEST_PIECE: u64 = 65_279;
+const SMALL_WINDOW: u64 = 536;
+/// How many segments an application that has more to write writes in one call.
+const CALL: u64 = 44;
+
+impl Core {
+    /// The application writes as much as goes into one piece. The buffer has room for `times` windows; TCP sends
+    /// `together` segments at once.
+    pub(crate) fn admit(&mut self, times: u64, together: u32) -> Written {
+        let mss = u64::from(self.mss);
+        if std::mem::take(&mut self.buffer.acknowledged) && self.buffer.waits {
+            // What is sent in a second buffer is not sent yet when room is looked for.
+            let later = self.buffer.sent.saturating_sub(together);
+            if self.in_network() - f64::from(later) < self.cwnd {
+                let room = SendBuffer::room(times, self.cwnd.max(SEGMENTS), self.mss).min(MOST);
+                self.buffer.limit = self.buffer.limit.max(room);
+                self.window_changed = self.now;
+            }
+            self.buffer.waits = 3 * self.taken() > 2 * self.buffer.limit;
+        }
+        let Some(left) = self.buffer.writes.front().copied().filter(|_| !self.buffer.waits) else {
+            return Written::Nothing;
+        };
+        if self.buffer.call == 0 {
+            self.buffer.call = left.min(CALL * mss);
+        }
+        let call = self.buffer.call;
+        let half = if self.largest_window > SMALL_WINDOW { self.largest_window / 2 } else { self.largest_window };
+        let whole = (half.min(LARGEST_PIECE) / mss).max(1) * mss;
+        let begin = |index: usize| match index.checked_sub(1) {
+            Some(before) => self.buffer.pieces[before].end,
+            None => self.board.max(),
+        };
+        let last = self.buffer.pieces.len().checked_sub(1);
+        let room = last.map_or(0, |last| whole.saturating_sub(self.buffer.pieces[last].end - begin(last)));
+        if room == 0 && self.taken() >= self.buffer.limit {
+            self.buffer.waits = true;
+            // What was written of a call is sent, full segments or not.
+            if self.buffer.begun {
+                self.push_written();
+                self.pushes = true;
+                return Written::All;
+            }
+            return Written::Nothing;
+        }
+        if room == 0 {
+            self.buffer.pieces.push_back(Piece { end: self.app_end, push: false });
+        }
+        let bytes = call.min(if room == 0 { whole } else { room });
+        self.app_end += bytes;
+        if let Some(piece) = self.buffer.pieces.back_mut() {
+            piece.end = self.app_end;
+            piece.push &= self.buffer.begun;
+        }
+        self.buffer.begun = bytes < call;
+        self.buffer.call -= bytes;
+        if left == bytes {
+            self.buffer.writes.pop_front();
+        } else if left < u64::MAX {
+            self.buffer.writes[0] -= bytes;
+        }
+        if !self.buffer.begun || self.app_end > self.buffer.pushed + self.largest_window / 2 {
+            self.push_written();
+            return Written::All;
+        }
+        Written::Piece { first: self.buffer.pieces.len() == 1 }
+    }
+
+    /// The last piece gets PSH.
+    fn push_written(&mut self) {
+        self.buffer.pushed = self.app_end;
+        if let Some(piece) = self.buffer.pieces.back_mut() {
+            piece.push = true;
+        }
+    }
+
+    /// The memory that the data takes which was written and is not acknowledged.
+    fn taken(&self) -> u64 {
+        let (mut sent, mut reported) = (0, false);
+        for segment in self.board.iter() {
+            // Segments that are reported lie in one piece with those before.
+            sent += u64::from(!(segment.joined || (reported && segment.sacked)));
+            reported = segment.sacked;
+        }
+        self.app_end.saturating_sub(self.una()) + OVERHEAD * (sent + self.buffer.pieces.len() as u64)
+    }
+}
