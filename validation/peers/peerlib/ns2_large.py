@@ -81,7 +81,7 @@ def run(case: Case) -> dict[str, list[Row]]:
         results = ns2.flows(ns2.run("adhoc.tcl", options, tally.read))
     as_tcp = ns2_tcp.Case("large", case.key, options, 512, DURATION_S, frames=False)
     row = ns2_tcp.run_row(as_tcp, tally, sum(result.values["timeouts"] for result in results))
-    row["hops"] = rounded(FIRST_LIFE + 1 - tally.lives / tally.deliveries)
+    hops = rounded(FIRST_LIFE + 1 - tally.lives / tally.deliveries)
     flows = [
         ns2_tcp.flow_row(
             as_tcp, number, it, tally.flows.get((it.source, it.destination), FlowTally())
@@ -90,7 +90,7 @@ def run(case: Case) -> dict[str, list[Row]]:
         if case.reach == "near"
     ]
     return {
-        "large.csv": [row],
+        "large.csv": [{**row, "hops": hops}],
         "large_flows.csv": flows,
         "large_drops.csv": tally.drop_rows(case.key),
     }
