@@ -109,6 +109,11 @@ def _refused(folder: Path, text: str) -> str:
         ('"500 B", "1000 B"', '"500 B", ""', "axes.size: a value has an empty label"),
         ("NewReno = {", '" " = {', "axes.sender: a value has an empty label"),
         (
+            '"500 B", "1000 B"',
+            '"1000 B", "1 kB"',
+            "the points sender=NewReno, size=1000 B and sender=NewReno, size=1 kB are the same",
+        ),
+        (
             'key = "tcp.segment_size"\nvalues = ["500 B", "1000 B"]',
             'key = "tcp.window"\nvalues = [4, nan]',
             "axes.size: values: expected finite numbers, found nan",

@@ -39,7 +39,7 @@ def check(study: Study, points: Sequence[Point]) -> None:
     """
     from hopyard.study.file import StudyError
 
-    problems = [*_rows(study, points)]
+    problems = [*_same(study, points), *_rows(study, points)]
     try:
         read(study)
     except StudyError as error:
@@ -58,6 +58,20 @@ def check(study: Study, points: Sequence[Point]) -> None:
             ]
     if problems:
         raise StudyError(problems)
+
+
+def _same(study: Study, points: Sequence[Point]) -> Iterator[str]:
+    """Points that would compare a scenario with itself."""
+    first: dict[tuple[str, str, int], Point] = {}
+    for point in points:
+        it = point.planned
+        other = first.setdefault((point.experiment, it.config, it.seed), point)
+        if other is not point:
+            yield (
+                f"{study.path}: the points {other} and {point} are the same scenario: two values "
+                "of an axis are equal, or one axis sets what another one has set"
+            )
+            return
 
 
 def check_runs(study: Study, points: Sequence[Point], what: str = "") -> None:
