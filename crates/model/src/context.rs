@@ -288,9 +288,9 @@ impl DropCounts {
 /// What was dropped of the data packets of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowDrops {
-    /// Packets of which no copy arrived, and none exists any more.
+    /// Lost packets: all their copies have ended, and none arrived.
     pub packets: u64,
-    /// Copies: a packet that more than one node held may have been dropped more than once, and may have arrived too.
+    /// Dropped copies. Two copies of one packet count twice, even if a third one arrived.
     pub copies: u64,
 }
 
@@ -357,9 +357,9 @@ pub struct Context {
     pub ledger: Ledger,
     /// Drops by node, kind and reason.
     pub drops: DropCounts,
-    /// What was dropped of the data packets of each flow.
+    /// Counts of lost and dropped data packets, by flow.
     pub flow_drops: Vec<FlowDrops>,
-    /// Which packets the copies belong to, and what became of them.
+    /// The copies of each packet, and whether one of them has arrived.
     pub copies: Copies,
     /// The messages of routing protocols and agents, by node and type.
     pub overhead: Overhead,
@@ -378,8 +378,7 @@ pub struct Context {
     pub is_watched: bool,
     /// The packets dropped since the probe was last told, if somebody watches.
     pub dropped: Vec<(Time, NodeId, Packet, DropReason)>,
-    /// The packets of which the last copy has ended since then, and none has arrived: where and why a copy was dropped
-    /// last.
+    /// The packets lost since then, each with the node and the reason of its last drop.
     pub lost: Vec<(Time, NodeId, Packet, DropReason)>,
     /// Messages that were dropped where, and why, whose sources want to know ([`Action::Undelivered`]).
     pub undelivered: Vec<(NodeId, Packet, DropReason)>,

@@ -69,8 +69,8 @@ fn oo_and_othmans_moving_chain_over_dsr() {
     }
 }
 
-/// Without acknowledgements of the MAC, nodes keep what they have sent and repeat it: far more copies are dropped here
-/// than packets were sent. A packet of which one copy arrived is not lost.
+/// Without acknowledgements of the MAC, nodes keep the packets that they have sent and repeat them. More copies are
+/// dropped here than packets were sent. A packet is not lost if one copy arrived.
 #[test]
 fn copies_are_not_packets() {
     for acknowledgement in [dsr::Acknowledgement::Passive, dsr::Acknowledgement::Network] {

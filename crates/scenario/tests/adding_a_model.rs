@@ -189,8 +189,8 @@ impl Tree {
         *bytes = text.replace(at, &format!("{insert}{at}")).into_bytes();
     }
 
-    /// Writes the files. Those that are there and the same keep their times, so that Cargo compiles what has changed
-    /// since the test ran last.
+    /// Writes the files. A file whose content is the same is not written again, so that Cargo compiles only what has
+    /// changed since the last test.
     fn write(&self, fixture: &Path) {
         let mut folders = vec![fixture.to_path_buf()];
         while let Some(folder) = folders.pop() {

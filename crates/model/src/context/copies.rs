@@ -53,12 +53,12 @@ struct Fate {
 /// The packets of flows, and those from outside.
 #[derive(Clone, Debug, Default)]
 pub struct Copies {
-    /// The record of each packet, by its place in the pool.
+    /// The record of the packet at each place of the pool.
     of: Vec<Record>,
     fates: Vec<Fate>,
     /// The records that no packet has.
     free: Vec<Record>,
-    /// Packets of which nothing is left, and nobody knows why.
+    /// Packets whose copies have all ended without an arrival or a drop.
     vanished: u64,
 }
 
@@ -142,7 +142,7 @@ impl Copies {
         !self.fates[place].has_arrived && !std::mem::replace(&mut counted[place], true)
     }
 
-    /// Packets of which nothing is left, although none of their copies arrived, and none was dropped.
+    /// Packets whose copies have all ended, although none arrived and none was dropped: a defect of the simulator.
     #[must_use]
     pub const fn vanished(&self) -> u64 {
         self.vanished

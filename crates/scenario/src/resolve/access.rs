@@ -218,8 +218,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// Warns of slots that frames fill to their end. Where they have a longer way to their receiver than those of the
-    /// next slot's owner, they have not ended there when those begin.
+    /// Warns of TDMA without a guard time where a frame can fill its slot. If its sender is farther from the receiver
+    /// than the owner of the next slot, the next frame begins there before this one has ended.
     pub(super) fn check_guards(&mut self, resolved: &Resolved) {
         let places = &resolved.positions;
         let Some(channels) = Reach::of(resolved) else { return };

@@ -71,8 +71,8 @@ pub struct Entry {
     pub highest_heard: u32,
     /// Whether a sequence number is known. Paths with an older number are then refused.
     pub known_sequence: bool,
-    /// Whether the number is that of the paths. It is but a lower bound where the destination is a neighbour that was
-    /// only heard (RFC 3561 §6.5): this node may use the path, and may not offer it to others.
+    /// Whether the paths were advertised with the sequence number. If the destination is a neighbour that was only
+    /// heard (RFC 3561 §6.5), the number is a lower bound: this node uses the path and does not offer it to others.
     pub numbered: bool,
     /// The hop count that this node tells its neighbours: that of its longest path when it first tells one. It stays
     /// until there is a newer sequence number. [`INFINITY`] before that.
