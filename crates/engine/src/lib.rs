@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows what a network is. There is no I/O and no wall clock: the same calls give the same results.
 
+pub mod armed;
 pub mod digest;
 mod heap;
 pub mod queue;
@@ -11,6 +12,7 @@ pub mod time;
 pub mod timers;
 pub mod units;
 
+pub use armed::{Armed, Deadline};
 pub use digest::Digest;
 pub use queue::{Next, Queue, Rank};
 pub use rng::{Rng, Streams};

@@ -580,7 +580,7 @@ impl Context {
             Some(Waiter::Host(node, token)) => {
                 self.outside.leave(Departure::Completed { at: self.now, node, token, result });
             }
-            Some(Waiter::Sender(flow, seq)) => self.act(Action::LeftNode { flow, seq }),
+            Some(Waiter::Sender { flow, seq, .. }) => self.act(Action::LeftNode { flow, seq }),
             None => {}
         }
     }

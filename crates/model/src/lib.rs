@@ -2,18 +2,20 @@
 //! connects them.
 //!
 //! Imports point downward only: `packet`, `params` and `context` import no protocol; the protocol modules import these
-//! and not one another; `world` imports all. `docs/life-of-a-packet.md` follows a packet through the modules.
+//! and not one another; `node` puts the layers of a node together, and `world` the nodes. `docs/life-of-a-packet.md` follows a packet through the modules.
 
 pub mod address;
 pub mod agent;
 pub mod analysis;
 pub mod channel;
+mod clock;
 pub mod context;
 pub mod frame;
 pub mod ip;
 pub mod link;
 pub mod mac;
 pub mod mobility;
+mod node;
 pub mod observe;
 pub mod order;
 pub mod packet;

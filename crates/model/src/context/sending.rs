@@ -12,8 +12,15 @@ use crate::packet::{FlowId, PacketId};
 pub enum Waiter {
     /// The host outside of a node, which has put a datagram in.
     Host(NodeId, Token),
-    /// The sender of a flow: its segment with this sequence number.
-    Sender(FlowId, u64),
+    /// The sender of a flow at a node: its segment with this sequence number.
+    Sender {
+        /// The node.
+        node: NodeId,
+        /// The flow.
+        flow: FlowId,
+        /// The sequence number.
+        seq: u64,
+    },
 }
 
 /// The packets that somebody waits for.
@@ -50,6 +57,10 @@ mod tests {
     use crate::address::Address;
     use crate::packet::{Body, Packet, PacketPool, UdpHeader};
 
+    const fn sender(flow: u32) -> Waiter {
+        Waiter::Sender { node: NodeId(0), flow: FlowId(flow), seq: 5 }
+    }
+
     fn datagram(flow: u32) -> Packet {
         Packet {
             created: Time::ZERO,
@@ -70,11 +81,11 @@ mod tests {
         let packets: Vec<_> = (0..3).map(|flow| pool.insert(datagram(flow))).collect();
         let mut sending = Sending::default();
         for (flow, &packet) in packets.iter().enumerate() {
-            sending.begin(packet, Waiter::Sender(FlowId(flow as u32), 5));
+            sending.begin(packet, sender(flow as u32));
         }
-        assert_eq!(sending.take(packets[0]), Some(Waiter::Sender(FlowId(0), 5)));
+        assert_eq!(sending.take(packets[0]), Some(sender(0)));
         assert_eq!(sending.take(packets[0]), None);
-        assert_eq!(sending.take(packets[2]), Some(Waiter::Sender(FlowId(2), 5)));
+        assert_eq!(sending.take(packets[2]), Some(sender(2)));
         assert!(!sending.is_empty());
     }
 }

@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use hopyard_engine::{Rng, Span, Time};
+use hopyard_engine::{Deadline, Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -169,13 +169,6 @@ impl Link {
         }
     }
 
-    /// When `on_timer` must next be called.
-    #[inline]
-    #[must_use]
-    pub fn deadline(&self) -> Time {
-        self.down.deadline().min(self.resolved.deadline()).min(self.arp.deadline())
-    }
-
     /// The interface queue, for measurement.
     #[must_use]
     pub const fn queue(&self) -> &InterfaceQueue {
@@ -208,6 +201,13 @@ impl Link {
                 self.resolved.push(cx.now + self.arp_delay, packet, receiver);
             }
         }
+    }
+}
+
+impl Deadline for Link {
+    #[inline]
+    fn deadline(&self) -> Time {
+        self.down.deadline().min(self.resolved.deadline()).min(self.arp.deadline())
     }
 }
 

@@ -1,4 +1,4 @@
-use hopyard_engine::{Rng, Streams};
+use hopyard_engine::{Deadline, Rng, Streams};
 use proptest::prelude::*;
 
 use super::test_packets::data;

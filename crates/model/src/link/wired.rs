@@ -24,7 +24,7 @@ use std::marker::PhantomData;
 use std::str::FromStr;
 
 use hopyard_engine::units::{Bytes, Rate};
-use hopyard_engine::{Rng, Span, Time};
+use hopyard_engine::{Deadline, Rng, Span, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
@@ -378,14 +378,6 @@ impl Wired {
         }
     }
 
-    /// When `on_timer` must next be called.
-    #[inline]
-    #[must_use]
-    pub fn deadline(&self) -> Time {
-        let [forward, backward] = &self.directions;
-        forward.deadline().min(backward.deadline())
-    }
-
     /// Every packet that waits or is on the wire.
     pub fn held(&self) -> impl Iterator<Item = PacketId> + '_ {
         self.directions.iter().flat_map(|lane| lane.packets.iter().map(|transit| transit.packet))
@@ -407,6 +399,14 @@ impl Wired {
     #[must_use]
     pub fn statistics(&self, direction: Direction, now: Time) -> LengthStatistics {
         self.directions[direction as usize].statistics(now)
+    }
+}
+
+impl Deadline for Wired {
+    #[inline]
+    fn deadline(&self) -> Time {
+        let [forward, backward] = &self.directions;
+        forward.deadline().min(backward.deadline())
     }
 }
 

@@ -18,7 +18,7 @@ mod protocol;
 pub mod source_routes;
 pub mod static_routes;
 
-use hopyard_engine::{Rng, Span};
+use hopyard_engine::{Deadline, Rng, Span, Time};
 
 use crate::address::{NodeId, Prefix};
 pub use connectivity::Connectivity;
@@ -169,6 +169,13 @@ macro_rules! protocols {
 
         impl Routing for Model {
             forward_routing! { $($variant),+ }
+        }
+
+        impl Deadline for Model {
+            #[inline]
+            fn deadline(&self) -> Time {
+                Routing::deadline(self)
+            }
         }
     };
 }

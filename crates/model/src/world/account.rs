@@ -2,30 +2,27 @@
 
 use std::collections::BTreeSet;
 
+use super::World;
 use super::error::Unaccounted;
-use super::{Event, World};
-use crate::address::NodeId;
-use crate::agent;
 use crate::channel::AnyChannel;
+use crate::clock::Event;
 use crate::link::Link;
+use crate::node::Node;
 use crate::observe::Probe;
 use crate::packet::{FlowId, Packet, PacketId};
-use crate::routing::Routing;
 
 impl<P: Probe> World<P> {
     /// Compares the account with the packets in every place that can hold one.
     pub(super) fn check_account(&self) -> Result<(), Unaccounted> {
         let mut held: Vec<PacketId> = self.channels.iter().flat_map(AnyChannel::held).collect();
         held.extend(self.receive_path.held());
-        held.extend(self.links().flat_map(Link::held));
+        held.extend(self.nodes.iter().flat_map(Node::links).flat_map(Link::held));
         // What the protocols of a node held whose battery is empty was dropped.
-        let running = || (0..).map(NodeId).zip(&self.nodes).filter(|(id, _)| !self.is_dead(*id)).map(|(_, node)| node);
-        held.extend(running().flat_map(|node| node.routing.held()));
-        held.extend(running().flat_map(|node| node.agents.iter().flat_map(agent::Model::held)));
+        held.extend(self.nodes.iter().filter(|node| !self.energy.is_dead(node.id)).flat_map(Node::held));
         for wire in &self.wires {
             held.extend(wire.held());
         }
-        held.extend(self.queue.pending().filter_map(|event| match event {
+        held.extend(self.clock.queue.pending().filter_map(|event| match event {
             Event::Send(_, packet, _) => Some(*packet),
             _ => None,
         }));
@@ -57,9 +54,9 @@ impl<P: Probe> World<P> {
             None => format!("{places} places hold {} packets", held.len()),
         };
         Err(Unaccounted {
-            seed: self.seed,
-            run: self.run,
-            event: self.events,
+            seed: self.progress.seed,
+            run: self.progress.run,
+            event: self.clock.events,
             outstanding,
             existing,
             held: held.len(),
@@ -73,7 +70,7 @@ mod tests {
     use hopyard_engine::Span;
 
     use super::*;
-    use crate::address::Address;
+    use crate::address::{Address, NodeId};
     use crate::context::Action;
     use crate::mobility::Position;
     use crate::observe::Outcome;

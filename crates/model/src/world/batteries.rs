@@ -1,8 +1,40 @@
-//! The batteries of all nodes, and when they ran dry.
+//! The energy of the nodes: what of it is counted, what there is in batteries, and when radios sleep.
 
 use hopyard_engine::Time;
 
+use super::sleepers::Sleeper;
+use crate::address::NodeId;
 use crate::channel::energy::Attojoules;
+
+/// The energy of the nodes.
+#[derive(Debug)]
+pub(super) struct Energy {
+    /// Whether energy is counted.
+    pub is_metered: bool,
+    /// The batteries, if any of them can run dry.
+    pub batteries: Option<Box<Batteries>>,
+    /// The radios that sleep at given times.
+    pub sleepers: Vec<Sleeper>,
+}
+
+impl Energy {
+    /// Whether the battery of a node is empty.
+    #[inline]
+    pub(super) fn is_dead(&self, node: NodeId) -> bool {
+        self.died(node).is_some()
+    }
+
+    /// When the battery of a node ran dry.
+    #[inline]
+    pub(super) fn died(&self, node: NodeId) -> Option<Time> {
+        self.batteries.as_ref()?.died[node.index()]
+    }
+
+    /// The energy in the full battery of a node; nothing if it is endless.
+    pub(super) fn capacity(&self, node: NodeId) -> Option<Attojoules> {
+        self.batteries.as_ref()?.capacities[node.index()]
+    }
+}
 
 /// The batteries of all nodes.
 #[derive(Clone, Debug)]

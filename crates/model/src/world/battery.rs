@@ -13,39 +13,23 @@
 
 use hopyard_engine::{Span, Time};
 
-use super::{Attachment, Event, World};
+use super::World;
 use crate::address::{Address, NodeId};
-use crate::agent;
 use crate::channel::energy::{Attojoules, Load};
+use crate::clock::{Event, Wake};
 use crate::context::{Action, DropReason};
+use crate::node::Attachment;
 use crate::observe::Probe;
 use crate::order;
 use crate::packet::PacketId;
-use crate::routing::Routing;
 
 /// A battery that could be empty within this time is watched at every signal.
 const NEAR: Span = Span::from_millis(50);
 
 impl<P: Probe> World<P> {
-    /// Whether a node's battery is empty.
-    #[inline]
-    pub(super) fn is_dead(&self, node: NodeId) -> bool {
-        self.batteries.as_ref().is_some_and(|it| it.died[node.index()].is_some())
-    }
-
-    /// When a node's battery ran dry.
-    pub(super) fn died(&self, node: NodeId) -> Option<Time> {
-        self.batteries.as_ref()?.died[node.index()]
-    }
-
-    /// The energy in a node's full battery; nothing if it is endless.
-    pub(super) fn capacity(&self, node: NodeId) -> Option<Attojoules> {
-        self.batteries.as_ref()?.capacities[node.index()]
-    }
-
     /// Makes the first prediction for every battery.
     pub(super) fn look_at_batteries(&mut self) {
-        if self.batteries.is_some() {
+        if self.energy.batteries.is_some() {
             (0..self.nodes.len() as u32).for_each(|node| self.look_at_battery(NodeId(node)));
         }
     }
@@ -54,13 +38,13 @@ impl<P: Probe> World<P> {
     #[cold]
     pub(super) fn look_at_battery(&mut self, node: NodeId) {
         let now = self.cx.now;
-        let timer = self.timers.batteries + node.0;
-        let capacity = self.capacity(node).filter(|_| !self.is_dead(node));
+        let timer = Wake::Battery(node);
+        let capacity = self.energy.capacity(node).filter(|_| !self.energy.is_dead(node));
         let loads = self.loads(node, None);
-        let (Some(capacity), false) = (capacity, loads.is_empty()) else { return self.queue.set(timer, Time::NEVER) };
+        let (Some(capacity), false) = (capacity, loads.is_empty()) else { return self.clock.set(timer, Time::NEVER) };
         let left = capacity - loads.iter().map(|load| load.spent).sum::<Attojoules>();
         if left <= 0 {
-            self.queue.set(timer, Time::NEVER);
+            self.clock.set(timer, Time::NEVER);
             return self.stop(node);
         }
         let most = loads.iter().map(|load| load.prices.most()).sum();
@@ -70,13 +54,13 @@ impl<P: Probe> World<P> {
         let watched = by_packet || earliest < NEAR;
         self.loads(node, Some(watched));
         let at = if watched { empty_at(left, &loads, now) } else { now + earliest.min(Time::NEVER.since(now)) };
-        self.queue.set(timer, at);
+        self.clock.set(timer, at);
     }
 
     /// A packet goes to the link, after a jitter.
     #[inline(never)]
     pub(super) fn send_delayed(&mut self, node: NodeId, packet: PacketId, next_hop: Address) {
-        if self.is_dead(node) {
+        if self.energy.is_dead(node) {
             return self.cx.drop_packet(node, packet, DropReason::BatteryEmpty);
         }
         self.send(node, packet, next_hop);
@@ -88,20 +72,20 @@ impl<P: Probe> World<P> {
     pub(super) fn waits_for_first(&mut self) -> bool {
         let first = self.receive_path.front().map(|first| first.at).filter(|&at| at > self.cx.now);
         if let Some(at) = first {
-            self.queue.push(at, order::ENTER, Event::Enter);
+            self.clock.queue.push(at, order::ENTER, Event::Enter);
         }
         first.is_some()
     }
 
     /// Drops the packets that wires have brought to nodes that have stopped.
     pub(super) fn drop_for_the_dead(&mut self) {
-        if self.batteries.is_none() {
+        if self.energy.batteries.is_none() {
             return;
         }
         for action in std::mem::take(&mut self.cx.actions) {
             match action {
-                Action::Receive { interface, packet, .. } if self.is_dead(self.interfaces[interface.index()].node) => {
-                    self.cx.drop_packet(self.interfaces[interface.index()].node, packet, DropReason::BatteryEmpty);
+                Action::Receive { interface, packet, .. } if self.energy.is_dead(self.topology.node(interface)) => {
+                    self.cx.drop_packet(self.topology.node(interface), packet, DropReason::BatteryEmpty);
                 }
                 other => self.cx.act(other),
             }
@@ -110,10 +94,9 @@ impl<P: Probe> World<P> {
 
     /// What a node's radios take. They are watched from now on, or not any more, if that is said.
     fn loads(&mut self, node: NodeId, watched: Option<bool>) -> Vec<Load> {
-        let interfaces: Vec<_> = self.interfaces_of(node).collect();
         let now = self.cx.now;
-        let radios = interfaces.into_iter().filter_map(|it| match self.interfaces[it.index()].attachment {
-            Attachment::Radio { channel, station, .. } => {
+        let radios = self.nodes[node.index()].interfaces().filter_map(|it| match self.topology.attachment(it) {
+            Attachment::Radio { channel, station } => {
                 self.channels[channel.index()].load(station as usize, watched, now)
             }
             _ => None,
@@ -125,36 +108,33 @@ impl<P: Probe> World<P> {
     #[cold]
     fn stop(&mut self, node: NodeId) {
         let (now, n) = (self.cx.now, node.index());
-        if let Some(batteries) = &mut self.batteries {
+        if let Some(batteries) = &mut self.energy.batteries {
             batteries.died[n] = Some(now);
         }
         self.cx.digest.fold(now.nanos() ^ u64::from(node.0) << 44);
         let mut lost: Vec<PacketId> = Vec::new();
-        let interfaces: Vec<_> = self.interfaces_of(node).collect();
+        let interfaces: Vec<_> = self.nodes[n].interfaces().collect();
         for interface in interfaces {
-            if let Attachment::Radio { channel, station, link, .. } = &mut self.interfaces[interface.index()].attachment
-            {
-                lost.extend(self.channels[channel.index()].switch_off(*station as usize, now));
+            if let Attachment::Radio { channel, station } = self.topology.attachment(interface) {
+                lost.extend(self.channels[channel.index()].switch_off(station as usize, now));
                 if let Some(spending) = &mut self.cx.spending {
                     spending.on_stop(interface, &mut self.cx.copies, now);
                 }
-                lost.extend(link.stop(now));
-                self.queue.set(interface.0, Time::NEVER);
-                self.queue.set(self.timers.links + interface.0, Time::NEVER);
+                lost.extend(self.nodes[n].link(interface).into_iter().flat_map(|link| link.stop(now)));
+                self.clock.set(Wake::Mac(interface), Time::NEVER);
+                self.clock.set(Wake::Link(interface), Time::NEVER);
             }
         }
-        lost.extend(self.receive_path.take_out(|interface| self.interfaces[interface.index()].node == node));
-        let it = &self.nodes[n];
-        lost.extend(it.routing.held());
-        lost.extend(it.agents.iter().flat_map(agent::Model::held));
-        self.queue.set(self.timers.routing + node.0, Time::NEVER);
-        self.queue.set(self.timers.agents + node.0, Time::NEVER);
+        lost.extend(self.receive_path.take_out(|interface| self.topology.node(interface) == node));
+        lost.extend(self.nodes[n].held());
+        self.clock.set(Wake::Routing(node), Time::NEVER);
+        self.clock.set(Wake::Agents(node), Time::NEVER);
         for (flow, it) in (0..).zip(&self.flows) {
             if it.from == node {
-                self.queue.set(self.timers.sources + flow, Time::NEVER);
+                self.clock.set(Wake::Source(flow), Time::NEVER);
             }
             if it.to == node {
-                self.queue.set(self.timers.sinks + flow, Time::NEVER);
+                self.clock.set(Wake::Sink(flow), Time::NEVER);
             }
         }
         for packet in lost {

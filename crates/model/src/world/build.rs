@@ -1,30 +1,31 @@
 //! Building a world from its specification.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hopyard_engine::units::Rate;
-use hopyard_engine::{Queue, Rank, Span, Streams, Time};
+use hopyard_engine::{Rank, Span, Streams, Time};
 
 use super::addressing::{self, AddressError, Layout, Network};
-use super::batteries::Batteries;
-use super::border::Border;
+use super::batteries::{Batteries, Energy};
 use super::flow::{Counts, Endpoints, Flow, Sampled, WindowMean};
-use super::moving;
-use super::part::Part;
-use super::wired_routes;
-use super::{Attachment, Event, FlowSpec, Interface, Node, NodeSpec, RoleSpec, Spec, Transport, World};
+use super::knowledge::Knowledge;
+use super::sampling::Sampling;
+use super::{FlowSpec, NodeSpec, Progress, RoleSpec, Spec, Transport, World};
+use super::{roles, wired_routes};
 use crate::address::{InterfaceId, NodeId, Prefix};
 use crate::agent::{self, Port};
 use crate::channel::{AnyChannel, ChannelId, Plan, Station};
+use crate::clock::{Clock, Event, Objects, Wake};
 use crate::context::{Context, Owners, Prices, Spending};
 use crate::ip::{Table, Way};
 use crate::link::wired::{Direction, Numbering};
 use crate::link::{Link, ReceivePath, Wired};
 use crate::mobility::{self, Leg, Mobility};
+use crate::node::{Agents, Attachment, Border, Interface, Node, Topology};
 use crate::observe::{FlowMeter, Probe, own_columns};
-use crate::order::{self, Timers};
+use crate::order;
 use crate::radio::error_rate::Modulation;
 use crate::routing::{Connectivity, Networks, Routing};
 use crate::traffic::Period;
@@ -152,12 +153,15 @@ impl<P: Probe> World<P> {
             legs.push(leg);
             nodes.push(Node {
                 routing: node.routing.build(id, count, streams.node(number, "routing")),
-                mobility,
-                agents: Vec::new(),
-                part: Part::of(spec.role(id), &node.agents, leg),
-                further: Vec::new(),
+                id,
                 table: None,
+                link: None,
+                further: Vec::new(),
+                agents: Agents::default(),
+                mobility,
                 flows: Vec::new(),
+                care_of: None,
+                told: BTreeMap::new(),
                 routing_protocol: node.routing.name(),
                 routes_wires: node.routing.crosses_wires(),
                 numbered_by_ns2: node.routing.numbered_by_ns2(),
@@ -173,8 +177,14 @@ impl<P: Probe> World<P> {
         let connectivity_interval =
             nodes.iter().map(|node| node.routing.connectivity_interval()).filter(|span| !span.is_zero()).min();
         let mut stations: Vec<Vec<Station>> = spec.channels.iter().map(|_| Vec::new()).collect();
-        let mut interfaces: Vec<_> =
-            (0..count as u32).map(|n| Interface { node: NodeId(n), attachment: Attachment::Nothing }).collect();
+        let first = |node: u32| Interface { node: NodeId(node), attachment: Attachment::Nothing };
+        let mut topology = Topology {
+            interfaces: (0..count as u32).map(first).collect(),
+            further: BTreeMap::new(),
+            mtus: spec.channels.iter().map(|it| it.mac.largest_packet()).collect(),
+            parts: roles::parts(spec, &legs),
+            ip: spec.ip.clone(),
+        };
         // First interfaces have the nodes' numbers, so all of them come before the further ones.
         for further in [false, true] {
             for (number, leg) in legs.iter().enumerate() {
@@ -183,13 +193,18 @@ impl<P: Probe> World<P> {
                     let node = NodeId(number as u32);
                     let stations = &mut stations[usize::from(channel)];
                     let (channel, station) = (ChannelId(channel), stations.len() as u32);
-                    let interface = attach(&mut nodes, &mut interfaces, node, Attachment::Nothing, further);
+                    let interface = topology.attach(node, Attachment::Radio { channel, station }, further);
                     let stream = |purpose: &str| match further {
                         false => streams.node(number, purpose),
                         true => streams.stream(&format!("node/{number}/channel/{}/{purpose}", channel.0)),
                     };
                     let link = Box::new(Link::new(node, interface.into(), &spec.link, stream("arp")));
-                    interfaces[interface.index()].attachment = Attachment::Radio { channel, station, link };
+                    let it = &mut nodes[number];
+                    if further {
+                        it.further.push((interface, Some(link)))
+                    } else {
+                        it.link = Some(link)
+                    }
                     let (backoff, reception) = (stream("backoff"), stream("reception"));
                     stations.push(Station { interface, node, leg: *leg, backoff, reception });
                 }
@@ -200,10 +215,7 @@ impl<P: Probe> World<P> {
         for (number, wire) in spec.wires.iter().enumerate() {
             let ends =
                 [(wire.ends.0, Direction::Forward), (wire.ends.1, Direction::Backward)].map(|(node, direction)| {
-                    (
-                        node,
-                        attach(&mut nodes, &mut interfaces, node, Attachment::Wire { wire: number, direction }, false),
-                    )
+                    (node, attach(&mut nodes, &mut topology, node, Attachment::Wire { wire: number, direction }, false))
                 });
             let stream = |direction| streams.stream(&format!("wire/{number}/{direction}"));
             let wire = Wired::new(&wire.params, ends, [stream("forward"), stream("backward")]).numbered(&numbering);
@@ -214,38 +226,40 @@ impl<P: Probe> World<P> {
             let ((a, b), [carries, carries_back]) = (tunnel.ends, &tunnel.carries);
             for (node, to, carries) in [(a, b, carries), (b, a, carries_back)] {
                 let attachment = Attachment::Tunnel { to: to.into() };
-                let interface = attach(&mut nodes, &mut interfaces, node, attachment, true);
+                let interface = attach(&mut nodes, &mut topology, node, attachment, true);
                 tunnels.push((node, interface, carries));
             }
         }
         let addresses = plan_addresses(spec)?;
-        debug_assert_eq!(addresses.names.len(), interfaces.len(), "one rule numbers the interfaces");
-        let further = interfaces[count..].iter().map(|it| it.node).collect();
+        debug_assert_eq!(addresses.names.len(), topology.interfaces.len(), "one rule numbers the interfaces");
+        let further = topology.interfaces[count..].iter().map(|it| it.node).collect();
         fill_tables(spec, &mut nodes, &addresses);
-        tell_networks(&mut nodes, &interfaces, &addresses);
+        tell_networks(&mut nodes, &topology, &addresses);
         for (node, interface, carries) in tunnels {
             let table = nodes[node.index()].table.get_or_insert_with(|| Box::new(Table::of_protocol()));
             for &prefix in carries {
                 table.insert(prefix, Way::Tunnel(interface));
             }
         }
-        build_agents(spec, &mut nodes, &mut interfaces, &addresses, &streams);
+        build_agents(spec, &mut nodes, &topology, &addresses, &streams);
         let owners = Owners::new(count as u32, further, addresses.names);
         let prices = spec.energy.model.prices();
         // What measures the time that radios send, hear and sleep is what makes them sleep.
         let metered = prices.or_else(|| (!spec.energy.sleeps.is_empty()).then_some(Prices::NOTHING));
         // Counters with the name of another one are found before the run, and not when its tables are made.
         let _ = own_columns();
-        let spending = prices.map(|prices| Box::new(Spending::new(&prices, spec.flows.len(), interfaces.len())));
+        let spending =
+            prices.map(|prices| Box::new(Spending::new(&prices, spec.flows.len(), topology.interfaces.len())));
         let battery = |node: usize| spec.energy.batteries.get(node).and_then(|battery| battery.capacity());
         let batteries = prices.and_then(|_| Batteries::new((0..count).map(battery).collect()));
-        let timers = Timers::new(
-            interfaces.len() as u32,
-            count as u32,
-            spec.flows.len() as u32,
-            spec.wires.len() as u32,
-            if batteries.is_some() { count as u32 } else { 0 },
-        );
+        let objects = Objects {
+            interfaces: topology.interfaces.len() as u32,
+            nodes: count as u32,
+            flows: spec.flows.len() as u32,
+            wires: spec.wires.len() as u32,
+            batteries: if batteries.is_some() { count as u32 } else { 0 },
+        };
+        let mut clock = Clock::new(objects, spec.duration, spec.medium.exact);
         let mut channels = Vec::with_capacity(spec.channels.len());
         for (number, (channel, stations)) in spec.channels.iter().zip(stations).enumerate() {
             let plan = Plan {
@@ -253,61 +267,45 @@ impl<P: Probe> World<P> {
                 propagation: &channel.propagation,
                 mac: &channel.mac,
                 search: spec.medium.search,
-                energy: metered.map(|prices| (prices, timers.batteries)),
+                energy: metered.map(|prices| (prices, clock.timer(Wake::Battery(NodeId(0))))),
             };
             channels.push(AnyChannel::new(ChannelId(number as u16), &plan, stations, &streams));
         }
-        for interface in &interfaces {
-            let node = &nodes[interface.node.index()];
-            if let Attachment::Radio { channel, station, .. } = &interface.attachment
-                && (node.routing.overhears() || node.agents.iter().any(agent::Model::overhears))
+        for interface in &topology.interfaces {
+            if let Attachment::Radio { channel, station } = interface.attachment
+                && nodes[interface.node.index()].overhears()
             {
                 let channel: &mut AnyChannel = &mut channels[channel.index()];
-                channel.listen(*station as usize);
+                channel.listen(station as usize);
             }
         }
-        let mut queue = Queue::with_timers(timers.count());
         for (number, leg) in legs.iter().enumerate().filter(|(_, leg)| leg.until < Time::NEVER) {
-            queue.push(leg.until, order::leg(number as u32), Event::Leg(number as u32));
+            clock.queue.push(leg.until, order::leg(number as u32), Event::Leg(number as u32));
         }
         let mut world = Self {
             probe,
             cx: Context { owners, is_watched: P::WATCHES, spending, ..Context::default() },
-            queue,
-            timers,
-            delayed: 0,
-            border: Border {
-                mtus: spec.channels.iter().map(|it| it.mac.largest_packet()).collect(),
-                ..Border::default()
-            },
-            end: Time::ZERO + spec.duration,
-            horizon: Time::ZERO,
-            started: false,
-            cancelled: false,
-            seed: spec.seed,
-            run: spec.run,
+            clock,
+            progress: Progress { seed: spec.seed, run: spec.run, ..Progress::default() },
+            topology,
             nodes,
-            interfaces,
             channels,
             receive_path: ReceivePath::new(spec.link.processing_delay),
-            exact: spec.medium.exact,
             wires,
+            border: Border::default(),
             flows: spec.flows.iter().enumerate().map(|(n, flow)| build_flow(n, flow, spec, &streams)).collect(),
-            ttl: spec.ip.ttl,
-            unreachable_interval: spec.ip.unreachable_interval,
-            connectivity: Arc::new(Connectivity::default()),
-            connectivity_interval: connectivity_interval.unwrap_or(Span::ZERO),
+            knowledge: Knowledge {
+                connectivity: Arc::new(Connectivity::default()),
+                interval: connectivity_interval.unwrap_or(Span::ZERO),
+            },
+            sampling: Sampling {
+                quantities: spec.observe.series.clone(),
+                interval: spec.observe.interval.max(Span::from_micros(1)),
+                series: Vec::new(),
+                numbered_before: 0,
+            },
+            energy: Energy { is_metered: prices.is_some(), batteries, sleepers: Vec::new() },
             recorded: spec.observe.recorded.clone(),
-            quantities: spec.observe.series.clone(),
-            sample_interval: spec.observe.interval.max(Span::from_micros(1)),
-            series: Vec::new(),
-            events: 0,
-            queued_edges: 0,
-            numbered_before: 0,
-            failure: None,
-            is_metered: prices.is_some(),
-            batteries,
-            sleepers: Vec::new(),
         };
         world.plan_sleep(&spec.energy.sleeps);
         world.tell_network(spec);
@@ -352,25 +350,21 @@ fn fill_tables(spec: &Spec, nodes: &mut [Node], addresses: &addressing::Plan) {
 }
 
 /// Builds the agents of each node, which learn its interfaces and its part.
-fn build_agents(
-    spec: &Spec,
-    nodes: &mut [Node],
-    interfaces: &mut [Interface],
-    addresses: &addressing::Plan,
-    streams: &Streams,
-) {
+fn build_agents(spec: &Spec, nodes: &mut [Node], topology: &Topology, addresses: &addressing::Plan, streams: &Streams) {
     let mut ports: Vec<Vec<Port>> = vec![Vec::new(); nodes.len()];
     let mut wire_ends = vec![[InterfaceId::BROADCAST; 2]; spec.wires.len()];
     if !spec.roles.is_empty() {
         let networks = addresses.of_interfaces();
-        for (number, it) in interfaces.iter_mut().enumerate() {
+        for (number, it) in topology.interfaces.iter().enumerate() {
             let interface = InterfaceId(number as u32);
-            let is_radio = match &mut it.attachment {
-                Attachment::Radio { link, .. } => {
-                    link.set_network(networks.get(&interface).copied().unwrap_or(Prefix::DEFAULT));
+            let is_radio = match it.attachment {
+                Attachment::Radio { .. } => {
+                    if let Some(link) = nodes[it.node.index()].link(interface) {
+                        link.set_network(networks.get(&interface).copied().unwrap_or(Prefix::DEFAULT));
+                    }
                     true
                 }
-                &mut Attachment::Wire { wire, direction } => {
+                Attachment::Wire { wire, direction } => {
                     wire_ends[wire][usize::from(direction == Direction::Backward)] = interface;
                     false
                 }
@@ -382,26 +376,25 @@ fn build_agents(
         }
     }
     for (number, node) in spec.nodes.iter().enumerate().filter(|(_, node)| !node.agents.is_empty()) {
-        let site = moving::site(spec, NodeId(number as u32), &ports, &wire_ends);
+        let site = roles::site(spec, NodeId(number as u32), &ports, &wire_ends);
         let agents = node
             .agents
             .iter()
             .map(|agent| agent.build(&site, streams.stream(&format!("node/{number}/agent/{}", agent.name()))));
-        nodes[number].agents = agents.collect();
+        nodes[number].agents = Agents(agents.collect());
     }
 }
 
 /// Tells each routing protocol what its node is attached to.
-fn tell_networks(nodes: &mut [Node], interfaces: &[Interface], addresses: &addressing::Plan) {
+fn tell_networks(nodes: &mut [Node], topology: &Topology, addresses: &addressing::Plan) {
     let of = |network: Network| addresses.prefixes.get(&network).copied();
     let channels =
         addresses.prefixes.iter().filter(|(network, _)| matches!(network, Network::Channel(_) | Network::Served(_)));
     let served = addresses.served();
     let networks: BTreeSet<Prefix> = addresses.prefixes.values().copied().collect();
     let ad_hoc: Arc<[Prefix]> = channels.map(|(_, &prefix)| prefix).collect();
-    for (number, node) in nodes.iter_mut().enumerate() {
-        let all = std::iter::once(InterfaceId(number as u32)).chain(node.further.iter().copied());
-        let radios = all.filter_map(|interface| match interfaces[interface.index()].attachment {
+    for node in nodes {
+        let radios = node.interfaces().filter_map(|interface| match topology.attachment(interface) {
             Attachment::Radio { channel, .. } => {
                 let network = served.get(&interface).copied().unwrap_or(Network::Channel(channel.index()));
                 Some((interface.into(), of(network).unwrap_or(Prefix::DEFAULT)))
@@ -419,22 +412,18 @@ fn tell_networks(nodes: &mut [Node], interfaces: &[Interface], addresses: &addre
     }
 }
 
-/// Attaches a node to something: by its first interface if that is free, or by a further one.
+/// Attaches a node to something that has no link ([`Topology::attach`]).
 fn attach(
     nodes: &mut [Node],
-    interfaces: &mut Vec<Interface>,
+    topology: &mut Topology,
     node: NodeId,
     attachment: Attachment,
     further: bool,
 ) -> InterfaceId {
-    let first = &mut interfaces[node.index()];
-    if !further && matches!(first.attachment, Attachment::Nothing) {
-        first.attachment = attachment;
-        return node.into();
+    let interface = topology.attach(node, attachment, further);
+    if interface != InterfaceId::from(node) {
+        nodes[node.index()].further.push((interface, None));
     }
-    let interface = InterfaceId(interfaces.len() as u32);
-    interfaces.push(Interface { node, attachment });
-    nodes[node.index()].further.push(interface);
     interface
 }
 

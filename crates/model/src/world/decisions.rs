@@ -2,7 +2,6 @@
 
 use super::flow::Endpoints;
 use super::{RunError, Watch, World};
-use crate::address::NodeId;
 use crate::observe::{DecisionView, IsMeant, Observed, Observer, Outcome, Probe};
 use crate::packet::FlowId;
 use crate::routing::Routing;
@@ -14,13 +13,13 @@ impl World {
     /// # Errors
     /// As [`World::finish`].
     pub fn run(self, watch: &Watch) -> Result<Outcome, RunError> {
-        let some_move = self.nodes.iter().any(|node| node.part.as_ref().is_some_and(|part| part.moves));
+        let some_move = self.topology.parts.values().any(|part| part.moves);
         if self.recorded.is_nothing() && !some_move && !self.flows.iter().any(|flow| flow.classifies) {
             return self.run_watched(watch).map(|(outcome, ())| outcome);
         }
         let observed = |flow: &super::Flow| Observed { from: flow.from, to: flow.to, classifies: flow.classifies };
         let flows: Vec<_> = self.flows.iter().map(observed).collect();
-        let interfaces = self.interfaces.iter().map(|it| it.node).collect();
+        let interfaces = self.topology.interfaces.iter().map(|it| it.node).collect();
         let probe = Observer::of(self.recorded.clone(), self.nodes.len(), interfaces, &flows, &self.mobile());
         self.watched_by(probe).run_watched(watch).map(|(outcome, _)| outcome)
     }
@@ -37,13 +36,11 @@ impl<P: Probe> World<P> {
         // The probe has to know what was dropped before.
         self.tell_drops();
         let Endpoints::Tcp { receiver, .. } = &self.flows[flow].transport else { return };
-        let (nodes, packets, batteries) = (&self.nodes, &self.cx.packets, &self.batteries);
-        let is_dead = |node: NodeId| batteries.as_ref().is_some_and(|it| it.died[node.index()].is_some());
+        let (nodes, packets, energy) = (&self.nodes, &self.cx.packets, &self.energy);
         let held = |is: IsMeant<'_>| {
             // What a node held whose battery is empty was dropped.
-            let mut running = (0..).map(NodeId).zip(nodes).filter(|(node, _)| !is_dead(*node));
-            let holds = |node: &super::Node| node.routing.held().into_iter().any(|packet| is(&packets[packet]));
-            running.find(|(_, node)| holds(node)).map(|(node, _)| node)
+            let mut running = nodes.iter().filter(|node| !energy.is_dead(node.id));
+            running.find(|node| node.routing.held().into_iter().any(|packet| is(&packets[packet]))).map(|node| node.id)
         };
         for judged in &judged {
             let decision = DecisionView { judged, arrived: receiver.has(judged.seq), held: &held };

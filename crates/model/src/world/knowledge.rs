@@ -5,46 +5,56 @@ use std::sync::Arc;
 
 use hopyard_engine::{Span, Time};
 
-use super::{Attachment, Event, World};
+use super::World;
 use crate::address::Address;
 use crate::channel::ChannelId;
+use crate::clock::Event;
 use crate::link::Wired;
 use crate::link::wired::Direction;
+use crate::node::Attachment;
 use crate::observe::Probe;
 use crate::order;
 use crate::routing::{Connectivity, Routing};
 
+/// The true connectivity, for protocols that use it.
+#[derive(Debug)]
+pub(super) struct Knowledge {
+    pub connectivity: Arc<Connectivity>,
+    /// How often it is looked at; never, if this is zero.
+    pub interval: Span,
+}
+
 impl<P: Probe> World<P> {
     /// Gives the true connectivity to protocols that use it.
     pub(super) fn look_at_connectivity(&mut self) {
-        if self.connectivity_interval.is_zero() {
+        if self.knowledge.interval.is_zero() {
             return;
         }
         let now = self.cx.now;
         let mut neighbours: Vec<Vec<Address>> = vec![Vec::new(); self.nodes.len()];
-        for interface in &self.interfaces {
+        for interface in &self.topology.interfaces {
             let neighbours = &mut neighbours[interface.node.index()];
-            match &interface.attachment {
-                Attachment::Radio { channel, station, .. } => {
-                    let heard = self.channels[channel.index()].in_range(*station as usize, now);
+            match interface.attachment {
+                Attachment::Radio { channel, station } => {
+                    let heard = self.channels[channel.index()].in_range(station as usize, now);
                     neighbours.extend(heard.into_iter().map(Address::from));
                 }
                 Attachment::Wire { wire, direction } => {
-                    neighbours.push(self.wires[*wire].to(*direction).into());
+                    neighbours.push(self.wires[wire].to(direction).into());
                 }
                 Attachment::Tunnel { .. } | Attachment::Nothing => {}
             }
         }
         let connectivity = Connectivity::new(neighbours, self.cx.owners.clone()).with_wires(self.wire_ends());
-        if *self.connectivity != connectivity || now == Time::ZERO {
-            self.connectivity = Arc::new(connectivity);
+        if *self.knowledge.connectivity != connectivity || now == Time::ZERO {
+            self.knowledge.connectivity = Arc::new(connectivity);
             for n in 0..self.nodes.len() {
-                self.nodes[n].routing.on_connectivity(&self.connectivity);
+                self.nodes[n].routing.on_connectivity(&self.knowledge.connectivity);
             }
         }
-        let next = now + self.connectivity_interval;
+        let next = now + self.knowledge.interval;
         if next < Time::NEVER {
-            self.queue.push(next, order::CONNECTIVITY, Event::Connectivity);
+            self.clock.queue.push(next, order::CONNECTIVITY, Event::Connectivity);
         }
     }
 
@@ -66,11 +76,13 @@ impl<P: Probe> World<P> {
     /// The simulator, which knows who hears whom, gives the MACs of a channel their slots.
     #[cold]
     pub(super) fn give_slots(&mut self, channel: ChannelId) {
-        let Self { channels, cx, queue, .. } = self;
-        let changed = channels[channel.index()].look(cx, queue);
+        let changed = self.channels[channel.index()].look(&mut self.cx, &mut self.clock.queue);
         if let Some(next) = self.channels[channel.index()].next_look(Some(self.cx.now)).filter(|it| *it < Time::NEVER) {
-            self.queue.push(next, order::look(channel.0), Event::Look(channel));
+            self.clock.queue.push(next, order::look(channel.0), Event::Look(channel));
         }
-        changed.into_iter().for_each(|interface| self.serve_mac(interface.index()));
+        for interface in changed {
+            let (node, mut around) = self.node_at(interface);
+            node.serve_mac(interface, &mut around);
+        }
     }
 }

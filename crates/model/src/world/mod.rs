@@ -7,189 +7,83 @@ mod account;
 mod addressing;
 mod batteries;
 mod battery;
-mod border;
 mod build;
 pub mod columns;
-mod counting;
 mod decisions;
 mod dispatch;
 mod error;
 mod flow;
+mod inject;
 mod knowledge;
-mod moving;
-mod notices;
 mod outside;
-mod part;
 mod report;
+mod roles;
+mod sampling;
 mod sleep;
 mod sleepers;
 mod spec;
 mod state;
 mod transport;
-mod tunnel;
 mod view;
 mod ways;
 mod wired_routes;
 
 use std::net::Ipv4Addr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use hopyard_engine::{Next, Queue, Span, Time};
+use hopyard_engine::{Next, Span, Time};
 
 pub use addressing::{AddressError, Layout, Network, Plan};
-pub use border::InjectError;
 pub use build::BuildError;
 pub use error::{RuleFailure, RunError, Unaccounted};
+pub use inject::InjectError;
 pub use spec::{
     ChannelSpec, EnergySpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, RoleSpec, ServedSpec, SleepSpec,
     Spec, Transport, TunnelSpec, WireSpec,
 };
 pub use wired_routes::tables;
 
-use crate::address::{Address, InterfaceId, NodeId};
+use crate::address::{InterfaceId, NodeId};
 use crate::agent;
-use crate::channel::{AnyChannel, ChannelId, Scheduled};
+use crate::channel::AnyChannel;
+use crate::clock::Clock;
 use crate::context::Context;
-use crate::ip::Table;
-use crate::link::wired::Direction;
-use crate::link::{Link, ReceivePath, Wired};
-use crate::mobility;
-use crate::observe::{Outcome, Probe, Recorded, SeriesRow};
-use crate::order::Timers;
-use crate::packet::PacketId;
-use crate::radio::medium::TransmissionId;
-use crate::routing::{self, Connectivity};
-use batteries::Batteries;
-use border::Border;
+use crate::link::{ReceivePath, Wired};
+use crate::node::{Around, Border, Node, Topology};
+use crate::observe::{Outcome, Probe, Recorded};
+use batteries::Energy;
 use flow::Flow;
-use sleepers::Sleeper;
-
-/// The kinds of events.
-#[derive(Clone, Copy, Debug)]
-enum Event {
-    /// The next edge of a transmission.
-    Edge(ChannelId, TransmissionId),
-    /// The first packet of the receive path reaches IP.
-    Enter,
-    /// A node's leg ends.
-    Leg(u32),
-    /// A packet goes to the link, after a jitter.
-    Send(NodeId, PacketId, Address),
-    /// Oracle routing receives the true connectivity.
-    Connectivity,
-    /// The simulator looks at who hears whom on a channel, and gives out slots.
-    Look(ChannelId),
-    /// The measuring window begins.
-    Measure,
-    /// A datagram comes from outside, or has left its node by a wire.
-    Outside(u32),
-    /// A radio falls asleep: its place among those that do.
-    Sleep(u32),
-}
-
-impl From<Scheduled> for Event {
-    #[inline]
-    fn from(scheduled: Scheduled) -> Self {
-        match scheduled {
-            Scheduled::Edge(channel, transmission) => Self::Edge(channel, transmission),
-            Scheduled::Enter => Self::Enter,
-        }
-    }
-}
-
-/// A place where a node is attached to others.
-#[derive(Debug)]
-struct Interface {
-    node: NodeId,
-    attachment: Attachment,
-}
-
-/// What an interface is attached to.
-#[derive(Debug)]
-enum Attachment {
-    /// A channel, as this one of its stations, with queue and address resolution.
-    Radio { channel: ChannelId, station: u32, link: Box<Link> },
-    /// A wire, at the end where this direction starts.
-    Wire { wire: usize, direction: Direction },
-    /// A tunnel to the node with this address.
-    Tunnel { to: Address },
-    /// Nothing.
-    Nothing,
-}
-
-/// A node's layers above the MAC. The fields that every received packet needs come first.
-#[derive(Debug)]
-#[repr(C)]
-struct Node {
-    routing: routing::Model,
-    mobility: mobility::Model,
-    agents: Vec<agent::Model>,
-    /// The interfaces beyond the first.
-    further: Vec<InterfaceId>,
-    /// Which way packets go; without a table, the routing protocol decides for all.
-    table: Option<Box<Table>>,
-    /// The flows that start here.
-    flows: Vec<usize>,
-    /// Its part among networks whose hosts move, if it has one.
-    part: Option<Box<part::Part>>,
-    routing_protocol: &'static str,
-    /// Whether the routing protocol finds routes over wires, and runs on them.
-    routes_wires: bool,
-    /// Whether ns-2 numbers the routing protocol's messages.
-    numbered_by_ns2: bool,
-    forwarded: u64,
-    routing_packets: u64,
-    routing_bytes: u64,
-    icmp_errors: u64,
-}
+use knowledge::Knowledge;
+use sampling::Sampling;
 
 /// A network, from its first event to its last. `P` is the probe that watches it.
 #[derive(Debug)]
 pub struct World<P: Probe = ()> {
     probe: P,
     cx: Context,
-    queue: Queue<Event>,
-    timers: Timers,
-    /// The number of packets that were sent after a jitter.
-    delayed: u32,
-    border: Border,
-    /// When the run ends.
-    end: Time,
-    /// Until when the events are carried out now.
-    horizon: Time,
-    started: bool,
-    cancelled: bool,
-    seed: u64,
-    run: u64,
+    clock: Clock,
+    progress: Progress,
+    topology: Topology,
     nodes: Vec<Node>,
-    interfaces: Vec<Interface>,
     channels: Vec<AnyChannel>,
     receive_path: ReceivePath,
-    exact: bool,
     wires: Vec<Wired>,
+    border: Border,
     flows: Vec<Flow>,
-    ttl: u8,
-    unreachable_interval: Span,
-    connectivity: Arc<Connectivity>,
-    connectivity_interval: Span,
+    knowledge: Knowledge,
+    sampling: Sampling,
+    energy: Energy,
     recorded: Recorded,
-    quantities: Vec<Quantity>,
-    sample_interval: Span,
-    series: Vec<SeriesRow>,
-    /// Events taken from the queue, or from the receive path.
-    events: u64,
-    /// Of these, edges of transmissions.
-    queued_edges: u64,
-    /// The number of packets, up to the beginning of the measuring window, that ns-2 would number.
-    numbered_before: u64,
+}
+
+/// Which run it is, and how far it has come.
+#[derive(Debug, Default)]
+struct Progress {
+    seed: u64,
+    run: u64,
+    started: bool,
+    cancelled: bool,
     failure: Option<RuleFailure>,
-    /// Whether energy is counted.
-    is_metered: bool,
-    /// The batteries of the nodes, if any of them can run dry.
-    batteries: Option<Box<Batteries>>,
-    /// The radios that sleep at given times.
-    sleepers: Vec<Sleeper>,
 }
 
 /// Shows another thread the progress of a run, and can stop the run.
@@ -263,58 +157,48 @@ impl<P: Probe> World<P> {
     }
 
     fn watched_by<Q: Probe>(self, probe: Q) -> World<Q> {
-        let Self { probe: _, mut cx, queue, timers, delayed, border, end, horizon, started, cancelled, .. } = self;
-        let Self { seed, run, nodes, interfaces, channels, receive_path, exact, wires, flows, ttl, .. } = self;
-        let Self { unreachable_interval, connectivity, connectivity_interval, quantities, sample_interval, .. } = self;
-        let Self {
-            recorded,
-            series,
-            events,
-            queued_edges,
-            numbered_before,
-            failure,
-            is_metered,
-            batteries,
-            sleepers,
-            ..
-        } = self;
+        let Self { probe: _, mut cx, clock, progress, topology, nodes, channels, receive_path, .. } = self;
+        let Self { wires, border, flows, knowledge, sampling, energy, recorded, .. } = self;
         cx.is_watched = Q::WATCHES;
         World {
             probe,
             cx,
-            queue,
-            timers,
-            delayed,
-            border,
-            end,
-            horizon,
-            started,
-            cancelled,
-            seed,
-            run,
+            clock,
+            progress,
+            topology,
             nodes,
-            interfaces,
             channels,
             receive_path,
-            exact,
             wires,
+            border,
             flows,
-            ttl,
-            unreachable_interval,
-            connectivity,
-            connectivity_interval,
+            knowledge,
+            sampling,
+            energy,
             recorded,
-            quantities,
-            sample_interval,
-            series,
-            events,
-            queued_edges,
-            numbered_before,
-            failure,
-            is_metered,
-            batteries,
-            sleepers,
         }
+    }
+
+    /// A node, and the network around it.
+    #[inline]
+    fn node(&mut self, node: NodeId) -> (&mut Node, Around<'_, P>) {
+        let around = Around {
+            cx: &mut self.cx,
+            clock: &mut self.clock,
+            channels: &mut self.channels,
+            wires: &mut self.wires,
+            receive_path: &mut self.receive_path,
+            border: &mut self.border,
+            topology: &self.topology,
+            probe: &mut self.probe,
+        };
+        (&mut self.nodes[node.index()], around)
+    }
+
+    /// The node that has an interface, and the network around it.
+    #[inline]
+    fn node_at(&mut self, interface: InterfaceId) -> (&mut Node, Around<'_, P>) {
+        self.node(self.topology.node(interface))
     }
 
     /// The probe.
@@ -327,45 +211,45 @@ impl<P: Probe> World<P> {
     /// run if that is earlier. The digest of a run does not depend on the steps in which it is made. If the watch asks
     /// to stop, the time is that of the last event, and a later call goes on from there.
     pub fn advance(&mut self, until: Time, watch: &Watch) -> Advanced {
-        if !self.started {
-            self.started = true;
+        if !self.progress.started {
+            self.progress.started = true;
             self.start();
             self.tell_drops();
         }
-        self.horizon = until.min(self.end);
-        self.cancelled = false;
+        self.clock.horizon = until.min(self.clock.end);
+        self.progress.cancelled = false;
         if watch.is_cancelled() {
-            self.cancelled = true;
+            self.progress.cancelled = true;
             return Advanced::Cancelled;
         }
         let interval = watch.interval();
-        let mut look = self.events + interval;
-        while let Some((time, next)) = self.queue.pop(self.horizon) {
+        let mut look = self.clock.events + interval;
+        while let Some((time, next)) = self.clock.queue.pop(self.clock.horizon) {
             self.cx.now = time;
-            self.events += 1;
+            self.clock.events += 1;
             match next {
                 Next::Event(event) => self.handle(event),
                 Next::Timer(timer) => self.on_timer(timer),
             }
             self.tell_drops();
-            if self.events >= look {
-                look = self.events + interval;
+            if self.clock.events >= look {
+                look = self.clock.events + interval;
                 watch.simulated.store(time.nanos(), Ordering::Relaxed);
                 if watch.is_cancelled() {
-                    self.cancelled = true;
+                    self.progress.cancelled = true;
                     return Advanced::Cancelled;
                 }
             }
         }
-        self.cx.now = self.cx.now.max(self.horizon);
+        self.cx.now = self.cx.now.max(self.clock.horizon);
         watch.simulated.store(self.cx.now.nanos(), Ordering::Relaxed);
-        if self.horizon < self.end { Advanced::Reached } else { Advanced::Ended }
+        if self.clock.horizon < self.clock.end { Advanced::Reached } else { Advanced::Ended }
     }
 
     /// The time at which the run ends.
     #[must_use]
     pub const fn end(&self) -> Time {
-        self.end
+        self.clock.end
     }
 
     /// The simulated time.
@@ -377,30 +261,26 @@ impl<P: Probe> World<P> {
     /// The IPv4 addresses of a node's interfaces, the first one first.
     #[must_use]
     pub fn addresses(&self, node: NodeId) -> Vec<Ipv4Addr> {
-        self.interfaces_of(node).map(|interface| self.cx.owners.name(interface.into())).collect()
+        self.nodes[node.index()].interfaces().map(|interface| self.cx.owners.name(interface.into())).collect()
     }
 
     /// The size of the largest packet that the link of an interface carries, IP header included; nothing if any packet
     /// fits, or if the interface has no link of its own, as those of tunnels.
     #[must_use]
     pub fn mtu(&self, interface: InterfaceId) -> Option<u32> {
-        match self.interfaces[interface.index()].attachment {
-            Attachment::Radio { channel, .. } => self.border.mtus[channel.index()],
-            Attachment::Wire { wire, direction } => self.wires[wire].mtu(direction),
-            Attachment::Tunnel { .. } | Attachment::Nothing => None,
-        }
+        self.topology.mtu(interface, &self.wires)
     }
 
     /// [`Self::mtu`] of each of a node's interfaces, in the order of [`Self::addresses`].
     #[must_use]
     pub fn mtus(&self, node: NodeId) -> Vec<Option<u32>> {
-        self.interfaces_of(node).map(|interface| self.mtu(interface)).collect()
+        self.nodes[node.index()].interfaces().map(|interface| self.mtu(interface)).collect()
     }
 
     /// A node's agents.
     #[must_use]
     pub fn agents(&self, node: NodeId) -> &[agent::Model] {
-        &self.nodes[node.index()].agents
+        &self.nodes[node.index()].agents.0
     }
 
     /// The digest of all that has happened so far.
@@ -412,7 +292,7 @@ impl<P: Probe> World<P> {
     /// Why a user's congestion control failed, which ended the run.
     #[must_use]
     pub const fn failure(&self) -> Option<&RuleFailure> {
-        self.failure.as_ref()
+        self.progress.failure.as_ref()
     }
 
     /// Ends the run at the time that it has reached, and returns the results and the probe.
@@ -421,11 +301,11 @@ impl<P: Probe> World<P> {
     /// When the packets do not add up, which is a defect of the simulator (the error names seed, run and event), or
     /// when a user's congestion control failed.
     pub fn finish(mut self) -> Result<(Outcome, P), RunError> {
-        if let Some(failure) = self.failure.take() {
+        if let Some(failure) = self.progress.failure.take() {
             return Err(failure.into());
         }
         self.check_account()?;
-        let cancelled = self.cancelled || self.cx.now < self.end;
+        let cancelled = self.progress.cancelled || self.cx.now < self.clock.end;
         Ok(self.report(cancelled))
     }
 }

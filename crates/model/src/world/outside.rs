@@ -15,16 +15,14 @@
 use std::net::Ipv4Addr;
 
 use hopyard_engine::Time;
-use hopyard_wire::{icmp, ipv4};
+use hopyard_wire::ipv4;
 
-use super::border::{Due, InjectError, MOST_DUE, MOST_TOLD};
-use super::{Attachment, Event, World};
+use super::{InjectError, World};
 use crate::address::{Address, InterfaceId, NodeId};
-use crate::context::{Action, Departure, DropReason, Token, Untold, Waiter};
-use crate::ip::Way;
+use crate::context::{Action, Departure, DropReason, Token, Waiter};
+use crate::node::{Attachment, Due, MOST_DUE};
 use crate::observe::Probe;
-use crate::order;
-use crate::packet::{Body, FlowId, Packet, PacketId, Unreachable};
+use crate::packet::{Body, FlowId, Packet, PacketId};
 
 impl<P: Probe> World<P> {
     /// The host of a node is outside from now on: it can put datagrams in, and those for it are taken out. Flows of the
@@ -74,8 +72,8 @@ impl<P: Probe> World<P> {
         if !self.cx.outside.has(node) {
             return Err(InjectError::NotAttached(node));
         }
-        if !(self.cx.now..=self.end).contains(&at) {
-            return Err(InjectError::Time { at, now: self.cx.now, end: self.end });
+        if !(self.cx.now..=self.clock.end).contains(&at) {
+            return Err(InjectError::Time { at, now: self.cx.now, end: self.clock.end });
         }
         let (header, payload) = ipv4::Header::parse(datagram)?;
         let bytes = datagram[..header.len() + payload.len()].into();
@@ -98,7 +96,8 @@ impl<P: Probe> World<P> {
         let destination = if names_all { destination } else { owner.into() };
         let token = Token(self.border.injected);
         self.border.injected += 1;
-        self.schedule(at, node, Due::Enter { token, source, destination, by, ttl: header.ttl, bytes });
+        let due = Due::Enter { token, source, destination, by, ttl: header.ttl, bytes };
+        self.border.schedule(at, node, due, &mut self.clock);
         Ok(token)
     }
 
@@ -111,20 +110,20 @@ impl<P: Probe> World<P> {
     /// When the next event happens, if one does before the end of the run.
     #[must_use]
     pub fn next_event(&self) -> Option<Time> {
-        if !self.started {
+        if !self.progress.started {
             return Some(self.cx.now);
         }
-        self.queue.next_time().filter(|&time| time <= self.end)
+        self.clock.queue.next_time().filter(|&time| time <= self.clock.end)
     }
 
     /// The neighbour to which a datagram goes by the interface with its source address, if its host chooses interfaces
     /// and this one is not the first.
     fn neighbour_by(&self, node: NodeId, source: Address, destination: Address) -> Option<Address> {
         let chooses = self.cx.outside.chooses(node) && source != node.into();
-        let interface = self.interfaces.get(source.index()).filter(|_| chooses)?;
+        let interface = self.topology.interfaces.get(source.index()).filter(|_| chooses)?;
         match interface.attachment {
             Attachment::Wire { wire, direction } => Some(self.wires[wire].to(direction).into()),
-            Attachment::Radio { channel, .. } => match self.interfaces.get(destination.index())?.attachment {
+            Attachment::Radio { channel, .. } => match self.topology.interfaces.get(destination.index())?.attachment {
                 Attachment::Radio { channel: its, .. } if its == channel => Some(destination),
                 _ => None,
             },
@@ -139,25 +138,17 @@ impl<P: Probe> World<P> {
 
     fn find(&mut self, address: Ipv4Addr) -> Option<Address> {
         if self.border.addresses.is_empty() {
-            let all = (0..self.interfaces.len() as u32).map(|number| Address::from(InterfaceId(number)));
+            let all = (0..self.topology.interfaces.len() as u32).map(|number| Address::from(InterfaceId(number)));
             self.border.addresses = all.map(|it| (self.cx.owners.name(it), it)).collect();
         }
         self.border.addresses.get(&address).copied()
-    }
-
-    fn schedule(&mut self, at: Time, node: NodeId, due: Due) {
-        self.border.due.insert((at, node, self.border.scheduled), due);
-        self.border.scheduled += 1;
-        self.queue.push(at, order::outside(node.0), Event::Outside(node.0));
     }
 
     /// What is due first at the border, at this time and node, happens.
     #[cold]
     pub(super) fn on_due(&mut self, node: NodeId) {
         let now = self.cx.now;
-        let mut due = self.border.due.range((now, node, 0)..=(now, node, u64::MAX));
-        let Some(key) = due.next().map(|(&key, _)| key) else { return };
-        let Some(due) = self.border.due.remove(&key) else { return };
+        let Some(due) = self.border.take(now, node) else { return };
         match due {
             Due::Enter { token, source, destination, by, ttl, bytes } => {
                 self.cx.digest.fold(now.nanos() ^ u64::from(node.0) << 40);
@@ -182,135 +173,18 @@ impl<P: Probe> World<P> {
                 if P::WATCHES {
                     self.probe.on_originated(now, node, &self.cx.packets[packet]);
                 }
-                if self.is_dead(node) {
+                if self.energy.is_dead(node) {
                     return self.cx.drop_packet(node, packet, DropReason::BatteryEmpty);
                 }
                 match by {
-                    Some(next_hop) => self.send_by_way(node, packet, destination, Some(Way::Via(next_hop))),
+                    Some(next_hop) => self.cx.act(Action::Send { node, packet, next_hop }),
                     None => self.route(node, packet),
                 }
-                self.arm_routing(node.index());
             }
             Due::Sent { waiter: Waiter::Host(node, token) } => {
                 self.cx.outside.leave(Departure::Completed { at: now, node, token, result: Ok(()) });
             }
-            Due::Sent { waiter: Waiter::Sender(flow, seq) } => self.on_left_node(flow, seq),
-        }
-    }
-
-    /// A node cannot forward a datagram from outside: its source is told by an ICMP error (RFC 792), as those of the
-    /// scenario's own flows. Another node tells the same about a connection once in a while only. Neither an ICMP error
-    /// nor a fragment after the first causes one (RFC 1122 §3.2.2, RFC 1812 §4.3.2.7).
-    #[cold]
-    pub(super) fn tell_outside(&mut self) {
-        for Untold { node, why, source, ttl, datagram } in self.cx.outside.untold() {
-            let mut datagram = datagram.to_vec();
-            ipv4::set_ttl(&mut datagram, ttl);
-            self.tell_host(node, why, source, &datagram);
-        }
-    }
-
-    /// A datagram from outside is longer than the link of an interface carries. Nodes do not fragment: it is dropped.
-    /// If it forbids fragments, its source is told how long it may be (RFC 1191 §4).
-    #[cold]
-    pub(super) fn exceeds_link(&mut self, interface: InterfaceId, packet: PacketId, most: u32) {
-        let node = self.interfaces[interface.index()].node;
-        let &Packet { ref body, source, ttl, size, .. } = &self.cx.packets[packet];
-        if let Body::External(datagram) = body
-            && ipv4::Header::parse(datagram).is_ok_and(|(header, _)| header.dont_fragment)
-        {
-            // Options that routing has added take their room too.
-            let added = size.saturating_sub(datagram.len() as u32);
-            let mtu = u16::try_from(most.saturating_sub(added)).unwrap_or(u16::MAX);
-            let why = Unreachable::TooLong { mtu };
-            let untold = Untold { node, why, source, ttl, datagram: datagram.clone() };
-            self.cx.outside.tell(untold);
-            self.cx.act(Action::UnreachableOutside);
-        }
-        self.cx.drop_packet(node, packet, DropReason::TooLong);
-    }
-
-    fn tell_host(&mut self, node: NodeId, why: Unreachable, source: Address, datagram: &[u8]) {
-        let now = self.cx.now;
-        let Ok((header, payload)) = ipv4::Header::parse(datagram) else { return };
-        let is_icmp_error =
-            header.protocol == ipv4::Protocol::ICMP && payload.first().is_none_or(|kind| icmp::ERRORS.contains(kind));
-        if is_icmp_error || header.fragment_offset > 0 {
-            return;
-        }
-        let is_local = self.cx.is_local(node, source);
-        if !is_local {
-            let ports = payload.first_chunk().copied().unwrap_or_default();
-            if self.border.told.len() >= MOST_TOLD {
-                let interval = self.unreachable_interval;
-                self.border.told.retain(|_, last| now.since(*last) < interval);
-            }
-            let key = (node, (header.source, header.destination, header.protocol.0, ports));
-            match self.border.told.get(&key) {
-                Some(&last) if now.since(last) < self.unreachable_interval => return,
-                _ => self.border.told.insert(key, now),
-            };
-        }
-        let is_way_there = matches!(why, Unreachable::TimeExceeded | Unreachable::TooLong { .. });
-        let unreachable = |code| icmp::Message::DestinationUnreachable { code, next_hop_mtu: 0 };
-        let error = match why {
-            Unreachable::Network => unreachable(icmp::Unreachable::NETWORK),
-            Unreachable::Host => unreachable(icmp::Unreachable::HOST),
-            Unreachable::Port => unreachable(icmp::Unreachable::PORT),
-            Unreachable::TooLong { mtu: next_hop_mtu } => {
-                let code = icmp::Unreachable::FRAGMENTATION_NEEDED;
-                icmp::Message::DestinationUnreachable { code, next_hop_mtu }
-            }
-            Unreachable::TimeExceeded => icmp::Message::TimeExceeded { code: 0 },
-        };
-        let (mut message, mut bytes) = (Vec::new(), Vec::new());
-        let own = self.cx.owners.name(node.into());
-        let outer = ipv4::Header::new(ipv4::Protocol::ICMP, own, header.source, self.ttl);
-        // Neither has options or too many bytes: a quote is short.
-        if error.emit(icmp::quote(datagram), &mut message).is_err() || outer.emit(&message, &mut bytes).is_err() {
-            return;
-        }
-        let packet = Packet {
-            created: now,
-            source: node.into(),
-            destination: source,
-            flow: FlowId::NONE,
-            size: bytes.len() as u32,
-            ttl: self.ttl,
-            hops: 0,
-            salvaged: 0,
-            body: Body::External(bytes.as_slice().into()),
-        };
-        if is_local {
-            // It crosses no link.
-            if P::WATCHES {
-                self.probe.on_local(now, node, &packet);
-            }
-            let (at, address) = (now, header.source);
-            return self.cx.outside.leave(Departure::Datagram { at, node, address, bytes });
-        }
-        self.nodes[node.index()].icmp_errors += 1;
-        let packet = self.cx.originate(packet);
-        if is_way_there {
-            // The way is not broken: this goes as every packet of the node does.
-            self.route(node, packet);
-            self.arm_routing(node.index());
-        } else {
-            self.send_notice(node, packet, source);
-        }
-    }
-
-    /// A packet has entered a wire, and its last bit is there at this time.
-    #[inline]
-    pub(super) fn enters_wire(&mut self, packet: PacketId, at: Time) {
-        if !self.cx.sending.is_empty()
-            && let Some(waiter) = self.cx.sending.take(packet)
-        {
-            let node = match waiter {
-                Waiter::Host(node, _) => node,
-                Waiter::Sender(flow, ..) => self.flows[flow.index()].from,
-            };
-            self.schedule(at, node, Due::Sent { waiter });
+            Due::Sent { waiter: Waiter::Sender { flow, seq, .. } } => self.on_left_node(flow, seq),
         }
     }
 

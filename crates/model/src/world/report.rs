@@ -2,12 +2,13 @@
 
 use hopyard_engine::{Span, Time};
 
+use super::World;
 use super::flow::Flow;
-use super::{Attachment, World};
 use crate::address::NodeId;
 use crate::channel::AnyChannel;
 use crate::channel::energy::{Attojoules, Purpose, Spent, joules};
 use crate::context::{DropReason, Shares};
+use crate::node::{Attachment, Node};
 use crate::observe::{DropRow, FlowRow, NodeRow, Outcome, OverheadRow, Probe, own_columns};
 use crate::packet::{Packet, PacketKind};
 use crate::transport::connection::Phase;
@@ -33,7 +34,7 @@ impl<P: Probe> World<P> {
             flows: self.flows(),
             nodes: self.nodes(),
             drops: self.drops(),
-            series: std::mem::take(&mut self.series),
+            series: std::mem::take(&mut self.sampling.series),
             decisions: Vec::new(),
             overhead: self.overhead(),
             route_changes: Vec::new(),
@@ -57,7 +58,7 @@ impl<P: Probe> World<P> {
 
     /// The number of events so far, as [`Outcome::events`] counts them.
     pub(super) fn events_so_far(&self) -> u64 {
-        self.events - self.queued_edges + self.edges()
+        self.clock.events - self.clock.queued_edges + self.edges()
     }
 
     /// A row for each flow, as of now.
@@ -170,7 +171,7 @@ impl<P: Probe> World<P> {
     /// The packets since `measure.from` that ns-2 would number.
     #[must_use]
     pub fn numbered_measured(&self) -> u64 {
-        self.numbered() - self.numbered_before
+        self.numbered() - self.sampling.numbered_before
     }
 
     /// The packets that are on their way now, each once, however many copies there are. What is left of those that have
@@ -183,22 +184,26 @@ impl<P: Probe> World<P> {
 
     /// The packets that are in interface queues of radios; copies count.
     pub fn queued(&self) -> impl Iterator<Item = &Packet> {
-        self.links().flat_map(|link| link.queue().iter()).map(|(packet, _)| &self.cx.packets[packet])
+        self.nodes
+            .iter()
+            .flat_map(Node::links)
+            .flat_map(|link| link.queue().iter())
+            .map(|(packet, _)| &self.cx.packets[packet])
     }
 
     fn node_row(&self, number: usize) -> NodeRow {
         let node = &self.nodes[number];
         let (mut frames, mut data_frames, mut broadcasts) = (0, 0, 0);
         let (mut collisions, mut bit_errors) = (0, 0);
-        let of_agents = |metric| node.agents.iter().find_map(|agent| agent.metric(metric));
+        let of_agents = |metric| node.agents.0.iter().find_map(|agent| agent.metric(metric));
         let of_models = |metric| node.mobility.metric(metric).or_else(|| of_agents(metric));
         let mut own: Vec<Option<u64>> = own_columns().map(|(_, _, metric)| of_models(metric)).collect();
         let mut spent: Option<Spent> = None;
         let mut received = None;
         let (mut queue_mean, mut queue_max) = (0.0, 0);
-        for interface in self.interfaces_of(NodeId(number as u32)) {
-            if let Attachment::Radio { channel, station, link, .. } = &self.interfaces[interface.index()].attachment {
-                let it = self.channels[channel.index()].station(*station as usize, self.cx.now);
+        for interface in node.interfaces() {
+            if let Attachment::Radio { channel, station } = self.topology.attachment(interface) {
+                let it = self.channels[channel.index()].station(station as usize, self.cx.now);
                 frames += it.frames;
                 data_frames += it.counted.data;
                 broadcasts += it.counted.broadcasts;
@@ -215,10 +220,12 @@ impl<P: Probe> World<P> {
                 }
                 collisions += it.lost.collisions;
                 bit_errors += it.lost.bit_errors;
-                let queue = link.queue().statistics(self.cx.now);
-                queue_mean += queue.mean;
-                queue_max = queue_max.max(queue.max as u64);
             }
+        }
+        for link in node.links() {
+            let queue = link.queue().statistics(self.cx.now);
+            queue_mean += queue.mean;
+            queue_max = queue_max.max(queue.max as u64);
         }
         let id = NodeId(number as u32);
         let dropped = PacketKind::ALL
@@ -233,10 +240,11 @@ impl<P: Probe> World<P> {
             data_bytes += flow.meter.total_delivered();
         }
         let time = |of: fn(&Spent) -> Span| spent.as_ref().map(|spent| of(spent).seconds());
-        let counted = spent.as_ref().filter(|_| self.is_metered);
+        let counted = spent.as_ref().filter(|_| self.energy.is_metered);
         let energy = |of: fn(&Spent) -> Attojoules| counted.map(|spent| joules(of(spent)));
         // The last nanosecond of a battery may take a little more than there was.
-        let left = spent.as_ref().zip(self.capacity(id)).map(|(spent, full)| joules((full - spent.total()).max(0)));
+        let left =
+            spent.as_ref().zip(self.energy.capacity(id)).map(|(spent, full)| joules((full - spent.total()).max(0)));
         NodeRow {
             node: number as u32,
             forwarded: node.forwarded,
@@ -277,7 +285,7 @@ impl<P: Probe> World<P> {
             energy_retries_j: energy(|spent| spent.account.again),
             energy_retransmissions_j: energy(|spent| spent.account.retransmissions),
             energy_left_j: left,
-            battery_empty_s: self.died(id).map(Time::seconds),
+            battery_empty_s: self.energy.died(id).map(Time::seconds),
             own,
         }
     }

@@ -1,9 +1,10 @@
 //! What can be seen of a world between two steps. Looking changes nothing.
 
-use super::{Attachment, World};
+use super::World;
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::channel::AnyChannel;
 use crate::ip::Way;
+use crate::node::Attachment;
 use crate::observe::{PositionRow, Probe, QueueRow, RouteRow, SeriesRow, Totals};
 use crate::packet::PacketKind;
 use crate::routing::Routing;
@@ -19,8 +20,8 @@ impl<P: Probe> World<P> {
     #[must_use]
     pub fn positions(&self) -> Vec<PositionRow> {
         let position = |node: u32| {
-            let at = self.interfaces_of(NodeId(node)).find_map(|it| match self.interfaces[it.index()].attachment {
-                Attachment::Radio { channel, station, .. } => {
+            let at = self.nodes[node as usize].interfaces().find_map(|it| match self.topology.attachment(it) {
+                Attachment::Radio { channel, station } => {
                     Some(self.channels[channel.index()].position(station as usize, self.cx.now))
                 }
                 _ => None,
@@ -35,12 +36,15 @@ impl<P: Probe> World<P> {
     pub fn queues(&self) -> Vec<QueueRow> {
         let now = self.cx.now;
         let row = |interface: InterfaceId| {
-            let it = &self.interfaces[interface.index()];
-            let (attached, packets, statistics) = match &it.attachment {
-                Attachment::Radio { link, .. } => ("radio", link.queue().len(), link.queue().statistics(now)),
+            let it = &self.topology.interfaces[interface.index()];
+            let (attached, packets, statistics) = match it.attachment {
+                Attachment::Radio { .. } => {
+                    let queue = self.nodes[it.node.index()].link_of(interface)?.queue();
+                    ("radio", queue.len(), queue.statistics(now))
+                }
                 Attachment::Wire { wire, direction } => {
-                    let wire = &self.wires[*wire];
-                    ("wire", wire.waiting(*direction, now), wire.statistics(*direction, now))
+                    let wire = &self.wires[wire];
+                    ("wire", wire.waiting(direction, now), wire.statistics(direction, now))
                 }
                 Attachment::Tunnel { .. } | Attachment::Nothing => return None,
             };
@@ -54,7 +58,7 @@ impl<P: Probe> World<P> {
             })
         };
         let nodes = (0..self.nodes.len() as u32).map(NodeId);
-        nodes.flat_map(|node| self.interfaces_of(node)).filter_map(row).collect()
+        nodes.flat_map(|node| self.nodes[node.index()].interfaces()).filter_map(row).collect()
     }
 
     /// The ways that a node has to the addresses of other nodes. A route that the routing protocol would first search
@@ -63,7 +67,7 @@ impl<P: Probe> World<P> {
     pub fn routes(&self, node: NodeId) -> Vec<RouteRow> {
         let way = |to: InterfaceId| {
             let destination = Address::from(to);
-            let (next_hop, hops) = match self.way(node, destination)? {
+            let (next_hop, hops) = match self.nodes[node.index()].way(destination, &self.cx.owners)? {
                 Way::Protocol => {
                     let (next_hop, hops) = self.nodes[node.index()].routing.lookup(destination)?;
                     (next_hop, Some(hops))
@@ -73,27 +77,27 @@ impl<P: Probe> World<P> {
                 Way::Nowhere => return None,
                 Way::Into { to, .. } => (to, None),
                 Way::Towards(router) => (self.nodes[node.index()].routing.lookup_towards(destination, router)?.0, None),
-                Way::Tunnel(interface) => match self.interfaces[interface.index()].attachment {
+                Way::Tunnel(interface) => match self.topology.attachment(interface) {
                     Attachment::Tunnel { to } => (to, None),
                     _ => return None,
                 },
             };
             Some(RouteRow {
-                destination: self.interfaces[to.index()].node.0,
+                destination: self.topology.node(to).0,
                 address: self.cx.owners.name(destination).to_string(),
                 next_hop: self.cx.owners.of(next_hop).0,
                 next_address: self.cx.owners.name(next_hop).to_string(),
                 hops,
             })
         };
-        let all = (0..self.interfaces.len() as u32).map(InterfaceId);
-        all.filter(|it| self.interfaces[it.index()].node != node).filter_map(way).collect()
+        let all = (0..self.topology.interfaces.len() as u32).map(InterfaceId);
+        all.filter(|it| self.topology.node(*it) != node).filter_map(way).collect()
     }
 
     /// The samples of series that were taken so far.
     #[must_use]
     pub fn series(&self) -> &[SeriesRow] {
-        &self.series
+        &self.sampling.series
     }
 
     /// Counters of packets.

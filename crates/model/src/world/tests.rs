@@ -1,13 +1,15 @@
 mod slots;
+mod tunnels;
 
 use hopyard_wire::{WireError, ipv4};
 
 use super::*;
+use crate::address::Address;
 use crate::context::{Departure, Token, Waiter};
 use crate::link::wired;
 use crate::packet::{Carrier, IP_HEADER, Message, Place, RoutingMessage, UDP_HEADER};
 use crate::params::{Params as _, RFC};
-use crate::routing;
+use crate::{mobility, node, routing};
 
 #[derive(Debug)]
 struct Note;
@@ -99,8 +101,8 @@ fn a_datagram_for_which_the_queue_has_no_room_is_refused() {
     world.attach(NodeId(0)).expect("it is there");
     let bytes = datagram(&world, 0);
     let waiter = |number| Waiter::Host(NodeId(0), Token(number));
-    let due = |number| ((Time::ZERO, NodeId(0), number), border::Due::Sent { waiter: waiter(number) });
-    world.border.due = (1..border::MOST_DUE as u64).map(due).collect();
+    let due = |number| ((Time::ZERO, NodeId(0), number), node::Due::Sent { waiter: waiter(number) });
+    world.border.due = (1..node::MOST_DUE as u64).map(due).collect();
     assert_eq!(world.inject(NodeId(0), Time::ZERO, &bytes), Ok(Token(0)));
     assert_eq!(world.inject(NodeId(0), Time::ZERO, &bytes), Err(InjectError::Full));
 }

@@ -2,15 +2,14 @@
 
 use hopyard_engine::Time;
 
+use super::World;
 use super::error::RuleFailure;
-use super::flow::{Counts, Endpoints, Sampled};
-use super::{Quantity, World};
+use super::flow::{Counts, Endpoints};
 use crate::address::{Address, NodeId};
+use crate::clock::Wake;
 use crate::context::{DropReason, Waiter};
-use crate::ip::Way;
-use crate::observe::{Probe, SeriesRow};
+use crate::observe::Probe;
 use crate::packet::{Body, FlowId, IP_HEADER, Packet, PacketId, Quote, TcpHeader, UDP_HEADER, UNREACHABLE, UdpHeader};
-use crate::routing::Routing;
 use crate::traffic::{Offer, Traffic};
 use crate::transport::tcp::NetworkEvent;
 
@@ -22,13 +21,13 @@ impl<P: Probe> World<P> {
             Endpoints::Tcp { sender, .. } => sender.deadline(),
         };
         let deadline = it.source.deadline().min(transport).max(self.cx.now);
-        self.queue.set(self.timers.sources + flow as u32, deadline);
+        self.clock.set(Wake::Source(flow as u32), deadline);
     }
 
     fn arm_sink(&mut self, flow: usize) {
         let it = &mut self.flows[flow];
         if let Endpoints::Tcp { receiver, .. } = &it.transport {
-            self.queue.set(self.timers.sinks + flow as u32, receiver.deadline().max(self.cx.now));
+            self.clock.set(Wake::Sink(flow as u32), receiver.deadline().max(self.cx.now));
         }
     }
 
@@ -118,10 +117,10 @@ impl<P: Probe> World<P> {
 
     /// A flow's congestion control has failed: the run ends here.
     fn fail(&mut self, flow: usize, message: String) {
-        if self.failure.is_none() {
-            self.failure = Some(RuleFailure { flow: flow as u32, time: self.cx.now, message });
+        if self.progress.failure.is_none() {
+            self.progress.failure = Some(RuleFailure { flow: flow as u32, time: self.cx.now, message });
             // The other events of this instant are harmless, because the failed rule is not called again.
-            (self.end, self.horizon) = (self.cx.now, self.cx.now);
+            (self.clock.end, self.clock.horizon) = (self.cx.now, self.cx.now);
         }
     }
 
@@ -158,7 +157,7 @@ impl<P: Probe> World<P> {
             destination: destination.into(),
             flow: FlowId(flow as u32),
             size,
-            ttl: self.ttl,
+            ttl: self.topology.ip.ttl,
             hops: 0,
             salvaged: 0,
             body,
@@ -171,10 +170,10 @@ impl<P: Probe> World<P> {
             && sender.limits_queue()
         {
             sender.on_queued(seq, u64::from(len));
-            self.cx.sending.begin(packet, Waiter::Sender(FlowId(flow as u32), seq));
+            let waiter = Waiter::Sender { node: source, flow: FlowId(flow as u32), seq };
+            self.cx.sending.begin(packet, waiter);
         }
         self.route(source, packet);
-        self.arm_routing(source.index());
     }
 
     /// A packet has reached the node it was for.
@@ -224,7 +223,7 @@ impl<P: Probe> World<P> {
         }
         // A broken link returns a queue full of segments. One error is sent for all of them.
         match it.errors.iter_mut().find(|(other, _)| *other == node) {
-            Some((_, last)) if now.since(*last) < self.unreachable_interval => return,
+            Some((_, last)) if now.since(*last) < self.topology.ip.unreachable_interval => return,
             Some((_, last)) => *last = now,
             None => it.errors.push((node, now)),
         }
@@ -234,31 +233,14 @@ impl<P: Probe> World<P> {
             destination: quote.source,
             flow: quote.flow,
             size: UNREACHABLE,
-            ttl: self.ttl,
+            ttl: self.topology.ip.ttl,
             hops: 0,
             salvaged: 0,
             body: Body::Icmp(quote),
         });
-        self.nodes[node.index()].icmp_errors += 1;
-        self.send_notice(node, packet, quote.source);
-    }
-
-    /// Sends an ICMP error, if there is a route: none is searched for.
-    pub(super) fn send_notice(&mut self, node: NodeId, packet: PacketId, to: Address) {
-        let has_route = match self.way(node, to) {
-            Some(Way::Protocol) => self.nodes[node.index()].routing.has_way(to, &self.cx),
-            way => way.is_some(),
-        };
-        if !has_route {
-            self.cx.drop_packet(node, packet, DropReason::NoRoute);
-            return;
-        }
-        // It is sent before the route error, which is in the list of actions already.
-        let pending = self.cx.actions.len();
-        self.route(node, packet);
-        let asked = self.cx.actions.len() - pending;
-        self.cx.actions.rotate_right(asked);
-        self.arm_routing(node.index());
+        let (node, mut around) = self.node(node);
+        node.icmp_errors += 1;
+        node.send_notice(packet, quote.source, &mut around);
     }
 
     /// The source of a flow learns that one of its segments could not be forwarded.
@@ -337,12 +319,15 @@ impl<P: Probe> World<P> {
         }
     }
 
-    /// The sender of a flow learns something of the network.
-    pub(super) fn on_network_event(&mut self, flow: usize, event: NetworkEvent) {
+    /// The senders at a node learn something of the network.
+    pub(super) fn tell_flows(&mut self, node: NodeId, event: NetworkEvent) {
         let now = self.cx.now;
-        if let Endpoints::Tcp { sender, .. } = &mut self.flows[flow].transport {
-            sender.on_network(event, now);
-            self.pump_sender(flow);
+        for place in 0..self.nodes[node.index()].flows.len() {
+            let flow = self.nodes[node.index()].flows[place];
+            if let Endpoints::Tcp { sender, .. } = &mut self.flows[flow].transport {
+                sender.on_network(event, now);
+                self.pump_sender(flow);
+            }
         }
     }
 
@@ -364,60 +349,6 @@ impl<P: Probe> World<P> {
                     phases: sender.phases(self.cx.now),
                 }
             }
-        }
-    }
-
-    /// The measuring window begins. Earlier counts are excluded.
-    pub(super) fn begin_measuring(&mut self) {
-        self.numbered_before = self.numbered();
-        for flow in 0..self.flows.len() {
-            self.flows[flow].before = self.counts(flow);
-            self.flows[flow].cwnd.restart(self.cx.now);
-        }
-    }
-
-    /// Takes one sample of every quantity of every flow.
-    pub(super) fn sample(&mut self) {
-        let now = self.cx.now;
-        for flow in 0..self.flows.len() {
-            for i in 0..self.quantities.len() {
-                let quantity = self.quantities[i];
-                if let Some(value) = self.value(flow, quantity) {
-                    self.series.push(SeriesRow {
-                        flow: flow as u32,
-                        time_s: now.seconds(),
-                        quantity: quantity.name(),
-                        unit: quantity.unit(),
-                        value,
-                    });
-                }
-            }
-            let meter = &self.flows[flow].meter;
-            self.flows[flow].sampled =
-                Sampled { delivered: meter.total_delivered(), network: meter.total_network_bytes() };
-        }
-        self.queue.set(self.timers.sample, now + self.sample_interval);
-    }
-
-    fn value(&self, flow: usize, quantity: Quantity) -> Option<f64> {
-        let it = &self.flows[flow];
-        let state = match &it.transport {
-            Endpoints::Tcp { sender, .. } => Some(sender.state()),
-            Endpoints::Udp { .. } => None,
-        };
-        let kbps = |bytes: u64| bytes as f64 * 8.0 / self.sample_interval.seconds() / 1e3;
-        match quantity {
-            Quantity::Cwnd => state.map(|state| state.cwnd),
-            Quantity::Ssthresh => state.map(|state| state.ssthresh).filter(|value| value.is_finite()),
-            Quantity::Srtt => state.and_then(|state| state.srtt).map(|srtt| srtt.seconds()),
-            Quantity::Rto => state.map(|state| state.rto.seconds()),
-            Quantity::Goodput => Some(kbps(it.meter.total_delivered() - it.sampled.delivered)),
-            Quantity::Throughput => Some(kbps(it.meter.total_network_bytes() - it.sampled.network)),
-            Quantity::PacingGap => {
-                state.map(|state| state.pacing_gap).filter(|gap| !gap.is_zero()).map(|gap| gap.seconds() * 1e3)
-            }
-            Quantity::Bandwidth => state.and_then(|state| state.bandwidth).map(|rate| rate * 8.0 / 1e3),
-            Quantity::Hops => self.nodes[it.from.index()].routing.lookup(it.to.into()).map(|(_, hops)| f64::from(hops)),
         }
     }
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::flow::{Endpoints, Flow};
-use super::{Attachment, FlowSpec, Spec, Transport, World, wired_routes};
+use super::{FlowSpec, Spec, Transport, World, wired_routes};
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::link::wired::Direction;
+use crate::node::{Attachment, Part};
 use crate::observe::{AttachmentView, FlowView, InterfaceView, MobileView, NetworkView, Probe, StationView, WiredWay};
 
 impl<P: Probe> World<P> {
@@ -14,7 +15,8 @@ impl<P: Probe> World<P> {
         if !P::WATCHES {
             return;
         }
-        let interfaces: Vec<InterfaceView> = (0..self.interfaces.len()).map(|it| self.interface(it, spec)).collect();
+        let interfaces: Vec<InterfaceView> =
+            (0..self.topology.interfaces.len()).map(|it| self.interface(it, spec)).collect();
         let flows: Vec<FlowView<'_>> = self.flows.iter().zip(&spec.flows).map(|(flow, it)| view(flow, it)).collect();
         let (nodes, mobile) = (self.nodes.len(), self.mobile());
         self.probe.on_start(&NetworkView { nodes, interfaces: &interfaces, flows: &flows, mobile: &mobile });
@@ -22,19 +24,20 @@ impl<P: Probe> World<P> {
 
     /// The hosts that move between networks, and their agents.
     pub(super) fn mobile(&self) -> MobileView {
-        let parts = || (0..).map(NodeId).zip(&self.nodes).filter_map(|(id, node)| Some((id, node.part.as_ref()?)));
-        let hosts: Vec<NodeId> = parts().filter(|(_, part)| part.moves).map(|(node, _)| node).collect();
+        let parts = &self.topology.parts;
+        let those = |are: fn(&Part) -> bool| parts.iter().filter(move |(_, part)| are(part)).map(|(&node, _)| node);
+        let hosts: Vec<NodeId> = those(|part| part.moves).collect();
         if hosts.is_empty() {
             return MobileView::default();
         }
-        let agents: Vec<NodeId> = parts().filter(|(_, part)| part.serves).map(|(node, _)| node).collect();
-        let stations = parts().filter_map(|(node, part)| {
-            let its = |interface: InterfaceId| match self.interfaces[interface.index()].attachment {
+        let agents: Vec<NodeId> = those(|part| part.serves).collect();
+        let stations = parts.iter().filter_map(|(&node, part)| {
+            let its = |interface: InterfaceId| match self.topology.attachment(interface) {
                 Attachment::Radio { channel, .. } => Some(channel),
                 _ => None,
             };
-            let (channel, leg) = (self.interfaces_of(node).find_map(its)?, part.leg?);
-            Some(StationView { node, channel: channel.0, leg, range: self.channels[channel.index()].range() })
+            let channel = self.topology.interfaces_of(node).find_map(its)?;
+            Some(StationView { node, channel: channel.0, leg: part.leg, range: self.channels[channel.index()].range() })
         });
         let stations = stations.collect();
         let moves = |node: &NodeId| hosts.binary_search(node).is_ok();
@@ -56,7 +59,7 @@ impl<P: Probe> World<P> {
             [(Direction::Backward, Direction::Forward), (Direction::Forward, Direction::Backward)].map(
                 |(here, there)| {
                     let interface = wire.to(here);
-                    (self.interfaces[interface.index()].node, Address::from(interface), wire.delay(there))
+                    (self.topology.node(interface), Address::from(interface), wire.delay(there))
                 },
             )
         });
@@ -74,18 +77,17 @@ impl<P: Probe> World<P> {
     }
 
     fn interface(&self, number: usize, spec: &Spec) -> InterfaceView {
-        let it = &self.interfaces[number];
-        let attachment = match &it.attachment {
+        let it = self.topology.interfaces[number];
+        let attachment = match it.attachment {
             Attachment::Radio { channel, .. } => AttachmentView::Radio {
                 channel: channel.0,
                 frequency: spec.channels[channel.index()].propagation.frequency(),
                 preamble: self.channels[channel.index()].preamble(),
             },
             Attachment::Wire { wire, direction } => {
-                let other = self.wires[*wire].to(*direction);
-                AttachmentView::Wire { peer: self.interfaces[other.index()].node }
+                AttachmentView::Wire { peer: self.topology.node(self.wires[wire].to(direction)) }
             }
-            &Attachment::Tunnel { to } => AttachmentView::Tunnel { peer: self.cx.owners.of(to) },
+            Attachment::Tunnel { to } => AttachmentView::Tunnel { peer: self.cx.owners.of(to) },
             Attachment::Nothing => AttachmentView::Nothing,
         };
         let address = self.cx.owners.name(InterfaceId(number as u32).into());

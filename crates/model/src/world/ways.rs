@@ -3,17 +3,18 @@
 
 use std::cell::Cell;
 
-use super::{Attachment, Interface, Node, World};
+use super::World;
 use crate::address::{Address, NodeId};
 use crate::context::{Owners, RouteChange};
 use crate::ip::Way;
+use crate::node::{Attachment, Node, Topology};
 use crate::observe::{Path, Probe, RouteChangeView};
 use crate::routing::Routing;
 
 /// The parts of a world that know ways.
 struct Ways<'a> {
     nodes: &'a [Node],
-    interfaces: &'a [Interface],
+    topology: &'a Topology,
     owners: &'a Owners,
 }
 
@@ -22,11 +23,7 @@ impl Ways<'_> {
     /// that the node itself knows.
     fn next_hop(&self, route: &[NodeId], node: NodeId, destination: Address) -> Option<NodeId> {
         let it = &self.nodes[node.index()];
-        let way = match &it.table {
-            None => Way::Protocol,
-            Some(table) => table.lookup(self.owners.name(destination))?,
-        };
-        let next_hop = match way {
+        let next_hop = match it.way(destination, self.owners)? {
             Way::Protocol => {
                 let place = route.iter().position(|&known| known == node);
                 if let Some(&next) = place.and_then(|place| route.get(place + 1)) {
@@ -39,7 +36,7 @@ impl Ways<'_> {
             Way::Nowhere => return None,
             Way::Towards(router) => it.routing.lookup_towards(destination, router)?.0,
             Way::Into { to, .. } => to,
-            Way::Tunnel(interface) => match self.interfaces[interface.index()].attachment {
+            Way::Tunnel(interface) => match self.topology.attachment(interface) {
                 Attachment::Tunnel { to } => to,
                 _ => return None,
             },
@@ -73,13 +70,13 @@ impl<P: Probe> World<P> {
     /// nothing, so that a route which a protocol would first search for is none yet.
     #[must_use]
     pub fn path(&self, from: NodeId, destination: Address) -> Path {
-        Ways { nodes: &self.nodes, interfaces: &self.interfaces, owners: &self.cx.owners }.path(from, destination)
+        Ways { nodes: &self.nodes, topology: &self.topology, owners: &self.cx.owners }.path(from, destination)
     }
 
     /// Tells the probe that a route has changed.
     pub(super) fn tell_route_change(&mut self, node: NodeId, change: RouteChange) {
-        let Self { probe, nodes, interfaces, cx, .. } = self;
-        let ways = Ways { nodes, interfaces, owners: &cx.owners };
+        let Self { probe, nodes, topology, cx, .. } = self;
+        let ways = Ways { nodes, topology, owners: &cx.owners };
         let path = || ways.path(node, change.destination);
         let destination = cx.owners.of(change.destination);
         let next_hop = change.route.map(|(hop, _)| cx.owners.of(hop));

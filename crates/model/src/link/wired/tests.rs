@@ -1,4 +1,4 @@
-use hopyard_engine::Streams;
+use hopyard_engine::{Deadline as _, Streams};
 use proptest::prelude::*;
 
 use super::*;

@@ -1,14 +1,12 @@
-//! What a world keeps for datagrams from outside, and why it refuses one.
+//! Why a datagram from outside is refused.
 
-use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
-use std::sync::Arc;
 
 use hopyard_engine::Time;
 use hopyard_wire::WireError;
 
-use crate::address::{Address, NodeId};
-use crate::context::{Token, Waiter};
+use crate::address::NodeId;
+use crate::node::MOST_DUE;
 
 /// Why a datagram cannot be put in.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -56,40 +54,4 @@ pub enum InjectError {
     /// As many datagrams as there is room for wait for their time.
     #[error("{MOST_DUE} datagrams wait for their time: expected that the world is advanced first")]
     Full,
-}
-
-/// How many datagrams may wait for the time at which they are put in. Each is an event, and the queue of a run has room
-/// for twice as many.
-pub(super) const MOST_DUE: usize = 1 << 20;
-
-/// How many connections may be known about which a host was told, before those are forgotten that hold nothing back.
-pub(super) const MOST_TOLD: usize = 1 << 12;
-
-/// What is to happen at the border of the network.
-#[derive(Debug)]
-pub(super) enum Due {
-    /// A datagram is put in; with a next hop, it goes there whatever the way to its destination is.
-    Enter { token: Token, source: Address, destination: Address, by: Option<Address>, ttl: u8, bytes: Arc<[u8]> },
-    /// The last bit of a packet is on its first wire.
-    Sent { waiter: Waiter },
-}
-
-/// Source, destination, protocol and ports of a datagram: what notices are told apart by.
-pub(super) type Ends = (Ipv4Addr, Ipv4Addr, u8, [u8; 4]);
-
-/// What a world knows of those outside.
-#[derive(Debug, Default)]
-pub(super) struct Border {
-    /// What is due at which time and node, by the number of its scheduling: first in, first out.
-    pub due: BTreeMap<(Time, NodeId, u64), Due>,
-    /// The size of the largest packet on each channel, if there is a limit.
-    pub mtus: Vec<Option<u32>>,
-    /// The addresses of all interfaces; empty until it is needed.
-    pub addresses: BTreeMap<Ipv4Addr, Address>,
-    /// When a node has told a host about a connection: the last time.
-    pub told: BTreeMap<(NodeId, Ends), Time>,
-    /// The number of datagrams that were put in.
-    pub injected: u64,
-    /// The number of events here that were scheduled.
-    pub scheduled: u64,
 }

@@ -1,0 +1,53 @@
+//! The datagrams of hosts outside that are due, and the reports that are due to them.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use hopyard_engine::Time;
+
+use crate::address::{Address, NodeId};
+use crate::clock::{Clock, Event};
+use crate::context::{Token, Waiter};
+use crate::order;
+
+/// How many datagrams may wait for the time at which they are put in. Each is an event, and the queue of a run has room
+/// for twice as many.
+pub(crate) const MOST_DUE: usize = 1 << 20;
+
+/// What is to happen at the border of the network.
+#[derive(Debug)]
+pub(crate) enum Due {
+    /// A datagram is put in; with a next hop, it goes there whatever the way to its destination is.
+    Enter { token: Token, source: Address, destination: Address, by: Option<Address>, ttl: u8, bytes: Arc<[u8]> },
+    /// The last bit of a packet is on its first wire.
+    Sent { waiter: Waiter },
+}
+
+/// The border between the network and hosts outside.
+#[derive(Debug, Default)]
+pub(crate) struct Border {
+    /// What is due at which time and node, by the number of its scheduling: first in, first out.
+    pub due: BTreeMap<(Time, NodeId, u64), Due>,
+    /// The addresses of all interfaces; empty until it is needed.
+    pub addresses: BTreeMap<Ipv4Addr, Address>,
+    /// The number of datagrams that were put in.
+    pub injected: u64,
+    /// The number of events here that were scheduled.
+    pub scheduled: u64,
+}
+
+impl Border {
+    /// Something is due at a node later, or now.
+    pub(crate) fn schedule(&mut self, at: Time, node: NodeId, due: Due, clock: &mut Clock) {
+        self.due.insert((at, node, self.scheduled), due);
+        self.scheduled += 1;
+        clock.queue.push(at, order::outside(node.0), Event::Outside(node.0));
+    }
+
+    /// What is due first at a node now.
+    pub(crate) fn take(&mut self, now: Time, node: NodeId) -> Option<Due> {
+        let key = *self.due.range((now, node, 0)..=(now, node, u64::MAX)).next()?.0;
+        self.due.remove(&key)
+    }
+}

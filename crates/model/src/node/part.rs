@@ -1,0 +1,26 @@
+//! The part of a node among networks whose hosts move.
+
+use crate::address::NodeId;
+use crate::mobility::Leg;
+
+/// What a node is for hosts that move between networks.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    /// It is such a host.
+    pub moves: bool,
+    /// It serves such hosts, and takes packets out of tunnels that end at it.
+    pub serves: bool,
+    /// The hosts whose home agent it is, sorted.
+    pub home_of: Vec<NodeId>,
+    /// What these hosts send while they are away may come through tunnels (RFC 3024).
+    pub takes_reverse_tunnels: bool,
+    /// On which leg the node begins.
+    pub leg: Leg,
+}
+
+impl Part {
+    /// Whether the node is the home agent of a host.
+    pub(crate) fn is_home_of(&self, host: NodeId) -> bool {
+        self.home_of.binary_search(&host).is_ok()
+    }
+}
