@@ -15,6 +15,9 @@ use crate::order;
 /// for twice as many.
 pub(crate) const MOST_DUE: usize = 1 << 20;
 
+/// Source, destination, protocol and ports of a datagram: what notices are told apart by.
+pub(crate) type Ends = (Ipv4Addr, Ipv4Addr, u8, [u8; 4]);
+
 /// What is to happen at the border of the network.
 #[derive(Debug)]
 pub(crate) enum Due {

@@ -53,7 +53,7 @@ pub(crate) struct Node {
     /// The care-of address at which the node is registered, if it is a host that moves between networks.
     pub care_of: Option<Address>,
     /// When the node last told a host outside about a connection.
-    pub told: BTreeMap<notices::Ends, Time>,
+    pub told: BTreeMap<border::Ends, Time>,
     pub routing_protocol: &'static str,
     /// Whether the routing protocol finds routes over wires, and runs on them.
     pub routes_wires: bool,

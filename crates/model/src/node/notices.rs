@@ -4,8 +4,6 @@
 //! Left out: the limit on the rate of errors about messages of agents (RFC 1812 §4.3.2.8), which registrations are far
 //! below.
 
-use std::net::Ipv4Addr;
-
 use hopyard_wire::{icmp, ipv4};
 
 use super::{Around, Node};
@@ -19,9 +17,6 @@ use crate::routing::Routing as _;
 
 /// How many connections may be known about which a host was told, before those are forgotten that hold nothing back.
 const MOST_TOLD: usize = 1 << 12;
-
-/// Source, destination, protocol and ports of a datagram: what notices are told apart by.
-pub(crate) type Ends = (Ipv4Addr, Ipv4Addr, u8, [u8; 4]);
 
 impl Node {
     /// Tells the source of a message of an agent that the message did not arrive.

@@ -16,14 +16,6 @@ use crate::observe::Probe;
 use crate::order;
 use crate::routing::{Connectivity, Routing};
 
-/// The true connectivity, for protocols that use it.
-#[derive(Debug)]
-pub(super) struct Knowledge {
-    pub connectivity: Arc<Connectivity>,
-    /// How often it is looked at; never, if this is zero.
-    pub interval: Span,
-}
-
 impl<P: Probe> World<P> {
     /// Gives the true connectivity to protocols that use it.
     pub(super) fn look_at_connectivity(&mut self) {

@@ -29,6 +29,7 @@ mod ways;
 mod wired_routes;
 
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hopyard_engine::{Next, Span, Time};
@@ -50,11 +51,10 @@ use crate::clock::Clock;
 use crate::context::Context;
 use crate::link::{ReceivePath, Wired};
 use crate::node::{Around, Border, Node, Topology};
-use crate::observe::{Outcome, Probe, Recorded};
+use crate::observe::{Outcome, Probe, Recorded, SeriesRow};
+use crate::routing::Connectivity;
 use batteries::Energy;
 use flow::Flow;
-use knowledge::Knowledge;
-use sampling::Sampling;
 
 /// A network, from its first event to its last. `P` is the probe that watches it.
 #[derive(Debug)]
@@ -84,6 +84,24 @@ struct Progress {
     started: bool,
     cancelled: bool,
     failure: Option<RuleFailure>,
+}
+
+/// The true connectivity, for protocols that use it.
+#[derive(Debug)]
+struct Knowledge {
+    connectivity: Arc<Connectivity>,
+    /// How often it is looked at; never, if this is zero.
+    interval: Span,
+}
+
+/// The quantities that are sampled, and their samples.
+#[derive(Debug)]
+struct Sampling {
+    quantities: Vec<Quantity>,
+    interval: Span,
+    series: Vec<SeriesRow>,
+    /// The number of packets, up to the beginning of the measuring window, that ns-2 would number.
+    numbered_before: u64,
 }
 
 /// Shows another thread the progress of a run, and can stop the run.

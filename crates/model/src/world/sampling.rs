@@ -1,22 +1,10 @@
 //! Series: quantities of flows that are sampled at an interval; and the begin of the measuring window.
 
-use hopyard_engine::Span;
-
 use super::flow::{Endpoints, Sampled};
 use super::{Quantity, World};
 use crate::clock::Wake;
 use crate::observe::{Probe, SeriesRow};
 use crate::routing::Routing;
-
-/// The quantities that are sampled, and their samples.
-#[derive(Debug)]
-pub(super) struct Sampling {
-    pub quantities: Vec<Quantity>,
-    pub interval: Span,
-    pub series: Vec<SeriesRow>,
-    /// The number of packets, up to the beginning of the measuring window, that ns-2 would number.
-    pub numbered_before: u64,
-}
 
 impl<P: Probe> World<P> {
     /// The measuring window begins. Earlier counts are excluded.

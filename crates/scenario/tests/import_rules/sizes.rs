@@ -1,0 +1,79 @@
+//! How many functions a seam has, and how many fields an object that many parts share.
+//!
+//! A function that a single model answers does not belong to a seam; a seam that grows is found here.
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+use super::{root, tokens};
+
+/// The seams of the model: file, trait, and how many functions it may have.
+const SEAMS: &[(&str, &str, usize)] =
+    &[("agent/protocol.rs", "Agent", 15), ("mobility/leg.rs", "Mobility", 12), ("traffic/source.rs", "Traffic", 8)];
+
+/// The objects that many parts share: file, struct, and how many fields it may have.
+const OBJECTS: &[(&str, &str, usize)] = &[("world/mod.rs", "World", 16), ("context.rs", "Context", 20)];
+
+/// The braces of an item, such as `trait Mac`.
+fn body(file: TokenStream, kind: &str, name: &str) -> Option<TokenStream> {
+    let tokens: Vec<TokenTree> = file.into_iter().collect();
+    let is = |token: Option<&TokenTree>, word: &str| matches!(token, Some(TokenTree::Ident(it)) if it == word);
+    let start = (0..tokens.len()).find(|&i| is(tokens.get(i), kind) && is(tokens.get(i + 1), name))?;
+    tokens[start..].iter().find_map(|token| match token {
+        TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => Some(group.stream()),
+        _ => None,
+    })
+}
+
+fn functions(body: TokenStream) -> usize {
+    body.into_iter().filter(|token| matches!(token, TokenTree::Ident(it) if it == "fn")).count()
+}
+
+/// A field is a name before a single colon, outside of the brackets of types.
+fn fields(body: TokenStream) -> usize {
+    let tokens: Vec<TokenTree> = body.into_iter().collect();
+    let is =
+        |place: usize, wanted: char| matches!(tokens.get(place), Some(TokenTree::Punct(it)) if it.as_char() == wanted);
+    let (mut depth, mut count) = (0, 0);
+    for (place, token) in tokens.iter().enumerate() {
+        match token {
+            TokenTree::Punct(it) if it.as_char() == '<' => depth += 1,
+            // The arrow of a function's type closes nothing.
+            TokenTree::Punct(it) if it.as_char() == '>' && !(place > 0 && is(place - 1, '-')) => depth -= 1,
+            TokenTree::Ident(_)
+                if depth == 0 && is(place + 1, ':') && !is(place + 2, ':') && !(place > 0 && is(place - 1, ':')) =>
+            {
+                count += 1;
+            }
+            _ => {}
+        }
+    }
+    count
+}
+
+fn too_large(items: &[(&str, &str, usize)], kind: &str, count: fn(TokenStream) -> usize) -> Vec<String> {
+    let mut faults = Vec::new();
+    for &(file, name, most) in items {
+        let path = root().join("crates/model/src").join(file);
+        let body = body(tokens(&path), kind, name);
+        let found = body.map(count).unwrap_or_else(|| panic!("{}: no {kind} {name}", path.display()));
+        if found > most || found == 0 {
+            faults.push(format!("{file}: {name} has {found}; expected 1 to {most}"));
+        }
+    }
+    faults
+}
+
+#[test]
+fn seams_and_shared_objects_keep_their_size() {
+    let mut faults = too_large(SEAMS, "trait", functions);
+    faults.extend(too_large(OBJECTS, "struct", fields));
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn functions_and_fields_are_counted() {
+    let text = "trait A { const X: u8; fn a(&self) -> u8; fn b<T: C>(&self) { let c: u8 = 3; } } \
+                struct W<P: D = ()> { pub a: Vec<(u8, b::C)>, b: BTreeMap<u8, fn(u8) -> u8>, c: d::E }";
+    let of = |kind: &str, name: &str| body(text.parse().expect("it is Rust"), kind, name).expect("it is there");
+    assert_eq!((functions(of("trait", "A")), fields(of("struct", "W"))), (2, 3));
+}
