@@ -38,7 +38,7 @@ from hopyard import (
 )
 from hopyard.cli_options import FLOWS, SET, WITH, Comparing, Differing, Named, Once
 from hopyard.command import BAD_INPUT, BROKEN_PIPE, FAILED, NOT_WRITTEN, mute, say
-from hopyard.errors import ScenarioError, SimulationError
+from hopyard.errors import ScenarioError, SimulationError, lacks_room
 from hopyard.files import write_text
 from hopyard.wording import install
 
@@ -116,8 +116,7 @@ class Group(click.Group):
 
 
 def _of_writing(error: OSError) -> bool:
-    full = error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
-    return full or error.filename == "standard output"
+    return lacks_room(error) or error.filename == "standard output"
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})

@@ -487,16 +487,16 @@ def wrong_labels(axis: Axis, name: str, values: Iterable[Scalar], place: str) ->
             yield f"{place}: the axis {name} has no value {text_of(value)!r}; {near}"
 
 
-def columns(table: str) -> list[str]:
-    """The columns of a table of results."""
-    import json
+def columns(table: str) -> dict[str, list[str]]:
+    """The columns of a table of results, each with its texts where these are few and fixed."""
+    from hopyard import catalogue
 
-    found = json.loads(_core.result_tables())
-    names: list[str] = []
-    for each in found:
-        if each["name"] == table:
-            names = [column["name"] for column in each["columns"]]
-    return names
+    return {
+        column["name"]: column["values"]
+        for each in catalogue.tables()
+        if each["name"] == table
+        for column in each["columns"]
+    }
 
 
 def is_text(table: str, column: str) -> bool:
