@@ -348,9 +348,6 @@ pub struct Context {
     pub owners: Owners,
     /// The actions that handlers have requested, first in, first out.
     pub actions: VecDeque<Action>,
-    /// Why the link returned the packet that routing is handling. This is the reason of the drop if routing does not
-    /// keep the packet.
-    pub link_failure: DropReason,
     /// The digest of all that has happened.
     pub digest: Digest,
     /// The account of all packets.

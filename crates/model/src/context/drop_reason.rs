@@ -1,12 +1,11 @@
 //! Why packets are lost.
 
 /// Why a packet was lost. Every lost packet has one of these reasons.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropReason {
     /// The interface queue, or the queue of a wired link, was full.
     QueueFull,
     /// The MAC gave up after its retry limit, and routing did not keep the packet.
-    #[default]
     RetryLimit,
     /// The packet was queued for a next hop when routing found the link to that next hop broken.
     BrokenLink,

@@ -183,7 +183,6 @@ impl Node {
     ) {
         let node = self.id;
         around.cx.digest.fold(around.cx.now.nanos() ^ u64::from(node.0) << 40 ^ u64::from(next_hop.0));
-        around.cx.link_failure = reason;
         around.cx.complete(packet, Err(reason));
         if P::WATCHES {
             // What was dropped before is told before.
@@ -197,7 +196,7 @@ impl Node {
         // The MAC is free now, and its action `MacReady` is still in the list. The actions of routing must come before
         // it: packets that routing takes back from the queue must not be sent to the broken next hop.
         around.first(|around| {
-            self.routing(around.clock, around.cx.now).on_link_failure(packet, next_hop, around.cx);
+            self.routing(around.clock, around.cx.now).on_link_failure(packet, next_hop, reason, around.cx);
         });
     }
 }

@@ -222,8 +222,8 @@ pub trait Routing {
         0
     }
 
-    /// The MAC gave up sending `packet` to `next_hop`. The protocol owns the packet now.
-    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context);
+    /// The MAC gave up sending `packet` to `next_hop`, for a reason. The protocol owns the packet now.
+    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, reason: DropReason, cx: &mut Context);
 
     /// A packet that waited in the interface queue for `next_hop` comes back after `Action::TakeBack`. The protocol
     /// owns it now.
@@ -363,9 +363,10 @@ macro_rules! forward_routing {
             &mut self,
             packet: $crate::packet::PacketId,
             next_hop: $crate::address::Address,
+            reason: $crate::context::DropReason,
             cx: &mut $crate::context::Context,
         ) {
-            match self { $(Self::$variant(it) => it.on_link_failure(packet, next_hop, cx),)+ }
+            match self { $(Self::$variant(it) => it.on_link_failure(packet, next_hop, reason, cx),)+ }
         }
         fn on_taken_back(
             &mut self,

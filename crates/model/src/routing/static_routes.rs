@@ -227,8 +227,8 @@ impl Routing for StaticRoutes {
         cx.drop_packet(self.node, packet, DropReason::NoListener);
     }
 
-    fn on_link_failure(&mut self, packet: PacketId, _next_hop: Address, cx: &mut Context) {
-        cx.drop_packet(self.node, packet, cx.link_failure);
+    fn on_link_failure(&mut self, packet: PacketId, _next_hop: Address, reason: DropReason, cx: &mut Context) {
+        cx.drop_packet(self.node, packet, reason);
     }
 
     fn on_taken_back(&mut self, packet: PacketId, _next_hop: Address, cx: &mut Context) {

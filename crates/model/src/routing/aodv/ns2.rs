@@ -126,11 +126,11 @@ impl Procedures for Ns2 {
         }
     }
 
-    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
+    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, reason: DropReason, cx: &mut Context) {
         let it = &cx.packets[packet];
         let (destination, hops) = (it.destination, it.hops);
         let Some(route) = self.state.table.get_mut(destination).filter(|_| !it.is_routing()) else {
-            cx.drop_packet(self.state.node, packet, cx.link_failure);
+            cx.drop_packet(self.state.node, packet, reason);
             return;
         };
         let remaining = if route.state == RouteState::Down { INFINITY } else { route.hops };
@@ -147,7 +147,7 @@ impl Procedures for Ns2 {
             return;
         }
         cx.unreachable(self.state.node, packet);
-        cx.drop_packet(self.state.node, packet, cx.link_failure);
+        cx.drop_packet(self.state.node, packet, reason);
         cx.act(Action::TakeBack { node: self.state.node, next_hop });
         self.lose_neighbour(next_hop, cx);
     }

@@ -67,12 +67,12 @@ impl Procedures for Uu {
         self.0.on_heard(packet, from, cx)
     }
 
-    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
+    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, reason: DropReason, cx: &mut Context) {
         let it = &cx.packets[packet];
         let (destination, source) = (it.destination, it.source);
         let state = self.0.state_mut();
         if it.is_routing() {
-            return cx.drop_packet(state.node, packet, cx.link_failure);
+            return cx.drop_packet(state.node, packet, reason);
         }
         let route = state.table.get(destination).copied();
         if self.0.looks_for(destination) {
@@ -90,7 +90,7 @@ impl Procedures for Uu {
             return;
         }
         cx.unreachable(state.node, packet);
-        cx.drop_packet(state.node, packet, cx.link_failure);
+        cx.drop_packet(state.node, packet, reason);
         // A packet that was sent before the route changed says nothing of the present route.
         if up.is_none_or(|route| route.next_hop == next_hop) {
             cx.act(Action::TakeBack { node: state.node, next_hop });

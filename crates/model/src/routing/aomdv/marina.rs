@@ -110,7 +110,7 @@ impl Procedures for Marina2006 {
         true
     }
 
-    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
+    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, reason: DropReason, cx: &mut Context) {
         let it = &cx.packets[packet];
         let (destination, routing) = (it.destination, it.is_routing());
         cx.act(Action::TakeBack { node: self.state.node, next_hop });
@@ -121,9 +121,9 @@ impl Procedures for Marina2006 {
         }
         self.break_link(next_hop, cx);
         if routing {
-            cx.drop_packet(self.state.node, packet, cx.link_failure);
+            cx.drop_packet(self.state.node, packet, reason);
         } else {
-            self.recover(packet, cx.link_failure, cx);
+            self.recover(packet, reason, cx);
         }
     }
 

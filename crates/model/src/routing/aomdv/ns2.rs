@@ -81,17 +81,17 @@ impl Procedures for Ns2 {
         discovery::on_message(self, packet, message, from, cx);
     }
 
-    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
+    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, reason: DropReason, cx: &mut Context) {
         let it = &cx.packets[packet];
         if it.is_routing() || self.state.table.get(it.destination).is_none() {
-            cx.drop_packet(self.state.node, packet, cx.link_failure);
+            cx.drop_packet(self.state.node, packet, reason);
             return;
         }
         if !self.has_other(it.destination, next_hop) || !self.may_salvage(packet, cx) {
             cx.unreachable(self.state.node, packet);
         }
         self.cut_all(next_hop, cx);
-        self.salvage_or_drop(packet, cx.link_failure, cx);
+        self.salvage_or_drop(packet, reason, cx);
         cx.act(Action::TakeBack { node: self.state.node, next_hop });
     }
 

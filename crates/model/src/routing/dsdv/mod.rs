@@ -604,9 +604,9 @@ impl Routing for Dsdv {
         self.last_heard = Some((packet, from));
     }
 
-    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
+    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, reason: DropReason, cx: &mut Context) {
         if !self.params.link_layer_detection {
-            cx.drop_packet(self.node, packet, cx.link_failure);
+            cx.drop_packet(self.node, packet, reason);
             return;
         }
         self.break_link(next_hop, cx);

@@ -41,7 +41,7 @@ use hopyard_engine::{Rng, Time};
 
 use super::{AfterOptions, Networks, Routing};
 use crate::address::{Address, NodeId};
-use crate::context::Context;
+use crate::context::{Context, DropReason};
 use crate::packet::PacketId;
 use crate::params::Shared;
 use ns2::Ns2;
@@ -96,8 +96,8 @@ macro_rules! procedures {
             fn on_overheard(&mut self, packet: PacketId, from: Address, to: Address, cx: &mut Context) {
                 match self { $(Self::$variant(it) => it.on_overheard(packet, from, to, cx),)+ }
             }
-            fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.on_link_failure(packet, next_hop, cx),)+ }
+            fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, reason: DropReason, cx: &mut Context) {
+                match self { $(Self::$variant(it) => it.on_link_failure(packet, next_hop, reason, cx),)+ }
             }
             fn on_taken_back(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
                 match self { $(Self::$variant(it) => it.on_taken_back(packet, next_hop, cx),)+ }

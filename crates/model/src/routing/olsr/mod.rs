@@ -155,15 +155,15 @@ impl Routing for Olsr {
         it.messages.iter().fold(0, |sum, message| sum ^ self.0.duplicates.prefetch(message.originator))
     }
 
-    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
+    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, reason: DropReason, cx: &mut Context) {
         if !self.0.params.link_layer_notification {
-            cx.drop_packet(self.0.node, packet, cx.link_failure);
+            cx.drop_packet(self.0.node, packet, reason);
             return;
         }
         self.0.link_broken(next_hop, cx.now);
         self.0.due = self.0.deadline();
         cx.act(Action::TakeBack { node: self.0.node, next_hop });
-        self.forward(packet, cx.link_failure, cx);
+        self.forward(packet, reason, cx);
     }
 
     fn on_taken_back(&mut self, packet: PacketId, _next_hop: Address, cx: &mut Context) {

@@ -32,6 +32,8 @@ struct Node {
 /// Routers and the links between them.
 pub struct Network {
     pub cx: Context,
+    /// Why links fail.
+    pub reason: DropReason,
     nodes: Vec<Node>,
     /// The timers are those of the routers.
     events: Queue<Event>,
@@ -81,6 +83,7 @@ impl Network {
         };
         let mut net = Self {
             cx: Context::default(),
+            reason: DropReason::RetryLimit,
             nodes: (0..nodes).map(node).collect(),
             events: Queue::with_timers(nodes),
             scheduled: 0,
@@ -175,7 +178,8 @@ impl Network {
     /// Returns a segment from `source` to `destination` to a router, as if the link to `next_hop` had failed.
     pub fn fail_segment(&mut self, source: u32, destination: u32, node: u32, next_hop: u32) {
         let (packet, _) = self.segment(source, destination);
-        self.call(NodeId(node), |router, cx| router.on_link_failure(packet, Address(next_hop), cx));
+        let reason = self.reason;
+        self.call(NodeId(node), |router, cx| router.on_link_failure(packet, Address(next_hop), reason, cx));
     }
 
     fn segment(&mut self, source: u32, destination: u32) -> (PacketId, u64) {
@@ -439,7 +443,8 @@ impl Network {
             self.cx.hand_over(packet);
             self.receive(NodeId(next_hop.0), copy, node.into());
         } else {
-            self.call(node, |router, cx| router.on_link_failure(packet, next_hop, cx));
+            let reason = self.reason;
+            self.call(node, |router, cx| router.on_link_failure(packet, next_hop, reason, cx));
         }
         self.transmit(node);
     }

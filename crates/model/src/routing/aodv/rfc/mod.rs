@@ -141,14 +141,14 @@ impl Procedures for Rfc3561 {
         true
     }
 
-    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
+    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, reason: DropReason, cx: &mut Context) {
         let it = &cx.packets[packet];
         let (source, destination, routing) = (it.source, it.destination, it.is_routing());
         let is_source = self.state.is_source(source, cx);
         cx.act(Action::TakeBack { node: self.state.node, next_hop });
         if routing {
             self.on_message_lost(packet, next_hop, cx);
-            cx.drop_packet(self.state.node, packet, cx.link_failure);
+            cx.drop_packet(self.state.node, packet, reason);
             self.break_link(next_hop, Address::BROADCAST, cx);
             return;
         }
@@ -172,7 +172,7 @@ impl Procedures for Rfc3561 {
             self.state.buffer.push(packet, cx);
             self.repair(destination, source, cx);
         } else {
-            self.recover(packet, cx.link_failure, cx);
+            self.recover(packet, reason, cx);
         }
     }
 

@@ -18,7 +18,7 @@ fn a_packet_keeps_the_reason_for_which_the_link_gave_it_back() {
             let mut net = chain(4, &without_repair(profile));
             net.send_until(0, 3, 5_000);
             assert_eq!(net.route(1, 3), Some((2, 2)), "{profile}");
-            net.cx.link_failure = reason;
+            net.reason = reason;
             net.fail_segment(0, 3, 1, 2);
             assert_eq!(net.dropped(1, reason), 1, "{profile}: {reason:?}");
             assert_eq!(net.cx.ledger.dropped, 1, "{profile}: {reason:?}");

@@ -55,7 +55,7 @@ pub trait Procedures: Sized {
     }
 
     /// The link layer, whose failures count, could not deliver a packet.
-    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context);
+    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, reason: DropReason, cx: &mut Context);
 
     /// A packet comes back from the interface queue.
     fn on_taken_back(&mut self, packet: PacketId, cx: &mut Context);
@@ -181,13 +181,13 @@ impl<R: Procedures> Routing for Router<R> {
         }
     }
 
-    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
+    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, reason: DropReason, cx: &mut Context) {
         let state = self.0.state_mut();
         if state.common.by_link_layer {
-            self.0.on_link_failure(packet, next_hop, cx);
+            self.0.on_link_failure(packet, next_hop, reason, cx);
         } else {
             state.note_failure(packet, next_hop, cx);
-            cx.drop_packet(state.node, packet, cx.link_failure);
+            cx.drop_packet(state.node, packet, reason);
         }
         self.find_deadline();
     }

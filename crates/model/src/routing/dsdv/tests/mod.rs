@@ -443,7 +443,7 @@ fn a_packet_keeps_the_reason_for_which_the_link_gave_it_back() {
         let mut net = network(2, &exact(NS2));
         net.join(0, 1);
         net.run_until(16_000);
-        net.cx.link_failure = reason;
+        net.reason = reason;
         net.fail_segment(0, 1, 0, 1);
         assert_eq!((net.dropped(0, reason), net.cx.ledger.dropped), (1, 1), "{reason:?}");
     }

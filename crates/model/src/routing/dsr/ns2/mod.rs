@@ -549,7 +549,7 @@ impl Routing for Ns2 {
         self.settle();
     }
 
-    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
+    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, reason: DropReason, cx: &mut Context) {
         let it = &cx.packets[packet];
         let own = self.state.address;
         let way = match Way::of(it) {
@@ -558,7 +558,6 @@ impl Routing for Ns2 {
         };
         let Some(way) = way else {
             // The flow has been forgotten: ns-2 loses the packet.
-            let reason = cx.link_failure;
             cx.drop_packet(self.state.node, packet, reason);
             return;
         };
@@ -568,7 +567,7 @@ impl Routing for Ns2 {
         // ns-2 looks at this when it has found another way for a reply that it passes on. One of its own goes another
         // way or is asked for, and so does one without another way.
         let is_bad = it.source != own && Self::is_bad_reply(it, own, next_hop);
-        let (destination, reason) = (it.destination, cx.link_failure);
+        let destination = it.destination;
         self.forget_link(own, next_hop, cx);
         if is_bad && self.state.cache.has(destination, cx.now) {
             cx.drop_packet(self.state.node, packet, reason);

@@ -114,7 +114,7 @@ impl Rfc4728 {
                     continue;
                 }
                 Some(_) => {
-                    self.link_broken(it.copy, it.next_hop, cx);
+                    self.link_broken(it.copy, it.next_hop, DropReason::RetryLimit, cx);
                     continue;
                 }
             }
@@ -126,11 +126,10 @@ impl Rfc4728 {
     }
 
     /// A packet did not reach its next hop: the link is broken (§8.3.4).
-    pub(super) fn link_broken(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
+    pub(super) fn link_broken(&mut self, packet: PacketId, next_hop: Address, reason: DropReason, cx: &mut Context) {
         self.state.forget_link(self.state.address, next_hop, cx);
         self.state.distrust(next_hop, cx.now);
         self.confirmed.retain(|known| known.0 != next_hop);
-        let reason = cx.link_failure;
         self.rescue(packet, next_hop, reason, cx);
         // §3.4.2: the packets in the queue for that neighbour meet the same error.
         cx.act(Action::TakeBack { node: self.state.node, next_hop });

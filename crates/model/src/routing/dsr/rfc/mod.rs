@@ -322,12 +322,12 @@ impl Routing for Rfc4728 {
         self.settle();
     }
 
-    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
+    fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, reason: DropReason, cx: &mut Context) {
         if self.state.params.acknowledgement == Acknowledgement::LinkLayer {
-            self.link_broken(packet, next_hop, cx);
+            self.link_broken(packet, next_hop, reason, cx);
         } else {
             // The copy in the maintenance buffer tells, when its time is over.
-            cx.drop_packet(self.state.node, packet, cx.link_failure);
+            cx.drop_packet(self.state.node, packet, reason);
         }
         self.settle();
     }

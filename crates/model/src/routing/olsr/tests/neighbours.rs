@@ -202,8 +202,7 @@ fn s13_a_failure_of_the_link_layer_makes_a_link_lost() {
         node.neighbour(2, &[5]);
         assert_eq!(node.send(5), Some(1));
         let packet = datagram(&mut node.cx, Address(0), Address(5));
-        node.cx.link_failure = DropReason::RetryLimit;
-        node.it.on_link_failure(packet, Address(1), &mut node.cx);
+        node.it.on_link_failure(packet, Address(1), DropReason::RetryLimit, &mut node.cx);
         if !notified {
             assert_eq!(node.route(5), Some((1, 2)), "only HELLO messages count");
             continue;
