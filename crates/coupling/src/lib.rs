@@ -18,4 +18,4 @@ mod run;
 pub use meter::{Counts, Meters};
 pub use orders::{Flow, LEAST_WITH_PROGRAMS, Options};
 pub use programs::{Output, Program, ProgramError, ProgramState};
-pub use run::{Coupled, CouplingError, FlowState, OwnRows, Sample};
+pub use run::{Coupled, CouplingError, FlowState, Sample};

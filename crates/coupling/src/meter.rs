@@ -9,9 +9,11 @@ use std::net::Ipv4Addr;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::context::DropReason;
-use hopyard_model::observe::Probe;
+use hopyard_model::observe::{NetworkView, Probe};
 use hopyard_model::packet::{Body, Packet};
 use hopyard_wire::ipv4::{Header, Protocol};
+
+use crate::orders::{Flow, ports};
 
 /// What is known of a flow, from `measure.from` on. A data packet is a datagram with payload, or the SYN of the source,
 /// as for Hopyard's own flows.
@@ -51,6 +53,8 @@ pub type Ends = (Ipv4Addr, u16, Ipv4Addr, u16);
 pub struct Meters {
     from: Time,
     interval: Span,
+    /// The nodes and ports of the connections.
+    connections: Vec<(NodeId, u16, NodeId, u16)>,
     flows: BTreeMap<Ends, Meter>,
 }
 
@@ -90,10 +94,14 @@ impl Segment {
 }
 
 impl Meters {
-    /// Meters for these connections, which count from a time on. Series have samples at multiples of the interval.
-    pub fn new(from: Time, interval: Span, flows: impl IntoIterator<Item = Ends>) -> Self {
-        let flows = flows.into_iter().map(|ends| (ends, Meter::default())).collect();
-        Self { from, interval, flows }
+    /// Meters for these flows, which count from a time on. Series have samples at multiples of the interval.
+    pub fn new(from: Time, interval: Span, flows: &[Flow]) -> Self {
+        let connection = |(number, flow): (usize, &Flow)| {
+            let (source, sink) = ports(number);
+            (flow.from, source, flow.to, sink)
+        };
+        let connections = flows.iter().enumerate().map(connection).collect();
+        Self { from, interval, connections, flows: BTreeMap::new() }
     }
 
     /// What is known of a flow.
@@ -141,6 +149,17 @@ impl Meters {
 }
 
 impl Probe for Meters {
+    fn watches(&self) -> bool {
+        !self.connections.is_empty()
+    }
+
+    fn on_start(&mut self, network: &NetworkView<'_>) {
+        // A node's first interface has the node's number.
+        let address = |node: NodeId| network.interfaces.get(node.index()).map(|it| it.address);
+        let ends = |&(from, source, to, sink): &_| Some((address(from)?, source, address(to)?, sink));
+        self.flows = self.connections.iter().filter_map(ends).map(|ends| (ends, Meter::default())).collect();
+    }
+
     fn on_originated(&mut self, now: Time, _: NodeId, packet: &Packet) {
         let counts = now >= self.from;
         let Some((segment, meter)) = self.find(packet) else { return };
@@ -297,7 +316,8 @@ mod tests {
     }
 
     fn meters(from: Time) -> Meters {
-        Meters::new(from, Span::from_millis(10), [ENDS])
+        let flows = BTreeMap::from([(ENDS, Meter::default())]);
+        Meters { from, interval: Span::from_millis(10), connections: Vec::new(), flows }
     }
 
     #[test]

@@ -220,7 +220,7 @@ fn every_data_packet_arrived_or_was_dropped_or_is_left() {
     let Some(options) = options("6.1") else { return };
     let linux = "[[flow]]\nfrom = 0\nto = 3\ntcp = \"cubic\"\nstack = \"linux\"\nstart = \"1 s\"\n";
     let (mut coupled, spec, numbers) = of_scenario(&format!("{CHAIN}{linux}"), &options);
-    let at_once = coupled.rows(&numbers, &spec);
+    let at_once = coupled.outcome(None, &numbers, &spec);
     assert_eq!(at_once.flows[1].packets_left, 0);
     coupled.advance(Time::ZERO + Span::from_secs(10), &Watch::default()).expect("on");
     let (outcome, ()) = coupled.finish(&numbers, &spec).expect("packets add up");

@@ -15,7 +15,7 @@ use hopyard_model::observe::{Outcome, own_columns};
 use hopyard_model::params::{ModelInfo, Params as _};
 use hopyard_model::radio::{Reception, propagation};
 use hopyard_model::transport::{acking, congestion};
-use hopyard_model::world::{ChannelSpec, Quantity, SleepSpec, Spec, Transport, TunnelSpec, Watch, WireSpec, World};
+use hopyard_model::world::{self, ChannelSpec, Quantity, SleepSpec, Spec, Transport, TunnelSpec, Watch, WireSpec};
 use hopyard_model::{agent, link, mac, routing, traffic};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -396,7 +396,7 @@ fn a_run_that_is_cancelled_still_adds_up() {
     for (name, spec) in common::scenarios::all() {
         let watch = Watch::default();
         watch.cancel();
-        let outcome = World::new(&spec).expect("a world").run(&watch).expect("packets add up");
+        let outcome = world::run(&spec, &watch).expect("packets add up");
         assert!(outcome.cancelled && watch.simulated().seconds() < spec.duration.seconds(), "{name}");
         assert_eq!(outcome.events, 0, "{name}");
         agree(&outcome).expect("tables agree");

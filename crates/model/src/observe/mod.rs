@@ -9,28 +9,31 @@ mod detours;
 mod flow;
 mod handoffs;
 mod mobile_log;
-mod mobile_rows;
 mod network;
-mod observer;
 mod path_log;
 mod probe;
+mod recorded;
 mod results;
+mod route_change;
 mod route_log;
+mod row;
 mod segment_log;
 mod state;
+mod tables;
 
-pub use decisions::Decisions;
+pub use decisions::{DecisionRow, TrueCause};
+pub use detours::DetourRow;
 pub use flow::FlowMeter;
-pub use handoffs::Handoffs;
-pub use mobile_rows::{DetourRow, HandoffRow, MobileEventRow};
+pub use handoffs::HandoffRow;
+pub use mobile_log::MobileEventRow;
 pub use network::{AttachmentView, FlowView, InterfaceView, MobileView, NetworkView, StationView, WiredWay};
-pub use observer::{Observed, Observer, Recorded};
-pub use path_log::PathLog;
-pub use probe::{DecisionView, FrameView, IsMeant, Probe, Reception};
-pub use results::{
-    DecisionRow, DropRow, FlowRow, NodeRow, Outcome, OverheadRow, PathRow, ProgramRow, RouteChangeRow, SegmentRow,
-    SeriesRow, TrueCause, own_columns,
-};
-pub use route_log::{Path, PathEnd, RouteChangeView, RouteChanges, RouteLog};
-pub use segment_log::{SegmentFlows, SegmentLog};
+pub use path_log::PathRow;
+pub use probe::{DecisionView, FrameView, IsMeant, Probe, Probes, Reception};
+pub use recorded::Recorded;
+pub use results::{DropRow, FlowRow, NodeRow, OverheadRow, ProgramRow, SeriesRow, own_columns};
+pub use route_change::{Path, PathEnd, RouteChangeView};
+pub use route_log::{RouteChangeRow, RouteChanges};
+pub use row::{Column, Report, Row, description};
+pub use segment_log::{SegmentFlows, SegmentRow};
 pub use state::{PositionRow, QueueRow, RouteRow, Totals};
+pub use tables::{Outcome, TABLES, TableInfo, TableVisitor, tables, visit_tables};

@@ -6,57 +6,10 @@ use std::sync::LazyLock;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::mobile_rows::{DetourRow, HandoffRow, MobileEventRow};
+use super::row::{Column, Row, fields};
 use crate::params::Metric;
 use crate::{agent, mac, mobility};
-
-/// The result of a run.
-#[derive(Clone, Debug, Default)]
-pub struct Outcome {
-    /// The digest of all events.
-    pub digest: u64,
-    /// The number of events: starts and ends of signals at radios, deadlines, packets that reach IP. It does not depend
-    /// on how the medium processes the starts and ends.
-    pub events: u64,
-    /// Frames sent.
-    pub frames: u64,
-    /// Receptions of frames, decoded or not: each frame counts once for each radio that could sense it.
-    pub receptions: u64,
-    /// Packets made by transport, routing and address resolution, which are the packets that ns-2 numbers.
-    pub packets: u64,
-    /// Simulated time in seconds.
-    pub simulated: f64,
-    /// Whether the run was stopped before its end.
-    pub cancelled: bool,
-    /// A row for each flow.
-    pub flows: Vec<FlowRow>,
-    /// A row for each node.
-    pub nodes: Vec<NodeRow>,
-    /// A row for each node, kind of packet and reason with a drop.
-    pub drops: Vec<DropRow>,
-    /// A row for each sample.
-    pub series: Vec<SeriesRow>,
-    /// A row for each loss whose cause a sender has classified, from the start of the run.
-    pub decisions: Vec<DecisionRow>,
-    /// A row for each node and type of routing or control message that it sent or received.
-    pub overhead: Vec<OverheadRow>,
-    /// A row for each change of a route, if they are recorded.
-    pub route_changes: Vec<RouteChangeRow>,
-    /// A row for each path of each flow, if they are recorded.
-    pub paths: Vec<PathRow>,
-    /// A row for each segment of chosen flows, if they are recorded.
-    pub segments: Vec<SegmentRow>,
-    /// A row for each change of the agent of a host that moves between networks.
-    pub handoffs: Vec<HandoffRow>,
-    /// A row for each event of such hosts and their agents, if they are recorded.
-    pub mobile_events: Vec<MobileEventRow>,
-    /// A row for each flow of such a host and each agent, whose packets have come through a tunnel.
-    pub detours: Vec<DetourRow>,
-    /// A row for each program that ran at a node in simulated time.
-    pub programs: Vec<ProgramRow>,
-}
 
 /// A row for each flow of each run. Counts, rates and delays belong to the measuring window, from `measure.from` to the
 /// end of the run. 1 kbit/s is 1000 bit/s.
@@ -210,6 +163,8 @@ pub struct FlowRow {
     pub energy_under_way_j: Option<f64>,
 }
 
+impl Row for FlowRow {}
+
 /// A row for each node of each run. Counts belong to the whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeRow {
@@ -351,9 +306,8 @@ pub fn own_columns() -> impl Iterator<Item = OwnColumn> {
         let rooms = macs.chain(movements).chain(agents);
         let own = rooms.flat_map(|(kind, &(name, metrics))| metrics.iter().map(move |metric| (kind, name, metric)));
         let own: Vec<OwnColumn> = own.collect();
-        let common = schemars::schema_for!(NodeRow);
-        let common = common.get("properties").and_then(Value::as_object).into_iter().flat_map(|it| it.keys());
-        if let Some(fault) = used_twice(common.map(String::as_str), &own) {
+        let common = fields(&schemars::schema_for!(NodeRow));
+        if let Some(fault) = used_twice(common.iter().map(|it| it.name.as_str()), &own) {
             panic!("{fault}");
         }
         own
@@ -372,6 +326,22 @@ fn used_twice<'a>(common: impl Iterator<Item = &'a str>, own: &[OwnColumn]) -> O
         let owner = owners.insert(metric.name, format!("{kind} `{model}` has"))?;
         Some(format!("{kind} `{model}` has the counter `{}`, which {owner} already: give it another name", metric.name))
     })
+}
+
+impl Row for NodeRow {
+    fn further_columns() -> Vec<Column> {
+        let column = |(kind, model, metric): OwnColumn| Column {
+            name: metric.name.to_owned(),
+            unit: metric.unit.to_owned(),
+            meaning: format!("{kind} `{model}`: {}", metric.meaning.trim()),
+            optional: true,
+        };
+        own_columns().map(column).collect()
+    }
+
+    fn further(&self) -> &[Option<u64>] {
+        &self.own
+    }
 }
 
 impl NodeRow {
@@ -401,6 +371,8 @@ pub struct DropRow {
     #[schemars(extend("unit" = "packets"))]
     pub count: u64,
 }
+
+impl Row for DropRow {}
 
 /// A row for each node and type of message that its routing protocol or one of its agents sent or received. Counts
 /// belong to the whole run; a transmission counts at every hop.
@@ -449,168 +421,7 @@ pub struct OverheadRow {
     pub received: u64,
 }
 
-/// A row for each change of a route that a routing protocol announced, from the start of the run. `measure.routes`
-/// says which are recorded: by default, none.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RouteChangeRow {
-    /// Simulated time of the change.
-    #[schemars(extend("unit" = "s"))]
-    pub time_s: f64,
-    /// The number of the node whose route changed.
-    pub node: u32,
-    /// The number of the node that the route leads to.
-    pub destination: u32,
-    /// The number of the first flow from this node to the destination.
-    pub flow: Option<u32>,
-    /// The next hop's node until then; empty if there was no route.
-    pub next_hop_before: Option<u32>,
-    /// The hops that the protocol counted until then.
-    #[schemars(extend("unit" = "hops"))]
-    pub hops_before: Option<u8>,
-    /// The next hop's node from then on; empty if the route was lost.
-    pub next_hop: Option<u32>,
-    /// The hops that the protocol counts from then on.
-    #[schemars(extend("unit" = "hops"))]
-    pub hops: Option<u8>,
-    /// The nodes that a packet would visit now, such as `0 3 5`, if each node on the way is asked for its next hop.
-    pub path: Option<String>,
-    /// Where `path` ends: at the `destination`, in a `gap` (a node without a route), or in a `loop`.
-    pub path_ends: Option<&'static str>,
-}
-
-/// A row for each path that data packets of a flow took, from the start of the run, if `measure.paths` is set.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PathRow {
-    /// The flow's number.
-    pub flow: u32,
-    /// What became of the packets: `delivered` or `dropped`.
-    pub fate: &'static str,
-    /// The nodes that they visited, in order, such as `0 3 5`.
-    pub path: String,
-    /// The hops of the path.
-    #[schemars(extend("unit" = "hops"))]
-    pub hops: u32,
-    /// How many packets took this path; each retransmission is a separate packet.
-    #[schemars(extend("unit" = "packets"))]
-    pub packets: u64,
-    /// `packets` as a share, from 0 to 1, of the flow's packets with this fate.
-    pub share: f64,
-    /// How many of the visits were to a node that the packet had visited before.
-    pub repeats: u32,
-}
-
-/// A row for each TCP segment that the sender or the receiver of a flow passed to IP or received, from the start of the
-/// run, in the order of time. `measure.segments` says of which flows: by default, of none. Sequence numbers count bytes
-/// from zero and do not wrap; a SYN and a FIN take one each.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SegmentRow {
-    /// The flow's number.
-    pub flow: u32,
-    /// Simulated time.
-    #[schemars(extend("unit" = "s"))]
-    pub time_s: f64,
-    /// `data_sent` or `ack_received` at the sender of the flow's data, `data_received` or `ack_sent` at their receiver.
-    /// Each segment from the sender counts as data, each one from the receiver as an acknowledgement.
-    pub event: &'static str,
-    /// The sequence number.
-    #[schemars(extend("unit" = "bytes"))]
-    pub seq: u64,
-    /// The sequence number that follows the segment.
-    #[schemars(extend("unit" = "bytes"))]
-    pub end: u64,
-    /// The payload.
-    #[schemars(extend("unit" = "bytes"))]
-    pub payload: u32,
-    /// Whether the sender had sent this payload, or this SYN or FIN, before. No segment from the receiver counts.
-    pub resent: bool,
-    /// The acknowledgement number; empty for a SYN that acknowledges nothing.
-    #[schemars(extend("unit" = "bytes"))]
-    pub ack: Option<u64>,
-    /// The window that the segment advertises, scaled.
-    #[schemars(extend("unit" = "bytes"))]
-    pub window: u32,
-    /// The blocks of SACK, the most recent first, such as `2921-4381,5841-7301`; the byte after the dash is the first
-    /// one that is not in the block.
-    pub sack: Option<String>,
-    /// The congestion window after the sender has sent the segment; only for `data_sent`.
-    #[schemars(extend("unit" = "segments"))]
-    pub cwnd: Option<f64>,
-    /// The control bits that are set, such as `SYN ACK`.
-    pub flags: String,
-}
-
-/// The true cause of a loss, which the simulator knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TrueCause {
-    /// A queue was full.
-    Congestion,
-    /// The MAC dropped the packet although the next hop was in range: frames of other nodes interfered (or noise, if
-    /// the radio has a model of bit errors). Or routing regarded the link as broken after such a drop.
-    Interference,
-    /// A wire lost the packet because the scenario says so. This represents channel errors.
-    ChannelError,
-    /// The next hop was out of range, or there was no route for that reason.
-    LinkFailure,
-    /// Nothing was lost: the segment was late or out of order.
-    Spurious,
-    /// Anything else: the time to live, a loop, address resolution.
-    Other,
-}
-
-impl TrueCause {
-    /// Its name in tables.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Congestion => "congestion",
-            Self::Interference => "interference",
-            Self::ChannelError => "channel_error",
-            Self::LinkFailure => "link_failure",
-            Self::Spurious => "spurious",
-            Self::Other => "other",
-        }
-    }
-}
-
-/// A row for each loss whose cause a sender classified, with the true cause, from the start of the run. Only congestion
-/// controls that classify losses produce such rows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct DecisionRow {
-    /// The flow's number.
-    pub flow: u32,
-    /// Simulated time of the classification.
-    #[schemars(extend("unit" = "s"))]
-    pub time_s: f64,
-    /// How the sender detected the loss: `duplicate_acks` or `timeout`.
-    pub detected_by: &'static str,
-    /// The sender's classification: `congestion`, `wireless` or `link_failure`.
-    pub decided: &'static str,
-    /// The true cause: `congestion`, `interference`, `channel_error`, `link_failure`, `spurious` (nothing was lost) or
-    /// `other`.
-    pub true_cause: &'static str,
-    /// The first unacknowledged sequence number.
-    pub sequence: u64,
-    /// How often the segment at `sequence` had been sent.
-    pub transmissions: u32,
-    /// The quantity on which the congestion control based its classification; the page of its model defines it.
-    pub evidence: f64,
-    /// The value of `evidence` above which the congestion control classifies a loss as congestion.
-    pub limit: f64,
-    /// The number of round-trip times from which `evidence` was computed.
-    pub samples: u32,
-    /// The congestion control's average of the round-trip time.
-    #[schemars(extend("unit" = "ms"))]
-    pub rtt_filtered_ms: Option<f64>,
-    /// The latest round-trip time.
-    #[schemars(extend("unit" = "ms"))]
-    pub rtt_last_ms: Option<f64>,
-    /// What was lost: `data`, or `ack` if the segment had arrived; empty if nothing was lost.
-    pub lost: Option<&'static str>,
-    /// Why the lost packet was dropped.
-    pub lost_reason: Option<&'static str>,
-    /// The number of the node that dropped it.
-    pub lost_at_node: Option<u32>,
-}
+impl Row for OverheadRow {}
 
 /// A row for each sample of a quantity of a flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -627,6 +438,8 @@ pub struct SeriesRow {
     /// The value of the quantity.
     pub value: f64,
 }
+
+impl Row for SeriesRow {}
 
 /// A row for each program that ran at a node in simulated time (`[[host]]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -650,6 +463,8 @@ pub struct ProgramRow {
     /// What it wrote to its standard error.
     pub errors: String,
 }
+
+impl Row for ProgramRow {}
 
 #[cfg(test)]
 mod tests {

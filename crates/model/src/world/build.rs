@@ -133,6 +133,14 @@ impl<P: Probe> World<P> {
     /// When a flow or wire names a node that does not exist, a movement file lacks a node, or a MAC sends at a rate for
     /// which its radios have no error model.
     pub fn with_probe(spec: &Spec, probe: P) -> Result<Self, BuildError> {
+        Self::watched(spec, || probe)
+    }
+
+    /// The same with a probe that is made when nothing stands against the network any more.
+    ///
+    /// # Errors
+    /// As [`World::with_probe`].
+    pub fn watched(spec: &Spec, probe: impl FnOnce() -> P) -> Result<Self, BuildError> {
         check_ends(spec)?;
         check_count(spec)?;
         check_channels(spec)?;
@@ -270,9 +278,10 @@ impl<P: Probe> World<P> {
         for (number, leg) in legs.iter().enumerate().filter(|(_, leg)| leg.until < Time::NEVER) {
             queue.push(leg.until, order::leg(number as u32), Event::Leg(number as u32));
         }
+        let probe = probe();
         let mut world = Self {
+            cx: Context { owners, is_watched: probe.watches(), spending, ..Context::default() },
             probe,
-            cx: Context { owners, is_watched: P::WATCHES, spending, ..Context::default() },
             queue,
             timers,
             delayed: 0,
@@ -297,7 +306,6 @@ impl<P: Probe> World<P> {
             unreachable_interval: spec.ip.unreachable_interval,
             connectivity: Arc::new(Connectivity::default()),
             connectivity_interval: connectivity_interval.unwrap_or(Span::ZERO),
-            recorded: spec.observe.recorded.clone(),
             quantities: spec.observe.series.clone(),
             sample_interval: spec.observe.interval.max(Span::from_micros(1)),
             series: Vec::new(),

@@ -116,7 +116,7 @@ impl<P: Probe> World<P> {
     /// Executes the actions of the handlers, first in, first out. Most events leave none.
     #[inline(always)]
     pub(super) fn drain(&mut self) {
-        if P::WATCHES || !self.cx.actions.is_empty() {
+        if self.probe.watches() || !self.cx.actions.is_empty() {
             self.drain_all();
         }
     }
@@ -244,7 +244,7 @@ impl<P: Probe> World<P> {
             }
             Attachment::Wire { wire, direction } => {
                 let (wire, direction) = (*wire, *direction);
-                if P::WATCHES {
+                if self.probe.watches() {
                     self.probe.on_wire_sent(self.cx.now, interface, &self.cx.packets[packet]);
                 }
                 self.wires[wire].enqueue(direction, packet, &mut self.cx);
@@ -458,7 +458,7 @@ impl<P: Probe> World<P> {
     fn receive(&mut self, interface: InterfaceId, packet: PacketId, from: InterfaceId) {
         let (node, from) = (self.interfaces[interface.index()].node, Address::from(from));
         let n = node.index();
-        if P::WATCHES && matches!(self.interfaces[interface.index()].attachment, Attachment::Wire { .. }) {
+        if self.probe.watches() && matches!(self.interfaces[interface.index()].attachment, Attachment::Wire { .. }) {
             self.probe.on_wire_received(self.cx.now, interface, &self.cx.packets[packet]);
         }
         let Context { packets, owners, .. } = &mut self.cx;
@@ -467,7 +467,7 @@ impl<P: Probe> World<P> {
         if !matches!(packets[packet].body, Body::Tcp(_) | Body::Udp(_)) {
             overhead.on_received(node, &packets[packet]);
         }
-        if P::WATCHES {
+        if self.probe.watches() {
             self.probe.on_hop(self.cx.now, self.cx.owners.of(from), node, &self.cx.packets[packet]);
         }
         self.nodes[n].routing.on_heard(packet, from, &mut self.cx);
@@ -567,7 +567,7 @@ impl<P: Probe> World<P> {
         let node = self.interfaces[interface.index()].node;
         self.cx.digest.fold(self.cx.now.nanos() ^ u64::from(node.0) << 40 ^ u64::from(next_hop.0));
         self.cx.complete(packet, Err(self.cx.link_failure));
-        if P::WATCHES {
+        if self.probe.watches() {
             // What was dropped before is told before.
             self.tell_drops();
             let in_range = self.reaches(node, next_hop);
@@ -587,7 +587,7 @@ impl<P: Probe> World<P> {
     }
 
     fn on_route_changed(&mut self, node: NodeId, change: RouteChange) {
-        if P::WATCHES {
+        if self.probe.watches() {
             self.tell_route_change(node, change);
         }
         for i in 0..self.nodes[node.index()].flows.len() {
@@ -601,7 +601,7 @@ impl<P: Probe> World<P> {
     /// Tells the probe which packets were dropped, and which of them are lost.
     #[inline]
     pub(super) fn tell_drops(&mut self) {
-        if P::WATCHES {
+        if self.probe.watches() {
             for (at, node, packet, reason) in self.cx.dropped.drain(..) {
                 self.probe.on_drop(at, node, &packet, reason);
             }
@@ -613,7 +613,7 @@ impl<P: Probe> World<P> {
 
     fn next_leg(&mut self, node: usize) {
         let leg = self.nodes[node].mobility.next_leg();
-        if P::WATCHES {
+        if self.probe.watches() {
             self.probe.on_leg(NodeId(node as u32), &leg);
         }
         for place in 0..=self.nodes[node].further.len() {

@@ -21,6 +21,7 @@ mod notices;
 mod outside;
 mod part;
 mod report;
+mod run;
 mod sleep;
 mod sleepers;
 mod spec;
@@ -41,6 +42,7 @@ pub use addressing::{AddressError, Layout, Network, Plan};
 pub use border::InjectError;
 pub use build::BuildError;
 pub use error::{RuleFailure, RunError, Unaccounted};
+pub use run::{RunFailure, run};
 pub use spec::{
     ChannelSpec, EnergySpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, RoleSpec, ServedSpec, SleepSpec,
     Spec, Transport, TunnelSpec, WireSpec,
@@ -55,7 +57,7 @@ use crate::ip::Table;
 use crate::link::wired::Direction;
 use crate::link::{Link, ReceivePath, Wired};
 use crate::mobility;
-use crate::observe::{Outcome, Probe, Recorded, SeriesRow};
+use crate::observe::{Outcome, Probe, SeriesRow};
 use crate::order::Timers;
 use crate::packet::PacketId;
 use crate::radio::medium::TransmissionId;
@@ -173,7 +175,6 @@ pub struct World<P: Probe = ()> {
     unreachable_interval: Span,
     connectivity: Arc<Connectivity>,
     connectivity_interval: Span,
-    recorded: Recorded,
     quantities: Vec<Quantity>,
     sample_interval: Span,
     series: Vec<SeriesRow>,
@@ -252,69 +253,6 @@ impl<P: Probe> World<P> {
     pub fn run_watched(mut self, watch: &Watch) -> Result<(Outcome, P), RunError> {
         self.advance(Time::NEVER, watch);
         self.finish()
-    }
-
-    /// The same world, which has not begun, with another probe. `spec` is what the world was built from.
-    #[must_use]
-    pub fn with_other<Q: Probe>(self, spec: &Spec, probe: Q) -> World<Q> {
-        let mut world = self.watched_by(probe);
-        world.tell_network(spec);
-        world
-    }
-
-    fn watched_by<Q: Probe>(self, probe: Q) -> World<Q> {
-        let Self { probe: _, mut cx, queue, timers, delayed, border, end, horizon, started, cancelled, .. } = self;
-        let Self { seed, run, nodes, interfaces, channels, receive_path, exact, wires, flows, ttl, .. } = self;
-        let Self { unreachable_interval, connectivity, connectivity_interval, quantities, sample_interval, .. } = self;
-        let Self {
-            recorded,
-            series,
-            events,
-            queued_edges,
-            numbered_before,
-            failure,
-            is_metered,
-            batteries,
-            sleepers,
-            ..
-        } = self;
-        cx.is_watched = Q::WATCHES;
-        World {
-            probe,
-            cx,
-            queue,
-            timers,
-            delayed,
-            border,
-            end,
-            horizon,
-            started,
-            cancelled,
-            seed,
-            run,
-            nodes,
-            interfaces,
-            channels,
-            receive_path,
-            exact,
-            wires,
-            flows,
-            ttl,
-            unreachable_interval,
-            connectivity,
-            connectivity_interval,
-            recorded,
-            quantities,
-            sample_interval,
-            series,
-            events,
-            queued_edges,
-            numbered_before,
-            failure,
-            is_metered,
-            batteries,
-            sleepers,
-        }
     }
 
     /// The probe.
@@ -425,8 +363,10 @@ impl<P: Probe> World<P> {
             return Err(failure.into());
         }
         self.check_account()?;
-        let cancelled = self.cancelled || self.cx.now < self.end;
-        Ok(self.report(cancelled))
+        // They may be many, and are not copied.
+        let series = std::mem::take(&mut self.series);
+        let outcome = Outcome { series, ..self.outcome(None) };
+        Ok((outcome, self.probe))
     }
 }
 

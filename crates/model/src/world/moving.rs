@@ -115,7 +115,7 @@ impl<P: Probe> World<P> {
         // A visitor is a neighbour of its agent, so what enters a reverse tunnel has made one hop before.
         let is_from_visitor = self.cx.packets[packet].hops.saturating_sub(hops) <= 1;
         let (source, destination) = (self.cx.packets[packet].source, self.cx.packets[packet].destination);
-        if P::WATCHES {
+        if self.probe.watches() {
             self.probe.on_agent_tunnel_left(self.cx.now, node, &self.cx.packets[packet]);
         }
         let (to, name) = (self.cx.owners.of(destination), self.cx.owners.name(destination));
@@ -157,7 +157,7 @@ impl<P: Probe> World<P> {
 
     /// An agent tells what happened to a host that moves.
     pub(super) fn on_mobile(&mut self, node: NodeId, event: MobileEvent) {
-        if P::WATCHES {
+        if self.probe.watches() {
             self.tell_drops();
             self.probe.on_mobile(self.cx.now, node, &event);
         }

@@ -21,7 +21,9 @@ struct Left {
 }
 
 impl<P: Probe> World<P> {
-    pub(super) fn report(mut self, cancelled: bool) -> (Outcome, P) {
+    /// The results up to now: all tables, or the one with this name.
+    #[must_use]
+    pub fn outcome(&self, only: Option<&str>) -> Outcome {
         let mut outcome = Outcome {
             digest: self.cx.digest.value(),
             events: self.events_so_far(),
@@ -29,25 +31,18 @@ impl<P: Probe> World<P> {
             receptions: self.edges() / 2,
             packets: self.cx.ledger.originated,
             simulated: self.cx.now.seconds(),
-            cancelled,
-            flows: self.flows(),
-            nodes: self.nodes(),
-            drops: self.drops(),
-            series: std::mem::take(&mut self.series),
-            decisions: Vec::new(),
-            overhead: self.overhead(),
-            route_changes: Vec::new(),
-            paths: Vec::new(),
-            segments: Vec::new(),
-            handoffs: Vec::new(),
-            mobile_events: Vec::new(),
-            detours: Vec::new(),
-            programs: Vec::new(),
+            cancelled: self.cancelled || self.cx.now < self.end,
+            ..Outcome::default()
         };
-        if P::WATCHES {
-            self.probe.report(&mut outcome);
-        }
-        (outcome, self.probe)
+        outcome.fill(only, self.cx.now, |report| {
+            report.table(|| self.flows());
+            report.table(|| self.nodes());
+            report.table(|| self.drops());
+            report.table(|| self.series.clone());
+            report.table(|| self.overhead());
+            self.probe.report(report);
+        });
+        outcome
     }
 
     /// Edges of transmissions at radios.

@@ -91,7 +91,7 @@ impl<P: Probe> World<P> {
                 it.meter.on_sent(if header.retransmission { 0 } else { header.len }, now);
             }
             let (from, to) = (it.from, it.to);
-            if P::WATCHES {
+            if self.probe.watches() {
                 self.probe.on_segment(now, FlowId(flow as u32), &header, &sender.state());
             }
             self.originate(flow, from, to, size, Body::Tcp(header));
@@ -163,7 +163,7 @@ impl<P: Probe> World<P> {
             salvaged: 0,
             body,
         });
-        if P::WATCHES {
+        if self.probe.watches() {
             self.probe.on_originated(self.cx.now, source, &self.cx.packets[packet]);
         }
         if let Some((seq, len)) = waits
@@ -193,7 +193,7 @@ impl<P: Probe> World<P> {
         };
         let to_sink = node == it.to;
         let (packet, is_first) = self.cx.deliver_copy(packet);
-        if P::WATCHES {
+        if self.probe.watches() {
             self.probe.on_delivered(self.cx.now, node, &packet);
         }
         self.cx.digest.fold(self.cx.now.nanos() ^ u64::from(packet.size) << 48 ^ (flow as u64) << 40);

@@ -26,7 +26,7 @@ impl<P: Probe> World<P> {
         if self.would_go_round(node, packet, to, Way::Tunnel(interface)) {
             return self.cx.drop_packet(node, packet, DropReason::RoutingLoop);
         }
-        if P::WATCHES {
+        if self.probe.watches() {
             self.probe.on_tunnel_entered(self.cx.now, interface, &self.cx.packets[packet]);
         }
         self.enter(node, packet, to, Form::IpInIp);
@@ -37,7 +37,7 @@ impl<P: Probe> World<P> {
         if self.would_go_round(node, packet, to, Way::Into { to, form }) {
             return self.cx.drop_packet(node, packet, DropReason::RoutingLoop);
         }
-        if P::WATCHES {
+        if self.probe.watches() {
             self.probe.on_agent_tunnel_entered(self.cx.now, node, to, &self.cx.packets[packet]);
         }
         self.enter(node, packet, to, form);
@@ -79,7 +79,7 @@ impl<P: Probe> World<P> {
             matches!(self.interfaces[interface.index()].attachment, Attachment::Tunnel { to } if to == source)
         })?;
         let is_out = self.cx.decapsulate(packet);
-        if P::WATCHES && is_out {
+        if self.probe.watches() && is_out {
             self.probe.on_tunnel_left(self.cx.now, interface, &self.cx.packets[packet]);
         }
         is_out.then_some(interface)
