@@ -86,6 +86,13 @@ def test_pairs_need_the_same_runs(results: Results) -> None:
     assert "interrupted" in repr(partial)
 
 
+def test_each_table_is_an_attribute(results: Results) -> None:
+    assert set(TABLES) <= set(dir(results))
+    with pytest.raises(AttributeError, match="results have no 'flow'"):
+        results.flow  # noqa: B018
+    assert len(Results({"flows": results.flows}).paths) == 0
+
+
 def _is_vegas_run_1(table: pa.Table) -> pa.ChunkedArray:
     return pa.compute.and_(pa.compute.equal(table["case"], 1), pa.compute.equal(table["run"], 1))
 

@@ -30,7 +30,7 @@ pub use network::{AttachmentView, FlowView, InterfaceView, MobileView, NetworkVi
 pub use path_log::PathRow;
 pub use probe::{DecisionView, FrameView, IsMeant, Probe, Probes, Reception};
 pub use recorded::Recorded;
-pub use results::{DropRow, FlowRow, NodeRow, OverheadRow, ProgramRow, SeriesRow, own_columns};
+pub use results::{DropRow, FlowRow, NodeRow, OverheadRow, OwnColumn, ProgramRow, SeriesRow, own_columns};
 pub use route_change::{Path, PathEnd, RouteChangeView};
 pub use route_log::{RouteChangeRow, RouteChanges};
 pub use row::{Column, Report, Row, description};

@@ -1,7 +1,6 @@
 //! The tables of a run: flat rows, one for each flow, each node, each kind of drop, each sample.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use schemars::JsonSchema;
@@ -294,49 +293,73 @@ pub struct NodeRow {
     pub own: Vec<Option<u64>>,
 }
 
-/// The columns of the table of nodes that belong to single models: the kind of model, its name, and the counter.
+/// A column of the table of nodes that belongs to single models: a counter, and the models that have it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnColumn {
+    /// The counter.
+    pub metric: Metric,
+    /// The kind and the name of each model.
+    pub models: Vec<(&'static str, &'static str)>,
+}
+
+/// The columns of the table of nodes that belong to single models. A counter that several models have with the same
+/// unit and meaning is one column.
 ///
 /// # Panics
-/// If two of them, or one of them and a column of every node, have the same name.
-pub fn own_columns() -> impl Iterator<Item = OwnColumn> {
+/// If two different counters, or one of them and a column of every node, have the same name.
+pub fn own_columns() -> &'static [OwnColumn] {
     static OWN: LazyLock<Vec<OwnColumn>> = LazyLock::new(|| {
         let macs = mac::METRICS.iter().map(|it| ("MAC", it));
         let movements = mobility::METRICS.iter().map(|it| ("Movement model", it));
         let agents = agent::METRICS.iter().map(|it| ("Agent", it));
         let rooms = macs.chain(movements).chain(agents);
-        let own = rooms.flat_map(|(kind, &(name, metrics))| metrics.iter().map(move |metric| (kind, name, metric)));
-        let own: Vec<OwnColumn> = own.collect();
+        let counters = rooms.flat_map(|(kind, &(name, all))| all.iter().map(move |&metric| ((kind, name), metric)));
         let common = fields(&schemars::schema_for!(NodeRow));
-        if let Some(fault) = used_twice(common.iter().map(|it| it.name.as_str()), &own) {
-            panic!("{fault}");
-        }
-        own
+        shared(&common, counters).unwrap_or_else(|fault| panic!("{fault}"))
     });
-    OWN.iter().copied()
+    &OWN
 }
 
-/// A counter of a single model: the kind of model, its name, and the counter.
-pub type OwnColumn = (&'static str, &'static str, &'static Metric);
-
-/// Two columns of one name, in a sentence. A table cannot have them.
-fn used_twice<'a>(common: impl Iterator<Item = &'a str>, own: &[OwnColumn]) -> Option<String> {
-    let mut owners: BTreeMap<&str, String> =
-        common.map(|name| (name, "the table has for every node".to_owned())).collect();
-    own.iter().find_map(|(kind, model, metric)| {
-        let owner = owners.insert(metric.name, format!("{kind} `{model}` has"))?;
-        Some(format!("{kind} `{model}` has the counter `{}`, which {owner} already: give it another name", metric.name))
-    })
+/// The columns of the counters of models, beside those of every node; or the two of one name, in a sentence.
+fn shared(
+    common: &[Column],
+    counters: impl Iterator<Item = ((&'static str, &'static str), Metric)>,
+) -> Result<Vec<OwnColumn>, String> {
+    let mut columns: Vec<OwnColumn> = Vec::new();
+    for (model, metric) in counters {
+        let owner = match columns.iter_mut().find(|it| it.metric.name == metric.name) {
+            Some(column) if column.metric == metric => {
+                column.models.push(model);
+                continue;
+            }
+            Some(OwnColumn { models, .. }) => format!("{} `{}` has", models[0].0, models[0].1),
+            None if common.iter().any(|it| it.name == metric.name) => "the table has for every node".to_owned(),
+            None => {
+                columns.push(OwnColumn { metric, models: vec![model] });
+                continue;
+            }
+        };
+        let ((kind, model), name) = (model, metric.name);
+        return Err(format!(
+            "{kind} `{model}` has the counter `{name}`, which {owner} already: give it another name, or the same unit and \
+             meaning"
+        ));
+    }
+    Ok(columns)
 }
 
 impl Row for NodeRow {
     fn further_columns() -> Vec<Column> {
-        let column = |(kind, model, metric): OwnColumn| Column {
-            name: metric.name.to_owned(),
-            unit: metric.unit.to_owned(),
-            meaning: format!("{kind} `{model}`: {}", metric.meaning.trim()),
-            optional: true,
+        let column = |OwnColumn { metric, models }: &OwnColumn| {
+            let models: Vec<_> = models.iter().map(|(kind, model)| format!("{kind} `{model}`")).collect();
+            Column {
+                name: metric.name.to_owned(),
+                unit: metric.unit.to_owned(),
+                meaning: format!("{}: {}", models.join(", "), metric.meaning.trim()),
+                optional: true,
+            }
         };
-        own_columns().map(column).collect()
+        own_columns().iter().map(column).collect()
     }
 
     fn further(&self) -> &[Option<u64>] {
@@ -351,7 +374,7 @@ impl NodeRow {
     /// If no model has a counter of this name.
     #[must_use]
     pub fn metric(&self, name: &str) -> Option<u64> {
-        let place = own_columns().position(|(_, _, metric)| metric.name == name);
+        let place = own_columns().iter().position(|it| it.metric.name == name);
         let place = place.unwrap_or_else(|| panic!("no model has a counter called {name}"));
         self.own.get(place).copied().flatten()
     }
@@ -471,21 +494,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_counter_has_a_name_of_its_own() {
-        let own: Vec<_> = own_columns().collect();
-        assert!(own.iter().any(|(kind, _, _)| *kind == "MAC"));
-        let metric = |name| Metric { name, unit: "frames", meaning: "" };
-        let (acks, node) = (metric("acks"), metric("node"));
-        let none = || std::iter::empty::<&str>();
-        let twice = [("MAC", "dcf", &acks), ("MAC", "csma", &acks)].map(|(kind, model, it)| -> OwnColumn {
-            // A column refers to a counter of a list that lives as long as the program.
-            (kind, model, Box::leak(Box::new(Metric { ..*it })))
-        });
-        let said = "MAC `csma` has the counter `acks`, which MAC `dcf` has already: give it another name";
-        assert_eq!(used_twice(none(), &twice).as_deref(), Some(said));
-        assert_eq!(used_twice(none(), &twice[..1]), None);
-        let node: [OwnColumn; 1] = [("Agent", "a", Box::leak(Box::new(node)))];
-        let said = "Agent `a` has the counter `node`, which the table has for every node already: give it another name";
-        assert_eq!(used_twice(["node"].into_iter(), &node).as_deref(), Some(said));
+    fn counters_of_one_name_have_one_meaning() {
+        assert!(own_columns().iter().any(|it| it.models == [("MAC", "dcf")]));
+        let common = fields(&schemars::schema_for!(NodeRow));
+        let counter = |name, meaning| Metric { name, unit: "frames", meaning };
+        let of = |own: &[(&'static str, &'static str, Metric)]| {
+            shared(&common, own.iter().map(|&(kind, model, metric)| ((kind, model), metric)))
+        };
+        let dcf = ("MAC", "dcf", counter("acks", "ACKs sent."));
+        let columns = of(&[dcf, ("MAC", "csma", counter("acks", "ACKs sent."))]).expect("one meaning");
+        assert_eq!(columns, [OwnColumn { metric: dcf.2, models: vec![("MAC", "dcf"), ("MAC", "csma")] }]);
+        let fault = of(&[dcf, ("MAC", "csma", counter("acks", "ACKs received."))]).expect_err("two meanings");
+        let said = "MAC `csma` has the counter `acks`, which MAC `dcf` has already: give it another name, or the same \
+                    unit and meaning";
+        assert_eq!(fault, said);
+        let fault = of(&[("Agent", "a", counter("node", ""))]).expect_err("a column of every node");
+        let said = "Agent `a` has the counter `node`, which the table has for every node already";
+        assert!(fault.starts_with(said), "{fault}");
     }
 }

@@ -8,7 +8,7 @@ use crate::address::NodeId;
 use crate::channel::AnyChannel;
 use crate::channel::energy::{Attojoules, Purpose, Spent, joules};
 use crate::context::{DropReason, Shares};
-use crate::observe::{DropRow, FlowRow, NodeRow, Outcome, OverheadRow, Probe, own_columns};
+use crate::observe::{DropRow, FlowRow, NodeRow, Outcome, OverheadRow, OwnColumn, Probe, own_columns};
 use crate::packet::{Packet, PacketKind};
 use crate::transport::connection::Phase;
 
@@ -187,7 +187,7 @@ impl<P: Probe> World<P> {
         let (mut collisions, mut bit_errors) = (0, 0);
         let of_agents = |metric| node.agents.iter().find_map(|agent| agent.metric(metric));
         let of_models = |metric| node.mobility.metric(metric).or_else(|| of_agents(metric));
-        let mut own: Vec<Option<u64>> = own_columns().map(|(_, _, metric)| of_models(metric)).collect();
+        let mut own: Vec<Option<u64>> = own_columns().iter().map(|it| of_models(&it.metric)).collect();
         let mut spent: Option<Spent> = None;
         let mut received = None;
         let (mut queue_mean, mut queue_max) = (0.0, 0);
@@ -197,7 +197,7 @@ impl<P: Probe> World<P> {
                 frames += it.frames;
                 data_frames += it.counted.data;
                 broadcasts += it.counted.broadcasts;
-                for (column, (_, _, metric)) in own.iter_mut().zip(own_columns()) {
+                for (column, OwnColumn { metric, .. }) in own.iter_mut().zip(own_columns()) {
                     if let Some((_, value)) = it.own.iter().find(|(own, _)| own.name == metric.name) {
                         *column = Some(column.unwrap_or(0) + value);
                     }
