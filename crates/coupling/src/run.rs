@@ -6,13 +6,13 @@ use std::time::Duration;
 use hopyard_engine::{Span, Time};
 use hopyard_kernels::{Counters, Kernels};
 use hopyard_model::address::NodeId;
-use hopyard_model::observe::{DropRow, NodeRow, Outcome, Probe};
+use hopyard_model::observe::{DropRow, FlowRow, NodeRow, Outcome, PacketsLeft, Probe};
 use hopyard_model::world::{Advanced, BuildError, InjectError, RunError, Spec, Watch, World};
 
 use crate::hosts::Hosts;
-use crate::meter::{Counts, Ends, Meters};
+use crate::meter::{Ends, Measured, Meters};
 use crate::orders::{Flow, MOST_FLOWS, Options, Site, flow_of, guest, ports};
-use crate::outcome::{self, Left};
+use crate::outcome;
 use crate::programs::{Program, ProgramError, ProgramState, unescaped};
 
 /// How long before the end of a run the programs that have not ended are told to end, so that their output is known.
@@ -108,7 +108,7 @@ pub struct FlowState {
     /// The flow.
     pub flow: Flow,
     /// What was seen of it on its way into the network and out of it.
-    pub counts: Counts,
+    pub measured: Measured,
     /// Whether the connection was opened.
     pub connected: Option<Time>,
     /// When everything was acknowledged, if it has an end.
@@ -210,7 +210,7 @@ impl<P: Probe> Coupled<P> {
                 && !options.programs.iter().any(|it| it.node == flow.from);
             FlowState {
                 flow: flow.clone(),
-                counts: Counts::default(),
+                measured: Measured::new(spec.measure_from),
                 connected: None,
                 finished: None,
                 broken: None,
@@ -314,13 +314,14 @@ impl<P: Probe> Coupled<P> {
         let mut outcome = world.outcome(only);
         outcome.fill(only, world.now(), |report| {
             report.table(|| {
-                let (mut rows, states) = (world.flows(), self.flows());
+                let counts = world.flow_counts();
+                let mut rows: Vec<_> = counts.iter().map(FlowRow::of).collect();
                 let (anywhere, queued) = (meters.among(world.under_way()), meters.among(world.queued()));
-                for (flow, ((_, &number), &ends)) in flows() {
+                for (flow, ((state, &number), &ends)) in flows() {
                     let [anywhere, queued] = [&anywhere, &queued].map(|it| it.get(&ends).copied().unwrap_or_default());
-                    let left = Left { anywhere, queued, numbered: world.numbered_measured() };
-                    if let Some(row) = rows.get_mut(number) {
-                        outcome::flow(row, &states[flow], left, &samples(flow), self.measure_from, world.now());
+                    let left = PacketsLeft { anywhere, queued };
+                    if let (Some(row), Some(measured)) = (rows.get_mut(number), meters.measured(ends)) {
+                        *row = outcome::flow(&counts[number], state, measured, left, &samples(flow));
                     }
                 }
                 rows
@@ -356,9 +357,9 @@ impl<P: Probe> Coupled<P> {
         let (meters, _) = self.hosts.world.probe();
         let mut all = Received::default();
         for (state, &ends) in self.flows.iter().zip(&self.ends) {
-            let (packets, bytes) = meters.whole(ends);
+            let Some(Measured { packets, .. }) = meters.measured(ends) else { continue };
             let of_node = all.entry(state.flow.to.0).or_default();
-            *of_node = (of_node.0 + packets, of_node.1 + bytes);
+            *of_node = (of_node.0 + packets.total_unique(), of_node.1 + packets.total_delivered());
         }
         all
     }
@@ -374,7 +375,11 @@ impl<P: Probe> Coupled<P> {
     pub fn flows(&self) -> Vec<FlowState> {
         let (meters, _) = self.hosts.world.probe();
         let all = self.flows.iter().zip(&self.ends);
-        all.map(|(state, &ends)| FlowState { counts: meters.counts(ends), ..state.clone() }).collect()
+        let measured = |(state, ends): (&FlowState, &Ends)| match meters.measured(*ends) {
+            Some(measured) => FlowState { measured: measured.clone(), ..state.clone() },
+            None => state.clone(),
+        };
+        all.map(measured).collect()
     }
 
     /// The samples of the sending sockets since the last call, in the order of time.

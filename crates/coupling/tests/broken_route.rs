@@ -147,7 +147,7 @@ fn elfn_freezes_probes_and_thaws_over_a_route_that_breaks() {
         let Some((state, samples)) = kernel(version, "elfn", completion) else { continue };
         assert!(state.connected.is_some() && state.broken.is_none(), "{state:?}");
         let it = freeze(&samples);
-        println!("Linux {version}, {completion:?}: {it:?}, {} bytes", state.counts.delivered_bytes);
+        println!("Linux {version}, {completion:?}: {it:?}, {} bytes", state.measured.packets.delivered);
         // The notice comes after the retries of the link layer, long before the timeout.
         assert!((AWAY.0..AWAY.0 + 500).contains(&it.begin), "{version}: {it:?}");
         assert!(it.before.rto_ms > 500.0, "{version}: {it:?}");

@@ -22,6 +22,33 @@ pub trait Row: Serialize + Deserialize<'static> + JsonSchema + 'static {
     }
 }
 
+/// Declares a row: each column once, with its meaning, its type, its unit if it has one, and its value.
+macro_rules! row {
+    (
+        $(#[$about:meta])*
+        pub struct $row:ident of $it:ident: $source:ty {
+            $($(#[$meaning:meta])+ $column:ident: $kind:ty $([$unit:literal])? = $value:expr,)+
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        pub struct $row {
+            $($(#[$meaning])+ $(#[schemars(extend("unit" = $unit))])? pub $column: $kind,)+
+        }
+
+        impl $row {
+            /// The row of what was counted.
+            #[must_use]
+            pub fn of($it: $source) -> Self {
+                Self { $($column: $value,)+ }
+            }
+        }
+
+        impl $crate::observe::Row for $row {}
+    };
+}
+pub(super) use row;
+
 /// A column of a table of results, or a quantity of a series.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Column {

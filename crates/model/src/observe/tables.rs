@@ -11,10 +11,11 @@ use serde::Serialize;
 
 use super::decisions::DecisionRow;
 use super::detours::DetourRow;
+use super::flow_row::FlowRow;
 use super::handoffs::HandoffRow;
 use super::mobile_log::MobileEventRow;
 use super::path_log::PathRow;
-use super::results::{DropRow, FlowRow, NodeRow, OverheadRow, ProgramRow, SeriesRow};
+use super::results::{DropRow, NodeRow, OverheadRow, ProgramRow, SeriesRow};
 use super::route_log::RouteChangeRow;
 use super::row::{Column, Report, Row, description, fields};
 use super::segment_log::SegmentRow;

@@ -528,6 +528,7 @@ fn build_flow(number: usize, flow: &FlowSpec, spec: &Spec, streams: &Streams) ->
         label: Cow::Owned(flow.label.clone()),
         segment,
         meter: FlowMeter::new(spec.measure_from),
+        route_changes: 0,
         route: None,
         errors: Vec::new(),
         sampled: Sampled::default(),

@@ -321,7 +321,7 @@ impl<P: Probe> World<P> {
         if before == route {
             return;
         }
-        it.meter.route_changes += u64::from(now >= it.meter.from());
+        it.route_changes += u64::from(now >= it.meter.from());
         if let Endpoints::Tcp { sender, .. } = &mut it.transport {
             match (before, route) {
                 (_, None) => sender.on_network(NetworkEvent::RouteLost, now),
@@ -352,17 +352,7 @@ impl<P: Probe> World<P> {
         match &self.flows[flow].transport {
             Endpoints::Udp { .. } => Counts { dropped, ..Counts::default() },
             Endpoints::Tcp { sender, .. } => {
-                let counters = sender.counters();
-                Counts {
-                    retransmissions: counters.retransmitted_segments,
-                    timeouts: counters.timeouts,
-                    fast_retransmits: counters.fast_retransmits,
-                    dropped,
-                    notices: counters.notices,
-                    probes: counters.probes,
-                    rtt_samples: counters.rtt_samples,
-                    phases: sender.phases(self.cx.now),
-                }
+                Counts { sender: *sender.counters(), dropped, phases: sender.phases(self.cx.now) }
             }
         }
     }
