@@ -222,7 +222,7 @@ fn flows_are_drawn_within_and_between_groups() {
         assert_eq!(spec.flows.len(), 2 + 5 + 1);
         for (number, flow) in spec.flows.iter().enumerate() {
             let same = nodes.head(flow.from) == nodes.head(flow.to);
-            let udp = matches!(flow.transport, hopyard_model::world::Transport::Udp);
+            let udp = matches!(flow.transport, world::Transport::Udp);
             assert_eq!(udp, (2..7).contains(&number));
             assert!(number == 7 || same == (number < 2), "{number}: {flow:?}");
             pairs.insert((flow.from, flow.to));
