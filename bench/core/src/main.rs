@@ -18,7 +18,7 @@ fn run(path: &Path, settings: &[(String, String)], until: Option<Span>) -> Resul
     let scenario = Scenario::open(path, settings).map_err(|problems| problems.to_string())?;
     let mut spec = scenario.spec(0);
     spec.duration = until.unwrap_or(spec.duration).min(spec.duration);
-    let outcome = world::run(&spec, &Watch::default()).map_err(|error| error.to_string())?;
+    let outcome = world::simulate(&spec, &Watch::default()).map_err(|error| error.to_string())?;
     let line = json!({
         "scenario": scenario.name(),
         "nodes": spec.nodes.len(),

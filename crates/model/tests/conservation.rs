@@ -396,7 +396,7 @@ fn a_run_that_is_cancelled_still_adds_up() {
     for (name, spec) in common::scenarios::all() {
         let watch = Watch::default();
         watch.cancel();
-        let outcome = world::run(&spec, &watch).expect("packets add up");
+        let outcome = world::simulate(&spec, &watch).expect("packets add up");
         assert!(outcome.cancelled && watch.simulated().seconds() < spec.duration.seconds(), "{name}");
         assert_eq!(outcome.events, 0, "{name}");
         agree(&outcome).expect("tables agree");

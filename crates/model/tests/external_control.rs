@@ -79,7 +79,7 @@ fn spec(congestion: &Config) -> Spec {
 }
 
 fn run(spec: &Spec) -> Result<hopyard_model::observe::Outcome, RunFailure> {
-    world::run(spec, &Watch::default())
+    world::simulate(spec, &Watch::default())
 }
 
 #[test]

@@ -91,7 +91,7 @@ impl Watched {
 pub fn run(spec: &Spec, watch: &Watch, file: Option<(PathBuf, Options)>) -> Result<Captured, String> {
     if file.is_none() && !spec.needs_probes() {
         // Nobody who watches costs nothing.
-        return world::run(spec, watch).map(|outcome| (outcome, None)).map_err(|error| error.to_string());
+        return world::simulate(spec, watch).map(|outcome| (outcome, None)).map_err(|error| error.to_string());
     }
     let mut watched = Watched::new(spec, file);
     let world = World::watched(spec, || watched.probes()).map_err(|error| error.to_string())?;

@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         writeln!(out, "{}", warning.as_warning())?;
     }
     for run in 0..u64::from(scenario.runs()) {
-        let outcome = world::run(&scenario.spec(run), &Watch::default())?;
+        let outcome = world::simulate(&scenario.spec(run), &Watch::default())?;
         for flow in &outcome.flows {
             writeln!(out, "run {run}, flow {}: {} bytes delivered", flow.flow, flow.delivered_bytes)?;
         }

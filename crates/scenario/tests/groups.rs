@@ -64,7 +64,7 @@ fn positions_give_the_shape_of_a_group() {
     let scenario = load(text).unwrap_or_else(|shown| panic!("{shown}"));
     let legs = legs(&scenario, 0);
     assert_eq!((offset(&legs[2][4], &legs[0][4]), offset(&legs[2][4], &legs[1][4])), ((-5.0, 500.0), (-5.0, 500.0)));
-    assert!(world::run(&scenario.spec(0), &Watch::default()).is_ok());
+    assert!(world::simulate(&scenario.spec(0), &Watch::default()).is_ok());
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn groups_are_formed_in_the_order_of_the_numbers() {
     let nodes = Nodes::new(&specs, Streams::new(spec.seed, 0));
     let heads: Vec<u32> = (0..10).map(|node| nodes.head(NodeId(node)).0).collect();
     assert_eq!(heads, [0, 1, 2, 3, 2, 5, 0, 5, 0, 9]);
-    let outcome = world::run(&spec, &Watch::default()).expect("packets add up");
+    let outcome = world::simulate(&spec, &Watch::default()).expect("packets add up");
     assert_eq!(outcome.nodes[1].metric("legs_forced"), None, "it does not move");
     assert!(outcome.nodes[0].metric("legs_forced").is_some() && outcome.nodes[0].metric("group_changes") == Some(0));
 }

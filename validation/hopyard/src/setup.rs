@@ -147,7 +147,7 @@ impl Scenario {
     pub fn run(&self, run: u32) -> Result<Outcome> {
         let mut spec = self.spec.clone();
         spec.run = u64::from(run);
-        world::run(&spec, &Watch::default()).map_err(|failure| anyhow!(failure))
+        world::simulate(&spec, &Watch::default()).map_err(|failure| anyhow!(failure))
     }
 }
 

@@ -21,7 +21,7 @@ fn run(path: &Path, variant: &str, settings: &[(String, String)]) -> Result<Stri
                 congestion::Config::of_profile(variant, scenario.profile()).map_err(|error| error.to_string())?;
         }
     }
-    let outcome = world::run(&spec, &Watch::default()).map_err(|error| error.to_string())?;
+    let outcome = world::simulate(&spec, &Watch::default()).map_err(|error| error.to_string())?;
     Ok(outcome.flows.iter().map(|flow| flow.packets_sent).sum::<u64>().to_string())
 }
 

@@ -42,7 +42,7 @@ pub use addressing::{AddressError, Layout, Network, Plan};
 pub use border::InjectError;
 pub use build::BuildError;
 pub use error::{RuleFailure, RunError, Unaccounted};
-pub use run::{RunFailure, run};
+pub use run::{RunFailure, simulate};
 pub use spec::{
     ChannelSpec, EnergySpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, RoleSpec, ServedSpec, SleepSpec,
     Spec, Transport, TunnelSpec, WireSpec,

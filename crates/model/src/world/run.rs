@@ -23,7 +23,7 @@ pub enum RunFailure {
 ///
 /// # Errors
 /// As [`World::new`] and [`World::finish`].
-pub fn run(spec: &Spec, watch: &Watch) -> Result<Outcome, RunFailure> {
+pub fn simulate(spec: &Spec, watch: &Watch) -> Result<Outcome, RunFailure> {
     if spec.needs_probes() {
         let world = World::with_probe(spec, spec.observe.recorded.probes())?;
         Ok(world.run_watched(watch)?.0)

@@ -55,7 +55,7 @@ pub fn network(protocol: &str, profile: &str, number: u64) -> Spec {
 
 /// Whether a protocol sends messages to find routes, in the first of these networks.
 pub fn has_messages(protocol: &str, profile: &str) -> bool {
-    let outcome = world::run(&network(protocol, profile, 0), &Watch::default()).expect("packets add up");
+    let outcome = world::simulate(&network(protocol, profile, 0), &Watch::default()).expect("packets add up");
     outcome.overhead.iter().any(|row| row.kind == "routing" && row.sent > 0)
 }
 

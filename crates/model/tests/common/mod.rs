@@ -99,7 +99,7 @@ pub fn stagger(spec: &mut Spec) {
 
 /// Runs to the end of the run.
 pub fn run(spec: &Spec) -> Outcome {
-    world::run(spec, &Watch::default()).expect("packets add up")
+    world::simulate(spec, &Watch::default()).expect("packets add up")
 }
 
 /// A rate in Mb/s.

@@ -77,7 +77,7 @@ fn each_border_that_is_crossed_is_a_handoff_and_under_dsdv_those_that_are_missed
                 assert_eq!(borders.len(), crossings, "{case}");
                 let seen = watched(&spec);
                 // The table is the observer's, in whose place the probe is.
-                let outcome = world::run(&spec, &Watch::default()).expect("packets add up");
+                let outcome = world::simulate(&spec, &Watch::default()).expect("packets add up");
                 let found = agents(&seen);
                 let changes: Vec<_> =
                     outcome.handoffs.iter().filter(|row| row.moved_s.is_some_and(|at| at >= borders[0])).collect();

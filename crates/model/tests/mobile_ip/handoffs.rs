@@ -8,7 +8,7 @@ use hopyard_model::world::{self, Spec, Watch, World};
 use crate::cells::{CN, FA, HA, MH, cells, with_datagrams};
 
 fn run(spec: &Spec) -> Outcome {
-    world::run(spec, &Watch::default()).expect("packets add up")
+    world::simulate(spec, &Watch::default()).expect("packets add up")
 }
 
 #[test]
