@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
+from hopyard.database import TABLES
 from hopyard.results import Results
 from hopyard.scenario import Scenario
 from live_lab import Lab
@@ -185,4 +186,5 @@ def results() -> Results:
         for run in range(3)
     ]
     rows = flows, nodes, drops, series, decisions, overhead, changes, paths, segments, handoffs
-    return Results(*map(_table, (*rows, events, detours, programs)))
+    whole = (*rows, events, detours, programs)
+    return Results(dict(zip(TABLES, map(_table, whole), strict=True)))

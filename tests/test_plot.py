@@ -47,7 +47,7 @@ def made(values: Sequence[dict[str, str]], flows: int = 1, threshold: float = 0.
     ]
     assert keys
     nodes = table([row(*each, node=0) for each in cases])
-    return Results(table(goodput), nodes, nodes.slice(0, 0), table(series), nodes.slice(0, 0))
+    return Results({"flows": table(goodput), "nodes": nodes, "series": table(series)})
 
 
 def places(lines: Sequence[Line2D]) -> list[list[float]]:

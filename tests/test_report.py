@@ -35,7 +35,7 @@ def renamed(results: Results, column: str, names: dict[str, str]) -> Results:
         index = rows.schema.get_field_index(column)
         return rows.set_column(index, column, pyarrow.array(values).dictionary_encode())
 
-    return Results(*(table(getattr(results, name)) for name in TABLES))
+    return Results({name: table(getattr(results, name)) for name in TABLES})
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 200])

@@ -79,13 +79,18 @@ def test_estimates_are_over_runs(results: Results) -> None:
 def test_pairs_need_the_same_runs(results: Results) -> None:
     flows = results.flows.filter(pa.compute.invert(_is_vegas_run_1(results.flows)))
     nodes = results.nodes.filter(pa.compute.invert(_is_vegas_run_1(results.nodes)))
-    partial = Results(
-        flows, nodes, results.drops, results.series, results.decisions, complete=False
-    )
+    partial = Results({**results.tables, "flows": flows, "nodes": nodes}, complete=False)
     reno, vegas = partial.cases
     assert partial.runs_of(vegas).tolist() == [0, 2]
     assert partial.difference("goodput", vegas, reno).runs == 2
     assert "interrupted" in repr(partial)
+
+
+def test_each_table_is_an_attribute(results: Results) -> None:
+    assert set(TABLES) <= set(dir(results))
+    with pytest.raises(AttributeError, match="results have no 'flow'"):
+        results.flow  # noqa: B018
+    assert len(Results({"flows": results.flows}).paths) == 0
 
 
 def _is_vegas_run_1(table: pa.Table) -> pa.ChunkedArray:
@@ -147,8 +152,7 @@ def test_files_say_what_the_tables_say(results: Results, tmp_path: Path, form: s
 
 def test_tables_without_runs_leave_no_others_beside_them(results: Results, tmp_path: Path) -> None:
     results.save(tmp_path)
-    none = results.series.slice(0, 0), results.decisions.slice(0, 0)
-    without = Results(results.flows, results.nodes, results.drops, *none)
+    without = Results({name: getattr(results, name) for name in ("flows", "nodes", "drops")})
     for form, others in {"csv": "drops.parquet", "parquet": "series.parquet"}.items():
         with pytest.raises(ValueError, match=f"has decisions.*{others}"):
             without.save(tmp_path, form)

@@ -21,7 +21,7 @@ from hopyard import Scenario, _core
 if TYPE_CHECKING:
     from hopyard.progress import Progress
 
-    Taken: TypeAlias = tuple[list[_core.Run], list[_core.Table]]
+    Taken: TypeAlias = tuple[list[_core.Run], dict[str, _core.Table]]
 
 CHAIN = {
     "name": "chain",
@@ -51,14 +51,14 @@ def test_the_number_of_threads_changes_nothing() -> None:
     one, two, eight = (batch(jobs) for jobs in (1, 2, 8))
     assert digests(one) == digests(two) == digests(eight)
     assert len({digest for *_, digest in digests(one)}) == 8
-    for mine, theirs in zip(one[1], eight[1], strict=True):
+    for mine, theirs in zip(one[1].values(), eight[1].values(), strict=True):
         assert pa.table(mine).equals(pa.table(theirs))
 
 
 def test_watching_changes_nothing() -> None:
     watched = batch(measure={"series": ["cwnd", "srtt", "hops"], "interval": "10 ms"})
     assert digests(watched) == digests(batch())
-    assert len(watched[1][3]) > 1000
+    assert len(watched[1]["series"]) > 1000
 
 
 def test_runs_differ_and_seeds_differ() -> None:
@@ -97,7 +97,7 @@ def test_tables_without_rows_have_their_columns() -> None:
 
 
 def test_tables_are_read_without_a_copy() -> None:
-    _, (flows, *_) = batch(runs=1)
+    flows = batch(runs=1)[1]["flows"]
     first, second = (pa.table(flows)["goodput_kbps"].chunk(0).buffers()[1] for _ in range(2))
     assert first.address == second.address
     assert (
@@ -150,7 +150,7 @@ def test_cancelled_runs_leave_the_finished_ones() -> None:
     assert time.monotonic() - began < 5
     assert 3 <= state.finished < 10_000
     taken = made.take()
-    assert len(taken[1][0]) == state.finished
+    assert len(taken[1]["flows"]) == state.finished
     assert digests(taken)[0] == digests(batch(runs=1, duration="60 s"))[0]
 
 
@@ -171,10 +171,10 @@ def test_what_is_taken_is_not_kept() -> None:
     records, tables = made.take()
     assert [run.run for run in records] == [0, 1, 2]
     assert all(0 <= run.cpu_s <= run.wall_s + 0.1 for run in records)
-    assert len(tables[0]) == 3
+    assert len(tables["flows"]) == 3
     records, tables = made.take()
-    assert (records, len(tables[0])) == ([], 0)
-    assert tables[0].columns[:3] == ["case", "run", "flow"]
+    assert (records, len(tables["flows"])) == ([], 0)
+    assert tables["flows"].columns[:3] == ["case", "run", "flow"]
 
 
 def test_runs_that_nobody_takes_do_not_fill_the_memory() -> None:

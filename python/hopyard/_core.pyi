@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Literal, Self, TypeAlias, final
+from typing import Literal, Self, final
 
 from typing_extensions import disjoint_base
 
@@ -12,6 +12,7 @@ __all__ = [
     "BUILD",
     "CAPTURE_KINDS",
     "KINDS",
+    "TABLES",
     "USUAL_CAPTURE_KINDS",
     "Ack",
     "Arrival",
@@ -44,13 +45,12 @@ __all__ = [
     "student_t_quantile",
 ]
 
-#: As many tables as `hopyard.database.TABLES` has names.
-_Tables: TypeAlias = list[Table]
-
 __version__: str
 #: A hash of the sources on which results depend: it tells builds of one version apart.
 BUILD: str
 KINDS: list[str]
+#: The names of the tables of results, in order.
+TABLES: tuple[str, ...]
 #: What can be captured at a node, and what is captured unless other kinds are chosen.
 CAPTURE_KINDS: list[str]
 USUAL_CAPTURE_KINDS: list[str]
@@ -128,7 +128,7 @@ class Batch:
     def duration(self) -> float: ...
     def poll(self, timeout: float) -> Progress: ...
     def cancel(self) -> None: ...
-    def take(self) -> tuple[list[Run], _Tables]: ...
+    def take(self) -> tuple[list[Run], dict[str, Table]]: ...
 
 @final
 class Captures:
@@ -152,7 +152,7 @@ class Simulation:
         kernels: Mapping[str, tuple[Path, Path, Path]] | None = ...,
     ) -> Simulation: ...
     def advance(self, until: int) -> bool: ...
-    def finish(self) -> tuple[Run, _Tables]: ...
+    def finish(self) -> tuple[Run, dict[str, Table]]: ...
     def close(self) -> None: ...
     @property
     def is_open(self) -> bool: ...

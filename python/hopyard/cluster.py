@@ -281,9 +281,8 @@ def make(
     inputs: Inputs, name: str, seed: int, config: str, runs: list[int], build: str
 ) -> tuple[list[Record], dict[str, pa.Table]]:
     """Makes runs of a scenario: what a worker does."""
-    from hopyard.database import TABLES
     from hopyard.running import kernels_of
-    from hopyard.tables import read
+    from hopyard.tables import arrow
 
     if build != _core.BUILD:
         raise ClusterError(_other_build("that was asked", _core.BUILD))
@@ -293,15 +292,17 @@ def make(
     case = Planned(core, name, None, {}, runs)
     batch = _core.Batch([core], [runs], 1, None, kernels_of([case]))
     records: list[Record] = []
-    parts: list[list[pa.Table]] = [[] for _ in TABLES]
+    parts: dict[str, list[pa.Table]] = {name: [] for name in _core.TABLES}
     over = False
     while not over:
         over = batch.poll(0.5).over
         made, tables = batch.take()
         records += [Record.of(run, case) for run in made]
-        for part, table in zip(parts, tables, strict=True):
-            part.append(read(table))
+        for name, table in arrow(tables).items():
+            parts[name].append(table)
     import pyarrow as pa
 
-    joined = [pa.concat_tables(part).unify_dictionaries().combine_chunks() for part in parts]
-    return records, dict(zip(TABLES, joined, strict=True))
+    return records, {
+        name: pa.concat_tables(part).unify_dictionaries().combine_chunks()
+        for name, part in parts.items()
+    }

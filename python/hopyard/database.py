@@ -19,12 +19,8 @@ if TYPE_CHECKING:
 NAME = "results.sqlite"
 #: The version of the tables below.
 FORMAT = "1"
-#: The tables of a run, in the order in which the core gives them.
-TABLES = (
-    *("flows", "nodes", "drops", "series", "decisions"),
-    *("overhead", "route_changes", "paths", "segments", "handoffs", "mobile_events", "detours"),
-    "programs",
-)
+#: The tables of a run, in the core's order.
+TABLES = _core.TABLES
 #: The tables that are large: those of each run are a Parquet file, which the store names.
 FILED = ("series", "segments")
 #: The tables whose rows are in the store.

@@ -227,11 +227,11 @@ class Session:
         others: dict[str, Sequence[str]],
     ) -> Outcome:
         from hopyard.loading import of_batch
-        from hopyard.tables import read
+        from hopyard.tables import arrow, read
 
         made, parts = self._core.finish()
         record = Record.of(made, self.case)
-        results = of_batch([self.case], [record], [[read(part) for part in parts]])
+        results = of_batch([self.case], [record], [arrow(parts)])
         names = {node: name for name, node in self.request.attached}
         nodes = [
             {

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def of_batch(
     cases: Sequence[Planned],
     records: Sequence[Record],
-    parts: Sequence[Sequence[pa.Table]],
+    parts: Sequence[Mapping[str, pa.Table]],
 ) -> Results:
     """The results of runs that were kept in memory."""
     known = completed(
@@ -39,8 +39,7 @@ def of_batch(
     )
     empty = tables.empty()
     merged = {
-        name: tables.ordered([empty[name], *(part[place] for part in parts)])
-        for place, name in enumerate(TABLES)
+        name: tables.ordered([empty[name], *(part[name] for part in parts)]) for name in TABLES
     }
     failures = [
         _failure(cases[each.case], each.run, each.error)
@@ -49,10 +48,7 @@ def of_batch(
     ]
     done = len(records) - len(failures)
     return Results(
-        **{
-            name: tables.with_origin(each, known, _core.__version__)
-            for name, each in merged.items()
-        },
+        {name: tables.with_origin(each, known, _core.__version__) for name, each in merged.items()},
         complete=done == sum(len(case.runs) for case in cases),
         failures=tuple(failures),
         origin=Batch(cases, tuple(records)),
@@ -105,7 +101,7 @@ def _results(parts: Sequence[Part]) -> Results:
     found = {name: tables.with_origin(whole.rows[name], known, version) for name in TABLES}
     broken = {name: error for part in parts[::-1] for name, error in part.broken.items()}
     return Results(
-        **{**found, **broken},
+        {**found, **broken},
         complete=whole.complete,
         failures=tuple(_failure(case, run.run, run.error or "") for case, run in whole.failed),
         origin=Folders(tuple(folders), tuple(known), whole.asked, whole.records),

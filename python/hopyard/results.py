@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,14 +13,14 @@ import pyarrow as pa
 from hopyard import tables
 from hopyard.arrays import distinct, floats, integers, values, where
 from hopyard.confusion import confusion
-from hopyard.database import FILED, TABLES, StoreError
+from hopyard.database import TABLES, StoreError
 from hopyard.errors import path_of
 from hopyard.measures import SHOWN, check, check_labels, named
 from hopyard.stats import estimate, paired_difference
 from hopyard.wording import many, one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from os import PathLike
     from pathlib import Path
 
@@ -76,39 +76,14 @@ class Origin(Protocol):
         """Writes the results into a folder."""
 
 
-class _Readable:
-    """A table, or the error with which it was not read: that is raised where the table is used."""
-
-    def __init__(self, *, may_lack: bool = False) -> None:
-        self._may_lack = may_lack
-
-    def __set_name__(self, _owner: type, name: str) -> None:
-        self._name = f"_{name}"
-
-    def __get__(self, results: Results | None, _owner: type | None = None) -> pa.Table:
-        if results is None:
-            # A dataclass asks for a default: the descriptor itself stands for an empty table.
-            if not self._may_lack:
-                raise AttributeError(self._name)
-            return self
-        found = vars(results)[self._name]
-        if isinstance(found, StoreError):
-            raise StoreError(str(found))
-        return found
-
-    def __set__(self, results: Results, value: pa.Table | StoreError | _Readable) -> None:
-        if value is self:
-            value = tables.empty()[self._name.removeprefix("_")]
-        vars(results)[self._name] = value
-
-
 @dataclass(frozen=True)
 class Results:
     """Tables of results: flows, nodes, drops, series, losses, messages, routes, handoffs and more.
 
-    The tables are pyarrow tables. pandas, polars and every other library with the Arrow PyCapsule
-    interface accept them directly. Every row contains its scenario, compared settings and run, and
-    also the seed, the configuration's hash and the version with which the run can be made again.
+    Each table is an attribute with its name, and a pyarrow table. pandas, polars and every other
+    library with the Arrow PyCapsule interface accept them directly. Every row contains its
+    scenario, compared settings and run, and also the seed, the configuration's hash and the version
+    with which the run can be made again.
     The command `hopyard measures` and docs/results.md list the measures and the columns of each
     table, with their units and meanings.
 
@@ -116,22 +91,29 @@ class Results:
     failed. `failures` lists the failed runs.
     """
 
-    flows: pa.Table
-    nodes: pa.Table
-    drops: pa.Table
-    series: pa.Table = _Readable()
-    decisions: pa.Table  # type: ignore[misc]  # The one before has no default either.
-    overhead: pa.Table = field(default_factory=lambda: tables.empty()["overhead"])
-    route_changes: pa.Table = field(default_factory=lambda: tables.empty()["route_changes"])
-    paths: pa.Table = field(default_factory=lambda: tables.empty()["paths"])
-    segments: pa.Table = _Readable(may_lack=True)
-    handoffs: pa.Table = field(default_factory=lambda: tables.empty()["handoffs"])
-    mobile_events: pa.Table = field(default_factory=lambda: tables.empty()["mobile_events"])
-    detours: pa.Table = field(default_factory=lambda: tables.empty()["detours"])
-    programs: pa.Table = field(default_factory=lambda: tables.empty()["programs"])
+    #: The tables by their names; those that are not given are empty. An error in the place of a
+    #: table is raised where the table is used.
+    tables: Mapping[str, pa.Table | StoreError]
     complete: bool = True
     failures: tuple[Failure, ...] = ()
     origin: Origin | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if lacking := [name for name in TABLES if name not in self.tables]:
+            empty = {name: tables.empty()[name] for name in lacking}
+            object.__setattr__(self, "tables", {**empty, **self.tables})
+
+    def __getattr__(self, name: str) -> pa.Table:
+        """The table with this name."""
+        if name not in TABLES:
+            raise AttributeError(f"results have no {name!r}", name=name, obj=self)
+        found = self.tables[name]
+        if isinstance(found, StoreError):
+            raise StoreError(str(found))
+        return found
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *TABLES]
 
     @classmethod
     def load(cls, *folders: str | PathLike[str]) -> Results:
@@ -180,7 +162,7 @@ class Results:
     @property
     def problem(self) -> str | None:
         """Why series or segments cannot be read, if so; using them raises this as an error."""
-        found = (vars(self)[f"_{name}"] for name in FILED)
+        found = self.tables.values()
         return next((str(each) for each in found if isinstance(each, StoreError)), None)
 
     @cached_property
@@ -410,9 +392,7 @@ class Results:
         return self.origin.save(self, where, format, force=force)
 
     def __reduce__(self) -> tuple[object, ...]:
-        mine = vars(self)
-        names = [each.name for each in fields(self)]
-        return type(self), tuple(mine[f"_{name}" if name in FILED else name] for name in names)
+        return type(self), (self.tables, self.complete, self.failures, self.origin)
 
     def __deepcopy__(self, _memo: object) -> Results:
         # Nothing in it changes.

@@ -15,7 +15,7 @@ from hopyard.progress import Progress, watcher
 from hopyard.records import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from os import PathLike
     from pathlib import Path
 
@@ -277,13 +277,13 @@ class _Memory:
     def __init__(self, cases: Sequence[Planned]) -> None:
         self._cases = cases
         self._records: list[Record] = []
-        self._tables: list[Sequence[pa.Table]] = []
+        self._tables: list[dict[str, pa.Table]] = []
 
-    def add(self, records: Sequence[_core.Run], tables: Sequence[_core.Table]) -> None:
-        from hopyard.tables import read
+    def add(self, records: Sequence[_core.Run], tables: Mapping[str, _core.Table]) -> None:
+        from hopyard.tables import arrow
 
         self._records += [Record.of(run, self._cases[run.case]) for run in records]
-        self._tables.append([read(table) for table in tables])
+        self._tables.append(arrow(tables))
 
     def results(self) -> Results:
         from hopyard.loading import of_batch
@@ -299,13 +299,11 @@ class _Stored:
         self._wanted = wanted
         self._folder = folder
 
-    def add(self, records: Sequence[_core.Run], tables: Sequence[_core.Table]) -> None:
-        from hopyard.database import TABLES
-        from hopyard.tables import read
+    def add(self, records: Sequence[_core.Run], tables: Mapping[str, _core.Table]) -> None:
+        from hopyard.tables import arrow
 
-        arrow = {name: read(table) for name, table in zip(TABLES, tables, strict=True)}
         made = [Record.of(run, self._wanted[run.case]) for run in records]
-        self._folder.store.add(self._wanted, made, arrow)
+        self._folder.store.add(self._wanted, made, arrow(tables))
 
     def results(self) -> Results:
         from hopyard.loading import of_store

@@ -101,9 +101,9 @@ class Completion:
 class Simulation:
     """A run that goes on in steps, made by `hopyard.start`.
 
-    Between steps the network can be looked at. The tables are pyarrow tables, as those of
-    `Results`. Neither looking nor the choice of steps changes anything: the digest and the results
-    are those of `hopyard.run`.
+    Between steps the network can be looked at. Each table of `Results` is an attribute here too, a
+    pyarrow table with the rows up to now. Neither looking nor the choice of steps changes anything:
+    the digest and the results are those of `hopyard.run`.
 
         with hopyard.start("chain.toml") as simulation:
             while simulation.advance("10 s"):
@@ -163,12 +163,11 @@ class Simulation:
             SimulationError: when the run fails.
         """
         from hopyard.loading import of_batch
-        from hopyard.tables import read
+        from hopyard.tables import arrow
 
         self._core.advance(self._core.end)
         made, tables = self._core.finish()
-        record = Record.of(made, self._case)
-        return of_batch([self._case], [record], [[read(table) for table in tables]])
+        return of_batch([self._case], [Record.of(made, self._case)], [arrow(tables)])
 
     def close(self) -> None:
         """Lets the network go without results, and ends its kernels."""
@@ -205,70 +204,14 @@ class Simulation:
         """The digest of all that has happened; at the end, that of the run."""
         return self._core.digest
 
-    @property
-    def flows(self) -> pa.Table:
-        """A row for each flow, with the columns of `Results.flows`, as of now."""
-        return self._table("flows")
+    def __getattr__(self, name: str) -> pa.Table:
+        """The rows so far of a table of results, by its name."""
+        if name not in _core.TABLES:
+            raise AttributeError(f"a simulation has no {name!r}", name=name, obj=self)
+        return self._table(name)
 
-    @property
-    def nodes(self) -> pa.Table:
-        """A row for each node, with the columns of `Results.nodes`, as of now."""
-        return self._table("nodes")
-
-    @property
-    def drops(self) -> pa.Table:
-        """A row for each node, kind of packet and reason with a drop so far."""
-        return self._table("drops")
-
-    @property
-    def series(self) -> pa.Table:
-        """A row for each sample so far, if series are sampled."""
-        return self._table("series")
-
-    @property
-    def decisions(self) -> pa.Table:
-        """A row for each loss whose cause a sender has classified so far."""
-        return self._table("decisions")
-
-    @property
-    def overhead(self) -> pa.Table:
-        """A row for each node and type of routing or control message that it has sent so far."""
-        return self._table("overhead")
-
-    @property
-    def route_changes(self) -> pa.Table:
-        """A row for each change of a route so far, if they are recorded (`measure.routes`)."""
-        return self._table("route_changes")
-
-    @property
-    def paths(self) -> pa.Table:
-        """A row for each path of each flow so far, if they are recorded (`measure.paths`)."""
-        return self._table("paths")
-
-    @property
-    def segments(self) -> pa.Table:
-        """A row for each segment of flows so far, if `measure.segments` asks for them."""
-        return self._table("segments")
-
-    @property
-    def handoffs(self) -> pa.Table:
-        """A row for each change of the agent of a host that moves between networks, so far."""
-        return self._table("handoffs")
-
-    @property
-    def mobile_events(self) -> pa.Table:
-        """A row for each event of such hosts and their agents so far (`measure.mobile_events`)."""
-        return self._table("mobile_events")
-
-    @property
-    def detours(self) -> pa.Table:
-        """A row for each flow of such a host with packets through a tunnel so far."""
-        return self._table("detours")
-
-    @property
-    def programs(self) -> pa.Table:
-        """A row for each program of the scenario, with what it has written so far."""
-        return self._table("programs")
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *_core.TABLES]
 
     @property
     def positions(self) -> pa.Table:

@@ -132,8 +132,7 @@ class Threads:
 
     def run(self, cases: Sequence[Planned], add: Add, tell: Tell, stop: Stop) -> None:
         """Makes the runs."""
-        from hopyard.database import TABLES
-        from hopyard.tables import read
+        from hopyard.tables import arrow
 
         count = threads(self._jobs, sum(len(case.runs) for case in cases))
         memory.check(cases, count)
@@ -147,8 +146,8 @@ class Threads:
                     batch.cancel()
                 runs, tables = batch.take()
                 if runs:
-                    arrow = {name: read(each) for name, each in zip(TABLES, tables, strict=True)}
-                    add(cases, [Record.of(run, cases[run.case]) for run in runs], arrow)
+                    records = [Record.of(run, cases[run.case]) for run in runs]
+                    add(cases, records, arrow(tables))
                 tell(state.finished + state.failed, state.simulated, batch.duration)
                 if state.over:
                     return

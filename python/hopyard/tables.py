@@ -17,7 +17,7 @@ from hopyard.files import whole
 from hopyard.fit import table_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from hopyard.arrays import Integers, Mask
@@ -73,7 +73,7 @@ _TEXT = pa.dictionary(pa.int32(), pa.string())
 def empty() -> dict[str, pa.Table]:
     """Every table of a run's with its columns and no rows."""
     _, none = _core.Batch([], []).take()
-    return dict(zip(TABLES, map(read, none), strict=True))
+    return arrow(none)
 
 
 def check_format(format: str) -> None:
@@ -156,6 +156,11 @@ def read(stream: object) -> pa.Table:
     # `pa.table` does the same, but first imports pandas, where there is one, to ask it about the
     # table.
     return pa.RecordBatchReader.from_stream(stream).read_all()
+
+
+def arrow(tables: Mapping[str, _core.Table]) -> dict[str, pa.Table]:
+    """The tables of the core's, by their names."""
+    return {name: read(table) for name, table in tables.items()}
 
 
 def ordered(parts: Sequence[pa.Table]) -> pa.Table:

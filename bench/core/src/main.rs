@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use hopyard_engine::Span;
-use hopyard_model::world::{Watch, World};
+use hopyard_model::world::{self, Watch};
 use hopyard_scenario::Scenario;
 use serde_json::json;
 
@@ -18,8 +18,7 @@ fn run(path: &Path, settings: &[(String, String)], until: Option<Span>) -> Resul
     let scenario = Scenario::open(path, settings).map_err(|problems| problems.to_string())?;
     let mut spec = scenario.spec(0);
     spec.duration = until.unwrap_or(spec.duration).min(spec.duration);
-    let world = World::new(&spec).map_err(|error| error.to_string())?;
-    let outcome = world.run(&Watch::default()).map_err(|error| error.to_string())?;
+    let outcome = world::simulate(&spec, &Watch::default()).map_err(|error| error.to_string())?;
     let line = json!({
         "scenario": scenario.name(),
         "nodes": spec.nodes.len(),

@@ -15,7 +15,7 @@ mod outcome;
 mod programs;
 mod run;
 
-pub use meter::{Counts, Meters};
+pub use meter::{Measured, Meters};
 pub use orders::{Flow, LEAST_WITH_PROGRAMS, Options};
 pub use programs::{Output, Program, ProgramError, ProgramState};
-pub use run::{Coupled, CouplingError, FlowState, OwnRows, Sample};
+pub use run::{Coupled, CouplingError, FlowState, Sample};

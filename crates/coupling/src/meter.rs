@@ -8,39 +8,33 @@ use std::net::Ipv4Addr;
 
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
-use hopyard_model::context::DropReason;
-use hopyard_model::observe::Probe;
+use hopyard_model::context::{DropReason, FlowDrops};
+use hopyard_model::observe::{FlowMeter, NetworkView, Probe};
 use hopyard_model::packet::{Body, Packet};
 use hopyard_wire::ipv4::{Header, Protocol};
 
-/// What is known of a flow, from `measure.from` on. A data packet is a datagram with payload, or the SYN of the source,
-/// as for Hopyard's own flows.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Counts {
-    /// Data packets that the source has sent, retransmissions included.
-    pub packets_sent: u64,
-    /// Those of them whose first byte of payload had been sent before.
+use crate::orders::{Flow, ports};
+
+/// What is known of a flow. A data packet is a datagram with payload, or the SYN of the source, as for Hopyard's own
+/// flows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// Its packets, as those of every flow are measured.
+    pub packets: FlowMeter,
+    /// The data packets from `measure.from` on whose first byte of payload had been sent before.
     pub retransmissions: u64,
-    /// Data packets that have arrived.
-    pub packets_arrived: u64,
-    /// Those of them that brought a byte for the first time, and the first SYN.
-    pub packets_unique: u64,
-    /// Data packets that were dropped, and of which no copy arrived.
-    pub packets_dropped: u64,
-    /// How often nodes dropped copies of data packets.
-    pub copies_dropped: u64,
-    /// The payload of `packets_unique`.
+    /// What was dropped from `measure.from` on.
+    pub dropped: FlowDrops,
+    /// The payload that arrived for the first time, from `measure.from` on.
     pub unique_bytes: u64,
-    /// Payload that has arrived in order, each byte once.
-    pub delivered_bytes: u64,
-    /// IP bytes of `packets_arrived`.
-    pub network_bytes: u64,
-    /// How long each of `packets_arrived` took.
-    pub delays: Vec<Span>,
-    /// The hops of `packets_arrived`.
-    pub hops: u64,
-    /// When the first data packet arrived; when new payload was first sent; when something was first delivered.
-    pub first: [Option<Time>; 3],
+}
+
+impl Measured {
+    /// Nothing yet; it counts from a time on.
+    pub fn new(from: Time) -> Self {
+        let (packets, dropped) = (FlowMeter::new(from), FlowDrops::default());
+        Self { packets, retransmissions: 0, dropped, unique_bytes: 0 }
+    }
 }
 
 /// The ends of a connection: address and port of source and destination.
@@ -51,23 +45,22 @@ pub type Ends = (Ipv4Addr, u16, Ipv4Addr, u16);
 pub struct Meters {
     from: Time,
     interval: Span,
+    /// The nodes and ports of the connections.
+    connections: Vec<(NodeId, u16, NodeId, u16)>,
     flows: BTreeMap<Ends, Meter>,
 }
 
 /// The meter of a flow.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Meter {
-    counts: Counts,
+    measured: Measured,
     /// The sequence number of the first byte.
     first: Option<u32>,
-    /// How many bytes were sent, and have arrived in order, from the first one on.
+    /// How many bytes were sent, from the first one on.
     sent: u64,
-    delivered: u64,
-    /// The packets that brought something for the first time, from the start of the run.
-    unique: u64,
     /// A SYN has arrived.
     is_opened: bool,
-    /// What has arrived beyond that: beginnings and ends.
+    /// What has arrived beyond the bytes that are delivered: beginnings and ends.
     beyond: BTreeMap<u64, u64>,
     /// Delivered bytes and IP bytes of each interval in which something arrived, by its number.
     series: BTreeMap<u64, (u64, u64)>,
@@ -79,7 +72,7 @@ struct Segment {
     sequence: u32,
     is_syn: bool,
     payload: u64,
-    bytes: u64,
+    bytes: u32,
 }
 
 impl Segment {
@@ -90,21 +83,19 @@ impl Segment {
 }
 
 impl Meters {
-    /// Meters for these connections, which count from a time on. Series have samples at multiples of the interval.
-    pub fn new(from: Time, interval: Span, flows: impl IntoIterator<Item = Ends>) -> Self {
-        let flows = flows.into_iter().map(|ends| (ends, Meter::default())).collect();
-        Self { from, interval, flows }
+    /// Meters for these flows, which count from a time on. Series have samples at multiples of the interval.
+    pub fn new(from: Time, interval: Span, flows: &[Flow]) -> Self {
+        let connection = |(number, flow): (usize, &Flow)| {
+            let (source, sink) = ports(number);
+            (flow.from, source, flow.to, sink)
+        };
+        let connections = flows.iter().enumerate().map(connection).collect();
+        Self { from, interval, connections, flows: BTreeMap::new() }
     }
 
     /// What is known of a flow.
-    pub fn counts(&self, ends: Ends) -> Counts {
-        self.flows.get(&ends).map(|it| it.counts.clone()).unwrap_or_default()
-    }
-
-    /// The packets that brought something new to the receiver of a flow, and the bytes delivered to it, from the start
-    /// of the run on.
-    pub fn whole(&self, ends: Ends) -> (u64, u64) {
-        self.flows.get(&ends).map(|it| (it.unique, it.delivered)).unwrap_or_default()
+    pub fn measured(&self, ends: Ends) -> Option<&Measured> {
+        self.flows.get(&ends).map(|it| &it.measured)
     }
 
     /// How many data packets of each connection there are among these.
@@ -141,6 +132,17 @@ impl Meters {
 }
 
 impl Probe for Meters {
+    fn watches(&self) -> bool {
+        !self.connections.is_empty()
+    }
+
+    fn on_start(&mut self, network: &NetworkView<'_>) {
+        // A node's first interface has the node's number.
+        let address = |node: NodeId| network.interfaces.get(node.index()).map(|it| it.address);
+        let ends = |&(from, source, to, sink): &_| Some((address(from)?, source, address(to)?, sink));
+        self.flows = self.connections.iter().filter_map(ends).map(|ends| (ends, Meter::new(self.from))).collect();
+    }
+
     fn on_originated(&mut self, now: Time, _: NodeId, packet: &Packet) {
         let counts = now >= self.from;
         let Some((segment, meter)) = self.find(packet) else { return };
@@ -149,19 +151,17 @@ impl Probe for Meters {
             meter.first = Some(segment.sequence.wrapping_add(1));
         }
         if segment.payload == 0 {
-            meter.counts.packets_sent += u64::from(segment.is_syn && counts);
+            if segment.is_syn {
+                meter.measured.packets.on_sent(0, now);
+            }
             return;
         }
         let begin = meter.place(segment.sequence, meter.sent);
-        let again = begin < meter.sent;
-        meter.sent = meter.sent.max(begin + segment.payload);
-        if counts {
-            meter.counts.packets_sent += 1;
-            meter.counts.retransmissions += u64::from(again);
-            if !again {
-                meter.counts.first[1].get_or_insert(now);
-            }
-        }
+        let end = begin + segment.payload;
+        let new = end.saturating_sub(meter.sent.max(begin));
+        meter.measured.retransmissions += u64::from(counts && begin < meter.sent);
+        meter.sent = meter.sent.max(end);
+        meter.measured.packets.on_sent(new as u32, now);
     }
 
     fn on_delivered(&mut self, now: Time, _: NodeId, packet: &Packet) {
@@ -173,33 +173,20 @@ impl Probe for Meters {
         let (unique, delivered) =
             if segment.payload > 0 { meter.arrive(segment.sequence, segment.payload) } else { (0, 0) };
         let is_first_syn = segment.is_syn && !std::mem::replace(&mut meter.is_opened, true);
-        let is_unique = unique > 0 || is_first_syn;
-        meter.unique += u64::from(is_unique);
         // What arrives at the time of a sample belongs to it.
         let sample = meter.series.entry(now.nanos().div_ceil(step)).or_default();
-        *sample = (sample.0 + delivered, sample.1 + segment.bytes);
-        if !counts {
-            return;
-        }
-        let it = &mut meter.counts;
-        it.packets_arrived += 1;
-        it.packets_unique += u64::from(is_unique);
-        it.unique_bytes += unique;
-        it.delivered_bytes += delivered;
-        it.network_bytes += segment.bytes;
-        it.delays.push(now.since(packet.created));
-        it.hops += u64::from(packet.hops);
-        it.first[0].get_or_insert(now);
-        if delivered > 0 {
-            it.first[2].get_or_insert(now);
-        }
+        *sample = (sample.0 + delivered, sample.1 + u64::from(segment.bytes));
+        let it = &mut meter.measured;
+        it.unique_bytes += if counts { unique } else { 0 };
+        it.packets.on_arrival(segment.bytes, packet.hops, packet.created, unique > 0 || is_first_syn, now);
+        it.packets.on_delivered(delivered, now);
     }
 
     fn on_drop(&mut self, now: Time, _: NodeId, packet: &Packet, _: DropReason) {
         if now >= self.from
             && let Some((segment, meter)) = self.find(packet)
         {
-            meter.counts.copies_dropped += u64::from(segment.counts());
+            meter.measured.dropped.copies += u64::from(segment.counts());
         }
     }
 
@@ -207,12 +194,18 @@ impl Probe for Meters {
         if now >= self.from
             && let Some((segment, meter)) = self.find(packet)
         {
-            meter.counts.packets_dropped += u64::from(segment.counts());
+            meter.measured.dropped.packets += u64::from(segment.counts());
         }
     }
 }
 
 impl Meter {
+    /// A meter that counts from a time on.
+    fn new(from: Time) -> Self {
+        let (beyond, series) = (BTreeMap::new(), BTreeMap::new());
+        Self { measured: Measured::new(from), first: None, sent: 0, is_opened: false, beyond, series }
+    }
+
     /// The number of a byte from the first one on, by its sequence number, which wraps; it is within 2^31 of `near`.
     fn place(&self, sequence: u32, near: u64) -> u64 {
         let first = self.first.unwrap_or(sequence);
@@ -223,23 +216,22 @@ impl Meter {
 
     /// Bytes have arrived. Returns how many of them are new, and how many are delivered by them.
     fn arrive(&mut self, sequence: u32, payload: u64) -> (u64, u64) {
-        let begin = self.place(sequence, self.delivered);
+        let before = self.measured.packets.total_delivered();
+        let begin = self.place(sequence, before);
         let end = begin + payload;
-        let before = self.delivered;
-        let mut known = self.delivered.min(end).saturating_sub(begin);
-        // The ranges that this one touches become one range with it. None of them begins before `delivered`.
+        let mut known = before.min(end).saturating_sub(begin);
+        // The ranges that this one touches become one range with it. None of them begins before what is delivered.
         let (mut from, mut to) = (begin, end);
         while let Some((&start, &stop)) = self.beyond.range(..=to).next_back().filter(|(_, stop)| **stop >= from) {
             self.beyond.remove(&start);
             known += stop.min(end).saturating_sub(start.max(begin));
             (from, to) = (from.min(start), to.max(stop));
         }
-        if from <= self.delivered {
-            self.delivered = self.delivered.max(to);
-        } else {
+        let delivered = if from <= before { to.saturating_sub(before) } else { 0 };
+        if from > before {
             self.beyond.insert(from, to);
         }
-        (payload - known, self.delivered - before)
+        (payload - known, delivered)
     }
 }
 
@@ -256,7 +248,8 @@ fn parse(datagram: &[u8]) -> Option<Segment> {
         sequence,
         is_syn: payload.get(13)? & 2 != 0,
         payload: payload.len().checked_sub(length)? as u64,
-        bytes: (header.len() + payload.len()) as u64,
+        // A datagram has at most 65,535 bytes.
+        bytes: (header.len() + payload.len()) as u32,
     })
 }
 
@@ -297,7 +290,12 @@ mod tests {
     }
 
     fn meters(from: Time) -> Meters {
-        Meters::new(from, Span::from_millis(10), [ENDS])
+        let flows = BTreeMap::from([(ENDS, Meter::new(from))]);
+        Meters { from, interval: Span::from_millis(10), connections: Vec::new(), flows }
+    }
+
+    fn known(meters: &Meters) -> Measured {
+        meters.measured(ENDS).expect("a flow").clone()
     }
 
     #[test]
@@ -309,8 +307,8 @@ mod tests {
         meters.on_drop(at(1), NodeId(0), &outer, DropReason::QueueFull);
         meters.on_drop(at(2), NodeId(1), &outer, DropReason::QueueFull);
         meters.on_lost(at(2), NodeId(1), &outer, DropReason::QueueFull);
-        let counts = meters.counts(ENDS);
-        assert_eq!((counts.packets_dropped, counts.copies_dropped), (1, 2));
+        let counts = known(&meters);
+        assert_eq!(counts.dropped, FlowDrops { packets: 1, copies: 2 });
     }
 
     #[test]
@@ -323,22 +321,23 @@ mod tests {
         for offset in [1, 101, 201, 101] {
             meters.on_originated(at(1), node, &segment(first.wrapping_add(offset), false, 100));
         }
-        let sent = meters.counts(ENDS);
-        assert_eq!((sent.packets_sent, sent.retransmissions), (5, 1), "the SYN counts");
+        let sent = known(&meters);
+        assert_eq!((sent.packets.sent, sent.retransmissions), (5, 1), "the SYN counts");
         meters.on_delivered(at(10), node, &segment(first.wrapping_add(1), false, 100));
-        assert_eq!(meters.counts(ENDS).delivered_bytes, 100);
+        assert_eq!(known(&meters).packets.delivered, 100);
         // The second one is lost; the third one waits for the fourth, which is the second again.
         meters.on_lost(at(11), node, &segment(first.wrapping_add(101), false, 100), DropReason::QueueFull);
         meters.on_delivered(at(13), node, &segment(first.wrapping_add(201), false, 100));
-        assert_eq!(meters.counts(ENDS).delivered_bytes, 100);
+        assert_eq!(known(&meters).packets.delivered, 100);
         meters.on_delivered(at(14), node, &segment(first.wrapping_add(101), false, 100));
         meters.on_delivered(at(25), node, &segment(first.wrapping_add(101), false, 100));
-        let counts = meters.counts(ENDS);
-        assert_eq!((counts.delivered_bytes, counts.unique_bytes, counts.packets_dropped), (300, 300, 1));
-        assert_eq!((counts.packets_arrived, counts.packets_unique, counts.hops), (4, 3, 12));
-        assert_eq!(counts.first, [10, 1, 10].map(|it| Some(at(it))));
-        assert_eq!(counts.delays, [9, 12, 13, 24].map(Span::from_millis));
-        assert_eq!(counts.network_bytes, 4 * 140);
+        let counts = known(&meters);
+        assert_eq!((counts.packets.delivered, counts.unique_bytes, counts.dropped.packets), (300, 300, 1));
+        assert_eq!((counts.packets.arrived, counts.packets.unique, counts.packets.hops), (4, 3, 12));
+        let first = |it: &FlowMeter| [it.first_arrival, it.first_new, it.first_delivery];
+        assert_eq!(first(&counts.packets), [10, 1, 10].map(|it| Some(at(it))));
+        assert_eq!(counts.packets.mean_delay(), Some(Span::from_micros(14_500)), "9, 12, 13 and 24 ms");
+        assert_eq!(counts.packets.network_bytes, 4 * 140);
         assert_eq!(meters.series(ENDS, at(30)), [(at(10), 100, 140), (at(20), 200, 280), (at(30), 0, 140)]);
     }
 
@@ -352,12 +351,12 @@ mod tests {
         assert_eq!(meters.among([&syn].into_iter()), BTreeMap::from([(ENDS, 1)]));
         meters.on_delivered(at(3), node, &syn);
         meters.on_delivered(at(4), node, &syn);
-        let counts = meters.counts(ENDS);
-        assert_eq!((counts.packets_sent, counts.packets_arrived, counts.packets_unique), (2, 2, 1));
-        assert_eq!((counts.packets_dropped, counts.retransmissions, counts.delivered_bytes), (1, 0, 0));
-        assert_eq!(counts.first, [Some(at(3)), None, None]);
+        let counts = known(&meters);
+        assert_eq!((counts.packets.sent, counts.packets.arrived, counts.packets.unique), (2, 2, 1));
+        assert_eq!((counts.dropped.packets, counts.retransmissions, counts.packets.delivered), (1, 0, 0));
+        assert_eq!((counts.packets.first_arrival, counts.packets.first_new), (Some(at(3)), None));
         // Its answer is of the other direction.
-        assert_eq!(meters.counts((B, 5000, A, 40_000)), Counts::default());
+        assert_eq!(meters.measured((B, 5000, A, 40_000)), None);
     }
 
     #[test]
@@ -369,9 +368,9 @@ mod tests {
         meters.on_delivered(at(2), node, &data);
         meters.on_originated(at(5), node, &data);
         meters.on_delivered(at(6), node, &data);
-        let counts = meters.counts(ENDS);
-        assert_eq!((counts.packets_sent, counts.retransmissions, counts.delivered_bytes), (1, 1, 0));
-        assert_eq!(meters.counts((B, 1, A, 2)), Counts::default());
+        let counts = known(&meters);
+        assert_eq!((counts.packets.sent, counts.retransmissions, counts.packets.delivered), (1, 1, 0));
+        assert_eq!(meters.measured((B, 1, A, 2)), None);
         // The first bytes of a later fragment are no header of TCP.
         let (mut header, payload) = match &data.body {
             Body::External(bytes) => Header::parse(bytes).map(|(header, rest)| (header, rest.to_vec())).expect("whole"),
@@ -381,21 +380,25 @@ mod tests {
         let mut bytes = Vec::new();
         header.emit(&payload, &mut bytes).expect("short enough");
         meters.on_originated(at(7), node, &Packet { body: Body::External(bytes.into()), ..data.clone() });
-        assert_eq!(meters.counts(ENDS), counts);
+        assert_eq!(known(&meters), counts);
         let broken = Packet { body: Body::External(b"no datagram".as_slice().into()), ..data };
         meters.on_originated(at(7), node, &broken);
-        assert_eq!(meters.counts(ENDS), counts);
+        assert_eq!(known(&meters), counts);
     }
 
     #[test]
     fn ranges_that_overlap_are_joined() {
-        let mut meter = Meter { first: Some(0), ..Meter::default() };
-        assert_eq!(meter.arrive(10, 10), (10, 0));
-        assert_eq!(meter.arrive(30, 10), (10, 0));
-        assert_eq!(meter.arrive(15, 20), (10, 0), "joins both");
-        assert_eq!(meter.beyond, BTreeMap::from([(10, 40)]));
-        assert_eq!(meter.arrive(12, 5), (0, 0));
-        assert_eq!(meter.arrive(0, 12), (10, 40));
-        assert_eq!(meter.arrive(0, 40), (0, 0));
+        let mut meter = Meter { first: Some(0), ..Meter::new(Time::ZERO) };
+        let mut arrive = |sequence, payload| {
+            let found = meter.arrive(sequence, payload);
+            meter.measured.packets.on_delivered(found.1, Time::ZERO);
+            (found, meter.beyond.clone())
+        };
+        assert_eq!(arrive(10, 10).0, (10, 0));
+        assert_eq!(arrive(30, 10).0, (10, 0));
+        assert_eq!(arrive(15, 20), ((10, 0), BTreeMap::from([(10, 40)])), "joins both");
+        assert_eq!(arrive(12, 5).0, (0, 0));
+        assert_eq!(arrive(0, 12).0, (10, 40));
+        assert_eq!(arrive(0, 40).0, (0, 0));
     }
 }

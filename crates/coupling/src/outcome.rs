@@ -4,61 +4,36 @@
 //! counts by phase, the delay of the application. Timeouts and fast retransmits that are not known are empty.
 
 use hopyard_engine::Time;
-use hopyard_model::observe::{FlowRow, ProgramRow, SeriesRow};
+use hopyard_model::observe::{FlowCounts, FlowRow, PacketsLeft, ProgramRow, SeriesRow};
+use hopyard_model::transport::connection::SenderCounters;
 use hopyard_model::world::Quantity;
 
-use crate::meter::{Ends, Meters};
+use crate::meter::{Ends, Measured, Meters};
 use crate::programs::{Program, ProgramState};
 use crate::run::{FlowState, Sample};
 
-/// Data packets of a flow that are on the way at a time.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Left {
-    /// All of them.
-    pub anywhere: u64,
-    /// Those in interface queues.
-    pub queued: u64,
-    /// The packets of the whole run that ns-2 would number.
-    pub numbered: u64,
-}
-
-/// Puts the results of a flow at a time in the place of those of a flow that did nothing.
-pub fn flow(row: &mut FlowRow, state: &FlowState, left: Left, samples: &[Sample], measure_from: Time, end: Time) {
-    let counts = &state.counts;
-    let window = end.since(measure_from).seconds();
-    let kbps = |bytes: u64| if window > 0.0 { bytes as f64 * 8.0 / window / 1e3 } else { 0.0 };
-    let percent = |part: u64| 100.0 * part as f64 / counts.packets_sent.max(1) as f64;
-    let pairs = counts.delays.windows(2).map(|pair| pair[0].seconds() - pair[1].seconds());
-    let jitter: f64 = pairs.map(|difference| difference.abs() * 1e3).sum();
-    let mut delays: Vec<f64> = counts.delays.iter().map(|span| span.seconds() * 1e3).collect();
-    delays.sort_unstable_by(f64::total_cmp);
-    // The smallest delay that this share of the packets did not exceed.
-    let quantile = |share: usize| delays.get((delays.len() * share).div_ceil(100).max(1) - 1).copied();
-    let mean_of = |sum: f64| (counts.packets_arrived > 0).then(|| sum / counts.packets_arrived as f64);
-    row.transport = format!("{} (Linux)", state.flow.variant).into();
-    row.goodput_kbps = kbps(counts.delivered_bytes);
-    row.throughput_kbps = kbps(counts.network_bytes);
-    row.payload_kbps = kbps(counts.unique_bytes);
-    row.delay_ms = mean_of(delays.iter().sum());
-    (row.delay_p50_ms, row.delay_p95_ms, row.delay_p99_ms) = (quantile(50), quantile(95), quantile(99));
-    row.jitter_ms = counts.packets_arrived.checked_sub(2).map(|pairs| jitter / (pairs + 1) as f64);
-    row.packets_sent = counts.packets_sent;
-    row.packets_arrived = counts.packets_arrived;
-    row.packets_unique = counts.packets_unique;
-    row.packets_dropped = counts.packets_dropped;
-    (row.packets_left, row.packets_queued) = (left.anywhere, left.queued);
-    row.loss_ns2_percent = 100.0 * (counts.copies_dropped + left.queued) as f64 / left.numbered.max(1) as f64;
-    row.retransmissions = counts.retransmissions;
-    row.loss_transport_percent = percent(counts.retransmissions);
-    row.loss_network_percent = percent(counts.packets_dropped);
-    row.hops = mean_of(counts.hops as f64);
-    let [arrival, new, delivery] = counts.first.map(|it| it.map(Time::seconds));
-    (row.first_arrival_s, row.first_new_s, row.first_delivery_s) = (arrival, new, delivery);
-    row.delivered_bytes = counts.delivered_bytes;
-    (row.timeouts, row.fast_retransmits) = (state.timeouts, state.fast_retransmits);
-    row.cwnd_mean = mean_cwnd(samples, measure_from, end);
-    // Which packets brought something new is not traced for their energy.
-    (row.energy_useful_j, row.energy_in_vain_j, row.energy_under_way_j) = (None, None, None);
+/// The row of a flow. `idle` are the counts of its number in the network, where nothing is sent.
+pub fn flow(
+    idle: &FlowCounts<'_>,
+    state: &FlowState,
+    measured: &Measured,
+    left: PacketsLeft,
+    samples: &[Sample],
+) -> FlowRow {
+    let row = FlowRow::of(&FlowCounts {
+        transport: format!("{} (Linux)", state.flow.variant).into(),
+        meter: &measured.packets,
+        unique_bytes: measured.unique_bytes,
+        dropped: measured.dropped,
+        left,
+        sender: SenderCounters { retransmitted_segments: measured.retransmissions, ..idle.sender },
+        cwnd_mean: mean_cwnd(samples, measured.packets.from(), idle.until),
+        // Which packets brought something new is not traced for their energy.
+        energy: None,
+        ..idle.clone()
+    });
+    let (timeouts, fast_retransmits) = (state.timeouts, state.fast_retransmits);
+    FlowRow { timeouts, fast_retransmits, application_delay_ms: None, ..row }
 }
 
 /// Puts the series of a flow up to a time in the place of those that its number has.

@@ -6,13 +6,13 @@ use std::time::Duration;
 use hopyard_engine::{Span, Time};
 use hopyard_kernels::{Counters, Kernels};
 use hopyard_model::address::NodeId;
-use hopyard_model::observe::{DropRow, FlowRow, NodeRow, Outcome, Probe, ProgramRow, SeriesRow};
+use hopyard_model::observe::{DropRow, FlowRow, NodeRow, Outcome, PacketsLeft, Probe};
 use hopyard_model::world::{Advanced, BuildError, InjectError, RunError, Spec, Watch, World};
 
 use crate::hosts::Hosts;
-use crate::meter::{Counts, Ends, Meters};
+use crate::meter::{Ends, Measured, Meters};
 use crate::orders::{Flow, MOST_FLOWS, Options, Site, flow_of, guest, ports};
-use crate::outcome::{self, Left};
+use crate::outcome;
 use crate::programs::{Program, ProgramError, ProgramState, unescaped};
 
 /// How long before the end of a run the programs that have not ended are told to end, so that their output is known.
@@ -108,7 +108,7 @@ pub struct FlowState {
     /// The flow.
     pub flow: Flow,
     /// What was seen of it on its way into the network and out of it.
-    pub counts: Counts,
+    pub measured: Measured,
     /// Whether the connection was opened.
     pub connected: Option<Time>,
     /// When everything was acknowledged, if it has an end.
@@ -120,21 +120,6 @@ pub struct FlowState {
     pub timeouts: Option<u64>,
     /// Fast retransmits since `measure.from`, which every kernel counts of all sockets together.
     pub fast_retransmits: Option<u64>,
-}
-
-/// The tables in which kernels take part, those of the network included.
-#[derive(Clone, Debug, Default)]
-pub struct OwnRows {
-    /// A row for each flow.
-    pub flows: Vec<FlowRow>,
-    /// A row for each node.
-    pub nodes: Vec<NodeRow>,
-    /// A row for each sample.
-    pub series: Vec<SeriesRow>,
-    /// A row for each node, kind of packet and reason with a drop.
-    pub drops: Vec<DropRow>,
-    /// A row for each program.
-    pub programs: Vec<ProgramRow>,
 }
 
 /// What the applications at a node have received over flows of kernels: packets that brought something new, and bytes.
@@ -179,13 +164,14 @@ impl<P: Probe> Coupled<P> {
     /// # Errors
     /// If a flow cannot be, or a kernel cannot be started.
     pub fn start(spec: &Spec, flows: &[Flow], options: &Options, probe: P) -> Result<Self, CouplingError> {
-        let world = World::new(spec)?;
         if flows.len() > MOST_FLOWS {
             return Err(CouplingError::Flows(flows.len()));
         }
         if options.programs.len() > MOST_PROGRAMS {
             return Err(CouplingError::Programs(options.programs.len()));
         }
+        let meters = Meters::new(spec.measure_from, options.sample, flows);
+        let world = World::with_probe(spec, (meters, probe))?;
         let addresses: Vec<_> = (0..world.node_count() as u32).map(|it| world.addresses(NodeId(it)).to_vec()).collect();
         let mtus: Vec<_> = (0..addresses.len() as u32).map(|it| world.mtus(NodeId(it))).collect();
         let is_host = |node: NodeId| addresses.get(node.index()).is_some_and(|it| !it.is_empty());
@@ -213,9 +199,8 @@ impl<P: Probe> Coupled<P> {
             (address(flow.from), source, address(flow.to), sink)
         });
         let ends: Vec<Ends> = ends.collect();
-        let meters = Meters::new(spec.measure_from, options.sample, ends.iter().copied());
         let devices = nodes.iter().map(|&node| site.devices(node, options).to_vec()).collect();
-        let mut hosts = Hosts::new(world.with_other(spec, (meters, probe)), nodes.clone(), devices)?;
+        let mut hosts = Hosts::new(world, nodes.clone(), devices)?;
         flows.iter().filter(|it| it.notices).try_for_each(|it| hosts.world.notify(it.from))?;
         let guests: Vec<_> = nodes.iter().map(|&node| guest(node, flows, options, &site)).collect();
         let kernels = Kernels::start(&guests, options.settings.clone())?;
@@ -225,7 +210,7 @@ impl<P: Probe> Coupled<P> {
                 && !options.programs.iter().any(|it| it.node == flow.from);
             FlowState {
                 flow: flow.clone(),
-                counts: Counts::default(),
+                measured: Measured::new(spec.measure_from),
                 connected: None,
                 finished: None,
                 broken: None,
@@ -312,51 +297,69 @@ impl<P: Probe> Coupled<P> {
     /// # Errors
     /// If packets do not add up.
     pub fn finish(self, numbers: &[usize], spec: &Spec) -> Result<(Outcome, P), CouplingError> {
-        let own = self.rows(numbers, spec);
-        let received = self.received();
+        let outcome = self.outcome(None, numbers, spec);
         let Self { kernels, hosts, .. } = self;
-        // The kernels end before the results are made.
+        // The kernels end before the network does.
         drop(kernels);
-        let (mut outcome, (_, probe)) = hosts.world.finish()?;
-        (outcome.flows, outcome.series, outcome.drops, outcome.programs) =
-            (own.flows, own.series, own.drops, own.programs);
-        add_received(&mut outcome.nodes, &received);
+        let (_, (_, probe)) = hosts.world.finish()?;
         Ok((outcome, probe))
     }
 
-    /// The tables in which kernels take part, at the time that the run has reached. The flow with the number
-    /// `numbers[n]` is the n-th flow of kernels.
-    pub fn rows(&self, numbers: &[usize], spec: &Spec) -> OwnRows {
+    /// The results up to now: all tables, or the one with this name. The flow with the number `numbers[n]` is the n-th
+    /// flow of kernels.
+    pub fn outcome(&self, only: Option<&str>, numbers: &[usize], spec: &Spec) -> Outcome {
         let (world, (meters, _)) = (&self.hosts.world, self.hosts.world.probe());
-        let (mut flows, mut series) = (world.flows(), world.series().to_vec());
-        let states = self.flows();
-        let (anywhere, queued) = (meters.among(world.under_way()), meters.among(world.queued()));
-        for (flow, ((state, &number), &ends)) in states.iter().zip(numbers).zip(&self.ends).enumerate() {
-            let samples: Vec<_> = self.samples.iter().filter(|it| it.flow == flow).copied().collect();
-            if let Some(row) = flows.get_mut(number) {
-                let [anywhere, queued] = [&anywhere, &queued].map(|it| it.get(&ends).copied().unwrap_or_default());
-                let left = Left { anywhere, queued, numbered: world.numbered_measured() };
-                outcome::flow(row, state, left, &samples, self.measure_from, world.now());
-            }
-            outcome::series(&mut series, number, &spec.observe.series, &samples, meters, ends, world.now());
-        }
-        // The network has delivered what a kernel has not received.
-        let row = |(node, reason, count): (NodeId, _, _)| DropRow { node: node.0, kind: "external", reason, count };
-        let drops = world.drops().into_iter().chain(self.lost().into_iter().map(row)).collect();
-        let programs = self.programs.iter().zip(0..);
-        let programs = programs.map(|((it, state), number)| outcome::program(number, it, state)).collect();
-        let mut nodes = world.nodes();
-        add_received(&mut nodes, &self.received());
-        OwnRows { flows, nodes, series, drops, programs }
+        let flows = || self.flows.iter().zip(numbers).zip(&self.ends).enumerate();
+        let samples = |flow| self.samples.iter().filter(|it| it.flow == flow).copied().collect::<Vec<_>>();
+        let mut outcome = world.outcome(only);
+        outcome.fill(only, world.now(), |report| {
+            report.table(|| {
+                let counts = world.flow_counts();
+                let mut rows: Vec<_> = counts.iter().map(FlowRow::of).collect();
+                let (anywhere, queued) = (meters.among(world.under_way()), meters.among(world.queued()));
+                for (flow, ((state, &number), &ends)) in flows() {
+                    let [anywhere, queued] = [&anywhere, &queued].map(|it| it.get(&ends).copied().unwrap_or_default());
+                    let left = PacketsLeft { anywhere, queued };
+                    if let (Some(row), Some(measured)) = (rows.get_mut(number), meters.measured(ends)) {
+                        *row = outcome::flow(&counts[number], state, measured, left, &samples(flow));
+                    }
+                }
+                rows
+            });
+            report.table(|| {
+                let mut rows = world.series().to_vec();
+                for (flow, ((_, &number), &ends)) in flows() {
+                    let quantities = &spec.observe.series;
+                    outcome::series(&mut rows, number, quantities, &samples(flow), meters, ends, world.now());
+                }
+                rows
+            });
+            report.table(|| {
+                let mut rows = world.nodes();
+                add_received(&mut rows, &self.received());
+                rows
+            });
+            report.table(|| {
+                // The network has delivered what a kernel has not received.
+                let row =
+                    |(node, reason, count): (NodeId, _, _)| DropRow { node: node.0, kind: "external", reason, count };
+                world.drops().into_iter().chain(self.lost().into_iter().map(row)).collect()
+            });
+            report.table(|| {
+                let programs = self.programs.iter().zip(0..);
+                programs.map(|((it, state), number)| outcome::program(number, it, state)).collect()
+            });
+        });
+        outcome
     }
 
     fn received(&self) -> Received {
         let (meters, _) = self.hosts.world.probe();
         let mut all = Received::default();
         for (state, &ends) in self.flows.iter().zip(&self.ends) {
-            let (packets, bytes) = meters.whole(ends);
+            let Some(Measured { packets, .. }) = meters.measured(ends) else { continue };
             let of_node = all.entry(state.flow.to.0).or_default();
-            *of_node = (of_node.0 + packets, of_node.1 + bytes);
+            *of_node = (of_node.0 + packets.total_unique(), of_node.1 + packets.total_delivered());
         }
         all
     }
@@ -372,7 +375,11 @@ impl<P: Probe> Coupled<P> {
     pub fn flows(&self) -> Vec<FlowState> {
         let (meters, _) = self.hosts.world.probe();
         let all = self.flows.iter().zip(&self.ends);
-        all.map(|(state, &ends)| FlowState { counts: meters.counts(ends), ..state.clone() }).collect()
+        let measured = |(state, ends): (&FlowState, &Ends)| match meters.measured(*ends) {
+            Some(measured) => FlowState { measured: measured.clone(), ..state.clone() },
+            None => state.clone(),
+        };
+        all.map(measured).collect()
     }
 
     /// The samples of the sending sockets since the last call, in the order of time.

@@ -11,7 +11,7 @@ use built::built;
 use hopyard_coupling::{Coupled, Flow, FlowState, Options, Sample};
 use hopyard_engine::{Span, Time};
 use hopyard_kernels::{Completion, Settings};
-use hopyard_model::world::{Spec, Watch, World};
+use hopyard_model::world::{Spec, Watch, simulate};
 use hopyard_scenario::Scenario;
 
 /// Four nodes in a row. The third is away from 10 s to 21 s: the second node's link breaks, and it tells the source.
@@ -138,7 +138,7 @@ fn freeze(samples: &[Sample]) -> Freeze {
 #[expect(clippy::print_stdout, reason = "the figures of the page of ELFN")]
 fn elfn_freezes_probes_and_thaws_over_a_route_that_breaks() {
     let (_, spec) = loaded("hopyard", "elfn");
-    let outcome = World::new(&spec).expect("built").run(&Watch::default()).expect("run");
+    let outcome = simulate(&spec, &Watch::default()).expect("run");
     let own = &outcome.flows[0];
     println!("Hopyard: {} notices, {} probes, {} bytes", own.notices, own.probes, own.delivered_bytes);
     for (version, completion) in
@@ -147,7 +147,7 @@ fn elfn_freezes_probes_and_thaws_over_a_route_that_breaks() {
         let Some((state, samples)) = kernel(version, "elfn", completion) else { continue };
         assert!(state.connected.is_some() && state.broken.is_none(), "{state:?}");
         let it = freeze(&samples);
-        println!("Linux {version}, {completion:?}: {it:?}, {} bytes", state.counts.delivered_bytes);
+        println!("Linux {version}, {completion:?}: {it:?}, {} bytes", state.measured.packets.delivered);
         // The notice comes after the retries of the link layer, long before the timeout.
         assert!((AWAY.0..AWAY.0 + 500).contains(&it.begin), "{version}: {it:?}");
         assert!(it.before.rto_ms > 500.0, "{version}: {it:?}");

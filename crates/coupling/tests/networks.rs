@@ -85,8 +85,8 @@ fn linux_and_our_own_flows_share_a_network() {
     let whole = run(CHAIN, &flows, &options, Span::from_secs(10), 10);
     for state in &whole.1 {
         assert!(state.connected.is_some() && state.broken.is_none(), "{state:?}");
-        assert!(state.counts.delivered_bytes > 50_000, "{state:?}");
-        assert!(state.counts.packets_arrived <= state.counts.packets_sent, "{state:?}");
+        assert!(state.measured.packets.delivered > 50_000, "{state:?}");
+        assert!(state.measured.packets.arrived <= state.measured.packets.sent, "{state:?}");
     }
     assert!(whole.2.iter().any(|it| it.flow == 0) && whole.2.iter().any(|it| it.flow == 1));
     // Neither repetition nor steps decide anything.
@@ -102,7 +102,7 @@ fn a_wire_is_full() {
         let Some(options) = options(version) else { continue };
         for variant in ["reno", "cubic", "vegas", "veno", "westwood", "illinois", "bbr"] {
             let (_, flows, samples) = run(WIRE, &[flow(0, 1, variant, 1000)], &options, Span::from_secs(9), 9);
-            let goodput = flows[0].counts.delivered_bytes as f64 * 8e-3 / 8.0;
+            let goodput = flows[0].measured.packets.delivered as f64 * 8e-3 / 8.0;
             // 1448 of 1500 bytes are payload; the first round trips fill the wire.
             let most = 2000.0 * 1448.0 / 1500.0;
             assert!((0.93 * most..=most).contains(&goodput), "{version} {variant}: {goodput} kbit/s");
@@ -119,7 +119,7 @@ fn windows_grow_as_on_a_host_with_more_memory() {
         let mut goodput = |sysctls: &[(&str, &str)]| {
             options.sysctls = sysctls.iter().map(|&(path, value)| (path.into(), value.into())).collect();
             let (_, flows, _) = run(&text, &[flow(0, 1, "cubic", 1000)], &options, Span::from_secs(8), 8);
-            flows[0].counts.delivered_bytes as f64 * 8e-3 / 7.0
+            flows[0].measured.packets.delivered as f64 * 8e-3 / 7.0
         };
         // What is under way on the wire are 500 kB.
         let usual = goodput(&[]);
@@ -135,7 +135,7 @@ fn a_transfer_ends() {
     let Some(options) = options("6.1") else { return };
     let transfer = Flow { bytes: Some(100_000), ..flow(0, 1, "cubic", 1000) };
     let (_, flows, _) = run(WIRE, &[transfer], &options, Span::from_secs(5), 5);
-    assert_eq!(flows[0].counts.delivered_bytes, 100_000);
+    assert_eq!(flows[0].measured.packets.delivered, 100_000);
     assert!(flows[0].finished.is_some_and(|it| it > Time::ZERO + Span::from_secs(1)), "{flows:?}");
 }
 
@@ -146,14 +146,14 @@ fn an_application_writes_at_its_times_and_stops() {
     let writes = vec![(at(1000), 500), (at(2000), 1000), (at(3000), 400_000), (at(3500), 2000)];
     let packets = Flow { writes, ..flow(0, 1, "reno", 1000) };
     let (_, flows, samples) = run(WIRE, &[packets], &options, Span::from_secs(10), 10);
-    assert_eq!(flows[0].counts.delivered_bytes, 403_500);
+    assert_eq!(flows[0].measured.packets.delivered, 403_500);
     let finished = flows[0].finished.expect("everything is acknowledged");
     assert!(finished > at(4600) && finished < at(5200), "{finished}");
     let idle = samples.iter().filter(|it| it.at > at(1200) && it.at < at(2000));
     assert!(idle.clone().count() > 0 && idle.clone().all(|it| it.unacknowledged == 0), "nothing is sent between");
     let endless = Flow { stop: Some(at(4000)), ..flow(0, 1, "reno", 1000) };
     let (_, flows, _) = run(WIRE, &[endless], &options, Span::from_secs(10), 10);
-    let (bytes, finished) = (flows[0].counts.delivered_bytes, flows[0].finished.expect("it ends"));
+    let (bytes, finished) = (flows[0].measured.packets.delivered, flows[0].finished.expect("it ends"));
     // Three seconds at 1.93 Mb/s, and what the socket's buffer has.
     assert!((690_000..1_300_000).contains(&bytes), "{bytes}");
     assert!(finished > at(4000) && finished < at(7000), "{finished}");
@@ -188,9 +188,9 @@ fn segments_of_linux_are_lost_by_number() {
     let text = WIRE.replace("delay = \"10 ms\"\n", losses);
     let flows = [Flow { bytes: Some(300 * 1448), ..flow(0, 1, "reno", 1000) }];
     let (_, states, _) = run(&text, &flows, &options, Span::from_secs(20), 20);
-    let counts = &states[0].counts;
-    assert_eq!(counts.delivered_bytes, 300 * 1448);
-    assert_eq!((counts.packets_dropped, counts.packets_sent), (5, 1 + 305), "{counts:?}");
+    let measured = &states[0].measured;
+    assert_eq!(measured.packets.delivered, 300 * 1448);
+    assert_eq!((measured.dropped.packets, measured.packets.sent), (5, 1 + 305), "{measured:?}");
 }
 
 /// A scenario with its flows of Linux, and their numbers.
@@ -220,7 +220,7 @@ fn every_data_packet_arrived_or_was_dropped_or_is_left() {
     let Some(options) = options("6.1") else { return };
     let linux = "[[flow]]\nfrom = 0\nto = 3\ntcp = \"cubic\"\nstack = \"linux\"\nstart = \"1 s\"\n";
     let (mut coupled, spec, numbers) = of_scenario(&format!("{CHAIN}{linux}"), &options);
-    let at_once = coupled.rows(&numbers, &spec);
+    let at_once = coupled.outcome(None, &numbers, &spec);
     assert_eq!(at_once.flows[1].packets_left, 0);
     coupled.advance(Time::ZERO + Span::from_secs(10), &Watch::default()).expect("on");
     let (outcome, ()) = coupled.finish(&numbers, &spec).expect("packets add up");
@@ -297,7 +297,7 @@ fn a_narrow_link_is_found_or_known() {
             coupled.advance(at(5000), &Watch::default()).expect("it runs");
             let state = &coupled.flows()[0];
             // 748 of 800 bytes are payload.
-            assert!(state.counts.delivered_bytes > 700_000, "{version}, {mtus:?}: {state:?}");
+            assert!(state.measured.packets.delivered > 700_000, "{version}, {mtus:?}: {state:?}");
             let (outcome, _) = coupled.finish(&[], &spec(&text)).expect("packets add up");
             let dropped: u64 = outcome.drops.iter().filter(|it| it.reason == "too_long").map(|it| it.count).sum();
             assert!(long.contains(&dropped), "{version}, {mtus:?}: {dropped}");
@@ -338,12 +338,15 @@ fn timeouts_of_a_syn_do_not_count() {
         let [state] = states.as_slice() else { panic!("{states:?}") };
         assert!(state.connected.is_some_and(|it| it > at(3500)), "{version}: {state:?}");
         assert_eq!(state.timeouts, Some(0), "{version}: {state:?}");
-        assert!((2..=3).contains(&state.counts.packets_dropped), "{version}: {state:?}");
+        assert!((2..=3).contains(&state.measured.dropped.packets), "{version}: {state:?}");
         let never = text.replace("3500 ms", "9 s");
         let (_, states, _) = run(&never, &[flow(0, 1, "cubic", 1000)], &options, Span::from_secs(6), 6);
-        let counts = &states[0].counts;
+        let measured = &states[0].measured;
         assert_eq!(states[0].timeouts, Some(0), "{version}: {states:?}");
-        assert!(counts.packets_sent >= 2 && counts.packets_dropped == counts.packets_sent, "{version}: {states:?}");
+        assert!(
+            measured.packets.sent >= 2 && measured.dropped.packets == measured.packets.sent,
+            "{version}: {states:?}"
+        );
     }
 }
 

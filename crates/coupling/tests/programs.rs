@@ -384,7 +384,7 @@ fn the_socket_of_a_program_is_not_taken_for_a_flow() {
     coupled.advance(Time::ZERO + spec.duration, &Watch::default()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(coupled.programs()[1].1.ended.map(|it| it.1), Some(0), "{:?}", coupled.programs());
     let samples = coupled.samples();
-    assert!(coupled.flows()[0].counts.packets_sent > 0, "{:?}", coupled.flows());
+    assert!(coupled.flows()[0].measured.packets.sent > 0, "{:?}", coupled.flows());
     assert!(samples.iter().all(|it| it.at >= at(6000)), "{:?}", samples.first());
     assert!(samples.len() > 10, "{}", samples.len());
 }

@@ -27,7 +27,7 @@ pub use self::drop_reason::DropReason;
 pub use self::mobile::{MobileChange, MobileEvent};
 pub use self::outside::{Departure, Outside, Token, Untold};
 pub use self::overhead::{Media, Overhead, Tally};
-pub use self::price::{Attojoules, PacketPrices, Price, Prices};
+pub use self::price::{Attojoules, PacketPrices, Price, Prices, joules};
 pub use self::purpose::{Purpose, Sent};
 pub use self::sending::{Sending, Waiter};
 pub use self::spending::{Shares, Spending};
@@ -292,6 +292,14 @@ pub struct FlowDrops {
     pub packets: u64,
     /// Dropped copies. Two copies of one packet count twice, even if a third one arrived.
     pub copies: u64,
+}
+
+impl FlowDrops {
+    /// What was dropped since `before`.
+    #[must_use]
+    pub const fn since(&self, before: &Self) -> Self {
+        Self { packets: self.packets - before.packets, copies: self.copies - before.copies }
+    }
 }
 
 /// What a node has put into tunnels.

@@ -13,7 +13,7 @@ use hopyard_model::channel::energy::{self, Battery, state::Hears};
 use hopyard_model::link::arp::Resolution;
 use hopyard_model::mac::{self, tdma};
 use hopyard_model::observe::capture::{Capture, Kind, Options};
-use hopyard_model::observe::{NodeRow, Observer, Outcome, Recorded, RouteChanges, SegmentFlows};
+use hopyard_model::observe::{NodeRow, Outcome, Recorded, RouteChanges, SegmentFlows};
 use hopyard_model::params::Params as _;
 use hopyard_model::traffic;
 use hopyard_model::transport::tcp::Connect;
@@ -361,7 +361,7 @@ fn who_watches_the_nodes_die_and_on_how_many_threads_changes_nothing() {
     let watched = |spec: &Spec| {
         let options = Options { nodes: None, kinds: Kind::ALL.into(), comments: Vec::new() };
         let capture = Capture::new(io::sink(), "half", options).expect("room");
-        let probe = (capture, Observer::new(everything.clone()));
+        let probe = (capture, everything.probes());
         let world = World::with_probe(spec, probe).expect("a world");
         world.run_watched(&Watch::default()).expect("packets add up").0
     };

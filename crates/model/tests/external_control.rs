@@ -13,7 +13,7 @@ use hopyard_model::transport::congestion::newreno::{NewReno, Params};
 use hopyard_model::transport::congestion::{
     Ack, Answer, Config, CongestionControl, Loss, RecoveryChoice, Timeout, View,
 };
-use hopyard_model::world::{RuleFailure, RunError, Spec, Transport, Watch, World};
+use hopyard_model::world::{self, RuleFailure, RunError, RunFailure, Spec, Transport, Watch};
 use serde_json::json;
 
 /// NewReno, until the time at which it fails.
@@ -78,8 +78,8 @@ fn spec(congestion: &Config) -> Spec {
     spec
 }
 
-fn run(spec: &Spec) -> Result<hopyard_model::observe::Outcome, RunError> {
-    World::new(spec).expect("a world").run(&Watch::default())
+fn run(spec: &Spec) -> Result<hopyard_model::observe::Outcome, RunFailure> {
+    world::simulate(spec, &Watch::default())
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_congestion_control_from_outside_behaves_as_the_same_one_within() {
 fn a_congestion_control_that_fails_ends_the_run() {
     let at = Time::ZERO + Span::from_secs(5);
     let error = run(&spec(&failing_at(at, &Streams::default()))).expect_err("it fails");
-    let RunError::Rule(RuleFailure { flow, time, message }) = &error else { panic!("{error}") };
+    let RunFailure::Run(RunError::Rule(RuleFailure { flow, time, message })) = &error else { panic!("{error}") };
     assert!(*flow < 2 && *time >= at && *time < at + Span::from_secs(2), "{error}");
     assert_eq!(message, "it was to fail");
     assert!(error.to_string().starts_with(&format!("flow {flow} at 5.")), "{error}");

@@ -14,7 +14,7 @@ use hopyard_model::observe::{FrameView, Probe};
 use hopyard_model::packet::Body;
 use hopyard_model::routing::aodv::AodvMessage;
 use hopyard_model::routing::aomdv::AomdvMessage;
-use hopyard_model::world::{Advanced, Spec, Watch, World};
+use hopyard_model::world::{self, Advanced, Spec, Watch, World};
 use hopyard_wire::ipv4::{Header, Protocol};
 use hopyard_wire::udp;
 
@@ -138,7 +138,7 @@ fn data_over_aomdv_cross_from_one_channel_to_another() {
     for profile in ["rfc", "ns2"] {
         let mut spec = joined_by(profile, "aomdv");
         add_cbr(&mut spec, 0, 4, 500, Span::from_millis(100));
-        let outcome = World::new(&spec).expect("a world").run(&Watch::default()).expect("packets add up");
+        let outcome = world::simulate(&spec, &Watch::default()).expect("packets add up");
         assert!(outcome.flows[0].packets_unique > 90, "{profile}: {:?}", outcome.flows[0]);
     }
 }

@@ -29,8 +29,6 @@ impl Clock {
 }
 
 impl Probe for Clock {
-    const WATCHES: bool = true;
-
     fn on_sent(&mut self, now: Time, _: InterfaceId, _: &FrameView<'_>) {
         self.goes_on(now);
     }

@@ -2,15 +2,13 @@
 
 use std::time::Duration;
 
-use hopyard_model::observe::{
-    DecisionRow, DetourRow, DropRow, FlowRow, HandoffRow, MobileEventRow, NodeRow, Outcome, OverheadRow, PathRow,
-    ProgramRow, RouteChangeRow, SegmentRow, SeriesRow, own_columns,
-};
+use hopyard_model::observe::{Outcome, Row, TableVisitor, visit_tables};
 use hopyard_model::transport::congestion;
 use hopyard_model::world::{Spec, Transport};
 use hopyard_scenario as core;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::{IntoPyDict, PyDict};
 
 use crate::capture::{self, Captures};
 use crate::linux::{self, Kernels};
@@ -152,21 +150,20 @@ impl Batch {
     }
 
     /// The runs that have ended since the last call, in the order of cases and runs, and the rows of the finished ones:
-    /// flows, nodes, drops, series, decisions, overhead, route changes, paths, segments, handoffs, mobile events,
-    /// detours, programs. The batch does not keep them.
-    fn take(&self, py: Python<'_>) -> PyResult<(Vec<Run>, Tables)> {
-        py.detach(|| {
+    /// each table by its name. The batch does not keep them.
+    fn take<'py>(&self, py: Python<'py>) -> PyResult<(Vec<Run>, Bound<'py, PyDict>)> {
+        let taken = py.detach(|| {
             let ended = self.pool.take();
             let tables = self.gather(&ended)?;
             Ok((ended.into_iter().map(|run| self.record(run)).collect(), tables))
-        })
-        .map_err(|error: Defect| defect(error))
+        });
+        let (runs, tables) = taken.map_err(|error: Defect| defect(error))?;
+        Ok((runs, tables.into_py_dict(py)?))
     }
 }
 
-/// Flows, nodes, drops, series, decisions, overhead, route changes, paths, segments, handoffs, mobile events, detours,
-/// programs.
-pub type Tables = Vec<Table>;
+/// All tables by their names, in order.
+pub type Tables = Vec<(&'static str, Table)>;
 /// A table could not be made.
 pub type Defect = Box<dyn std::error::Error + Send + Sync>;
 
@@ -184,55 +181,27 @@ pub fn has_rules(spec: &Spec) -> bool {
     })
 }
 
-/// An empty table of nodes, with the columns of single models.
-pub fn node_rows() -> serde_arrow::Result<Rows> {
-    Ok(Rows::of::<NodeRow>()?.with_columns(own_columns().map(|(_, _, metric)| metric.name)))
-}
-
 /// The tables of runs: the case, the number and the outcome of each.
 pub fn tables<'a>(runs: impl IntoIterator<Item = (u32, u32, &'a Outcome)>) -> Result<Tables, Defect> {
-    let (mut flows, mut nodes) = (Rows::of::<FlowRow>()?, node_rows()?);
-    let (mut drops, mut series) = (Rows::of::<DropRow>()?, Rows::of::<SeriesRow>()?);
-    let (mut decisions, mut overhead) = (Rows::of::<DecisionRow>()?, Rows::of::<OverheadRow>()?);
-    let (mut route_changes, mut paths) = (Rows::of::<RouteChangeRow>()?, Rows::of::<PathRow>()?);
-    let (mut segments, mut handoffs) = (Rows::of::<SegmentRow>()?, Rows::of::<HandoffRow>()?);
-    let (mut mobile_events, mut detours) = (Rows::of::<MobileEventRow>()?, Rows::of::<DetourRow>()?);
-    let mut programs = Rows::of::<ProgramRow>()?;
-    for (case, run, outcome) in runs {
-        flows.extend(case, run, &outcome.flows)?;
-        nodes.extend(case, run, &outcome.nodes)?;
-        outcome.nodes.iter().for_each(|row| nodes.extend_columns(&row.own));
-        drops.extend(case, run, &outcome.drops)?;
-        series.extend(case, run, &outcome.series)?;
-        decisions.extend(case, run, &outcome.decisions)?;
-        overhead.extend(case, run, &outcome.overhead)?;
-        route_changes.extend(case, run, &outcome.route_changes)?;
-        paths.extend(case, run, &outcome.paths)?;
-        segments.extend(case, run, &outcome.segments)?;
-        handoffs.extend(case, run, &outcome.handoffs)?;
-        mobile_events.extend(case, run, &outcome.mobile_events)?;
-        detours.extend(case, run, &outcome.detours)?;
-        programs.extend(case, run, &outcome.programs)?;
+    struct Made<'a> {
+        runs: Vec<(u32, u32, &'a Outcome)>,
+        tables: Tables,
     }
-    let (flows, nodes, drops, series) = (flows.finish()?, nodes.finish()?, drops.finish()?, series.finish()?);
-    let (decisions, overhead) = (decisions.finish()?, overhead.finish()?);
-    let (route_changes, paths, segments) = (route_changes.finish()?, paths.finish()?, segments.finish()?);
-    let (handoffs, mobile_events, detours) = (handoffs.finish()?, mobile_events.finish()?, detours.finish()?);
-    Ok(vec![
-        flows,
-        nodes,
-        drops,
-        series,
-        decisions,
-        overhead,
-        route_changes,
-        paths,
-        segments,
-        handoffs,
-        mobile_events,
-        detours,
-        programs.finish()?,
-    ])
+    impl TableVisitor for Made<'_> {
+        type Error = Defect;
+
+        fn table<R: Row>(&mut self, name: &'static str, rows: fn(&Outcome) -> &[R]) -> Result<(), Defect> {
+            let mut table = Rows::of_results::<R>()?;
+            for &(case, run, outcome) in &self.runs {
+                table.extend_results(case, run, rows(outcome))?;
+            }
+            self.tables.push((name, table.finish()?));
+            Ok(())
+        }
+    }
+    let mut made = Made { runs: runs.into_iter().collect(), tables: Vec::new() };
+    visit_tables(&mut made)?;
+    Ok(made.tables)
 }
 
 impl Run {

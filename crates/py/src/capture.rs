@@ -1,12 +1,13 @@
 //! Captures of runs.
 
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use hopyard_model::address::NodeId;
 use hopyard_model::observe::capture::{Capture, Kind, Options};
-use hopyard_model::observe::{Observer, Outcome};
-use hopyard_model::world::{Spec, Watch, World};
+use hopyard_model::observe::{Outcome, Probe, Probes, Recorded};
+use hopyard_model::world::{self, Spec, Watch, World};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -53,21 +54,47 @@ fn kind(name: &str) -> PyResult<Kind> {
 /// A run that has ended: its results, and why its capture is not complete, if so.
 pub type Captured = (Outcome, Option<String>);
 
-/// Makes a run, with a capture if there is a file for it. A run whose capture cannot be written goes on without it. The
-/// file is opened, and emptied, when the network has been built: what was captured there before survives a scenario
-/// that cannot be run.
-pub fn run(spec: &Spec, watch: &Watch, file: Option<(PathBuf, Options)>) -> Result<Captured, String> {
-    let world = World::new(spec).map_err(|error| error.to_string())?;
-    let capture = file.map(|(path, options)| Capture::create(&path, options)).transpose();
-    match capture {
-        Ok(Some(capture)) => {
-            let world = world.with_other(spec, (capture, Observer::new(spec.observe.recorded.clone())));
-            let (outcome, (capture, _)) = world.run_watched(watch).map_err(|error| error.to_string())?;
-            Ok((outcome, capture.finish().err().map(|error| error.to_string())))
-        }
-        without => {
-            let outcome = world.run(watch).map_err(|error| error.to_string())?;
-            Ok((outcome, without.err().map(|error| error.to_string())))
-        }
+/// The probes of a run: those that its results need, and its capture if there is a file for it.
+pub struct Watched {
+    recorded: Recorded,
+    file: Option<(PathBuf, Options)>,
+    /// Why the capture could not begin.
+    error: Option<String>,
+}
+
+impl Watched {
+    pub fn new(spec: &Spec, file: Option<(PathBuf, Options)>) -> Self {
+        Self { recorded: spec.observe.recorded.clone(), file, error: None }
     }
+
+    /// Makes the probes. The file of the capture is opened, and emptied: what was captured there before survives a
+    /// scenario that cannot be run, if this is called when the network can be built. A run whose capture cannot be
+    /// written goes on without it.
+    pub fn probes(&mut self) -> Probes {
+        let mut probes = self.recorded.probes();
+        match self.file.take().map(|(path, options)| Capture::create(&path, options)).transpose() {
+            Ok(capture) => probes.extend(capture.map(|it| Box::new(it) as Box<dyn Probe + Send>)),
+            Err(error) => self.error = Some(error.to_string()),
+        }
+        probes
+    }
+
+    /// Ends the capture when the run has ended, and tells why it is not complete, if so.
+    pub fn finish(self, probes: Probes) -> Option<String> {
+        let captures = probes.into_iter().filter_map(|probe| (probe as Box<dyn Any>).downcast().ok());
+        let errors = captures.filter_map(|capture: Box<Capture>| capture.finish().err());
+        self.error.or(errors.map(|error| error.to_string()).next())
+    }
+}
+
+/// Makes a run, with a capture if there is a file for it.
+pub fn run(spec: &Spec, watch: &Watch, file: Option<(PathBuf, Options)>) -> Result<Captured, String> {
+    if file.is_none() && !spec.needs_probes() {
+        // Nobody who watches costs nothing.
+        return world::simulate(spec, watch).map(|outcome| (outcome, None)).map_err(|error| error.to_string());
+    }
+    let mut watched = Watched::new(spec, file);
+    let world = World::watched(spec, || watched.probes()).map_err(|error| error.to_string())?;
+    let (outcome, probes) = world.run_watched(watch).map_err(|error| error.to_string())?;
+    Ok((outcome, watched.finish(probes)))
 }

@@ -18,9 +18,11 @@ mod table;
 /// The Python module of Hopyard's core.
 #[pyo3::pymodule(gil_used = false)]
 mod _core {
+    use hopyard_model::observe::TABLES;
     use hopyard_model::observe::capture::Kind;
     use pyo3::exceptions::PyValueError;
     use pyo3::prelude::*;
+    use pyo3::types::PyTuple;
     use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
     #[pymodule_export]
@@ -44,6 +46,7 @@ mod _core {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("BUILD", env!("HOPYARD_BUILD"))?;
         module.add("KINDS", hopyard_scenario::KINDS)?;
+        module.add("TABLES", PyTuple::new(module.py(), TABLES)?)?;
         module.add("CAPTURE_KINDS", Kind::ALL.map(Kind::name))?;
         module.add("USUAL_CAPTURE_KINDS", Kind::USUAL.map(Kind::name))
     }
@@ -62,7 +65,7 @@ mod _core {
     /// The tables of results with the meaning and the unit of each column, as JSON.
     #[pyfunction]
     fn result_tables() -> PyResult<String> {
-        serde_json::to_string(&hopyard_model::world::columns::tables())
+        serde_json::to_string(&hopyard_model::observe::tables())
             .map_err(|error| PyValueError::new_err(error.to_string()))
     }
 

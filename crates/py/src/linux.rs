@@ -9,13 +9,13 @@ use hopyard_coupling::{Coupled, CouplingError, Flow, Options, Program};
 use hopyard_engine::{Span, Time};
 use hopyard_kernels::{Completion, Settings};
 use hopyard_model::address::NodeId;
-use hopyard_model::observe::capture::{Capture, Options as CaptureOptions};
-use hopyard_model::observe::{Observer, Outcome, Probe};
+use hopyard_model::observe::capture::Options as CaptureOptions;
+use hopyard_model::observe::{Outcome, Probes};
 use hopyard_model::world::{Advanced, Spec, Watch, World};
 use hopyard_scenario as core;
 use hopyard_scenario::sections::{Host, Linux};
 
-use crate::capture::Captured;
+use crate::capture::{Captured, Watched};
 use crate::network::{self, Keeper};
 
 /// The kernels that were built: for each version the program, the agent, and the folder of modules.
@@ -39,30 +39,21 @@ pub fn run(
     let options = options(scenario, linux, kernels, &spec)?;
     // What was captured before survives a scenario that cannot be run.
     World::new(&spec).map_err(|error| error.to_string())?;
-    let capture = file.map(|(path, options)| Capture::create(&path, options)).transpose();
-    let observer = Observer::new(spec.observe.recorded.clone());
-    match capture {
-        Ok(Some(capture)) => {
-            let (outcome, (capture, _)) = make(&spec, flows, &options, (capture, observer), (watch, others))?;
-            Ok((outcome, capture.finish().err().map(|error| error.to_string())))
-        }
-        without => {
-            let (outcome, _) = make(&spec, flows, &options, observer, (watch, others))?;
-            Ok((outcome, without.err().map(|error| error.to_string())))
-        }
-    }
+    let mut watched = Watched::new(&spec, file);
+    let (outcome, probes) = make(&spec, flows, &options, watched.probes(), (watch, others))?;
+    Ok((outcome, watched.finish(probes)))
 }
 
-fn make<P: Probe>(
+fn make(
     spec: &Spec,
     flows: Vec<core::LinuxFlow>,
     options: &Options,
-    probe: P,
+    probes: Probes,
     (watch, others): (&Watch, &mut Duration),
-) -> Result<(Outcome, P), String> {
+) -> Result<(Outcome, Probes), String> {
     let text = |error: CouplingError| error.to_string();
     let (numbers, flows) = numbered(flows);
-    let mut coupled = Coupled::start(spec, &flows, options, probe).map_err(text)?;
+    let mut coupled = Coupled::start(spec, &flows, options, probes).map_err(text)?;
     let step = Span::from_nanos(spec.duration.nanos().div_ceil(STEPS).max(1));
     let mut until = Time::ZERO;
     let advanced = loop {
@@ -97,8 +88,8 @@ pub fn start(
     let mut spec = scenario.spec(run);
     let (numbers, flows) = numbered(scenario.linux_flows(&mut spec));
     let options = options(scenario, linux, kernels, &spec)?;
-    let observer = Observer::new(spec.observe.recorded.clone());
-    let make = move || Coupled::start(&spec, &flows, &options, observer).map(|coupled| (coupled, spec));
+    let probes = spec.observe.recorded.probes();
+    let make = move || Coupled::start(&spec, &flows, &options, probes).map(|coupled| (coupled, spec));
     let (made, thread) = Keeper::make(make).map_err(|error| error.to_string())?;
     let (coupled, spec) = made.map_err(|error| error.to_string())?;
     Ok(network::Kernels { coupled, thread, numbers, spec, owner: std::process::id() })

@@ -3,13 +3,13 @@
 use std::sync::mpsc::{Sender, channel};
 use std::{io, thread};
 
-use hopyard_coupling::{Coupled, Meters, OwnRows};
+use hopyard_coupling::{Coupled, Meters};
 use hopyard_engine::Time;
-use hopyard_model::observe::{Observer, Outcome};
+use hopyard_model::observe::{Outcome, Probes};
 use hopyard_model::world::{Advanced, Spec, Watch, World};
 
 /// What watches a run in steps. The meters see flows of kernels only.
-pub type Watching = (Meters, Observer);
+pub type Watching = (Meters, Probes);
 
 /// A network, until it is finished.
 pub enum Network {
@@ -22,7 +22,7 @@ pub enum Network {
 /// A network with kernels.
 pub struct Kernels {
     // First, so that the processes have ended when their thread does.
-    pub coupled: Coupled<Observer>,
+    pub coupled: Coupled<Probes>,
     pub thread: Keeper,
     /// The number of each flow of kernels among all flows.
     pub numbers: Vec<usize>,
@@ -81,17 +81,11 @@ impl Network {
         }
     }
 
-    /// The tables in which kernels take part, as of now.
-    pub fn rows(&self) -> OwnRows {
+    /// The results as of now: all tables, or the one with this name.
+    pub fn outcome(&self, only: Option<&str>) -> Outcome {
         match self {
-            Self::Alone(world) => OwnRows {
-                flows: world.flows(),
-                nodes: world.nodes(),
-                series: world.series().to_vec(),
-                drops: world.drops(),
-                programs: Vec::new(),
-            },
-            Self::Kernels(it) => it.coupled.rows(&it.numbers, &it.spec),
+            Self::Alone(world) => world.outcome(only),
+            Self::Kernels(it) => it.coupled.outcome(only, &it.numbers, &it.spec),
         }
     }
 

@@ -11,19 +11,16 @@ use hopyard_coupling::Meters;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::context::{Departure, DropReason};
-use hopyard_model::observe::{
-    DecisionRow, DetourRow, DropRow, FlowRow, HandoffRow, MobileEventRow, NodeRow, Observer, OverheadRow, PathRow,
-    PositionRow, ProgramRow, QueueRow, RouteChangeRow, RouteRow, SegmentRow, SeriesRow, Totals,
-};
+use hopyard_model::observe::{Outcome, PositionRow, QueueRow, RouteRow, Row, TableVisitor, Totals, visit_tables};
 use hopyard_model::world::{Advanced, InjectError, Watch, World};
 use hopyard_scenario as core;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyTuple};
 use rustix::time::ClockId;
 use serde::{Deserialize, Serialize};
 
-use crate::batch::{Run, Tables, has_rules, node_rows, tables};
+use crate::batch::{Defect, Run, has_rules, tables};
 use crate::errors::SimulationError;
 use crate::linux::{self, Kernels};
 use crate::network::{Network, Watching};
@@ -71,7 +68,7 @@ impl Simulation {
             }
             None => {
                 let spec = scenario.spec(u64::from(run));
-                let watching = (Meters::default(), Observer::new(spec.observe.recorded.clone()));
+                let watching = (Meters::default(), spec.observe.recorded.probes());
                 let world = World::with_probe(&spec, watching).map_err(|error| error.to_string())?;
                 Ok((Network::Alone(Box::new(world)), has_rules(&spec)))
             }
@@ -130,7 +127,7 @@ impl Simulation {
     }
 
     /// Ends the run at the time that it has reached: what is known of it, and its tables.
-    fn finish(&self, py: Python<'_>) -> PyResult<(Run, Tables)> {
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<(Run, Bound<'py, PyDict>)> {
         let mut state = self.state()?;
         let network = state.network.take().ok_or_else(over)?;
         let began = clock(ClockId::Monotonic);
@@ -140,7 +137,7 @@ impl Simulation {
         let spent = (state.spent + clock(ClockId::Monotonic).saturating_sub(began)).as_secs_f64();
         let digest = format!("{:016x}", outcome.digest);
         let made = tables([(0, self.run, &outcome)]).map_err(defect)?;
-        Ok((Run::done(0, self.run, digest, spent), made))
+        Ok((Run::done(0, self.run, digest, spent), made.into_py_dict(py)?))
     }
 
     /// Lets the network go, and ends its kernels.
@@ -177,25 +174,10 @@ impl Simulation {
     fn table(&self, name: &str) -> PyResult<Table> {
         let state = self.state()?;
         let network = state.network.as_ref().ok_or_else(over)?;
-        let world = network.world();
-        let observed = &world.probe().1;
         match name {
-            "flows" => rows::<FlowRow>(&network.rows().flows),
-            "nodes" => nodes(&network.rows().nodes),
-            "drops" => rows::<DropRow>(&network.rows().drops),
-            "series" => rows::<SeriesRow>(&network.rows().series),
-            "programs" => rows::<ProgramRow>(&network.rows().programs),
-            "decisions" => rows::<DecisionRow>(observed.decisions()),
-            "overhead" => rows::<OverheadRow>(&world.overhead()),
-            "route_changes" => rows::<RouteChangeRow>(observed.route_changes()),
-            "paths" => rows::<PathRow>(&observed.paths()),
-            "segments" => rows::<SegmentRow>(&observed.segments()),
-            "handoffs" => rows::<HandoffRow>(&observed.handoffs(world.now())),
-            "mobile_events" => rows::<MobileEventRow>(&observed.mobile_events(world.now())),
-            "detours" => rows::<DetourRow>(&observed.detours()),
-            "positions" => rows::<PositionRow>(&world.positions()),
-            "queues" => rows::<QueueRow>(&world.queues()),
-            _ => Err(PyValueError::new_err(format!("there is no table {name:?}"))),
+            "positions" => rows::<PositionRow>(&network.world().positions()),
+            "queues" => rows::<QueueRow>(&network.world().queues()),
+            _ => results(name, &network.outcome(Some(name))),
         }
     }
 
@@ -349,12 +331,28 @@ fn known(world: &World<Watching>, node: u32) -> PyResult<NodeId> {
     Err(PyValueError::new_err(format!("expected a node from 0 to {}, found {node}", nodes - 1)))
 }
 
-/// The table of nodes, with the columns of single models.
-fn nodes(rows: &[NodeRow]) -> PyResult<Table> {
-    let mut table = node_rows().map_err(defect)?;
-    table.extend(0, 0, rows).map_err(defect)?;
-    rows.iter().for_each(|row| table.extend_columns(&row.own));
-    table.alone().map_err(defect)
+/// The table of results with this name.
+fn results(name: &str, outcome: &Outcome) -> PyResult<Table> {
+    struct Found<'a> {
+        name: &'a str,
+        outcome: &'a Outcome,
+        table: Option<Table>,
+    }
+    impl TableVisitor for Found<'_> {
+        type Error = Defect;
+
+        fn table<R: Row>(&mut self, name: &'static str, rows: fn(&Outcome) -> &[R]) -> Result<(), Defect> {
+            if name == self.name {
+                let mut table = Rows::of_results::<R>()?;
+                table.extend_results(0, 0, rows(self.outcome))?;
+                self.table = Some(table.alone()?);
+            }
+            Ok(())
+        }
+    }
+    let mut found = Found { name, outcome, table: None };
+    visit_tables(&mut found).map_err(defect)?;
+    found.table.ok_or_else(|| PyValueError::new_err(format!("there is no table {name:?}")))
 }
 
 fn rows<R: Serialize + Deserialize<'static>>(rows: &[R]) -> PyResult<Table> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator, UInt32Array, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema};
+use hopyard_model::observe::Row;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -19,7 +20,7 @@ pub struct Rows {
     case: Vec<u32>,
     run: Vec<u32>,
     /// Columns after those of the rows' type.
-    further: Vec<(&'static str, Vec<Option<u64>>)>,
+    further: Vec<(String, Vec<Option<u64>>)>,
 }
 
 impl Rows {
@@ -44,18 +45,24 @@ impl Rows {
         Ok(Self { fields, builder, case: Vec::new(), run: Vec::new(), further: Vec::new() })
     }
 
-    /// Adds columns of counts after those of the rows' type.
-    #[must_use]
-    pub fn with_columns(mut self, names: impl Iterator<Item = &'static str>) -> Self {
-        self.further = names.map(|name| (name, Vec::new())).collect();
-        self
+    /// An empty table of results, with the columns of type `R` and its further ones.
+    ///
+    /// # Errors
+    /// If the type is not a flat row.
+    pub fn of_results<R: Row>() -> serde_arrow::Result<Self> {
+        let further = R::further_columns().into_iter().map(|column| (column.name, Vec::new())).collect();
+        Ok(Self { further, ..Self::of::<R>()? })
     }
 
-    /// Appends the values of one row in the further columns.
-    pub fn extend_columns(&mut self, values: &[Option<u64>]) {
-        for ((_, column), value) in self.further.iter_mut().zip(values) {
-            column.push(*value);
+    /// Appends the rows of one run of one case to a table of results.
+    ///
+    /// # Errors
+    /// If a row does not have the columns of its type.
+    pub fn extend_results<R: Row>(&mut self, case: u32, run: u32, rows: &[R]) -> serde_arrow::Result<()> {
+        for (place, (_, column)) in self.further.iter_mut().enumerate() {
+            column.extend(rows.iter().map(|row| row.further().get(place).copied().flatten()));
         }
+        self.extend(case, run, rows)
     }
 
     /// Appends the rows of one run of one case.

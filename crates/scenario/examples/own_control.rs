@@ -15,7 +15,7 @@ use aimd::{Aimd, Params};
 use hopyard_model::params::{Params as _, read};
 use hopyard_model::transport::congestion::CongestionControl;
 use hopyard_model::transport::congestion::external::ExternalConfig;
-use hopyard_model::world::{Watch, World};
+use hopyard_model::world::{self, Watch};
 use hopyard_scenario::{Declaration, ExternalControllers, Refusal, Scenario, Surroundings};
 use serde_json::{Map, Value, json};
 
@@ -63,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let scenario = Scenario::load(&text, &path.display().to_string(), around, &settings)?;
     let mut out = std::io::stdout().lock();
     for run in 0..scenario.runs() {
-        let outcome = World::new(&scenario.spec(u64::from(run)))?.run(&Watch::default())?;
+        let outcome = world::simulate(&scenario.spec(u64::from(run)), &Watch::default())?;
         writeln!(out, "{:016x}", outcome.digest)?;
     }
     Ok(())

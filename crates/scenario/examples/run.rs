@@ -6,7 +6,7 @@ use std::error::Error;
 use std::io::Write;
 use std::path::Path;
 
-use hopyard_model::world::{Watch, World};
+use hopyard_model::world::{self, Watch};
 use hopyard_scenario::Scenario;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         writeln!(out, "{}", warning.as_warning())?;
     }
     for run in 0..u64::from(scenario.runs()) {
-        let outcome = World::new(&scenario.spec(run))?.run(&Watch::default())?;
+        let outcome = world::simulate(&scenario.spec(run), &Watch::default())?;
         for flow in &outcome.flows {
             writeln!(out, "run {run}, flow {}: {} bytes delivered", flow.flow, flow.delivered_bytes)?;
         }

@@ -34,7 +34,7 @@ use hopyard_engine::Time;
 use hopyard_model::address::NodeId;
 use hopyard_model::agent::Model;
 use hopyard_model::observe::Outcome;
-use hopyard_model::world::{Watch, World};
+use hopyard_model::world::{self, Watch, World};
 use hopyard_scenario::{Scenario, find_models, json_schema, new_scenario};
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
@@ -45,8 +45,7 @@ fn scenario(settings: &[(&str, &str)]) -> Scenario {
 }
 
 fn run(settings: &[(&str, &str)]) -> Outcome {
-    let world = World::new(&scenario(settings).spec(0)).expect("it can be built");
-    world.run(&Watch::default()).unwrap_or_else(|error| panic!("{settings:?}: {error}"))
+    world::simulate(&scenario(settings).spec(0), &Watch::default()).unwrap_or_else(|error| panic!("{settings:?}: {error}"))
 }
 
 fn main() {
@@ -116,7 +115,7 @@ fn main() {
     let text = format!("{text}\n[[movement]]\nnodes = [6]\nmodel = \"drift\"\n[movement.drift]\nspeed = \"99 m/s\"\n");
     let settings = [("duration".to_owned(), "5 s".to_owned())];
     let leaving = Scenario::load(&text, "t.toml", Path::new(""), &settings).unwrap_or_else(|p| panic!("{p}"));
-    let drift = World::new(&leaving.spec(0)).expect("a world").run(&Watch::default()).expect("packets add up");
+    let drift = world::simulate(&leaving.spec(0), &Watch::default()).expect("packets add up");
     assert!(drift.flows[0].delivered_bytes < plain.flows[0].delivered_bytes);
     let burst = run(&[("flow.traffic", "burst"), ("traffic.burst.packets", "7")]);
     assert_eq!(burst.flows[0].delivered_bytes, 7 * 512);

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use hopyard_engine::Span;
-use hopyard_model::world::{Watch, World};
+use hopyard_model::world::{Watch, simulate};
 use hopyard_scenario::Scenario;
 
 /// How far a change may be from the published time, in seconds.
@@ -38,7 +38,7 @@ fn the_hop_count_to_the_gateway_changes_when_the_paper_says() {
     assert_eq!(scenario.warnings().len(), 0, "{:?}", scenario.warnings());
     let mut spec = scenario.spec(0);
     spec.duration = Span::from_secs(215);
-    let outcome = World::new(&spec).expect("a world").run(&Watch::default()).expect("packets add up");
+    let outcome = simulate(&spec, &Watch::default()).expect("packets add up");
     let mut changes: Vec<(f64, f64)> = Vec::new();
     for row in outcome.series.iter().filter(|row| row.quantity == "hops") {
         if changes.last().is_none_or(|&(_, before)| before != row.value) {

@@ -5,7 +5,7 @@ use std::path::Path;
 use hopyard_engine::Streams;
 use hopyard_model::address::NodeId;
 use hopyard_model::mobility::{Leg, Nodes};
-use hopyard_model::world::{NodeSpec, Watch, World};
+use hopyard_model::world::{self, NodeSpec, Watch};
 use hopyard_scenario::Scenario;
 
 fn load(text: &str) -> Result<Scenario, String> {
@@ -64,8 +64,7 @@ fn positions_give_the_shape_of_a_group() {
     let scenario = load(text).unwrap_or_else(|shown| panic!("{shown}"));
     let legs = legs(&scenario, 0);
     assert_eq!((offset(&legs[2][4], &legs[0][4]), offset(&legs[2][4], &legs[1][4])), ((-5.0, 500.0), (-5.0, 500.0)));
-    let world = World::new(&scenario.spec(0)).expect("it can be built");
-    assert!(world.run(&Watch::default()).is_ok());
+    assert!(world::simulate(&scenario.spec(0), &Watch::default()).is_ok());
 }
 
 #[test]
@@ -153,8 +152,7 @@ fn groups_are_formed_in_the_order_of_the_numbers() {
     let nodes = Nodes::new(&specs, Streams::new(spec.seed, 0));
     let heads: Vec<u32> = (0..10).map(|node| nodes.head(NodeId(node)).0).collect();
     assert_eq!(heads, [0, 1, 2, 3, 2, 5, 0, 5, 0, 9]);
-    let world = World::new(&spec).expect("it can be built");
-    let outcome = world.run(&Watch::default()).expect("packets add up");
+    let outcome = world::simulate(&spec, &Watch::default()).expect("packets add up");
     assert_eq!(outcome.nodes[1].metric("legs_forced"), None, "it does not move");
     assert!(outcome.nodes[0].metric("legs_forced").is_some() && outcome.nodes[0].metric("group_changes") == Some(0));
 }
@@ -224,7 +222,7 @@ fn flows_are_drawn_within_and_between_groups() {
         assert_eq!(spec.flows.len(), 2 + 5 + 1);
         for (number, flow) in spec.flows.iter().enumerate() {
             let same = nodes.head(flow.from) == nodes.head(flow.to);
-            let udp = matches!(flow.transport, hopyard_model::world::Transport::Udp);
+            let udp = matches!(flow.transport, world::Transport::Udp);
             assert_eq!(udp, (2..7).contains(&number));
             assert!(number == 7 || same == (number < 2), "{number}: {flow:?}");
             pairs.insert((flow.from, flow.to));

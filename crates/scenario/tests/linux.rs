@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hopyard_engine::{Span, Time};
-use hopyard_model::world::{Watch, World};
+use hopyard_model::world::{self, Watch};
 use hopyard_scenario::Scenario;
 use hopyard_scenario::sections::Completion;
 
@@ -45,8 +45,7 @@ fn flows_of_linux_are_taken_out_and_keep_their_numbers() {
     assert_eq!(found, [(1, 3, 1, None, 900), (2, 1, 2, Some(5_000), usual)]);
     assert_eq!(flows[0].start, Time::ZERO + Span::from_secs(2));
     // In the network they do nothing.
-    let world = World::new(&spec).unwrap_or_else(|error| panic!("{error}"));
-    let outcome = world.run(&Watch::default()).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = world::simulate(&spec, &Watch::default()).unwrap_or_else(|error| panic!("{error}"));
     let sent: Vec<_> = outcome.flows.iter().map(|row| row.packets_sent > 0).collect();
     assert_eq!(sent, [true, false, false]);
 }

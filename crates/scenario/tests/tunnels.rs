@@ -74,8 +74,8 @@ fn datagrams_reach_a_wired_host_through_a_tunnel() {
     let tunnel = "[[tunnel]]\nbetween = [0, 1]\ncarries = [\"192.168.0.12/30\"]\n";
     let flow = |udp: bool| format!("[[flow]]\nfrom = 0\nto = 5\nudp = {udp}\n");
     let scenario = read(&format!("{tunnel}{}", flow(true))).expect("datagrams are carried");
-    let world = hopyard_model::world::World::new(&scenario.spec(0)).expect("a world");
-    let outcome = world.run(&hopyard_model::world::Watch::default()).expect("packets add up");
+    let outcome = hopyard_model::world::simulate(&scenario.spec(0), &hopyard_model::world::Watch::default())
+        .expect("packets add up");
     assert!(outcome.flows[0].packets_arrived > 0, "{:?}", outcome.drops);
     refused(&format!("{tunnel}{}", flow(false)), &["finds no routes over wires"]);
     refused(&flow(true), &["finds no routes over wires"]);
@@ -138,8 +138,8 @@ fn tunnels_of_one_node_lie_in_each_other_up_to_a_limit() {
     };
     for tunnels in 1..=4 {
         let scenario = row(tunnels).expect("it can run");
-        let world = hopyard_model::world::World::new(&scenario.spec(0)).expect("a world");
-        let outcome = world.run(&hopyard_model::world::Watch::default()).expect("packets add up");
+        let outcome = hopyard_model::world::simulate(&scenario.spec(0), &hopyard_model::world::Watch::default())
+            .expect("packets add up");
         let flow = &outcome.flows[0];
         assert!(flow.packets_arrived + 2 > flow.packets_sent, "{tunnels}: {:?}", outcome.drops);
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hopyard_model::world::{Watch, World};
+use hopyard_model::world::{Watch, simulate};
 use hopyard_scenario::Scenario;
 
 fn load(text: &str) -> Result<Scenario, String> {
@@ -22,7 +22,7 @@ fn named(text: &str, words: &[&str]) {
 fn carried(text: &str) {
     let scenario = load(text).unwrap_or_else(|shown| panic!("{text}\n{shown}"));
     assert_eq!(scenario.warnings(), [], "{text}");
-    let outcome = World::new(&scenario.spec(0)).expect("a world").run(&Watch::default()).expect("packets add up");
+    let outcome = simulate(&scenario.spec(0), &Watch::default()).expect("packets add up");
     for flow in &outcome.flows {
         assert!(flow.packets_arrived > 0, "flow {} of {text}", flow.flow);
     }

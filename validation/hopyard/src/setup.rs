@@ -12,7 +12,7 @@ use hopyard_model::mobility::{self, Movements, Position};
 use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::{acking, congestion, tcp};
-use hopyard_model::world::{FlowSpec, NodeSpec, Spec, Transport, Watch, World};
+use hopyard_model::world::{self, FlowSpec, NodeSpec, Spec, Transport, Watch};
 use hopyard_model::{mac, radio, routing, traffic};
 
 /// A scenario, with its profile.
@@ -147,8 +147,7 @@ impl Scenario {
     pub fn run(&self, run: u32) -> Result<Outcome> {
         let mut spec = self.spec.clone();
         spec.run = u64::from(run);
-        let world = World::new(&spec)?;
-        world.run(&Watch::default()).map_err(|unaccounted| anyhow!(unaccounted))
+        world::simulate(&spec, &Watch::default()).map_err(|failure| anyhow!(failure))
     }
 }
 

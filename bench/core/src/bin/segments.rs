@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use hopyard_model::transport::congestion;
-use hopyard_model::world::{Transport, Watch, World};
+use hopyard_model::world::{self, Transport, Watch};
 use hopyard_scenario::Scenario;
 
 fn run(path: &Path, variant: &str, settings: &[(String, String)]) -> Result<String, String> {
@@ -21,8 +21,7 @@ fn run(path: &Path, variant: &str, settings: &[(String, String)]) -> Result<Stri
                 congestion::Config::of_profile(variant, scenario.profile()).map_err(|error| error.to_string())?;
         }
     }
-    let world = World::new(&spec).map_err(|error| error.to_string())?;
-    let outcome = world.run(&Watch::default()).map_err(|error| error.to_string())?;
+    let outcome = world::simulate(&spec, &Watch::default()).map_err(|error| error.to_string())?;
     Ok(outcome.flows.iter().map(|flow| flow.packets_sent).sum::<u64>().to_string())
 }
 

@@ -123,7 +123,7 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
                 end.verdict = Verdict::Error;
             }
         }
-        if P::WATCHES {
+        if self.probe.watches() {
             let reception = match end.verdict {
                 Verdict::Decoded => Some(Reception::Decoded),
                 Verdict::Error | Verdict::Noise => Some(Reception::Damaged),

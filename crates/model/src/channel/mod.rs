@@ -238,7 +238,7 @@ impl<M: Mac> Channel<M> {
             };
             gauge.on_send(station, sent, frame.airtime, cx.now);
         }
-        if P::WATCHES {
+        if probe.watches() {
             probe.on_sent(cx.now, frame.transmitter, &view(&frame, cx));
         }
         let word = cx.now.nanos() ^ (u64::from(frame.transmitter.0) << 44);

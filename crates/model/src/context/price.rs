@@ -3,6 +3,12 @@
 /// Attojoules: what a power of one nanowatt takes in one nanosecond.
 pub type Attojoules = i128;
 
+/// Attojoules as joules.
+#[must_use]
+pub fn joules(energy: Attojoules) -> f64 {
+    energy as f64 / 1e18
+}
+
 /// What a radio takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prices {

@@ -45,7 +45,7 @@ impl Node {
         let (outer, hops) = (around.cx.packets[packet].source, around.cx.packets[packet].hops);
         around.cx.decapsulate(packet);
         let it = &around.cx.packets[packet];
-        if P::WATCHES {
+        if around.probe.watches() {
             around.probe.on_agent_tunnel_left(around.cx.now, node, it);
         }
         // A visitor is a neighbour of its agent, so what enters a reverse tunnel has made one hop before.
@@ -81,7 +81,7 @@ impl Node {
 
     /// An agent tells what happened to a host that moves. Returns whether the host has another care-of address now.
     pub(crate) fn on_mobile<P: Probe>(&mut self, event: &MobileEvent, around: &mut Around<'_, P>) -> bool {
-        if P::WATCHES {
+        if around.probe.watches() {
             around.tell_drops();
             around.probe.on_mobile(around.cx.now, self.id, event);
         }

@@ -128,7 +128,7 @@ impl<P: Probe> Around<'_, P> {
 /// Tells the probe which packets were dropped, and which of them are lost.
 #[inline]
 pub(crate) fn tell_drops<P: Probe>(cx: &mut Context, probe: &mut P) {
-    if P::WATCHES {
+    if probe.watches() {
         for (at, node, packet, reason) in cx.dropped.drain(..) {
             probe.on_drop(at, node, &packet, reason);
         }

@@ -151,7 +151,7 @@ impl Node {
         };
         if is_local {
             // It crosses no link.
-            if P::WATCHES {
+            if around.probe.watches() {
                 around.probe.on_local(now, self.id, &packet);
             }
             let (at, address) = (now, header.source);

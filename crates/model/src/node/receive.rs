@@ -19,7 +19,7 @@ impl Node {
         around: &mut Around<'_, P>,
     ) -> Option<PacketId> {
         let node = self.id;
-        if P::WATCHES && matches!(around.topology.attachment(interface), Attachment::Wire { .. }) {
+        if around.probe.watches() && matches!(around.topology.attachment(interface), Attachment::Wire { .. }) {
             around.probe.on_wire_received(around.cx.now, interface, &around.cx.packets[packet]);
         }
         let Context { now, packets, owners, overhead, .. } = &mut *around.cx;
@@ -27,7 +27,7 @@ impl Node {
         if !matches!(packets[packet].body, Body::Tcp(_) | Body::Udp(_)) {
             overhead.on_received(node, &packets[packet]);
         }
-        if P::WATCHES {
+        if around.probe.watches() {
             around.probe.on_hop(*now, owners.of(from), node, &packets[packet]);
         }
         self.routing(around.clock, around.cx.now).on_heard(packet, from, around.cx);
@@ -184,7 +184,7 @@ impl Node {
         let node = self.id;
         around.cx.digest.fold(around.cx.now.nanos() ^ u64::from(node.0) << 40 ^ u64::from(next_hop.0));
         around.cx.complete(packet, Err(reason));
-        if P::WATCHES {
+        if around.probe.watches() {
             // What was dropped before is told before.
             around.tell_drops();
             let in_range = self.reaches(next_hop, around);

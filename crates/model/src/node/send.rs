@@ -60,7 +60,7 @@ impl Node {
                 self.with_link(interface, around, |link, cx| link.send(packet, next_hop, cx));
             }
             Attachment::Wire { wire, direction } => {
-                if P::WATCHES {
+                if around.probe.watches() {
                     around.probe.on_wire_sent(around.cx.now, interface, &around.cx.packets[packet]);
                 }
                 let its = &mut around.wires[wire];

@@ -31,7 +31,7 @@ impl Node {
         if self.would_go_round(packet, to, Way::Tunnel(interface), around.cx) {
             return around.cx.drop_packet(self.id, packet, DropReason::RoutingLoop);
         }
-        if P::WATCHES {
+        if around.probe.watches() {
             around.probe.on_tunnel_entered(around.cx.now, interface, &around.cx.packets[packet]);
         }
         self.enter(packet, to, Form::IpInIp, around);
@@ -48,7 +48,7 @@ impl Node {
         if self.would_go_round(packet, to, Way::Into { to, form }, around.cx) {
             return around.cx.drop_packet(self.id, packet, DropReason::RoutingLoop);
         }
-        if P::WATCHES {
+        if around.probe.watches() {
             around.probe.on_agent_tunnel_entered(around.cx.now, self.id, to, &around.cx.packets[packet]);
         }
         self.enter(packet, to, form, around);
@@ -91,7 +91,7 @@ impl Node {
         let tunnel = self.interfaces().find(ends_here);
         if let Some(tunnel) = tunnel {
             around.cx.decapsulate(packet);
-            if P::WATCHES {
+            if around.probe.watches() {
                 around.probe.on_tunnel_left(around.cx.now, tunnel, &around.cx.packets[packet]);
             }
             return self.pass_out_of(tunnel, packet, from, around);

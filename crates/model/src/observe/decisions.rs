@@ -5,14 +5,96 @@
 //! is sent again.
 
 use hopyard_engine::{Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::network::NetworkView;
+use super::network::{FlowView, NetworkView};
 use super::probe::{DecisionView, Probe};
-use super::results::{DecisionRow, Outcome, TrueCause};
+use super::row::{Report, Row};
 use crate::address::{Address, NodeId};
 use crate::context::DropReason;
 use crate::packet::{Body, FlowId, Packet, PacketKind};
 use crate::transport::congestion::Sign;
+
+/// A row for each loss whose cause a sender classified, with the true cause, from the start of the run. Only congestion
+/// controls that classify losses produce such rows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DecisionRow {
+    /// The flow's number.
+    pub flow: u32,
+    /// Simulated time of the classification.
+    #[schemars(extend("unit" = "s"))]
+    pub time_s: f64,
+    /// How the sender detected the loss: `duplicate_acks` or `timeout`.
+    #[schemars(extend("closed" = true))]
+    pub detected_by: &'static str,
+    /// The sender's classification: `congestion`, `wireless` or `link_failure`.
+    #[schemars(extend("closed" = true))]
+    pub decided: &'static str,
+    /// The true cause: `congestion`, `interference`, `channel_error`, `link_failure`, `spurious` (nothing was lost) or
+    /// `other`.
+    #[schemars(extend("closed" = true))]
+    pub true_cause: &'static str,
+    /// The first unacknowledged sequence number.
+    pub sequence: u64,
+    /// How often the segment at `sequence` had been sent.
+    pub transmissions: u32,
+    /// The quantity on which the congestion control based its classification; the page of its model defines it.
+    pub evidence: f64,
+    /// The value of `evidence` above which the congestion control classifies a loss as congestion.
+    pub limit: f64,
+    /// The number of round-trip times from which `evidence` was computed.
+    pub samples: u32,
+    /// The congestion control's average of the round-trip time.
+    #[schemars(extend("unit" = "ms"))]
+    pub rtt_filtered_ms: Option<f64>,
+    /// The latest round-trip time.
+    #[schemars(extend("unit" = "ms"))]
+    pub rtt_last_ms: Option<f64>,
+    /// What was lost: `data`, or `ack` if the segment had arrived; empty if nothing was lost.
+    #[schemars(extend("closed" = true))]
+    pub lost: Option<&'static str>,
+    /// Why the lost packet was dropped.
+    #[schemars(extend("values" = DropReason::ALL.map(DropReason::name)))]
+    pub lost_reason: Option<&'static str>,
+    /// The number of the node that dropped it.
+    pub lost_at_node: Option<u32>,
+}
+
+impl Row for DecisionRow {}
+
+/// The true cause of a loss, which the simulator knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrueCause {
+    /// A queue was full.
+    Congestion,
+    /// The MAC dropped the packet although the next hop was in range: frames of other nodes interfered (or noise, if
+    /// the radio has a model of bit errors). Or routing regarded the link as broken after such a drop.
+    Interference,
+    /// A wire lost the packet because the scenario says so. This represents channel errors.
+    ChannelError,
+    /// The next hop was out of range, or there was no route for that reason.
+    LinkFailure,
+    /// Nothing was lost: the segment was late or out of order.
+    Spurious,
+    /// Anything else: the time to live, a loop, address resolution.
+    Other,
+}
+
+impl TrueCause {
+    /// Its name in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Congestion => "congestion",
+            Self::Interference => "interference",
+            Self::ChannelError => "channel_error",
+            Self::LinkFailure => "link_failure",
+            Self::Spurious => "spurious",
+            Self::Other => "other",
+        }
+    }
+}
 
 /// When more losses of a flow than this are kept, those that no longer matter are removed.
 const MANY_LOSSES: usize = 128;
@@ -78,22 +160,6 @@ impl Fate {
 }
 
 impl Decisions {
-    /// A probe of so many nodes, with the sources of the flows that are to be watched.
-    pub fn of(nodes: usize, sources: impl Iterator<Item = Option<NodeId>>) -> Self {
-        let watch = |source: Option<NodeId>| Some(Watched { source: source?, una: 0, lost: Vec::new(), broken: None });
-        let flows: Vec<_> = sources.map(watch).collect();
-        if flows.iter().all(Option::is_none) {
-            return Self::default();
-        }
-        Self { flows, breaks: vec![None; nodes], ..Self::default() }
-    }
-
-    /// A row for each decision so far.
-    #[must_use]
-    pub fn rows(&self) -> &[DecisionRow] {
-        &self.rows
-    }
-
     fn watched(&mut self, flow: FlowId) -> Option<&mut Watched> {
         self.flows.get_mut(flow.index())?.as_mut()
     }
@@ -151,7 +217,11 @@ impl Watched {
 
 impl Probe for Decisions {
     fn on_start(&mut self, network: &NetworkView<'_>) {
-        *self = Self::of(network.nodes, network.flows.iter().map(|flow| flow.classifies.then_some(flow.from)));
+        let watch = |flow: &FlowView<'_>| Watched { source: flow.from, una: 0, lost: Vec::new(), broken: None };
+        self.flows = network.flows.iter().map(|flow| flow.classifies.then(|| watch(flow))).collect();
+        if self.flows.iter().any(Option::is_some) {
+            self.breaks = vec![None; network.nodes];
+        }
     }
 
     fn on_link_failure(&mut self, now: Time, node: NodeId, _next_hop: Address, packet: &Packet, in_range: bool) {
@@ -207,8 +277,8 @@ impl Probe for Decisions {
         });
     }
 
-    fn report(&mut self, outcome: &mut Outcome) {
-        outcome.decisions = std::mem::take(&mut self.rows);
+    fn report(&self, report: &mut Report<'_>) {
+        report.table(|| self.rows.clone());
     }
 }
 
@@ -241,12 +311,12 @@ const fn cause_of_break(broken: Option<Break>) -> TrueCause {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::{FlowView, MobileView};
+    use crate::observe::MobileView;
     use crate::packet::{TcpFlags, TcpHeader};
 
     /// A probe of three flows, of which the second is watched, among ten nodes.
     fn probe() -> Decisions {
-        let flow = |classifies| FlowView { from: NodeId(0), to: NodeId(9), tcp: None, sack: false, classifies };
+        let flow = |classifies| FlowView { classifies, ..FlowView::between(NodeId(0), NodeId(9)) };
         let flows = [flow(false), flow(true), flow(false)];
         let mut probe = Decisions::default();
         probe.on_start(&NetworkView { nodes: 10, interfaces: &[], flows: &flows, mobile: &MobileView::default() });
@@ -285,11 +355,11 @@ mod tests {
         assert!(probe.flows[0].is_none() && probe.flows[2].is_none());
         assert_eq!(lost(&probe, 1).len(), 1);
         let mut idle = Decisions::default();
-        let flow = FlowView { from: NodeId(0), to: NodeId(9), tcp: None, sack: false, classifies: false };
+        let flow = FlowView::between(NodeId(0), NodeId(9));
         idle.on_start(&NetworkView { nodes: 10, interfaces: &[], flows: &[flow], mobile: &MobileView::default() });
         idle.on_drop(at(1), NodeId(1), &segment(0, 0, 500, 0), DropReason::QueueFull);
         idle.on_link_failure(at(1), NodeId(1), Address(2), &segment(0, 0, 500, 0), true);
-        assert!(idle.flows.is_empty() && idle.breaks.is_empty() && idle.latest.is_none());
+        assert!(idle.flows[0].is_none() && idle.breaks.is_empty() && idle.latest.is_none());
     }
 
     #[test]

@@ -8,11 +8,50 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hopyard_engine::{Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::mobile_rows::DetourRow;
-use super::network::{MobileView, WiredWay};
+use super::network::{NetworkView, WiredWay};
+use super::probe::Probe;
+use super::row::{Report, Row};
 use crate::address::{Address, NodeId};
+use crate::context::DropReason;
 use crate::packet::{Body, FlowId, Packet};
+
+/// A row for each flow between a host that moves between networks and one that does not, each agent and each direction,
+/// with packets that came through a tunnel of Mobile IP and arrived; from the start of the run. Beside their way it has
+/// the direct one: over the wires of the shortest delay between the agent and the other end of the flow, and over the
+/// radio as the packets went themselves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DetourRow {
+    /// The flow's number.
+    pub flow: u32,
+    /// The number of the host's node.
+    pub host: u32,
+    /// The number of the node of the agent at which the host was.
+    pub agent: u32,
+    /// `to_host`, or `from_host` through a reverse tunnel.
+    #[schemars(extend("closed" = true))]
+    pub direction: &'static str,
+    /// How many packets, data and acknowledgements.
+    #[schemars(extend("unit" = "packets"))]
+    pub packets: u64,
+    /// Mean number of their hops, those within the tunnel included.
+    #[schemars(extend("unit" = "hops"))]
+    pub hops: f64,
+    /// Mean number of the hops of the direct way.
+    #[schemars(extend("unit" = "hops"))]
+    pub direct_hops: f64,
+    /// Mean time from source to destination.
+    #[schemars(extend("unit" = "ms"))]
+    pub delay_ms: f64,
+    /// Mean time by the direct way: of each wire its delay and the time to send the packet without an outer header, no
+    /// queue; and the time that the packet itself took between the host and the agent.
+    #[schemars(extend("unit" = "ms"))]
+    pub direct_delay_ms: f64,
+}
+
+impl Row for DetourRow {}
 
 /// What a packet is known by: its flow, when it was made, its sequence number; and the agent at which the host is.
 type Key = (FlowId, Time, u64, NodeId);
@@ -52,11 +91,6 @@ pub(super) struct Detours {
 }
 
 impl Detours {
-    pub fn of(nodes: Vec<NodeId>, view: &MobileView) -> Self {
-        let ways = view.ways.iter().map(|way| ((way.from, way.to), way.clone())).collect();
-        Self { nodes, hosts: view.hosts.iter().copied().collect(), ways, ..Self::default() }
-    }
-
     fn node(&self, address: Address) -> Option<NodeId> {
         self.nodes.get(address.0 as usize).copied()
     }
@@ -83,22 +117,61 @@ impl Detours {
         (packet.flow != FlowId::NONE).then_some((packet.flow, packet.created, number, agent))
     }
 
-    /// A packet enters a tunnel of an agent. One of a host does so at the agent at which the host is.
-    pub fn on_entered(&mut self, now: Time, node: NodeId, packet: &Packet) {
+    /// Takes out what is known of a packet: of the copy that passed by an agent, or of another one.
+    fn take(&mut self, packet: &Packet, agent: NodeId) -> Option<(Key, Under)> {
+        let exact = Self::key(packet, agent)?;
+        let key = if self.under_way.contains_key(&exact) {
+            exact
+        } else {
+            let (flow, created, number, _) = exact;
+            let all = (flow, created, number, NodeId(0))..=(flow, created, number, NodeId(u32::MAX));
+            *self.under_way.range(all).next()?.0
+        };
+        self.under_way.remove(&key).map(|it| (key, it))
+    }
+
+    /// A row for each flow, host and agent, and each direction.
+    fn rows(&self) -> Vec<DetourRow> {
+        let row = |(&(flow, host, agent, is_up), sum): (&(FlowId, NodeId, NodeId, bool), &Sum)| {
+            let packets = sum.packets as f64;
+            DetourRow {
+                flow: flow.0,
+                host: host.0,
+                agent: agent.0,
+                direction: if is_up { "from_host" } else { "to_host" },
+                packets: sum.packets,
+                hops: sum.hops as f64 / packets,
+                direct_hops: sum.direct_hops as f64 / packets,
+                delay_ms: sum.delay * 1e3 / packets,
+                direct_delay_ms: sum.direct_delay * 1e3 / packets,
+            }
+        };
+        self.sums.iter().map(row).collect()
+    }
+}
+
+impl Probe for Detours {
+    fn on_start(&mut self, network: &NetworkView<'_>) {
+        self.nodes = network.interfaces.iter().map(|it| it.node).collect();
+        self.hosts = network.mobile.hosts.iter().copied().collect();
+        self.ways = network.mobile.ways.iter().map(|way| ((way.from, way.to), way.clone())).collect();
+    }
+
+    /// A packet of a host enters a tunnel at the agent at which the host is.
+    fn on_agent_tunnel_entered(&mut self, now: Time, node: NodeId, _to: Address, packet: &Packet) {
         if let (Some((_, true)), Some(key)) = (self.host(packet), Self::key(packet, node)) {
             self.under_way.insert(key, Under { at: now, radio: now.since(packet.created), hops: packet.hops });
         }
     }
 
-    /// A packet leaves a tunnel of an agent. One for a host does so at the agent at which the host is.
-    pub fn on_left(&mut self, now: Time, node: NodeId, packet: &Packet) {
+    /// A packet for a host leaves a tunnel at the agent at which the host is.
+    fn on_agent_tunnel_left(&mut self, now: Time, node: NodeId, packet: &Packet) {
         if let (Some((_, false)), Some(key)) = (self.host(packet), Self::key(packet, node)) {
             self.under_way.insert(key, Under { at: now, radio: now.since(packet.created), hops: packet.hops });
         }
     }
 
-    /// A packet has come from one node to another one.
-    pub fn on_hop(&mut self, now: Time, from: NodeId, node: NodeId, packet: &Packet) {
+    fn on_hop(&mut self, now: Time, from: NodeId, node: NodeId, packet: &Packet) {
         if self.under_way.is_empty() || self.node(packet.destination) != Some(node) {
             return;
         }
@@ -118,42 +191,13 @@ impl Detours {
         sum.direct_delay += radio.seconds() + wires.time(packet.size).seconds();
     }
 
-    /// A packet is dropped.
-    pub fn on_drop(&mut self, node: NodeId, packet: &Packet) {
+    fn on_drop(&mut self, _now: Time, node: NodeId, packet: &Packet, _reason: DropReason) {
         if !self.under_way.is_empty() {
             self.take(packet, node);
         }
     }
 
-    /// Takes out what is known of a packet: of the copy that passed by an agent, or of another one.
-    fn take(&mut self, packet: &Packet, agent: NodeId) -> Option<(Key, Under)> {
-        let exact = Self::key(packet, agent)?;
-        let key = if self.under_way.contains_key(&exact) {
-            exact
-        } else {
-            let (flow, created, number, _) = exact;
-            let all = (flow, created, number, NodeId(0))..=(flow, created, number, NodeId(u32::MAX));
-            *self.under_way.range(all).next()?.0
-        };
-        self.under_way.remove(&key).map(|it| (key, it))
-    }
-
-    /// A row for each flow, host and agent, and each direction.
-    pub fn rows(&self) -> Vec<DetourRow> {
-        let row = |(&(flow, host, agent, is_up), sum): (&(FlowId, NodeId, NodeId, bool), &Sum)| {
-            let packets = sum.packets as f64;
-            DetourRow {
-                flow: flow.0,
-                host: host.0,
-                agent: agent.0,
-                direction: if is_up { "from_host" } else { "to_host" },
-                packets: sum.packets,
-                hops: sum.hops as f64 / packets,
-                direct_hops: sum.direct_hops as f64 / packets,
-                delay_ms: sum.delay * 1e3 / packets,
-                direct_delay_ms: sum.direct_delay * 1e3 / packets,
-            }
-        };
-        self.sums.iter().map(row).collect()
+    fn report(&self, report: &mut Report<'_>) {
+        report.table(|| self.rows());
     }
 }

@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 use hopyard_engine::{Span, Time};
 
 /// Counts one flow's packets between `from` and the end of the run; delays in nanoseconds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct FlowMeter {
     from: Time,
     /// Data packets sent, retransmissions included.
@@ -29,8 +29,6 @@ pub struct FlowMeter {
     pub first_new: Option<Time>,
     /// When the application first got payload.
     pub first_delivery: Option<Time>,
-    /// How often the source's route changed in next hop or length.
-    pub route_changes: u64,
     total_delivered: u64,
     total_network_bytes: u64,
     total_unique: u64,
@@ -72,7 +70,6 @@ impl FlowMeter {
             last_arrival: None,
             first_new: None,
             first_delivery: None,
-            route_changes: 0,
             total_delivered: 0,
             total_network_bytes: 0,
             total_unique: 0,
@@ -169,6 +166,12 @@ impl FlowMeter {
     #[must_use]
     pub fn mean_delay(&self) -> Option<Span> {
         mean(self.delay_sum, self.arrived)
+    }
+
+    /// The mean number of hops of packets that arrived.
+    #[must_use]
+    pub fn mean_hops(&self) -> Option<f64> {
+        (self.arrived > 0).then(|| self.hops as f64 / self.arrived as f64)
     }
 
     /// The mean difference between the delays of two packets that arrived one after the other.

@@ -6,14 +6,90 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use hopyard_engine::{Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::cells::{Cells, Crossing};
 use super::mobile_log::MobileLog;
-use super::mobile_rows::HandoffRow;
+use super::network::NetworkView;
+use super::probe::Probe;
+use super::row::{Report, Row};
 use crate::address::{Address, NodeId};
 use crate::context::{DropReason, MobileChange, MobileEvent};
-use crate::packet::{FlowId, Packet, PacketKind};
+use crate::mobility::Leg;
+use crate::packet::{FlowId, Packet, PacketKind, TcpHeader};
 use crate::transport::tcp::SenderState;
+
+/// A row for each time that a host that moves between networks finds itself at another agent, or at its agent again,
+/// from the start of the run; and for each cell that it passed through and never found itself in. Its flows are those
+/// that begin or end at it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HandoffRow {
+    /// The number of the host's node.
+    pub host: u32,
+    /// The number of the agent's node before.
+    pub agent_before: Option<u32>,
+    /// The number of the agent's node now.
+    pub agent: u32,
+    /// `change`: another agent than before; `return`: the same one, which the host had lost; `missed`: the host came
+    /// into the range of the agent and left it again, and never found itself there.
+    #[schemars(extend("closed" = true))]
+    pub kind: &'static str,
+    /// When the host left the range of the agent before, by where both were: the last time before it found that it had
+    /// moved, or the first time after that if it was within range then. The range is the distance at which a frame has
+    /// just the power that can be decoded (`radio.receive`); where distance alone does not decide, there is none.
+    #[schemars(extend("unit" = "s"))]
+    pub left_s: Option<f64>,
+    /// When it came into the range of the agent now, likewise; empty if it was there from the start.
+    #[schemars(extend("unit" = "s"))]
+    pub entered_s: Option<f64>,
+    /// When a packet of the host's flows last passed between it and the agent before.
+    #[schemars(extend("unit" = "s"))]
+    pub last_exchange_s: Option<f64>,
+    /// When the host first heard the agent, since it last knew nothing of it.
+    #[schemars(extend("unit" = "s"))]
+    pub heard_s: Option<f64>,
+    /// When the host found that it had moved; empty if it never did.
+    #[schemars(extend("unit" = "s"))]
+    pub moved_s: Option<f64>,
+    /// When it first sent a request to be registered.
+    #[schemars(extend("unit" = "s"))]
+    pub requested_s: Option<f64>,
+    /// The requests until it was registered.
+    #[schemars(extend("unit" = "messages"))]
+    pub requests: u32,
+    /// How many of them were denied.
+    #[schemars(extend("unit" = "messages"))]
+    pub refused: u32,
+    /// When the home agent began to tunnel to the agent; empty at home.
+    #[schemars(extend("unit" = "s"))]
+    pub tunnel_s: Option<f64>,
+    /// When the host learned that it was registered.
+    #[schemars(extend("unit" = "s"))]
+    pub registered_s: Option<f64>,
+    /// When the first packet of its flows came from the host to the agent.
+    #[schemars(extend("unit" = "s"))]
+    pub first_up_s: Option<f64>,
+    /// When the first packet of its flows came from the agent to the host.
+    #[schemars(extend("unit" = "s"))]
+    pub first_down_s: Option<f64>,
+    /// Packets of its flows, acknowledgements too, that were dropped after the last exchange, and before that of the
+    /// next handoff, and had been made before the host was registered.
+    #[schemars(extend("unit" = "packets"))]
+    pub lost: u64,
+    /// Why, with numbers, such as `retry_limit 3, visitor_gone 1`.
+    pub lost_reasons: String,
+    /// Timeouts of the senders of its flows between the last exchange and `recovered_s`, or the next handoff.
+    pub timeouts: u32,
+    /// IP bytes of the data packets of its flows that arrived in the 5 s up to the last exchange, per second.
+    #[schemars(extend("unit" = "kbit/s"))]
+    pub rate_before_kbps: f64,
+    /// When, after the registration, this rate over the last second first was 90 % of that before.
+    #[schemars(extend("unit" = "s"))]
+    pub recovered_s: Option<f64>,
+}
+
+impl Row for HandoffRow {}
 
 /// When more losses of a host than this are kept, those that no longer matter are removed.
 const MANY_LOSSES: usize = 256;
@@ -266,18 +342,21 @@ pub struct Handoffs {
     /// The timeouts of each flow's sender since its last progress.
     timeouts: Vec<u32>,
     hosts: BTreeMap<NodeId, Host>,
+    cells: Cells,
+    /// Whether their events are a table of their own.
+    logs: bool,
+    log: MobileLog,
 }
 
 impl Handoffs {
-    /// A probe of a network with interfaces at these nodes, and flows with these sources and destinations.
+    /// A probe that records the events of hosts and agents too, or handoffs only.
     #[must_use]
-    pub fn of(nodes: Vec<NodeId>, flows: Vec<(NodeId, NodeId)>) -> Self {
-        Self { nodes, timeouts: vec![0; flows.len()], flows, hosts: BTreeMap::new() }
+    pub fn new(logs: bool) -> Self {
+        Self { logs, ..Self::default() }
     }
 
     /// A row for each handoff so far: by host, then by time.
-    #[must_use]
-    pub(super) fn rows(&self, cells: &Cells) -> Vec<HandoffRow> {
+    fn rows(&self, cells: &Cells) -> Vec<HandoffRow> {
         // One that has never heard an agent may have passed through cells all the same.
         let unheard = cells.hosts().filter(|node| !self.hosts.contains_key(node));
         let of_host = |node: NodeId, host: &Host| host.rows(node, &cells.of_host(node));
@@ -301,8 +380,8 @@ impl Handoffs {
         }
     }
 
-    /// An agent tells something.
-    pub(super) fn on_mobile(&mut self, now: Time, node: NodeId, event: &MobileEvent) {
+    /// An agent tells something about a host.
+    fn note(&mut self, now: Time, node: NodeId, event: &MobileEvent) {
         let Some(of) = self.node(event.host) else { return };
         if of != node {
             // The home agent's tunnel is for the current handoff, if that has begun.
@@ -346,9 +425,27 @@ impl Handoffs {
             }
         }
     }
+}
 
-    /// A packet has come from one node to another one.
-    pub(super) fn on_hop(&mut self, now: Time, from: NodeId, node: NodeId, packet: &Packet, log: &mut MobileLog) {
+impl Probe for Handoffs {
+    fn on_start(&mut self, network: &NetworkView<'_>) {
+        self.nodes = network.interfaces.iter().map(|it| it.node).collect();
+        self.flows = network.flows.iter().map(|flow| (flow.from, flow.to)).collect();
+        self.timeouts = vec![0; self.flows.len()];
+        self.cells = Cells::of(network.mobile);
+        self.log = MobileLog::of(self.logs, self.nodes.clone());
+    }
+
+    fn on_mobile(&mut self, now: Time, node: NodeId, event: &MobileEvent) {
+        self.note(now, node, event);
+        self.log.on_mobile(now, node, event);
+    }
+
+    fn on_leg(&mut self, node: NodeId, leg: &Leg) {
+        self.cells.on_leg(node, leg);
+    }
+
+    fn on_hop(&mut self, now: Time, from: NodeId, node: NodeId, packet: &Packet) {
         if self.hosts.is_empty() || !matches!(packet.kind(), PacketKind::Data | PacketKind::Ack) {
             return;
         }
@@ -360,29 +457,26 @@ impl Handoffs {
                 let first = if is_up { &mut handoff.up } else { &mut handoff.down };
                 if first.is_none() {
                     *first = Some(now);
-                    log.on_first(now, at, other, is_up);
+                    self.log.on_first(now, at, other, is_up);
                 }
             }
         }
     }
 
-    /// A packet has reached its destination.
-    pub(super) fn on_delivered(&mut self, now: Time, packet: &Packet) {
+    fn on_delivered(&mut self, now: Time, _node: NodeId, packet: &Packet) {
         if !self.hosts.is_empty() && packet.kind() == PacketKind::Data {
             self.ends(packet.flow, |host| host.on_arrival(now, packet.size));
         }
     }
 
-    /// A packet is lost.
-    pub(super) fn on_lost(&mut self, now: Time, packet: &Packet, reason: DropReason) {
+    fn on_lost(&mut self, now: Time, _node: NodeId, packet: &Packet, reason: DropReason) {
         if !self.hosts.is_empty() && matches!(packet.kind(), PacketKind::Data | PacketKind::Ack) {
             let made = packet.created;
             self.ends(packet.flow, |host| host.on_loss(Loss { at: now, made, reason }));
         }
     }
 
-    /// A sender has passed a segment to IP.
-    pub(super) fn on_segment(&mut self, now: Time, flow: FlowId, state: &SenderState) {
+    fn on_segment(&mut self, now: Time, flow: FlowId, _header: &TcpHeader, state: &SenderState) {
         if self.hosts.is_empty() {
             return;
         }
@@ -392,6 +486,17 @@ impl Handoffs {
         if more > 0 {
             self.ends(flow, |host| host.timeouts.extend(std::iter::repeat_n(now, more as usize)));
         }
+    }
+
+    fn report(&self, report: &mut Report<'_>) {
+        let now = report.now;
+        let cells = || {
+            let mut cells = self.cells.clone();
+            cells.advance(now);
+            cells
+        };
+        report.table(|| self.rows(&cells()));
+        report.table(|| self.log.rows(&cells()));
     }
 }
 

@@ -2,11 +2,46 @@
 //! packets first pass by a new way.
 
 use hopyard_engine::Time;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::cells::Cells;
-use super::mobile_rows::MobileEventRow;
+use super::row::Row;
 use crate::address::{Address, NodeId};
 use crate::context::{MobileChange, MobileEvent};
+
+/// A row for each event of a host that moves between networks, or of one of its agents, from the start of the run, in
+/// the order of time, if `measure.mobile_events` is set. What is left empty does not belong to the event.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MobileEventRow {
+    /// Simulated time.
+    #[schemars(extend("unit" = "s"))]
+    pub time_s: f64,
+    /// The number of the node at which it happened.
+    pub node: u32,
+    /// The number of the host's node.
+    pub host: u32,
+    /// `heard`: an agent that the host did not know; `lost`: the agent's lifetime has ended; `moved`; `requested`;
+    /// `registered`, `refused`: the host has the reply; `expired`: a registration has ended with its lifetime;
+    /// `tunnel_begun`, `tunnel_ended`: at the home agent; `first_up`, `first_down`: after a change of the agent, the
+    /// first packet of the host's flows has come from it, or to it; `cell_entered`, `cell_left`: by where host and
+    /// agent are, as in the table of handoffs.
+    #[schemars(extend("closed" = true))]
+    pub event: &'static str,
+    /// The number of the agent's node before, of `moved`.
+    pub agent_before: Option<u32>,
+    /// The number of the agent's node.
+    pub agent: Option<u32>,
+    /// The number of the node whose address is the care-of address: the agent's, or the host's own at home.
+    pub care_of: Option<u32>,
+    /// The lifetime that was asked for or granted; 65535 for ever.
+    #[schemars(extend("unit" = "s"))]
+    pub lifetime: Option<u16>,
+    /// Why a request was denied (RFC 5944 §3.4).
+    pub code: Option<u8>,
+}
+
+impl Row for MobileEventRow {}
 
 /// The log, which is empty unless it is asked for.
 #[derive(Clone, Debug, Default)]

@@ -119,3 +119,11 @@ pub struct FlowView<'a> {
     /// Whether the sender distinguishes causes of loss.
     pub classifies: bool,
 }
+
+#[cfg(test)]
+impl FlowView<'_> {
+    /// A flow over UDP between two nodes.
+    pub(super) const fn between(from: NodeId, to: NodeId) -> Self {
+        Self { from, to, tcp: None, sack: false, classifies: false }
+    }
+}

@@ -8,10 +8,38 @@ use std::collections::{BTreeMap, VecDeque};
 
 use hopyard_engine::Time;
 
-use super::results::PathRow;
-use super::route_log::text;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::probe::Probe;
+use super::route_change::text;
+use super::row::{Report, Row};
 use crate::address::NodeId;
+use crate::context::DropReason;
 use crate::packet::{Body, FlowId, Packet, PacketKind};
+
+/// A row for each path that data packets of a flow took, from the start of the run, if `measure.paths` is set.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PathRow {
+    /// The flow's number.
+    pub flow: u32,
+    /// What became of the packets: `delivered` or `dropped`.
+    pub fate: &'static str,
+    /// The nodes that they visited, in order, such as `0 3 5`.
+    pub path: String,
+    /// The hops of the path.
+    #[schemars(extend("unit" = "hops"))]
+    pub hops: u32,
+    /// How many packets took this path; each retransmission is a separate packet.
+    #[schemars(extend("unit" = "packets"))]
+    pub packets: u64,
+    /// `packets` as a share, from 0 to 1, of the flow's packets with this fate.
+    pub share: f64,
+    /// How many of the visits were to a node that the packet had visited before.
+    pub repeats: u32,
+}
+
+impl Row for PathRow {}
 
 /// So many packets that have arrived or were dropped are still known, because a copy of them may still be on the way.
 const KEPT: usize = 65_536;
@@ -45,7 +73,6 @@ impl Fate {
 /// The paths of data packets so far.
 #[derive(Clone, Debug, Default)]
 pub struct PathLog {
-    watches: bool,
     packets: BTreeMap<Key, Vec<Visit>>,
     /// The packets that have come to an end, the first one first.
     ended: VecDeque<Key>,
@@ -53,14 +80,8 @@ pub struct PathLog {
 }
 
 impl PathLog {
-    /// A log that watches, or not.
-    #[must_use]
-    pub fn new(watches: bool) -> Self {
-        Self { watches, ..Self::default() }
-    }
-
-    fn key(&self, packet: &Packet) -> Option<Key> {
-        if !self.watches || packet.kind() != PacketKind::Data {
+    fn key(packet: &Packet) -> Option<Key> {
+        if packet.kind() != PacketKind::Data {
             return None;
         }
         match packet.carried() {
@@ -70,23 +91,9 @@ impl PathLog {
         }
     }
 
-    /// A packet is made at a node.
-    pub(super) fn on_originated(&mut self, node: NodeId, packet: &Packet) {
-        if let Some(key) = self.key(packet) {
-            self.packets.insert(key, vec![Visit { node, before: None }]);
-        }
-    }
-
-    /// A packet reaches IP of a node, from another node.
-    pub(super) fn on_hop(&mut self, from: NodeId, node: NodeId, packet: &Packet) {
-        let Some(visits) = self.key(packet).and_then(|key| self.packets.get_mut(&key)) else { return };
-        let before = visits.iter().rposition(|visit| visit.node == from).map(|place| place as u32);
-        visits.push(Visit { node, before });
-    }
-
     /// A packet is delivered at a node, or was dropped there last and is lost.
-    pub(super) fn on_end(&mut self, node: NodeId, packet: &Packet, dropped: bool) {
-        let Some(key) = self.key(packet) else { return };
+    fn on_end(&mut self, node: NodeId, packet: &Packet, fate: Fate) {
+        let Some(key) = Self::key(packet) else { return };
         let Some(visits) = self.packets.get(&key) else { return };
         // It may be lost at a node that it has not come to: beyond a wire, where the battery is empty.
         let there = visits.iter().rposition(|visit| visit.node == node);
@@ -98,7 +105,6 @@ impl PathLog {
             at = visit.before;
         }
         path.reverse();
-        let fate = if dropped { Fate::Dropped } else { Fate::Delivered };
         *self.paths.entry((key.0, fate, path)).or_default() += 1;
         self.ended.push_back(key);
         if self.ended.len() > KEPT
@@ -136,6 +142,32 @@ impl PathLog {
     }
 }
 
+impl Probe for PathLog {
+    fn on_originated(&mut self, _now: Time, node: NodeId, packet: &Packet) {
+        if let Some(key) = Self::key(packet) {
+            self.packets.insert(key, vec![Visit { node, before: None }]);
+        }
+    }
+
+    fn on_hop(&mut self, _now: Time, from: NodeId, node: NodeId, packet: &Packet) {
+        let Some(visits) = Self::key(packet).and_then(|key| self.packets.get_mut(&key)) else { return };
+        let before = visits.iter().rposition(|visit| visit.node == from).map(|place| place as u32);
+        visits.push(Visit { node, before });
+    }
+
+    fn on_delivered(&mut self, _now: Time, node: NodeId, packet: &Packet) {
+        self.on_end(node, packet, Fate::Delivered);
+    }
+
+    fn on_lost(&mut self, _now: Time, node: NodeId, packet: &Packet, _reason: DropReason) {
+        self.on_end(node, packet, Fate::Dropped);
+    }
+
+    fn report(&self, report: &mut Report<'_>) {
+        report.table(|| self.rows());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,20 +189,20 @@ mod tests {
     }
 
     /// Sends a packet over these nodes.
-    fn send(log: &mut PathLog, sequence: u64, path: &[u32], dropped: bool) {
+    fn send(log: &mut PathLog, sequence: u64, path: &[u32], fate: Fate) {
         let packet = packet(sequence);
-        log.on_originated(NodeId(path[0]), &packet);
-        path.windows(2).for_each(|hop| log.on_hop(NodeId(hop[0]), NodeId(hop[1]), &packet));
-        log.on_end(NodeId(path[path.len() - 1]), &packet, dropped);
+        log.on_originated(Time::ZERO, NodeId(path[0]), &packet);
+        path.windows(2).for_each(|hop| log.on_hop(Time::ZERO, NodeId(hop[0]), NodeId(hop[1]), &packet));
+        log.on_end(NodeId(path[path.len() - 1]), &packet, fate);
     }
 
     #[test]
     fn paths_are_counted_by_flow_and_fate() {
-        let mut log = PathLog::new(true);
-        send(&mut log, 0, &[0, 1, 3], false);
-        send(&mut log, 1, &[0, 2, 3], false);
-        send(&mut log, 2, &[0, 2, 3], false);
-        send(&mut log, 3, &[0, 1, 2, 1, 0], true);
+        let mut log = PathLog::default();
+        send(&mut log, 0, &[0, 1, 3], Fate::Delivered);
+        send(&mut log, 1, &[0, 2, 3], Fate::Delivered);
+        send(&mut log, 2, &[0, 2, 3], Fate::Delivered);
+        send(&mut log, 3, &[0, 1, 2, 1, 0], Fate::Dropped);
         let rows = log.rows();
         let found: Vec<_> =
             rows.iter().map(|row| (row.fate, row.path.as_str(), row.packets, row.hops, row.repeats)).collect();
@@ -183,37 +215,34 @@ mod tests {
 
     #[test]
     fn a_packet_whose_acknowledgement_is_lost_goes_two_ways() {
-        let mut log = PathLog::new(true);
+        let mut log = PathLog::default();
         let it = packet(0);
-        log.on_originated(NodeId(0), &it);
-        log.on_hop(NodeId(0), NodeId(1), &it);
+        log.on_originated(Time::ZERO, NodeId(0), &it);
+        log.on_hop(Time::ZERO, NodeId(0), NodeId(1), &it);
         // Node 1 has it, but node 0 does not know, and sends it by node 2.
-        log.on_hop(NodeId(0), NodeId(2), &it);
-        log.on_hop(NodeId(1), NodeId(3), &it);
-        log.on_end(NodeId(3), &it, false);
-        log.on_end(NodeId(2), &it, true);
+        log.on_hop(Time::ZERO, NodeId(0), NodeId(2), &it);
+        log.on_hop(Time::ZERO, NodeId(1), NodeId(3), &it);
+        log.on_end(NodeId(3), &it, Fate::Delivered);
+        log.on_end(NodeId(2), &it, Fate::Dropped);
         let found: Vec<_> = log.rows().into_iter().map(|row| (row.fate, row.path)).collect();
         assert_eq!(found, [("delivered", "0 1 3".to_owned()), ("dropped", "0 2".to_owned())]);
     }
 
     #[test]
     fn a_packet_that_is_lost_before_the_node_that_loses_it_has_the_path_so_far() {
-        let mut log = PathLog::new(true);
+        let mut log = PathLog::default();
         let it = packet(0);
-        log.on_originated(NodeId(0), &it);
-        log.on_hop(NodeId(0), NodeId(1), &it);
-        log.on_end(NodeId(2), &it, true);
+        log.on_originated(Time::ZERO, NodeId(0), &it);
+        log.on_hop(Time::ZERO, NodeId(0), NodeId(1), &it);
+        log.on_end(NodeId(2), &it, Fate::Dropped);
         let found: Vec<_> = log.rows().into_iter().map(|row| (row.fate, row.path, row.packets)).collect();
         assert_eq!(found, [("dropped", "0 1".to_owned(), 1)]);
     }
 
     #[test]
     fn packets_that_ended_long_ago_are_forgotten() {
-        let mut log = PathLog::new(true);
-        (0..KEPT as u64 + 10).for_each(|sequence| send(&mut log, sequence, &[0, 3], false));
+        let mut log = PathLog::default();
+        (0..KEPT as u64 + 10).for_each(|sequence| send(&mut log, sequence, &[0, 3], Fate::Delivered));
         assert_eq!((log.packets.len(), log.rows()[0].packets), (KEPT, KEPT as u64 + 10));
-        let mut off = PathLog::new(false);
-        send(&mut off, 0, &[0, 3], false);
-        assert!(off.rows().is_empty() && off.packets.is_empty());
     }
 }

@@ -1,14 +1,17 @@
 //! Probes: whoever watches a run.
 //!
-//! A world has one probe, of a type that is known when the program is compiled. `()` watches nothing and costs nothing,
-//! and a pair of probes is a probe. A probe sees everything and changes nothing: the digest of a run is the same with
-//! any probe.
+//! A world has one probe, of a type that is known when the program is compiled. `()` watches nothing and costs nothing.
+//! A pair of probes is a probe, and so is a list of them. A probe sees everything and changes nothing: the digest of a
+//! run is the same with any probe.
+
+use std::any::Any;
+use std::fmt::Debug;
 
 use hopyard_engine::{Span, Time};
 
 use super::network::NetworkView;
-use super::results::Outcome;
-use super::route_log::RouteChangeView;
+use super::route_change::RouteChangeView;
+use super::row::Report;
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::context::{DropReason, MobileEvent};
 use crate::frame::Header;
@@ -57,209 +60,132 @@ pub enum Reception {
     Damaged,
 }
 
-/// What a probe is told. Every function has an empty default.
-pub trait Probe: std::fmt::Debug + Sized {
-    /// Whether it watches at all. If not, none of its functions is called.
-    const WATCHES: bool = true;
+/// Declares what a probe is told: each function once, with an empty default, and carried out by every probe of a pair or
+/// of a list.
+macro_rules! probe {
+    ($($(#[$about:meta])* fn $told:ident($($what:ident: $type:ty),+ $(,)?);)+) => {
+        /// What a probe is told. Every function has an empty default.
+        pub trait Probe: Any + Debug {
+            /// Whether it watches at all, from the start of the run on. If not, none of its functions need be called.
+            fn watches(&self) -> bool {
+                true
+            }
 
+            $($(#[$about])* fn $told(&mut self, $(#[expect(unused_variables, reason = "a default")] $what: $type),+) {})+
+
+            /// Puts the tables that the probe fills into a report of the run so far.
+            #[expect(unused_variables, reason = "a default")]
+            fn report(&self, report: &mut Report<'_>) {}
+        }
+
+        /// Both watch.
+        impl<A: Probe, B: Probe> Probe for (A, B) {
+            fn watches(&self) -> bool {
+                self.0.watches() || self.1.watches()
+            }
+
+            $(fn $told(&mut self, $($what: $type),+) {
+                self.0.$told($($what),+);
+                self.1.$told($($what),+);
+            })+
+
+            fn report(&self, report: &mut Report<'_>) {
+                self.0.report(report);
+                self.1.report(report);
+            }
+        }
+
+        /// All watch, in order.
+        impl Probe for Probes {
+            fn watches(&self) -> bool {
+                self.iter().any(|probe| probe.watches())
+            }
+
+            $(fn $told(&mut self, $($what: $type),+) {
+                for probe in self {
+                    probe.$told($($what),+);
+                }
+            })+
+
+            fn report(&self, report: &mut Report<'_>) {
+                self.iter().for_each(|probe| probe.report(report));
+            }
+        }
+    };
+}
+
+/// Probes that watch one run.
+pub type Probes = Vec<Box<dyn Probe + Send>>;
+
+probe! {
     /// The network is built, and nothing has happened in it yet.
-    fn on_start(&mut self, _network: &NetworkView<'_>) {}
+    fn on_start(network: &NetworkView<'_>);
 
     /// An interface begins to send a frame.
-    fn on_sent(&mut self, _now: Time, _interface: InterfaceId, _frame: &FrameView<'_>) {}
+    fn on_sent(now: Time, interface: InterfaceId, frame: &FrameView<'_>);
 
     /// A frame has ended at the radio of an interface; `power` is that of its signal, in watts.
-    fn on_received(
-        &mut self,
-        _now: Time,
-        _interface: InterfaceId,
-        _frame: &FrameView<'_>,
-        _reception: Reception,
-        _power: f64,
-    ) {
-    }
+    fn on_received(now: Time, interface: InterfaceId, frame: &FrameView<'_>, reception: Reception, power: f64);
 
     /// A packet enters a wire at an interface.
-    fn on_wire_sent(&mut self, _now: Time, _interface: InterfaceId, _packet: &Packet) {}
+    fn on_wire_sent(now: Time, interface: InterfaceId, packet: &Packet);
 
     /// A packet leaves a wire at an interface.
-    fn on_wire_received(&mut self, _now: Time, _interface: InterfaceId, _packet: &Packet) {}
+    fn on_wire_received(now: Time, interface: InterfaceId, packet: &Packet);
 
     /// A packet enters a tunnel at an interface: it has no outer header yet.
-    fn on_tunnel_entered(&mut self, _now: Time, _interface: InterfaceId, _packet: &Packet) {}
+    fn on_tunnel_entered(now: Time, interface: InterfaceId, packet: &Packet);
 
     /// A packet leaves a tunnel at an interface: its outer header is gone.
-    fn on_tunnel_left(&mut self, _now: Time, _interface: InterfaceId, _packet: &Packet) {}
+    fn on_tunnel_left(now: Time, interface: InterfaceId, packet: &Packet);
 
     /// A packet enters a tunnel that an agent has set up, at a node: it has no outer header yet.
-    fn on_agent_tunnel_entered(&mut self, _now: Time, _node: NodeId, _to: Address, _packet: &Packet) {}
+    fn on_agent_tunnel_entered(now: Time, node: NodeId, to: Address, packet: &Packet);
 
     /// A packet leaves such a tunnel at a node: its outer header is gone.
-    fn on_agent_tunnel_left(&mut self, _now: Time, _node: NodeId, _packet: &Packet) {}
+    fn on_agent_tunnel_left(now: Time, node: NodeId, packet: &Packet);
 
     /// An agent tells what happened to a host that moves between networks, or what it found out.
-    fn on_mobile(&mut self, _now: Time, _node: NodeId, _event: &MobileEvent) {}
+    fn on_mobile(now: Time, node: NodeId, event: &MobileEvent);
 
     /// A TCP sender passes a segment to IP; `state` is the sender's state after that.
-    fn on_segment(&mut self, _now: Time, _flow: FlowId, _header: &TcpHeader, _state: &SenderState) {}
+    fn on_segment(now: Time, flow: FlowId, header: &TcpHeader, state: &SenderState);
 
     /// A packet is passed to IP at its source.
-    fn on_originated(&mut self, _now: Time, _node: NodeId, _packet: &Packet) {}
+    fn on_originated(now: Time, node: NodeId, packet: &Packet);
 
     /// A packet that another node has sent reaches IP of a node.
-    fn on_hop(&mut self, _now: Time, _from: NodeId, _node: NodeId, _packet: &Packet) {}
+    fn on_hop(now: Time, from: NodeId, node: NodeId, packet: &Packet);
 
     /// A packet has reached the node that it was for.
-    fn on_delivered(&mut self, _now: Time, _node: NodeId, _packet: &Packet) {}
+    fn on_delivered(now: Time, node: NodeId, packet: &Packet);
 
     /// A node has something for its own host that crosses no link, and that nobody has sent: an ICMP error.
-    fn on_local(&mut self, _now: Time, _node: NodeId, _packet: &Packet) {}
+    fn on_local(now: Time, node: NodeId, packet: &Packet);
 
     /// A node drops a packet.
-    fn on_drop(&mut self, _now: Time, _node: NodeId, _packet: &Packet, _reason: DropReason) {}
+    fn on_drop(now: Time, node: NodeId, packet: &Packet, reason: DropReason);
 
     /// The last copy of a packet has ended, and none has arrived: where and why a copy was dropped last.
-    fn on_lost(&mut self, _now: Time, _node: NodeId, _packet: &Packet, _reason: DropReason) {}
+    fn on_lost(now: Time, node: NodeId, packet: &Packet, reason: DropReason);
 
     /// A link gives a packet back; `in_range` says whether the neighbour could decode a frame that nothing disturbs.
-    fn on_link_failure(&mut self, _now: Time, _node: NodeId, _next_hop: Address, _packet: &Packet, _in_range: bool) {}
+    fn on_link_failure(now: Time, node: NodeId, next_hop: Address, packet: &Packet, in_range: bool);
 
     /// The routing protocol of a node announces that a route has changed.
-    fn on_route_changed(&mut self, _now: Time, _node: NodeId, _change: &RouteChangeView<'_>) {}
+    fn on_route_changed(now: Time, node: NodeId, change: &RouteChangeView<'_>);
 
     /// A node begins its next leg.
-    fn on_leg(&mut self, _node: NodeId, _leg: &Leg) {}
+    fn on_leg(node: NodeId, leg: &Leg);
 
     /// A sender that distinguishes causes of loss has decided, before it sends the segment again.
-    fn on_decision(&mut self, _now: Time, _flow: FlowId, _decision: &DecisionView<'_>) {}
-
-    /// The run has ended: what the probe has found may go into the results.
-    fn report(&mut self, _outcome: &mut Outcome) {}
+    fn on_decision(now: Time, flow: FlowId, decision: &DecisionView<'_>);
 }
 
 /// Watches nothing.
 impl Probe for () {
-    const WATCHES: bool = false;
-}
-
-/// Both watch.
-impl<A: Probe, B: Probe> Probe for (A, B) {
-    const WATCHES: bool = A::WATCHES || B::WATCHES;
-
-    fn on_start(&mut self, network: &NetworkView<'_>) {
-        self.0.on_start(network);
-        self.1.on_start(network);
-    }
-
-    fn on_sent(&mut self, now: Time, interface: InterfaceId, frame: &FrameView<'_>) {
-        self.0.on_sent(now, interface, frame);
-        self.1.on_sent(now, interface, frame);
-    }
-
-    fn on_received(
-        &mut self,
-        now: Time,
-        interface: InterfaceId,
-        frame: &FrameView<'_>,
-        reception: Reception,
-        power: f64,
-    ) {
-        self.0.on_received(now, interface, frame, reception, power);
-        self.1.on_received(now, interface, frame, reception, power);
-    }
-
-    fn on_wire_sent(&mut self, now: Time, interface: InterfaceId, packet: &Packet) {
-        self.0.on_wire_sent(now, interface, packet);
-        self.1.on_wire_sent(now, interface, packet);
-    }
-
-    fn on_wire_received(&mut self, now: Time, interface: InterfaceId, packet: &Packet) {
-        self.0.on_wire_received(now, interface, packet);
-        self.1.on_wire_received(now, interface, packet);
-    }
-
-    fn on_tunnel_entered(&mut self, now: Time, interface: InterfaceId, packet: &Packet) {
-        self.0.on_tunnel_entered(now, interface, packet);
-        self.1.on_tunnel_entered(now, interface, packet);
-    }
-
-    fn on_tunnel_left(&mut self, now: Time, interface: InterfaceId, packet: &Packet) {
-        self.0.on_tunnel_left(now, interface, packet);
-        self.1.on_tunnel_left(now, interface, packet);
-    }
-
-    fn on_agent_tunnel_entered(&mut self, now: Time, node: NodeId, to: Address, packet: &Packet) {
-        self.0.on_agent_tunnel_entered(now, node, to, packet);
-        self.1.on_agent_tunnel_entered(now, node, to, packet);
-    }
-
-    fn on_agent_tunnel_left(&mut self, now: Time, node: NodeId, packet: &Packet) {
-        self.0.on_agent_tunnel_left(now, node, packet);
-        self.1.on_agent_tunnel_left(now, node, packet);
-    }
-
-    fn on_mobile(&mut self, now: Time, node: NodeId, event: &MobileEvent) {
-        self.0.on_mobile(now, node, event);
-        self.1.on_mobile(now, node, event);
-    }
-
-    fn on_segment(&mut self, now: Time, flow: FlowId, header: &TcpHeader, state: &SenderState) {
-        self.0.on_segment(now, flow, header, state);
-        self.1.on_segment(now, flow, header, state);
-    }
-
-    fn on_originated(&mut self, now: Time, node: NodeId, packet: &Packet) {
-        self.0.on_originated(now, node, packet);
-        self.1.on_originated(now, node, packet);
-    }
-
-    fn on_hop(&mut self, now: Time, from: NodeId, node: NodeId, packet: &Packet) {
-        self.0.on_hop(now, from, node, packet);
-        self.1.on_hop(now, from, node, packet);
-    }
-
-    fn on_delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
-        self.0.on_delivered(now, node, packet);
-        self.1.on_delivered(now, node, packet);
-    }
-
-    fn on_local(&mut self, now: Time, node: NodeId, packet: &Packet) {
-        self.0.on_local(now, node, packet);
-        self.1.on_local(now, node, packet);
-    }
-
-    fn on_drop(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
-        self.0.on_drop(now, node, packet, reason);
-        self.1.on_drop(now, node, packet, reason);
-    }
-
-    fn on_lost(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
-        self.0.on_lost(now, node, packet, reason);
-        self.1.on_lost(now, node, packet, reason);
-    }
-
-    fn on_link_failure(&mut self, now: Time, node: NodeId, next_hop: Address, packet: &Packet, in_range: bool) {
-        self.0.on_link_failure(now, node, next_hop, packet, in_range);
-        self.1.on_link_failure(now, node, next_hop, packet, in_range);
-    }
-
-    fn on_route_changed(&mut self, now: Time, node: NodeId, change: &RouteChangeView<'_>) {
-        self.0.on_route_changed(now, node, change);
-        self.1.on_route_changed(now, node, change);
-    }
-
-    fn on_leg(&mut self, node: NodeId, leg: &Leg) {
-        self.0.on_leg(node, leg);
-        self.1.on_leg(node, leg);
-    }
-
-    fn on_decision(&mut self, now: Time, flow: FlowId, decision: &DecisionView<'_>) {
-        self.0.on_decision(now, flow, decision);
-        self.1.on_decision(now, flow, decision);
-    }
-
-    fn report(&mut self, outcome: &mut Outcome) {
-        self.0.report(outcome);
-        self.1.report(outcome);
+    #[inline]
+    fn watches(&self) -> bool {
+        false
     }
 }

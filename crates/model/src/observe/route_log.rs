@@ -11,9 +11,42 @@ use hopyard_engine::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::results::RouteChangeRow;
+use super::network::NetworkView;
+use super::probe::Probe;
+use super::route_change::{RouteChangeView, text};
+use super::row::{Report, Row};
 use crate::address::NodeId;
-use crate::context::RouteChange;
+
+/// A row for each change of a route that a routing protocol announced, from the start of the run. `measure.routes`
+/// says which are recorded: by default, none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RouteChangeRow {
+    /// Simulated time of the change.
+    #[schemars(extend("unit" = "s"))]
+    pub time_s: f64,
+    /// The number of the node whose route changed.
+    pub node: u32,
+    /// The number of the node that the route leads to.
+    pub destination: u32,
+    /// The number of the first flow from this node to the destination.
+    pub flow: Option<u32>,
+    /// The next hop's node until then; empty if there was no route.
+    pub next_hop_before: Option<u32>,
+    /// The hops that the protocol counted until then.
+    #[schemars(extend("unit" = "hops"))]
+    pub hops_before: Option<u8>,
+    /// The next hop's node from then on; empty if the route was lost.
+    pub next_hop: Option<u32>,
+    /// The hops that the protocol counts from then on.
+    #[schemars(extend("unit" = "hops"))]
+    pub hops: Option<u8>,
+    /// The nodes that a packet would visit now, such as `0 3 5`, if each node on the way is asked for its next hop.
+    pub path: Option<String>,
+    /// Where `path` ends: at the `destination`, in a `gap` (a node without a route), or in a `loop`.
+    pub path_ends: Option<&'static str>,
+}
+
+impl Row for RouteChangeRow {}
 
 /// Which changes of routes are recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -28,75 +61,6 @@ pub enum RouteChanges {
     All,
 }
 
-/// The path from a node to a destination, as far as the next hops at one instant lead.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Path {
-    /// The nodes, the first one included. A loop ends with the node that was there before.
-    pub nodes: Vec<NodeId>,
-    /// How it ends.
-    pub end: PathEnd,
-}
-
-/// How a path ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PathEnd {
-    /// At the destination.
-    Destination,
-    /// At a node that has no route.
-    Gap,
-    /// At a node that is on the path already.
-    Loop,
-}
-
-impl PathEnd {
-    /// Its name in tables.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Destination => "destination",
-            Self::Gap => "gap",
-            Self::Loop => "loop",
-        }
-    }
-}
-
-impl Path {
-    /// Follows next hops from a node to a destination; each must be another node than the one asked.
-    #[must_use]
-    pub fn follow(from: NodeId, to: NodeId, next_hop: impl Fn(NodeId) -> Option<NodeId>) -> Self {
-        let mut nodes = vec![from];
-        let mut at = from;
-        while at != to {
-            let Some(next) = next_hop(at) else { return Self { nodes, end: PathEnd::Gap } };
-            let is_loop = nodes.contains(&next);
-            nodes.push(next);
-            if is_loop {
-                return Self { nodes, end: PathEnd::Loop };
-            }
-            at = next;
-        }
-        Self { nodes, end: PathEnd::Destination }
-    }
-}
-
-/// Writes nodes as `0 1 2`.
-#[must_use]
-pub(super) fn text(nodes: &[NodeId]) -> String {
-    nodes.iter().map(|node| node.0.to_string()).collect::<Vec<_>>().join(" ")
-}
-
-/// A change of a route, as a probe sees it.
-pub struct RouteChangeView<'a> {
-    /// The node that owns the destination's address.
-    pub destination: NodeId,
-    /// The neighbour that the new route leads to.
-    pub next_hop: Option<NodeId>,
-    /// The change itself.
-    pub change: RouteChange,
-    /// The path now.
-    pub path: &'a dyn Fn() -> Path,
-}
-
 /// The changes of routes so far.
 #[derive(Clone, Debug, Default)]
 pub struct RouteLog {
@@ -109,31 +73,25 @@ pub struct RouteLog {
 }
 
 impl RouteLog {
-    /// A log of these changes in a network with flows between these nodes.
+    /// A log of these changes.
     #[must_use]
-    pub fn of(which: RouteChanges, flows: impl Iterator<Item = (NodeId, NodeId)>) -> Self {
-        let mut first = BTreeMap::new();
-        if which != RouteChanges::None {
-            for (number, ends) in (0..).zip(flows) {
-                first.entry(ends).or_insert(number);
-            }
+    pub fn new(which: RouteChanges) -> Self {
+        Self { which, ..Self::default() }
+    }
+}
+
+impl Probe for RouteLog {
+    fn watches(&self) -> bool {
+        self.which != RouteChanges::None
+    }
+
+    fn on_start(&mut self, network: &NetworkView<'_>) {
+        for (number, flow) in (0..).zip(network.flows) {
+            self.flows.entry((flow.from, flow.to)).or_insert(number);
         }
-        Self { which, flows: first, ..Self::default() }
     }
 
-    /// A row for each change so far.
-    #[must_use]
-    pub fn rows(&self) -> &[RouteChangeRow] {
-        &self.rows
-    }
-
-    /// Takes the rows out.
-    pub(super) fn take(&mut self) -> Vec<RouteChangeRow> {
-        std::mem::take(&mut self.rows)
-    }
-
-    /// A node's route has changed.
-    pub(super) fn on_change(&mut self, now: Time, node: NodeId, view: &RouteChangeView<'_>) {
+    fn on_route_changed(&mut self, now: Time, node: NodeId, view: &RouteChangeView<'_>) {
         let ends = (node, view.destination);
         let flow = self.flows.get(&ends).copied();
         if self.which == RouteChanges::None || self.which == RouteChanges::Flows && flow.is_none() {
@@ -162,34 +120,25 @@ impl RouteLog {
             path_ends: path.map(|path| path.end.name()),
         });
     }
+
+    fn report(&self, report: &mut Report<'_>) {
+        report.table(|| self.rows.clone());
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::address::Address;
-
-    fn next_hops(of: &'static [Option<u32>]) -> impl Fn(NodeId) -> Option<NodeId> {
-        move |node| of[node.index()].map(NodeId)
-    }
-
-    #[test]
-    fn a_path_ends_at_the_destination_in_a_gap_or_in_a_loop() {
-        let hops: &[Option<u32>] = &[Some(1), Some(2), Some(3), None, Some(5), Some(4)];
-        let follow = |from: u32| {
-            let path = Path::follow(NodeId(from), NodeId(9), next_hops(hops));
-            (text(&path.nodes), path.end)
-        };
-        assert_eq!(follow(0), ("0 1 2 3".to_owned(), PathEnd::Gap));
-        assert_eq!(follow(4), ("4 5 4".to_owned(), PathEnd::Loop));
-        let whole = Path::follow(NodeId(0), NodeId(3), next_hops(hops));
-        assert_eq!((text(&whole.nodes), whole.end), ("0 1 2 3".to_owned(), PathEnd::Destination));
-    }
+    use crate::context::RouteChange;
+    use crate::observe::{FlowView, MobileView, Path};
 
     #[test]
     fn only_changes_that_are_asked_for_and_change_something_are_recorded() {
         let rows = |which| {
-            let mut log = RouteLog::of(which, [(NodeId(0), NodeId(3))].into_iter());
+            let mut log = RouteLog::new(which);
+            let flows = [FlowView::between(NodeId(0), NodeId(3))];
+            log.on_start(&NetworkView { nodes: 4, interfaces: &[], flows: &flows, mobile: &MobileView::default() });
             let path = || Path::follow(NodeId(0), NodeId(0), |_| None);
             let mut at = 0;
             let mut change = |node: u32, route: Option<(u32, u8)>| {
@@ -198,14 +147,14 @@ mod tests {
                 let next_hop = route.map(|(hop, _)| NodeId(hop.0));
                 at += 1;
                 let view = RouteChangeView { destination: NodeId(3), next_hop, change, path: &path };
-                log.on_change(Time::from_nanos(at * 1_000_000_000), NodeId(node), &view);
+                log.on_route_changed(Time::from_nanos(at * 1_000_000_000), NodeId(node), &view);
             };
             change(0, Some((1, 3)));
             change(0, Some((1, 3)));
             change(1, Some((2, 2)));
             change(0, None);
             change(0, None);
-            log.take()
+            log.rows
         };
         assert!(rows(RouteChanges::None).is_empty());
         let of_flows = rows(RouteChanges::Flows);

@@ -7,9 +7,54 @@ use hopyard_engine::Time;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::results::SegmentRow;
+use super::network::{FlowView, NetworkView};
+use super::probe::Probe;
+use super::row::{Report, Row};
 use crate::address::NodeId;
 use crate::packet::{Body, FlowId, Packet, TcpFlags, TcpHeader};
+use crate::transport::tcp::SenderState;
+
+/// A row for each TCP segment that the sender or the receiver of a flow passed to IP or received, from the start of the
+/// run, in the order of time. `measure.segments` says of which flows: by default, of none. Sequence numbers count bytes
+/// from zero and do not wrap; a SYN and a FIN take one each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SegmentRow {
+    /// The flow's number.
+    pub flow: u32,
+    /// Simulated time.
+    #[schemars(extend("unit" = "s"))]
+    pub time_s: f64,
+    /// `data_sent` or `ack_received` at the sender of the flow's data, `data_received` or `ack_sent` at their receiver.
+    /// Each segment from the sender counts as data, each one from the receiver as an acknowledgement.
+    pub event: &'static str,
+    /// The sequence number.
+    #[schemars(extend("unit" = "bytes"))]
+    pub seq: u64,
+    /// The sequence number that follows the segment.
+    #[schemars(extend("unit" = "bytes"))]
+    pub end: u64,
+    /// The payload.
+    #[schemars(extend("unit" = "bytes"))]
+    pub payload: u32,
+    /// Whether the sender had sent this payload, or this SYN or FIN, before. No segment from the receiver counts.
+    pub resent: bool,
+    /// The acknowledgement number; empty for a SYN that acknowledges nothing.
+    #[schemars(extend("unit" = "bytes"))]
+    pub ack: Option<u64>,
+    /// The window that the segment advertises, scaled.
+    #[schemars(extend("unit" = "bytes"))]
+    pub window: u32,
+    /// The blocks of SACK, the most recent first, such as `2921-4381,5841-7301`; the byte after the dash is the first
+    /// one that is not in the block.
+    pub sack: Option<String>,
+    /// The congestion window after the sender has sent the segment; only for `data_sent`.
+    #[schemars(extend("unit" = "segments"))]
+    pub cwnd: Option<f64>,
+    /// The control bits that are set, such as `SYN ACK`.
+    pub flags: String,
+}
+
+impl Row for SegmentRow {}
 
 const FLOWS: &str = "true, false, or numbers of flows such as \"0,2..4\"";
 
@@ -195,28 +240,24 @@ struct Entry {
 /// The segments so far.
 #[derive(Clone, Debug, Default)]
 pub struct SegmentLog {
+    which: SegmentFlows,
     /// The flows that are recorded, by number.
     flows: Vec<Option<Ends>>,
     entries: Vec<Entry>,
 }
 
 impl SegmentLog {
-    /// A log of some of the flows between these nodes.
+    /// A log of some of the flows.
     #[must_use]
-    pub fn of(which: &SegmentFlows, flows: impl Iterator<Item = (NodeId, NodeId)>) -> Self {
-        if *which == SegmentFlows::None {
-            return Self::default();
-        }
-        let ends = |(number, (from, to))| which.has(number).then_some(Ends { from, to, opened: None });
-        Self { flows: (0..).zip(flows).map(ends).collect(), entries: Vec::new() }
+    pub fn new(which: SegmentFlows) -> Self {
+        Self { which, ..Self::default() }
     }
 
     fn ends(&mut self, flow: FlowId) -> Option<&mut Ends> {
         self.flows.get_mut(flow.index())?.as_mut()
     }
 
-    /// The sender passes a segment to IP.
-    pub(super) fn on_segment(&mut self, time: Time, flow: FlowId, header: &TcpHeader, cwnd: f64) {
+    fn on_sent(&mut self, time: Time, flow: FlowId, header: &TcpHeader, cwnd: f64) {
         let Some(ends) = self.ends(flow) else { return };
         let is_again = header.flags.syn && *ends.opened.get_or_insert(time) < time;
         let resent = header.retransmission || is_again;
@@ -224,8 +265,24 @@ impl SegmentLog {
         self.entries.push(entry);
     }
 
-    /// A packet is passed to IP at its source.
-    pub(super) fn on_originated(&mut self, time: Time, node: NodeId, packet: &Packet) {
+    fn rows(&self) -> Vec<SegmentRow> {
+        self.entries.iter().map(row).collect()
+    }
+}
+
+impl Probe for SegmentLog {
+    fn on_start(&mut self, network: &NetworkView<'_>) {
+        let ends = |(number, flow): (u32, &FlowView<'_>)| {
+            self.which.has(number).then_some(Ends { from: flow.from, to: flow.to, opened: None })
+        };
+        self.flows = (0..).zip(network.flows).map(ends).collect();
+    }
+
+    fn on_segment(&mut self, time: Time, flow: FlowId, header: &TcpHeader, state: &SenderState) {
+        self.on_sent(time, flow, header, state.cwnd);
+    }
+
+    fn on_originated(&mut self, time: Time, node: NodeId, packet: &Packet) {
         let Some(ends) = self.ends(packet.flow) else { return };
         // What the sender passes to IP is known already, with its state.
         if node == ends.to
@@ -236,8 +293,7 @@ impl SegmentLog {
         }
     }
 
-    /// A packet has reached the node that it was for.
-    pub(super) fn on_delivered(&mut self, time: Time, node: NodeId, packet: &Packet) {
+    fn on_delivered(&mut self, time: Time, node: NodeId, packet: &Packet) {
         let Some(&mut Ends { from, to, opened }) = self.ends(packet.flow) else { return };
         let &Body::Tcp(header) = packet.carried() else { return };
         let flow = packet.flow.0;
@@ -250,10 +306,8 @@ impl SegmentLog {
         }
     }
 
-    /// A row for each segment so far.
-    #[must_use]
-    pub fn rows(&self) -> Vec<SegmentRow> {
-        self.entries.iter().map(row).collect()
+    fn report(&self, report: &mut Report<'_>) {
+        report.table(|| self.rows());
     }
 }
 
@@ -284,6 +338,7 @@ mod tests {
 
     use super::*;
     use crate::address::Address;
+    use crate::observe::MobileView;
     use crate::packet::SackBlocks;
 
     #[test]
@@ -322,15 +377,21 @@ mod tests {
         }
     }
 
+    fn started(which: SegmentFlows, flows: &[FlowView<'_>]) -> SegmentLog {
+        let mut log = SegmentLog::new(which);
+        log.on_start(&NetworkView { nodes: 4, interfaces: &[], flows, mobile: &MobileView::default() });
+        log
+    }
+
     #[test]
     fn only_chosen_flows_are_recorded_and_each_end_sees_its_part() {
         let at = |seconds: u64| Time::from_nanos(seconds * 1_000_000_000);
         let (from, to) = (NodeId(0), NodeId(3));
-        let mut log = SegmentLog::of(&SegmentFlows::only([1]), [(from, to), (from, to)].into_iter());
+        let mut log = started(SegmentFlows::only([1]), &[FlowView::between(from, to); 2]);
         let flags = TcpFlags { ack: true, ..TcpFlags::default() };
         let data = TcpHeader { seq: 1_461, len: 1_460, retransmission: true, flags, ..TcpHeader::default() };
         for flow in [0, 1, 2] {
-            log.on_segment(at(1), FlowId(flow), &data, 2.5);
+            log.on_sent(at(1), FlowId(flow), &data, 2.5);
             log.on_originated(at(1), from, &packet(flow, at(1), data));
             log.on_delivered(at(2), to, &packet(flow, at(1), data));
             let sack = SackBlocks::new(1_461, [(2_921, 4_381), (5_841, 7_301)]);
@@ -360,10 +421,10 @@ mod tests {
     fn a_syn_is_sent_again_if_it_is_not_the_first_one() {
         let at = Time::from_nanos;
         let (from, to) = (NodeId(0), NodeId(3));
-        let mut log = SegmentLog::of(&SegmentFlows::All, [(from, to)].into_iter());
+        let mut log = started(SegmentFlows::All, &[FlowView::between(from, to)]);
         let syn = TcpHeader { flags: TcpFlags { syn: true, ..TcpFlags::default() }, ..TcpHeader::default() };
-        log.on_segment(at(1), FlowId(0), &syn, 1.0);
-        log.on_segment(at(5), FlowId(0), &syn, 1.0);
+        log.on_sent(at(1), FlowId(0), &syn, 1.0);
+        log.on_sent(at(5), FlowId(0), &syn, 1.0);
         log.on_delivered(at(6), to, &packet(0, at(5), syn));
         log.on_delivered(at(7), to, &packet(0, at(1), syn));
         let rows: Vec<_> = log.rows().into_iter().map(|row| (row.resent, row.end, row.ack)).collect();
@@ -372,8 +433,8 @@ mod tests {
 
     #[test]
     fn nothing_is_kept_where_nothing_is_recorded() {
-        let mut log = SegmentLog::of(&SegmentFlows::None, [(NodeId(0), NodeId(3))].into_iter());
-        log.on_segment(Time::ZERO, FlowId(0), &TcpHeader::default(), 1.0);
-        assert!(log.rows().is_empty() && log.flows.is_empty());
+        let mut log = started(SegmentFlows::None, &[FlowView::between(NodeId(0), NodeId(3))]);
+        log.on_sent(Time::ZERO, FlowId(0), &TcpHeader::default(), 1.0);
+        assert!(log.rows().is_empty());
     }
 }

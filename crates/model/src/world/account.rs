@@ -127,7 +127,7 @@ mod tests {
         })
     }
 
-    fn unaccounted(result: Result<Outcome, RunError>) -> Unaccounted {
+    fn unaccounted(result: Result<(Outcome, ()), RunError>) -> Unaccounted {
         match result {
             Err(RunError::Unaccounted(error)) => error,
             other => panic!("packets do not add up, and the run ends with {other:?}"),
@@ -141,14 +141,14 @@ mod tests {
         world.cx.act(Action::Send { node: NodeId(0), packet, next_hop: Address(1) });
         world.drain();
         assert_eq!(world.check_account(), Ok(()), "waiting for an address");
-        assert!(world.run(&Watch::default()).is_ok(), "delivered, to a flow that does not exist");
+        assert!(world.run_watched(&Watch::default()).is_ok(), "delivered, to a flow that does not exist");
     }
 
     #[test]
     fn a_packet_that_nobody_holds_fails_the_run() {
         let mut world = world();
         packet(&mut world);
-        let error = unaccounted(world.run(&Watch::default()));
+        let error = unaccounted(world.run_watched(&Watch::default()));
         assert_eq!((error.seed, error.run), (17, 3));
         assert_eq!((error.outstanding, error.existing, error.held), (1, 1, 0));
         let text = error.to_string();
@@ -161,7 +161,7 @@ mod tests {
         let mut world = world();
         let packet = packet(&mut world);
         world.cx.packets.remove(packet);
-        let error = unaccounted(world.run(&Watch::default()));
+        let error = unaccounted(world.run_watched(&Watch::default()));
         assert_eq!((error.outstanding, error.existing, error.held), (1, 0, 0));
     }
 

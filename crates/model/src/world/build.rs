@@ -132,6 +132,14 @@ impl<P: Probe> World<P> {
     /// When a flow or wire names a node that does not exist, a movement file lacks a node, or a MAC sends at a rate for
     /// which its radios have no error model.
     pub fn with_probe(spec: &Spec, probe: P) -> Result<Self, BuildError> {
+        Self::watched(spec, || probe)
+    }
+
+    /// The same with a probe that is made when nothing stands against the network any more.
+    ///
+    /// # Errors
+    /// As [`World::with_probe`].
+    pub fn watched(spec: &Spec, probe: impl FnOnce() -> P) -> Result<Self, BuildError> {
         check_ends(spec)?;
         check_count(spec)?;
         check_channels(spec)?;
@@ -280,9 +288,10 @@ impl<P: Probe> World<P> {
         for (number, leg) in legs.iter().enumerate().filter(|(_, leg)| leg.until < Time::NEVER) {
             clock.queue.push(leg.until, order::leg(number as u32), Event::Leg(number as u32));
         }
+        let probe = probe();
         let mut world = Self {
+            cx: Context { owners, is_watched: probe.watches(), spending, ..Context::default() },
             probe,
-            cx: Context { owners, is_watched: P::WATCHES, spending, ..Context::default() },
             clock,
             progress: Progress { seed: spec.seed, run: spec.run, ..Progress::default() },
             topology,
@@ -303,7 +312,6 @@ impl<P: Probe> World<P> {
                 numbered_before: 0,
             },
             energy: Energy { is_metered: prices.is_some(), batteries, sleepers: Vec::new() },
-            recorded: spec.observe.recorded.clone(),
         };
         world.plan_sleep(&spec.energy.sleeps);
         world.tell_network(spec);
@@ -507,6 +515,7 @@ fn build_flow(number: usize, flow: &FlowSpec, spec: &Spec, streams: &Streams) ->
         label: Cow::Owned(flow.label.clone()),
         segment,
         meter: FlowMeter::new(spec.measure_from),
+        route_changes: 0,
         route: None,
         errors: Vec::new(),
         sampled: Sampled::default(),

@@ -107,7 +107,7 @@ impl<P: Probe> World<P> {
     /// Executes the actions of the handlers, first in, first out. Most events leave none.
     #[inline(always)]
     pub(super) fn drain(&mut self) {
-        if P::WATCHES || !self.cx.actions.is_empty() {
+        if self.probe.watches() || !self.cx.actions.is_empty() {
             self.drain_all();
         }
     }
@@ -310,7 +310,7 @@ impl<P: Probe> World<P> {
     }
 
     fn on_route_changed(&mut self, node: NodeId, change: RouteChange) {
-        if P::WATCHES {
+        if self.probe.watches() {
             self.tell_route_change(node, change);
         }
         for i in 0..self.nodes[node.index()].flows.len() {
@@ -329,7 +329,7 @@ impl<P: Probe> World<P> {
 
     fn next_leg(&mut self, node: NodeId) {
         let leg = self.nodes[node.index()].mobility.next_leg();
-        if P::WATCHES {
+        if self.probe.watches() {
             self.probe.on_leg(node, &leg);
         }
         for interface in self.nodes[node.index()].interfaces() {

@@ -8,7 +8,7 @@ use crate::address::{Address, NodeId};
 use crate::context::FlowDrops;
 use crate::observe::FlowMeter;
 use crate::traffic::Source;
-use crate::transport::connection::Phases;
+use crate::transport::connection::{Phases, SenderCounters};
 use crate::transport::tcp::{TcpReceiver, TcpSender};
 
 /// Bytes of a flow that had arrived when a sample was taken.
@@ -36,6 +36,8 @@ pub(super) struct Flow {
     pub classifies: bool,
     /// Whether the destination has seen the segment that opens the connection.
     pub opened: bool,
+    /// How often the source's route has changed in the measuring window.
+    pub route_changes: u64,
     /// The next hop and the number of hops of the source's route, as announced last.
     pub route: Option<(Address, u8)>,
     /// Nodes that have sent an ICMP error about the flow, each with the time of the last.
@@ -51,13 +53,8 @@ pub(super) struct Flow {
 /// Counters of a flow from the start of the run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
-    pub retransmissions: u64,
-    pub timeouts: u64,
-    pub fast_retransmits: u64,
+    pub sender: SenderCounters,
     pub dropped: FlowDrops,
-    pub notices: u64,
-    pub probes: u64,
-    pub rtt_samples: u64,
     pub phases: Phases,
 }
 

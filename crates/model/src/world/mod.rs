@@ -18,6 +18,7 @@ mod knowledge;
 mod outside;
 mod report;
 mod roles;
+mod run;
 mod sampling;
 mod sleep;
 mod sleepers;
@@ -38,6 +39,7 @@ pub use addressing::{AddressError, Layout, Network, Plan};
 pub use build::BuildError;
 pub use error::{RuleFailure, RunError, Unaccounted};
 pub use inject::InjectError;
+pub use run::{RunFailure, simulate};
 pub use spec::{
     ChannelSpec, EnergySpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, RoleSpec, ServedSpec, SleepSpec,
     Spec, Transport, TunnelSpec, WireSpec,
@@ -51,7 +53,7 @@ use crate::clock::Clock;
 use crate::context::Context;
 use crate::link::{ReceivePath, Wired};
 use crate::node::{Around, Border, Node, Topology};
-use crate::observe::{Outcome, Probe, Recorded, SeriesRow};
+use crate::observe::{Outcome, Probe, SeriesRow};
 use crate::routing::Connectivity;
 use batteries::Energy;
 use flow::Flow;
@@ -73,7 +75,6 @@ pub struct World<P: Probe = ()> {
     knowledge: Knowledge,
     sampling: Sampling,
     energy: Energy,
-    recorded: Recorded,
 }
 
 /// Which run it is, and how far it has come.
@@ -164,37 +165,6 @@ impl<P: Probe> World<P> {
     pub fn run_watched(mut self, watch: &Watch) -> Result<(Outcome, P), RunError> {
         self.advance(Time::NEVER, watch);
         self.finish()
-    }
-
-    /// The same world, which has not begun, with another probe. `spec` is what the world was built from.
-    #[must_use]
-    pub fn with_other<Q: Probe>(self, spec: &Spec, probe: Q) -> World<Q> {
-        let mut world = self.watched_by(probe);
-        world.tell_network(spec);
-        world
-    }
-
-    fn watched_by<Q: Probe>(self, probe: Q) -> World<Q> {
-        let Self { probe: _, mut cx, clock, progress, topology, nodes, channels, receive_path, .. } = self;
-        let Self { wires, border, flows, knowledge, sampling, energy, recorded, .. } = self;
-        cx.is_watched = Q::WATCHES;
-        World {
-            probe,
-            cx,
-            clock,
-            progress,
-            topology,
-            nodes,
-            channels,
-            receive_path,
-            wires,
-            border,
-            flows,
-            knowledge,
-            sampling,
-            energy,
-            recorded,
-        }
     }
 
     /// A node, and the network around it.
@@ -323,8 +293,10 @@ impl<P: Probe> World<P> {
             return Err(failure.into());
         }
         self.check_account()?;
-        let cancelled = self.progress.cancelled || self.cx.now < self.clock.end;
-        Ok(self.report(cancelled))
+        // They may be many, and are not copied.
+        let series = std::mem::take(&mut self.sampling.series);
+        let outcome = Outcome { series, ..self.outcome(None) };
+        Ok((outcome, self.probe))
     }
 }
 

@@ -170,7 +170,7 @@ impl<P: Probe> World<P> {
                     body: Body::External(bytes),
                 });
                 self.cx.sending.begin(packet, Waiter::Host(node, token));
-                if P::WATCHES {
+                if self.probe.watches() {
                     self.probe.on_originated(now, node, &self.cx.packets[packet]);
                 }
                 if self.energy.is_dead(node) {
@@ -193,7 +193,7 @@ impl<P: Probe> World<P> {
     pub(super) fn leaves(&mut self, node: NodeId, packet: PacketId) {
         let at = self.cx.now;
         let packet = self.cx.deliver(packet);
-        if P::WATCHES {
+        if self.probe.watches() {
             self.probe.on_delivered(at, node, &packet);
         }
         self.cx.digest.fold(at.nanos() ^ u64::from(packet.size) << 48 ^ u64::from(node.0) << 20);

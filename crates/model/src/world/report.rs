@@ -9,20 +9,15 @@ use crate::channel::AnyChannel;
 use crate::channel::energy::{Attojoules, Purpose, Spent, joules};
 use crate::context::{DropReason, Shares};
 use crate::node::{Attachment, Node};
-use crate::observe::{DropRow, FlowRow, NodeRow, Outcome, OverheadRow, Probe, own_columns};
+use crate::observe::{
+    DropRow, FlowCounts, FlowRow, NodeRow, Outcome, OverheadRow, OwnColumn, PacketsLeft, Probe, own_columns,
+};
 use crate::packet::{Packet, PacketKind};
-use crate::transport::connection::Phase;
-
-/// Data packets of a flow that are still on the way.
-#[derive(Clone, Copy, Default)]
-struct Left {
-    anywhere: u64,
-    /// Of these, in interface queues.
-    queued: u64,
-}
 
 impl<P: Probe> World<P> {
-    pub(super) fn report(mut self, cancelled: bool) -> (Outcome, P) {
+    /// The results up to now: all tables, or the one with this name.
+    #[must_use]
+    pub fn outcome(&self, only: Option<&str>) -> Outcome {
         let mut outcome = Outcome {
             digest: self.cx.digest.value(),
             events: self.events_so_far(),
@@ -30,25 +25,18 @@ impl<P: Probe> World<P> {
             receptions: self.edges() / 2,
             packets: self.cx.ledger.originated,
             simulated: self.cx.now.seconds(),
-            cancelled,
-            flows: self.flows(),
-            nodes: self.nodes(),
-            drops: self.drops(),
-            series: std::mem::take(&mut self.sampling.series),
-            decisions: Vec::new(),
-            overhead: self.overhead(),
-            route_changes: Vec::new(),
-            paths: Vec::new(),
-            segments: Vec::new(),
-            handoffs: Vec::new(),
-            mobile_events: Vec::new(),
-            detours: Vec::new(),
-            programs: Vec::new(),
+            cancelled: self.progress.cancelled || self.cx.now < self.clock.end,
+            ..Outcome::default()
         };
-        if P::WATCHES {
-            self.probe.report(&mut outcome);
-        }
-        (outcome, self.probe)
+        outcome.fill(only, self.cx.now, |report| {
+            report.table(|| self.flows());
+            report.table(|| self.nodes());
+            report.table(|| self.drops());
+            report.table(|| self.sampling.series.clone());
+            report.table(|| self.overhead());
+            self.probe.report(report);
+        });
+        outcome
     }
 
     /// Edges of transmissions at radios.
@@ -64,8 +52,14 @@ impl<P: Probe> World<P> {
     /// A row for each flow, as of now.
     #[must_use]
     pub fn flows(&self) -> Vec<FlowRow> {
-        let mut left = vec![Left::default(); self.flows.len()];
-        let mut count = |packet: &Packet, field: fn(&mut Left) -> &mut u64| {
+        self.flow_counts().iter().map(FlowRow::of).collect()
+    }
+
+    /// What was counted of each flow up to now.
+    #[must_use]
+    pub fn flow_counts(&self) -> Vec<FlowCounts<'_>> {
+        let mut left = vec![PacketsLeft::default(); self.flows.len()];
+        let mut count = |packet: &Packet, field: fn(&mut PacketsLeft) -> &mut u64| {
             if packet.kind() == PacketKind::Data
                 && let Some(left) = left.get_mut(packet.flow.index())
             {
@@ -75,8 +69,8 @@ impl<P: Probe> World<P> {
         self.under_way().for_each(|packet| count(packet, |left| &mut left.anywhere));
         self.queued().for_each(|packet| count(packet, |left| &mut left.queued));
         let spent = self.cx.spending.as_ref().map(|spending| spending.shares(self.cx.now));
-        let spent = |flow: usize| spent.as_ref().and_then(|spent| spent.get(flow));
-        left.into_iter().enumerate().map(|(flow, left)| self.flow_row(flow, left, spent(flow))).collect()
+        let spent = |flow: usize| spent.as_ref().and_then(|spent| spent.get(flow)).copied();
+        left.into_iter().enumerate().map(|(flow, left)| self.counts_of(flow, left, spent(flow))).collect()
     }
 
     /// A row for each node, as of now.
@@ -85,74 +79,26 @@ impl<P: Probe> World<P> {
         (0..self.nodes.len()).map(|node| self.node_row(node)).collect()
     }
 
-    fn flow_row(&self, number: usize, left: Left, spent: Option<&Shares>) -> FlowRow {
+    fn counts_of(&self, number: usize, left: PacketsLeft, energy: Option<Shares>) -> FlowCounts<'_> {
         let flow: &Flow = &self.flows[number];
-        let meter = &flow.meter;
-        let window = self.cx.now.since(meter.from()).seconds();
-        let kbps = |bytes: u64| if window > 0.0 { bytes as f64 * 8.0 / window / 1e3 } else { 0.0 };
-        let percent = |part: u64, whole: u64| if whole > 0 { 100.0 * part as f64 / whole as f64 } else { 0.0 };
-        let milliseconds = |span: Option<Span>| span.map(|span| span.seconds() * 1e3);
-        let (all, before) = (self.counts(number), flow.before);
-        let retransmissions = all.retransmissions - before.retransmissions;
-        let timeouts = all.timeouts - before.timeouts;
-        let fast_retransmits = all.fast_retransmits - before.fast_retransmits;
-        let (notices, probes) = (all.notices - before.notices, all.probes - before.probes);
-        let dropped = all.dropped.packets - before.dropped.packets;
-        let copies_dropped = all.dropped.copies - before.dropped.copies;
-        let phases = all.phases.since(&before.phases);
-        let [slow_start, avoidance, recovery, frozen] =
-            [Phase::SlowStart, Phase::Avoidance, Phase::Recovery, Phase::Frozen].map(|phase| phases.of(phase));
-        FlowRow {
+        let (all, before, meter) = (self.counts(number), &flow.before, &flow.meter);
+        FlowCounts {
             flow: number as u32,
-            source: flow.from.0,
-            destination: flow.to.0,
+            ends: (flow.from, flow.to),
             transport: flow.name.clone(),
             label: flow.label.clone(),
             routing: self.nodes[flow.from.index()].routing_protocol,
-            goodput_kbps: kbps(meter.delivered),
-            throughput_kbps: kbps(meter.network_bytes),
-            payload_kbps: kbps(if flow.segment > 0 { meter.unique * flow.segment } else { meter.delivered }),
-            delay_ms: milliseconds(meter.mean_delay()),
-            delay_p50_ms: milliseconds(meter.delay_quantile(0.50)),
-            delay_p95_ms: milliseconds(meter.delay_quantile(0.95)),
-            delay_p99_ms: milliseconds(meter.delay_quantile(0.99)),
-            jitter_ms: milliseconds(meter.jitter()),
-            application_delay_ms: milliseconds(meter.mean_application_delay()),
-            packets_sent: meter.sent,
-            packets_arrived: meter.arrived,
-            packets_unique: meter.unique,
-            packets_dropped: dropped,
-            packets_left: left.anywhere,
-            packets_queued: left.queued,
-            retransmissions,
-            timeouts: Some(timeouts),
-            fast_retransmits: Some(fast_retransmits),
-            loss_transport_percent: percent(retransmissions, meter.sent),
-            loss_network_percent: percent(dropped, meter.sent),
-            loss_ns2_percent: percent(copies_dropped + left.queued, self.numbered_measured()),
-            hops: (meter.arrived > 0).then(|| meter.hops as f64 / meter.arrived as f64),
-            route_changes: meter.route_changes,
-            notices,
-            probes,
-            first_arrival_s: meter.first_arrival.map(Time::seconds),
-            first_new_s: meter.first_new.map(Time::seconds),
-            first_delivery_s: meter.first_delivery.map(Time::seconds),
-            delivered_bytes: meter.delivered,
+            meter,
+            unique_bytes: if flow.segment > 0 { meter.unique * flow.segment } else { meter.delivered },
+            dropped: all.dropped.since(&before.dropped),
+            left,
+            numbered: self.numbered_measured(),
+            sender: all.sender.since(&before.sender),
+            phases: all.phases.since(&before.phases),
+            route_changes: flow.route_changes,
             cwnd_mean: (flow.segment > 0).then(|| flow.cwnd.mean(self.cx.now)).flatten(),
-            slow_start_s: slow_start.time.seconds(),
-            avoidance_s: avoidance.time.seconds(),
-            recovery_s: recovery.time.seconds(),
-            frozen_s: frozen.time.seconds(),
-            acks_slow_start: slow_start.acks,
-            acks_avoidance: avoidance.acks,
-            acks_recovery: recovery.acks,
-            segments_slow_start: slow_start.segments,
-            segments_avoidance: avoidance.segments,
-            segments_recovery: recovery.segments,
-            rtt_samples: all.rtt_samples - before.rtt_samples,
-            energy_useful_j: spent.map(|spent| joules(spent.useful)),
-            energy_in_vain_j: spent.map(|spent| joules(spent.in_vain)),
-            energy_under_way_j: spent.map(|spent| joules(spent.under_way)),
+            energy,
+            until: self.cx.now,
         }
     }
 
@@ -169,8 +115,7 @@ impl<P: Probe> World<P> {
     }
 
     /// The packets since `measure.from` that ns-2 would number.
-    #[must_use]
-    pub fn numbered_measured(&self) -> u64 {
+    fn numbered_measured(&self) -> u64 {
         self.numbered() - self.sampling.numbered_before
     }
 
@@ -197,7 +142,7 @@ impl<P: Probe> World<P> {
         let (mut collisions, mut bit_errors) = (0, 0);
         let of_agents = |metric| node.agents.0.iter().find_map(|agent| agent.metric(metric));
         let of_models = |metric| node.mobility.metric(metric).or_else(|| of_agents(metric));
-        let mut own: Vec<Option<u64>> = own_columns().map(|(_, _, metric)| of_models(metric)).collect();
+        let mut own: Vec<Option<u64>> = own_columns().iter().map(|it| of_models(&it.metric)).collect();
         let mut spent: Option<Spent> = None;
         let mut received = None;
         let (mut queue_mean, mut queue_max) = (0.0, 0);
@@ -207,7 +152,7 @@ impl<P: Probe> World<P> {
                 frames += it.frames;
                 data_frames += it.counted.data;
                 broadcasts += it.counted.broadcasts;
-                for (column, (_, _, metric)) in own.iter_mut().zip(own_columns()) {
+                for (column, OwnColumn { metric, .. }) in own.iter_mut().zip(own_columns()) {
                     if let Some((_, value)) = it.own.iter().find(|(own, _)| own.name == metric.name) {
                         *column = Some(column.unwrap_or(0) + value);
                     }

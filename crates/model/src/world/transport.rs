@@ -90,7 +90,7 @@ impl<P: Probe> World<P> {
                 it.meter.on_sent(if header.retransmission { 0 } else { header.len }, now);
             }
             let (from, to) = (it.from, it.to);
-            if P::WATCHES {
+            if self.probe.watches() {
                 self.probe.on_segment(now, FlowId(flow as u32), &header, &sender.state());
             }
             self.originate(flow, from, to, size, Body::Tcp(header));
@@ -162,7 +162,7 @@ impl<P: Probe> World<P> {
             salvaged: 0,
             body,
         });
-        if P::WATCHES {
+        if self.probe.watches() {
             self.probe.on_originated(self.cx.now, source, &self.cx.packets[packet]);
         }
         if let Some((seq, len)) = waits
@@ -192,7 +192,7 @@ impl<P: Probe> World<P> {
         };
         let to_sink = node == it.to;
         let (packet, is_first) = self.cx.deliver_copy(packet);
-        if P::WATCHES {
+        if self.probe.watches() {
             self.probe.on_delivered(self.cx.now, node, &packet);
         }
         self.cx.digest.fold(self.cx.now.nanos() ^ u64::from(packet.size) << 48 ^ (flow as u64) << 40);
@@ -303,7 +303,7 @@ impl<P: Probe> World<P> {
         if before == route {
             return;
         }
-        it.meter.route_changes += u64::from(now >= it.meter.from());
+        it.route_changes += u64::from(now >= it.meter.from());
         if let Endpoints::Tcp { sender, .. } = &mut it.transport {
             match (before, route) {
                 (_, None) => sender.on_network(NetworkEvent::RouteLost, now),
@@ -337,17 +337,7 @@ impl<P: Probe> World<P> {
         match &self.flows[flow].transport {
             Endpoints::Udp { .. } => Counts { dropped, ..Counts::default() },
             Endpoints::Tcp { sender, .. } => {
-                let counters = sender.counters();
-                Counts {
-                    retransmissions: counters.retransmitted_segments,
-                    timeouts: counters.timeouts,
-                    fast_retransmits: counters.fast_retransmits,
-                    dropped,
-                    notices: counters.notices,
-                    probes: counters.probes,
-                    rtt_samples: counters.rtt_samples,
-                    phases: sender.phases(self.cx.now),
-                }
+                Counts { sender: *sender.counters(), dropped, phases: sender.phases(self.cx.now) }
             }
         }
     }

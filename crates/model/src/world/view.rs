@@ -12,7 +12,7 @@ use crate::observe::{AttachmentView, FlowView, InterfaceView, MobileView, Networ
 impl<P: Probe> World<P> {
     /// Shows the network to the probe.
     pub(super) fn tell_network(&mut self, spec: &Spec) {
-        if !P::WATCHES {
+        if !self.probe.watches() {
             return;
         }
         let interfaces: Vec<InterfaceView> =

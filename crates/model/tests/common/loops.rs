@@ -11,7 +11,7 @@ use hopyard_model::mobility::{self, Position, random_waypoint, waypoints};
 use hopyard_model::observe::{Path, PathEnd, Probe};
 use hopyard_model::packet::{Body, FlowId, Packet};
 use hopyard_model::params::Params as _;
-use hopyard_model::world::{FlowSpec, NodeSpec, Spec, Transport, Watch, World};
+use hopyard_model::world::{self, FlowSpec, NodeSpec, Spec, Transport, Watch, World};
 use hopyard_model::{mac, radio, routing, traffic};
 
 /// How often a network is looked at.
@@ -55,8 +55,7 @@ pub fn network(protocol: &str, profile: &str, number: u64) -> Spec {
 
 /// Whether a protocol sends messages to find routes, in the first of these networks.
 pub fn has_messages(protocol: &str, profile: &str) -> bool {
-    let world = World::new(&network(protocol, profile, 0)).expect("a world");
-    let outcome = world.run(&Watch::default()).expect("packets add up");
+    let outcome = world::simulate(&network(protocol, profile, 0), &Watch::default()).expect("packets add up");
     outcome.overhead.iter().any(|row| row.kind == "routing" && row.sent > 0)
 }
 

@@ -11,7 +11,7 @@ use hopyard_model::mobility::Position;
 use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::{acking, congestion, tcp};
-use hopyard_model::world::{FlowSpec, NodeSpec, Spec, Transport, Watch, World};
+use hopyard_model::world::{self, FlowSpec, NodeSpec, Spec, Transport, Watch};
 use hopyard_model::{mac, radio, routing, traffic};
 
 /// Nodes at these positions, without flows.
@@ -99,7 +99,7 @@ pub fn stagger(spec: &mut Spec) {
 
 /// Runs to the end of the run.
 pub fn run(spec: &Spec) -> Outcome {
-    World::new(spec).expect("a world").run(&Watch::default()).expect("packets add up")
+    world::simulate(spec, &Watch::default()).expect("packets add up")
 }
 
 /// A rate in Mb/s.

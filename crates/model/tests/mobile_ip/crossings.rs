@@ -5,7 +5,7 @@ use hopyard_model::address::NodeId;
 use hopyard_model::agent::mobile_ip::{self, MoveDetection};
 use hopyard_model::context::{MobileChange, MobileEvent};
 use hopyard_model::mobility::Position;
-use hopyard_model::world::{RoleSpec, ServedSpec, Spec, Watch, WireSpec, World};
+use hopyard_model::world::{self, RoleSpec, ServedSpec, Spec, Watch, WireSpec, World};
 
 use crate::cells::{CN, FA, HA, MH, Seen, cells, watched, with_datagrams};
 
@@ -77,7 +77,7 @@ fn each_border_that_is_crossed_is_a_handoff_and_under_dsdv_those_that_are_missed
                 assert_eq!(borders.len(), crossings, "{case}");
                 let seen = watched(&spec);
                 // The table is the observer's, in whose place the probe is.
-                let outcome = World::new(&spec).expect("a world").run(&Watch::default()).expect("packets add up");
+                let outcome = world::simulate(&spec, &Watch::default()).expect("packets add up");
                 let found = agents(&seen);
                 let changes: Vec<_> =
                     outcome.handoffs.iter().filter(|row| row.moved_s.is_some_and(|at| at >= borders[0])).collect();

@@ -3,12 +3,12 @@
 use hopyard_engine::Span;
 use hopyard_model::agent::mobile_ip::MoveDetection;
 use hopyard_model::observe::Outcome;
-use hopyard_model::world::{Spec, Watch, World};
+use hopyard_model::world::{self, Spec, Watch, World};
 
 use crate::cells::{CN, FA, HA, MH, cells, with_datagrams};
 
 fn run(spec: &Spec) -> Outcome {
-    World::new(spec).expect("a world").run(&Watch::default()).expect("packets add up")
+    world::simulate(spec, &Watch::default()).expect("packets add up")
 }
 
 #[test]

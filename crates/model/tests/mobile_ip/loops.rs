@@ -9,7 +9,7 @@ use hopyard_model::agent;
 use hopyard_model::context::DropReason;
 use hopyard_model::observe::{Outcome, Probe};
 use hopyard_model::packet::{Packet, PacketKind};
-use hopyard_model::world::{Spec, Watch, World};
+use hopyard_model::world::{self, Spec, Watch, World};
 use proptest::test_runner::Config;
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
@@ -123,8 +123,7 @@ fn digest(outcome: &Outcome) -> u64 {
 #[test]
 fn threads_observers_and_the_exact_medium_change_nothing() {
     let numbers = 0..(networks() / 5).min(200);
-    let plain =
-        |number: u64| digest(&World::new(&numbered(number)).expect("a world").run(&Watch::default()).expect("sums"));
+    let plain = |number: u64| digest(&world::simulate(&numbered(number), &Watch::default()).expect("sums"));
     let alone: Vec<u64> = numbers.clone().map(plain).collect();
     for threads in [1, 2, 8] {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
@@ -136,7 +135,7 @@ fn threads_observers_and_the_exact_medium_change_nothing() {
         let watched = World::with_probe(&spec, Ways::default()).expect("a world").run_watched(&Watch::default());
         assert_eq!(digest(&watched.expect("packets add up").0), expected, "network {number}, with a probe");
         spec.medium.exact = true;
-        let exact = World::new(&spec).expect("a world").run(&Watch::default()).expect("packets add up");
+        let exact = world::simulate(&spec, &Watch::default()).expect("packets add up");
         assert_eq!(digest(&exact), expected, "network {number}, with one event for each edge of a signal");
     }
 }

@@ -9,7 +9,7 @@ use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::routing;
 use hopyard_model::transport::congestion;
-use hopyard_model::world::{FlowSpec, Spec, Transport, Watch, World};
+use hopyard_model::world::{self, FlowSpec, Spec, Transport, Watch};
 use hopyard_scenario::Scenario;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -189,7 +189,7 @@ fn run(root: &Path) -> Result<()> {
                 let config = routing::Config::of_profile(routing, "ns2")?;
                 spec.nodes.iter_mut().for_each(|node| node.routing = config.clone());
             }
-            let outcome = World::new(&spec)?.run(&Watch::default())?;
+            let outcome = world::simulate(&spec, &Watch::default())?;
             // Over the 860 s in which the flows of all scenarios together run.
             let total =
                 |of: &dyn Fn(&hopyard_model::observe::FlowRow) -> f64| outcome.flows.iter().map(of).sum::<f64>();
@@ -211,7 +211,7 @@ fn run(root: &Path) -> Result<()> {
 /// When the moving node has a route with another number of hops, beside Table 2.
 fn hop_changes(root: &Path) -> Result<()> {
     let spec = open(root, "chain5plus1")?;
-    let outcome = World::new(&spec)?.run(&Watch::default())?;
+    let outcome = world::simulate(&spec, &Watch::default())?;
     let mut changes: Vec<(f64, u32)> = Vec::new();
     for row in outcome.series.iter().filter(|row| row.quantity == "hops") {
         let hops = row.value as u32;

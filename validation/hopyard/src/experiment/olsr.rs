@@ -218,7 +218,7 @@ fn look(scenario: &Scenario) -> Result<(Known, Outcome)> {
             known.converged_s.get_or_insert(at.seconds());
         }
     }
-    let outcome = world.run(&Watch::default()).map_err(|unaccounted| anyhow::anyhow!(unaccounted))?;
+    let (outcome, ()) = world.run_watched(&Watch::default()).map_err(|unaccounted| anyhow::anyhow!(unaccounted))?;
     Ok((known, outcome))
 }
 

@@ -6,7 +6,7 @@ use hopyard_engine::units::{Draw, Energy};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-pub use crate::context::{Attojoules, PacketPrices, Price, Prices};
+pub use crate::context::{Attojoules, PacketPrices, Price, Prices, joules};
 use crate::params::Params;
 
 /// Parameters that say what a radio takes.
@@ -24,12 +24,6 @@ pub(super) fn nanowatts(power: Draw) -> u64 {
 #[must_use]
 pub fn attojoules(energy: Energy) -> Attojoules {
     libm::round(energy.joules() * 1e18) as Attojoules
-}
-
-/// Attojoules as joules.
-#[must_use]
-pub fn joules(energy: Attojoules) -> f64 {
-    energy as f64 / 1e18
 }
 
 /// What a node has to spend.

@@ -294,7 +294,7 @@ impl<W: io::Write> Capture<W> {
     }
 }
 
-impl<W: io::Write> Probe for Capture<W> {
+impl<W: io::Write + 'static> Probe for Capture<W> {
     fn on_start(&mut self, network: &NetworkView<'_>) {
         self.addresses = network.interfaces.iter().map(|it| it.address).collect();
         self.places =
