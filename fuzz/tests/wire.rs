@@ -180,7 +180,9 @@ fn routing_formats() {
             out.extend_from_slice(rest);
             Ok(())
         });
-        check_again(bytes, dsr::Header::parse, |header, rest, out| header.emit(rest, out));
+        check_again(bytes, dsr::Header::parse, |header, rest, out| {
+            dsr::emit(&header.options, header.next, rest, &|it| it, out)
+        });
         check_again(
             bytes,
             |b| dsdv::Update::parse(b).map(|update| (update, &[][..])),
