@@ -161,7 +161,7 @@ fn mobile_ip_formats() {
 fn routing_formats() {
     check!().for_each(|bytes: &[u8]| {
         check_again(bytes, aodv::Message::parse, |message, rest, out| {
-            message.emit(out)?;
+            message.emit(&|it| it, out)?;
             out.extend_from_slice(rest);
             Ok(())
         });
@@ -171,12 +171,12 @@ fn routing_formats() {
             Ok(())
         });
         check_again(bytes, aomdv::Message::parse, |message, rest, out| {
-            message.emit(out)?;
+            message.emit(&|it| it, out)?;
             out.extend_from_slice(rest);
             Ok(())
         });
         check_again(bytes, drand::Message::parse, |message, rest, out| {
-            message.emit(out)?;
+            message.emit(&|it| it, out)?;
             out.extend_from_slice(rest);
             Ok(())
         });

@@ -30,9 +30,9 @@ const NONE: u16 = 0xffff;
 
 /// What is known of a node's slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct Entry<A = Ipv4Addr> {
     /// The node.
-    pub node: Ipv4Addr,
+    pub node: A,
     /// Its slot, or nothing; below 65535.
     pub slot: Option<u16>,
     /// The round in which it took the slot or gave it up.
@@ -41,7 +41,7 @@ pub struct Entry {
 
 /// A HELLO, 16 bytes and 8 for each neighbour.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hello {
+pub struct Hello<A = Ipv4Addr> {
     /// Whether the sender waits for grants.
     pub requesting: bool,
     /// Its round.
@@ -55,12 +55,12 @@ pub struct Hello {
     /// How many milliseconds ago a node within two hops of the slot's owner has vouched for it.
     pub age: u16,
     /// The neighbours that it hears, at most 65535.
-    pub neighbours: Vec<Entry>,
+    pub neighbours: Vec<Entry<A>>,
 }
 
 /// A grant, 8 bytes and 8 for each entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Grant {
+pub struct Grant<A = Ipv4Addr> {
     /// Whether it is sent again.
     pub again: bool,
     /// How often the request had been sent before; at most 127.
@@ -68,14 +68,14 @@ pub struct Grant {
     /// The round of the request.
     pub round: u16,
     /// The sender and its neighbours, those that have a slot; at most 65535.
-    pub decided: Vec<Entry>,
+    pub decided: Vec<Entry<A>>,
 }
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Message {
+pub enum Message<A = Ipv4Addr> {
     /// Type 0.
-    Hello(Hello),
+    Hello(Hello<A>),
     /// Type 1: asks all neighbours for a grant. 4 bytes.
     Request {
         /// How often it has been sent before; at most 127.
@@ -84,7 +84,7 @@ pub enum Message {
         round: u16,
     },
     /// Type 2.
-    Grant(Grant),
+    Grant(Grant<A>),
     /// Type 3: refuses a grant. 4 bytes.
     Reject {
         /// The round of the request.
@@ -105,7 +105,7 @@ pub enum Message {
     /// Type 6: a neighbour of the sender has taken a slot. 12 bytes.
     TwoHopRelease {
         /// The neighbour.
-        node: Ipv4Addr,
+        node: A,
         /// The round in which it did.
         round: u16,
         /// The slot; below 65535.
@@ -142,14 +142,14 @@ fn slot(slot: Option<u16>, out: &mut Vec<u8>) -> Result<(), WireError> {
     Ok(())
 }
 
-fn count(entries: &[Entry]) -> Result<u16, WireError> {
+fn count<A>(entries: &[Entry<A>]) -> Result<u16, WireError> {
     let found = entries.len();
     u16::try_from(found).map_err(|_| WireError::TooLong { format: FORMAT, unit: "entries", limit: 65535, found })
 }
 
-fn list(entries: &[Entry], out: &mut Vec<u8>) -> Result<(), WireError> {
+fn list<A: Copy>(entries: &[Entry<A>], name: &dyn Fn(A) -> Ipv4Addr, out: &mut Vec<u8>) -> Result<(), WireError> {
     for entry in entries {
-        out.address(entry.node);
+        out.address(name(entry.node));
         slot(entry.slot, out)?;
         out.u16(entry.round);
     }
@@ -209,12 +209,14 @@ impl Message {
         };
         Ok((message, reader.bytes))
     }
+}
 
-    /// Appends the message's bytes.
+impl<A: Copy> Message<A> {
+    /// Appends the message's bytes. `name` gives the address that bytes have.
     ///
     /// # Errors
     /// If a slot is 65535, there are more than 65535 entries, or a grant names a node without a slot.
-    pub fn emit(&self, out: &mut Vec<u8>) -> Result<(), WireError> {
+    pub fn emit(&self, name: &dyn Fn(A) -> Ipv4Addr, out: &mut Vec<u8>) -> Result<(), WireError> {
         let start = out.len();
         let mut head = |kind, set, round: u16| {
             out.extend([kind, flag(set)]);
@@ -229,7 +231,7 @@ impl Message {
                 out.u16(hello.age);
                 out.u16(count(&hello.neighbours)?);
                 out.u16(0);
-                list(&hello.neighbours, out)?;
+                list(&hello.neighbours, name, out)?;
             }
             Self::Request { resends, round } => {
                 head(1, false, *round);
@@ -244,7 +246,7 @@ impl Message {
                 number(grant.resends, start, out)?;
                 out.u16(count(&grant.decided)?);
                 out.u16(0);
-                list(&grant.decided, out)?;
+                list(&grant.decided, name, out)?;
             }
             Self::Reject { round } => head(3, false, *round),
             Self::Fail { round } => head(4, false, *round),
@@ -257,7 +259,7 @@ impl Message {
                 head(6, false, *round);
                 slot(Some(*taken), out)?;
                 out.u16(0);
-                out.address(*node);
+                out.address(name(*node));
             }
         }
         Ok(())
@@ -308,7 +310,8 @@ mod tests {
         ]);
         let entry = |slot| Entry { node: A, slot, round: 1 };
         let grant = |decided| Message::Grant(Grant { again: false, resends: 0, round: 1, decided });
-        let refused = |message: Message| message.emit(&mut Vec::new()).expect_err("it has no encoding").to_string();
+        let refused =
+            |message: Message| message.emit(&|it| it, &mut Vec::new()).expect_err("it has no encoding").to_string();
         assert_eq!(refused(grant(vec![entry(None)])), "DRAND: expected a slot, found 65535");
         assert_eq!(refused(grant(vec![entry(Some(1)); 65536])), "DRAND: expected at most 65535 entries, found 65536");
         let request = Message::Request { resends: 128, round: 1 };

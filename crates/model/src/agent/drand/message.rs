@@ -230,7 +230,7 @@ impl packet::Message for Message {
     }
 
     fn encode(&self, place: &Place<'_>, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
-        self.on_the_wire(place.address).emit(out)?;
+        self.on_the_wire(place.address).emit(&|it| it, out)?;
         Ok(Carrier::Udp(PORT))
     }
 }
