@@ -187,7 +187,7 @@ fn routing_formats() {
             bytes,
             |b| dsdv::Update::parse(b).map(|update| (update, &[][..])),
             |update, _, out| {
-                update.emit(out);
+                update.emit(&|it| it, out);
                 Ok(())
             },
         );

@@ -30,9 +30,12 @@ pub mod minimal;
 pub mod mobile_ip;
 pub mod olsr;
 pub mod pcapng;
+mod prefix;
 pub mod radiotap;
 pub mod tcp;
 pub mod udp;
+
+pub use prefix::Prefix;
 
 /// An error in bytes, or a value that has no encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
