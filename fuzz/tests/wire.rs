@@ -166,7 +166,7 @@ fn routing_formats() {
             Ok(())
         });
         check_again(bytes, olsr::Packet::parse, |packet, rest, out| {
-            packet.emit(out)?;
+            packet.emit(&|it| it, out)?;
             out.extend_from_slice(rest);
             Ok(())
         });
