@@ -260,8 +260,6 @@ pub struct Part {
 /// What the bytes of a message depend on besides the message.
 #[derive(Clone, Copy)]
 pub struct Place<'a> {
-    /// The node that sends the message.
-    pub source: Address,
     /// The address of a node.
     pub address: &'a dyn Fn(Address) -> Ipv4Addr,
 }

@@ -49,7 +49,7 @@ mod tests {
         let neighbours = [entry(None), entry(Some(1)), entry(Some(2))].into();
         let claim = Claim::new(None, 2);
         let hello = Hello { requesting: false, claim, undecided: 1, largest: None, age: 0, neighbours };
-        let place = Place { source: Address(0), address: &|it| Ipv4Addr::from_bits(it.0) };
+        let place = Place { address: &|it| Ipv4Addr::from_bits(it.0) };
         for (message, expected) in [
             (Message::Hello(hello), 40),
             (Message::Request { resends: 0, round: 1 }, 4),

@@ -144,7 +144,7 @@ fn carried(body: &Body, packet: &Packet, names: &Names<'_>, out: &mut Vec<u8>) -
         }
         Body::Routing(message) | Body::Control { message, .. } => {
             let mut bytes = Vec::new();
-            let place = Place { source: packet.source, address: &|node| names.ip(node) };
+            let place = Place { address: &|node| names.ip(node) };
             match message.encode(&place, &mut bytes)? {
                 Carrier::Udp(port) => datagram(port, &bytes, source, destination, out),
                 Carrier::Ip(number) => {

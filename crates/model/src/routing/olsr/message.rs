@@ -78,7 +78,7 @@ mod tests {
         let packet = OlsrPacket { sequence: 7, messages: vec![hello, tc] };
         assert_eq!((packet.size(), packet.kind()), (4 + 36 + 28, "OLSR"));
         let mut out = Vec::new();
-        let place = Place { source: Address(0), address: &|it| Ipv4Addr::from_bits(it.0) };
+        let place = Place { address: &|it| Ipv4Addr::from_bits(it.0) };
         assert_eq!(packet.encode(&place, &mut out), Ok(Carrier::Udp(698)));
         assert_eq!(out.len(), packet.size() as usize);
     }

@@ -13,7 +13,7 @@ fn address(node: Address) -> Ipv4Addr {
 
 fn bytes(message: &AodvMessage) -> Vec<u8> {
     let mut out = Vec::new();
-    let place = Place { source: Address(6), address: &address };
+    let place = Place { address: &address };
     assert_eq!(message.encode(&place, &mut out), Ok(Carrier::Udp(654)));
     out
 }
@@ -119,7 +119,7 @@ fn messages_keep_their_fields() {
 
 #[test]
 fn more_destinations_than_an_error_can_hold_are_refused() {
-    let place = Place { source: Address(6), address: &address };
+    let place = Place { address: &address };
     for (count, refused) in [(0, true), (255, false), (256, true)] {
         let result = AodvMessage::Error(error(count)).encode(&place, &mut Vec::new());
         assert_eq!(result.is_err(), refused, "{count}");
