@@ -32,8 +32,8 @@ pub struct RouteRequest<A = Ipv4Addr> {
     pub originator: A,
     /// The sequence number of the originator.
     pub originator_sequence: u32,
-    /// When the request was sent: requests of ns-2 carry the time, to measure how long discoveries take. RFC 3561 has no
-    /// bytes for it.
+    /// When the request was sent: requests of ns-2 carry the time, to measure how long discoveries take. RFC 3561 has
+    /// no bytes for it.
     pub sent: Time,
 }
 

@@ -52,8 +52,8 @@ pub const fn is_later(round: u16, than: u16) -> bool {
 pub struct Claim(u32);
 
 impl Claim {
-    /// The slot of a node, below 65535 (which stands for none), or nothing, and the round in which the node took it, gave one up, or last asked
-    /// for one.
+    /// The slot of a node, or nothing, and the round in which the node took it, gave one up, or last asked for one. The
+    /// slot is below 65535, which stands for none.
     #[inline]
     #[must_use]
     pub const fn new(slot: Option<u16>, round: u16) -> Self {

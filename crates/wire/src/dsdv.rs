@@ -11,8 +11,8 @@
 //! | 10 | zero for a host; for a network, one more than the length of its prefix |
 //! | 11 | zero; ignored on reception |
 //!
-//! A network follows the gateway that reaches it, one hop further away, and with the gateway's sequence number; metric and
-//! sequence number of a network are ignored on reception.
+//! A network follows the gateway that reaches it. It is one hop further away, and has the gateway's sequence number;
+//! both are ignored on reception.
 //!
 //! UDP carries an update on a port for experiments (RFC 4727 §6). The length of the datagram gives the number of
 //! entries. Full dumps and incremental updates have the same format.
@@ -83,8 +83,8 @@ impl Update {
     /// The update in these bytes.
     ///
     /// # Errors
-    /// If the bytes are not a whole number of entries, a metric is greater than 255, a network has no gateway before it,
-    /// or a prefix is longer than an address.
+    /// If the bytes are not a whole number of entries, a metric is greater than 255, a network has no gateway before
+    /// it, or a prefix is longer than an address.
     pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
         let mut reader = Reader::new(FORMAT, bytes);
         let mut advertisements: Vec<Advertisement> = Vec::with_capacity(bytes.len() / ENTRY);

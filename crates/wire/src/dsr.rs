@@ -330,8 +330,8 @@ fn limit(unit: &'static str, limit: usize, found: usize) -> Result<(), WireError
     if found > limit { Err(WireError::TooLong { format: FORMAT, unit, limit, found }) } else { Ok(()) }
 }
 
-/// The bytes of the header with these options; none without an option. The header of the flow state extension stands before that of the
-/// options, or alone (§7.1).
+/// The bytes of the header with these options; none without an option. The header of the flow state extension stands
+/// before that of the options, or alone (§7.1).
 #[must_use]
 pub fn header_bytes<A: Copy>(options: &[DsrOption<A>]) -> u32 {
     let header = if options.iter().all(DsrOption::is_flow) { 0 } else { FIXED };

@@ -158,7 +158,8 @@ const MALFORMED: [u8; 4] = [32, 2, 0, 0];
 const REQUEST: u8 = 1;
 const REPLY: u8 = 3;
 const PADDING: u8 = 0;
-/// The extension by which the foreign agent takes what the mobile node sends in a tunnel, and only that (RFC 3024 §3.3).
+/// The extension of the encapsulating delivery style: the foreign agent takes what the mobile node sends in a tunnel,
+/// and only that (RFC 3024 §3.3).
 const ENCAPSULATING_DELIVERY: u8 = 130;
 /// Types from this one on may be passed over (§1.8).
 const SKIPPABLE: u8 = 128;

@@ -527,7 +527,9 @@ mod tests {
             sequence in any::<u16>(),
             rest in bytes(5),
         ) {
-            let message = |((vtime, ttl, hops, sequence), originator, content)| Message { vtime, originator, ttl, hops, sequence, content };
+            let message = |((vtime, ttl, hops, sequence), originator, content)| {
+                Message { vtime, originator, ttl, hops, sequence, content }
+            };
             let packet = Packet { sequence, messages: messages.into_iter().map(message).collect() };
             let mut out = Vec::new();
             packet.emit(&|it| it, &mut out).expect("it is short");

@@ -1,7 +1,7 @@
 //! AODV's messages.
 //!
-//! ns-2's messages are captured as RFC 3561 lays them out too, although ns-2 counts other sizes: no UDP header, and four
-//! bytes more in a request and a reply, for the time in them.
+//! ns-2's messages are captured as RFC 3561 lays them out too, although ns-2 counts other sizes: no UDP header, and
+//! four bytes more in a request and a reply, for the time in them.
 
 use hopyard_wire::{WireError, aodv, udp};
 
