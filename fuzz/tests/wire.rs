@@ -125,19 +125,24 @@ fn link_formats() {
 #[test]
 fn mobile_ip_formats() {
     check!().for_each(|bytes: &[u8]| {
-        let nothing = &[][..];
-        let parse = |b: &[u8]| mobile_ip::Message::parse(b, A).map(|message| (message, nothing));
-        check_again(bytes, parse, |message, _, out| {
-            match message {
-                mobile_ip::Message::Request(it) => it.emit(&|it| it, out),
-                mobile_ip::Message::Reply(it) => it.emit(&|it| it, out),
-            }
-            Ok(())
-        });
+        check_again(
+            bytes,
+            |b| mobile_ip::Message::parse(b, A).map(|message| (message, &[][..])),
+            |message, _, out| {
+                match message {
+                    mobile_ip::Message::Request(it) => it.emit(&|it| it, out),
+                    mobile_ip::Message::Reply(it) => it.emit(&|it| it, out),
+                }
+                Ok(())
+            },
+        );
         // The checksum of ICMP stops nearly all random bytes, so it is set right.
         if let Some(sound) = with_checksum(bytes, 2, checksum::Checksum::new()) {
-            let parse = |b: &[u8]| mobile_ip::Advertisement::parse(b).map(|it| (it, nothing));
-            check_again(&sound, parse, |it, _, out| it.emit(&|it| it, out));
+            check_again(
+                &sound,
+                |b| mobile_ip::Advertisement::parse(b).map(|it| (it, &[][..])),
+                |it, _, out| it.emit(&|it| it, out),
+            );
         }
         let Some((&protocol, rest)) = bytes.split_first() else { return };
         // What is a datagram comes out of a tunnel as it went in.
