@@ -4,7 +4,6 @@
 //! passes the packet on, or removes it by a function of [`crate::context::Context`], which counts it. Rare headers are
 //! behind a shared pointer, so that a packet stays small and a broadcast to many receivers copies little.
 
-mod dsr;
 mod notice;
 mod sizes;
 mod tcp_header;
@@ -15,11 +14,12 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use hopyard_engine::{Handle, Slab, Time};
-use hopyard_wire::WireError;
+use hopyard_wire::{WireError, dsr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::dsr::{DsrOption, MOST_ADDRESSES, OPTIONS_HEADER, RouteError, SourceRoute};
+pub use hopyard_wire::dsr::MOST_ADDRESSES;
+
 pub use self::notice::{Undelivered, Unreachable};
 pub use self::sizes::{IP_HEADER, MOST_BYTES, TCP_HEADER, UDP_HEADER, UNREACHABLE};
 pub use self::tcp_header::{SackBlocks, TcpFlags, TcpHeader};
@@ -133,6 +133,13 @@ impl Form {
     }
 }
 
+/// An option of DSR.
+pub type DsrOption = dsr::DsrOption<Address>;
+/// What a route error of DSR reports.
+pub type RouteError = dsr::RouteError<Address>;
+/// The source route of a packet of DSR.
+pub type SourceRoute = dsr::SourceRoute<Address>;
+
 /// Options of DSR, and what IP carries behind their header. It is behind a shared pointer: packets without options do
 /// not grow, and the copies of a broadcast share it until one is changed. [`Packet::size`] contains the bytes of the
 /// header, on every hop those that it has there.
@@ -152,14 +159,7 @@ impl Extended {
     /// The bytes of the header with its options.
     #[must_use]
     pub fn header_bytes(&self) -> u32 {
-        Self::bytes(&self.options)
-    }
-
-    fn bytes(options: &[DsrOption]) -> u32 {
-        // The header of the flow state extension stands before that of the options, or alone (RFC 4728 §7.1).
-        let header =
-            if options.iter().all(|option| matches!(option, DsrOption::Flow { .. })) { 0 } else { OPTIONS_HEADER };
-        header + options.iter().map(DsrOption::bytes).sum::<u32>()
+        dsr::header_bytes(&self.options)
     }
 }
 
@@ -260,8 +260,6 @@ pub struct Part {
 /// What the bytes of a message depend on besides the message.
 #[derive(Clone, Copy)]
 pub struct Place<'a> {
-    /// The node that sends the message.
-    pub source: Address,
     /// The address of a node.
     pub address: &'a dyn Fn(Address) -> Ipv4Addr,
 }
@@ -470,9 +468,9 @@ impl Packet {
             body => Arc::new(Extended { options: Vec::new(), body }),
         };
         let it = Arc::make_mut(&mut extended);
-        let before = Extended::bytes(&it.options);
+        let before = dsr::header_bytes(&it.options);
         let result = change(&mut it.options);
-        self.size = self.size - before + Extended::bytes(&it.options);
+        self.size = self.size - before + dsr::header_bytes(&it.options);
         self.body = if it.options.is_empty() { Arc::unwrap_or_clone(extended).body } else { Body::Extended(extended) };
         result
     }

@@ -1,106 +1,116 @@
 //! The messages of AODV (RFC 3561 §5). UDP carries them on port 654. Extensions (§9) may follow each message.
+//!
+//! Left out: the flags for multicast (J, and R of requests and replies) and the prefix size of replies. They are zero,
+//! and ignored on reception.
 
 use std::net::Ipv4Addr;
 
-use super::{Reader, WireError, Write};
+use hopyard_engine::{Span, Time};
+
+use super::{Reader, WireError, Write, emit_unreachable};
 
 const FORMAT: &str = "AODV";
 
 /// A route request (§5.1), 24 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RouteRequest {
-    /// J: reserved for multicast.
-    pub join: bool,
-    /// R: reserved for multicast.
-    pub repair: bool,
+pub struct RouteRequest<A = Ipv4Addr> {
     /// G: whether a gratuitous reply is sent to the destination.
     pub gratuitous: bool,
     /// D: whether only the destination may reply.
     pub destination_only: bool,
     /// U: whether the destination's sequence number is unknown.
     pub unknown_sequence: bool,
-    /// Hops from the originator.
-    pub hop_count: u8,
+    /// Hops from the originator to the node that handles the message; ns-2 starts counting at one.
+    pub hops: u8,
     /// The number of the request among those of its originator.
     pub id: u32,
     /// The destination to which a route is needed.
-    pub destination: Ipv4Addr,
-    /// The last known sequence number of the destination.
+    pub destination: A,
+    /// The last known sequence number of the destination; no meaning if it is unknown.
     pub destination_sequence: u32,
     /// The originator, which needs the route.
-    pub originator: Ipv4Addr,
+    pub originator: A,
     /// The sequence number of the originator.
     pub originator_sequence: u32,
+    /// When the request was sent: requests of ns-2 carry the time, to measure how long discoveries take. RFC 3561 has
+    /// no bytes for it.
+    pub sent: Time,
 }
 
-/// A route reply (§5.2), 20 bytes; also a hello (§6.9).
+/// A route reply (§5.2), 20 bytes, and [`INTERNET_DESTINATION`] with a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RouteReply {
-    /// R: reserved for multicast.
-    pub repair: bool,
+pub struct RouteReply<A = Ipv4Addr> {
     /// A: whether an acknowledgement is required.
-    pub acknowledge: bool,
-    /// If not zero, the next hop may be used for any node with the same prefix of this length; below 32.
-    pub prefix_size: u8,
+    pub ack_required: bool,
     /// Hops to the destination.
-    pub hop_count: u8,
+    pub hops: u8,
     /// The destination of the route.
-    pub destination: Ipv4Addr,
+    pub destination: A,
     /// The sequence number of the destination.
     pub destination_sequence: u32,
     /// The originator of the request.
-    pub originator: Ipv4Addr,
-    /// The lifetime of the route in milliseconds.
-    pub lifetime: u32,
+    pub originator: A,
+    /// How long the route is valid; whole milliseconds on the wire.
+    pub lifetime: Span,
+    /// The host outside the ad hoc network for which a gateway answers: the route leads to the gateway (RREP-I of
+    /// AODV-UU, an extension of type 4).
+    pub internet: Option<A>,
+    /// When the request was sent (see [`RouteRequest::sent`]).
+    pub sent: Time,
 }
 
 /// A route error (§5.3), 4 bytes and 8 for each destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RouteError {
+pub struct RouteError<A = Ipv4Addr> {
     /// N: whether the link has been repaired, so that the route should not be deleted.
     pub no_delete: bool,
     /// The unreachable destinations with their sequence numbers: 1 to 255.
-    pub unreachable: Vec<(Ipv4Addr, u32)>,
+    pub unreachable: Vec<(A, u32)>,
 }
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Message {
-    /// Type 1.
-    RouteRequest(RouteRequest),
-    /// Type 2.
-    RouteReply(RouteReply),
-    /// Type 3.
-    RouteError(RouteError),
-    /// Type 4, the acknowledgement of a reply (§5.4).
-    RouteReplyAck,
+pub enum Message<A = Ipv4Addr> {
+    /// A request for a route (RREQ), type 1.
+    Request(RouteRequest<A>),
+    /// A reply that gives a route (RREP), type 2.
+    Reply(RouteReply<A>),
+    /// Destinations that cannot be reached any more through the sender (RERR), type 3.
+    Error(RouteError<A>),
+    /// The acknowledgement of a reply with flag A (RREP-ACK, §5.4), type 4.
+    ReplyAck,
+    /// A HELLO (§6.9): a reply about its sender, without hops and flags.
+    Hello {
+        /// The sender.
+        sender: A,
+        /// The sequence number of the sender.
+        sequence: u32,
+        /// How long the route to the sender is valid.
+        lifetime: Span,
+    },
 }
 
-/// An extension behind a message (§9): type, length, value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extension {
-    /// Type 4 of AODV-UU: the host outside the ad hoc network for which a gateway answers.
-    InternetDestination(Ipv4Addr),
-}
+/// Bytes of the extension of a reply that names a host outside the ad hoc network.
+pub const INTERNET_DESTINATION: u32 = 6;
 
-impl Extension {
-    /// Bytes of the extension.
-    pub const BYTES: u32 = 6;
-
-    /// Appends the extension's bytes.
-    pub fn emit(self, out: &mut Vec<u8>) {
-        let Self::InternetDestination(address) = self;
-        out.extend([4, 4]);
-        out.address(address);
-    }
-}
+/// Type and length of that extension.
+const INTERNET_HEAD: [u8; 2] = [4, 4];
 
 const fn bit(set: bool, mask: u8) -> u8 {
     if set { mask } else { 0 }
 }
 
+impl<A> RouteError<A> {
+    /// Bytes of the message (ns-2 the same).
+    #[must_use]
+    pub const fn bytes(&self) -> u32 {
+        4 + 8 * self.unreachable.len() as u32
+    }
+}
+
 impl Message {
-    /// The message, and the extensions that follow it. Reserved bits are ignored on reception (§5).
+    /// The message, and the bytes that follow it, with the extensions that are unknown here. Reserved bits are ignored
+    /// on reception (§5).
     ///
     /// # Errors
     /// If the bytes end too early, the type is unknown, or a route error has no destination.
@@ -110,101 +120,105 @@ impl Message {
         let flags = reader.u8()?;
         let message = match kind {
             1 => {
-                let (_reserved, hop_count) = (reader.u8()?, reader.u8()?);
-                Self::RouteRequest(RouteRequest {
-                    join: flags & 0x80 != 0,
-                    repair: flags & 0x40 != 0,
+                let (_reserved, hops) = (reader.u8()?, reader.u8()?);
+                Self::Request(RouteRequest {
                     gratuitous: flags & 0x20 != 0,
                     destination_only: flags & 0x10 != 0,
                     unknown_sequence: flags & 0x08 != 0,
-                    hop_count,
+                    hops,
                     id: reader.u32()?,
                     destination: reader.address()?,
                     destination_sequence: reader.u32()?,
                     originator: reader.address()?,
                     originator_sequence: reader.u32()?,
+                    sent: Time::ZERO,
                 })
             }
             2 => {
-                let (prefix, hop_count) = (reader.u8()?, reader.u8()?);
-                Self::RouteReply(RouteReply {
-                    repair: flags & 0x80 != 0,
-                    acknowledge: flags & 0x40 != 0,
-                    prefix_size: prefix & 0x1f,
-                    hop_count,
+                let (_prefix, hops) = (reader.u8()?, reader.u8()?);
+                let mut reply = RouteReply {
+                    ack_required: flags & 0x40 != 0,
+                    hops,
                     destination: reader.address()?,
                     destination_sequence: reader.u32()?,
                     originator: reader.address()?,
-                    lifetime: reader.u32()?,
-                })
+                    lifetime: reader.milliseconds()?,
+                    internet: None,
+                    sent: Time::ZERO,
+                };
+                if reader.bytes.starts_with(&INTERNET_HEAD) {
+                    reader.take(INTERNET_HEAD.len())?;
+                    reply.internet = Some(reader.address()?);
+                }
+                let RouteReply { destination: sender, destination_sequence: sequence, lifetime, .. } = reply;
+                let hello = RouteReply::hello(sender, sequence, lifetime);
+                if reply == hello { Self::Hello { sender, sequence, lifetime } } else { Self::Reply(reply) }
             }
             3 => {
                 let (_reserved, count) = (reader.u8()?, reader.u8()?);
-                if count == 0 {
-                    return Err(reader.malformed("at least one unreachable destination", 0));
-                }
-                let mut unreachable = Vec::with_capacity(usize::from(count));
-                for _ in 0..count {
-                    unreachable.push((reader.address()?, reader.u32()?));
-                }
-                Self::RouteError(RouteError { no_delete: flags & 0x80 != 0, unreachable })
+                Self::Error(RouteError { no_delete: flags & 0x80 != 0, unreachable: reader.unreachable(count)? })
             }
-            4 => Self::RouteReplyAck,
+            4 => Self::ReplyAck,
             _ => return Err(reader.malformed("type 1 to 4", u32::from(kind))),
         };
         Ok((message, reader.bytes))
     }
+}
 
-    /// Appends the message's bytes.
+impl<A: Copy> RouteReply<A> {
+    /// The reply that a HELLO is.
+    const fn hello(sender: A, sequence: u32, lifetime: Span) -> Self {
+        Self {
+            ack_required: false,
+            hops: 0,
+            destination: sender,
+            destination_sequence: sequence,
+            originator: sender,
+            lifetime,
+            internet: None,
+            sent: Time::ZERO,
+        }
+    }
+
+    fn emit(&self, name: &dyn Fn(A) -> Ipv4Addr, out: &mut Vec<u8>) {
+        out.extend([2, bit(self.ack_required, 0x40), 0, self.hops]);
+        out.address(name(self.destination));
+        out.u32(self.destination_sequence);
+        out.address(name(self.originator));
+        out.milliseconds(self.lifetime);
+        if let Some(host) = self.internet {
+            out.extend(INTERNET_HEAD);
+            out.address(name(host));
+        }
+    }
+}
+
+impl<A: Copy> Message<A> {
+    /// Appends the message's bytes. `name` gives the address that bytes have.
     ///
     /// # Errors
-    /// If a prefix has more than 31 bits, or a route error has no destination or more than 255.
-    pub fn emit(&self, out: &mut Vec<u8>) -> Result<(), WireError> {
+    /// If a route error has no destination or more than 255.
+    pub fn emit(&self, name: &dyn Fn(A) -> Ipv4Addr, out: &mut Vec<u8>) -> Result<(), WireError> {
         match self {
-            Self::RouteRequest(request) => {
-                let flags = bit(request.join, 0x80)
-                    | bit(request.repair, 0x40)
-                    | bit(request.gratuitous, 0x20)
+            Self::Request(request) => {
+                let flags = bit(request.gratuitous, 0x20)
                     | bit(request.destination_only, 0x10)
                     | bit(request.unknown_sequence, 0x08);
-                out.extend([1, flags, 0, request.hop_count]);
+                out.extend([1, flags, 0, request.hops]);
                 out.u32(request.id);
-                out.address(request.destination);
+                out.address(name(request.destination));
                 out.u32(request.destination_sequence);
-                out.address(request.originator);
+                out.address(name(request.originator));
                 out.u32(request.originator_sequence);
             }
-            Self::RouteReply(reply) => {
-                if reply.prefix_size > 31 {
-                    let found = usize::from(reply.prefix_size);
-                    return Err(WireError::TooLong { format: FORMAT, unit: "bits of prefix", limit: 31, found });
-                }
-                let flags = bit(reply.repair, 0x80) | bit(reply.acknowledge, 0x40);
-                out.extend([2, flags, reply.prefix_size, reply.hop_count]);
-                out.address(reply.destination);
-                out.u32(reply.destination_sequence);
-                out.address(reply.originator);
-                out.u32(reply.lifetime);
+            Self::Reply(reply) => reply.emit(name, out),
+            Self::Error(error) => {
+                emit_unreachable(FORMAT, bit(error.no_delete, 0x80), &error.unreachable, name, out)?;
             }
-            Self::RouteError(error) => {
-                let found = error.unreachable.len();
-                let count = u8::try_from(found).map_err(|_| WireError::TooLong {
-                    format: FORMAT,
-                    unit: "unreachable destinations",
-                    limit: 255,
-                    found,
-                })?;
-                if count == 0 {
-                    let expected = "at least one unreachable destination";
-                    return Err(WireError::Malformed { format: FORMAT, expected, found: 0 });
-                }
-                out.extend([3, bit(error.no_delete, 0x80), 0, count]);
-                for &(address, sequence) in &error.unreachable {
-                    out.address(address);
-                    out.u32(sequence);
-                }
+            Self::ReplyAck => out.extend([4, 0]),
+            &Self::Hello { sender, sequence, lifetime } => {
+                RouteReply::hello(sender, sequence, lifetime).emit(name, out);
             }
-            Self::RouteReplyAck => out.extend([4, 0]),
         }
         Ok(())
     }
@@ -222,52 +236,55 @@ mod tests {
     #[test]
     fn a_request_is_laid_out_as_the_rfc_says() {
         let request = RouteRequest {
-            join: false,
-            repair: false,
             gratuitous: true,
             destination_only: false,
             unknown_sequence: true,
-            hop_count: 3,
+            hops: 3,
             id: 7,
             destination: B,
             destination_sequence: 0,
             originator: A,
             originator_sequence: 0x0102_0304,
+            sent: Time::ZERO,
         };
         let bytes = hex("01280003 00000007 0a000009 00000000 0a000001 01020304");
-        assert_eq!(emitted(&Message::RouteRequest(request)), bytes);
+        assert_eq!(emitted(&Message::Request(request)), bytes);
         // The reserved bits are ignored.
         let noisy = hex("012fff03 00000007 0a000009 00000000 0a000001 01020304");
-        assert_eq!(Message::parse(&noisy), Ok((Message::RouteRequest(request), &[][..])));
+        assert_eq!(Message::parse(&noisy), Ok((Message::Request(request), &[][..])));
     }
 
     #[test]
     fn a_reply_is_laid_out_as_the_rfc_says() {
         let reply = RouteReply {
-            repair: false,
-            acknowledge: true,
-            prefix_size: 24,
-            hop_count: 2,
+            ack_required: true,
+            hops: 2,
             destination: B,
             destination_sequence: 11,
             originator: A,
-            lifetime: 3000,
+            lifetime: Span::from_millis(3000),
+            internet: None,
+            sent: Time::ZERO,
         };
-        assert_eq!(emitted(&Message::RouteReply(reply)), hex("02401802 0a000009 0000000b 0a000001 00000bb8"));
-        let mut with_host = emitted(&Message::RouteReply(reply));
-        Extension::InternetDestination(A).emit(&mut with_host);
+        assert_eq!(emitted(&Message::Reply(reply)), hex("02400002 0a000009 0000000b 0a000001 00000bb8"));
+        let with_host = emitted(&Message::Reply(RouteReply { internet: Some(A), ..reply }));
         assert_eq!(with_host[20..], hex("0404 0a000001"));
-        assert_eq!(with_host.len() as u32, 20 + Extension::BYTES);
-        // A hello interval of one second follows (§9.2).
-        let hello = hex("02401802 0a000009 0000000b 0a000001 00000bb8 0104 000003e8");
-        assert_eq!(Message::parse(&hello), Ok((Message::RouteReply(reply), &hello[20..])));
+        assert_eq!(with_host.len() as u32, 20 + INTERNET_DESTINATION);
+        // A HELLO is a reply about its sender (§6.9).
+        let hello = Message::Hello { sender: B, sequence: 11, lifetime: Span::from_secs(3) };
+        assert_eq!(emitted(&hello), hex("02000000 0a000009 0000000b 0a000009 00000bb8"));
+        let for_ever = Message::Hello { sender: B, sequence: 11, lifetime: Span::from_secs(1 << 33) };
+        assert_eq!(emitted(&for_ever)[16..], [0xff; 4]);
+        // A hello interval of one second follows (§9.2). Flag R and the prefix size are ignored.
+        let hello = hex("02c01802 0a000009 0000000b 0a000001 00000bb8 0104 000003e8");
+        assert_eq!(Message::parse(&hello), Ok((Message::Reply(reply), &hello[20..])));
     }
 
     #[test]
     fn errors_and_acknowledgements_are_laid_out_as_the_rfc_says() {
         let error = RouteError { no_delete: true, unreachable: vec![(B, 12), (A, 1)] };
-        assert_eq!(emitted(&Message::RouteError(error)), hex("03800002 0a000009 0000000c 0a000001 00000001"));
-        assert_eq!(emitted(&Message::RouteReplyAck), hex("0400"));
+        assert_eq!(emitted(&Message::Error(error)), hex("03800002 0a000009 0000000c 0a000001 00000001"));
+        assert_eq!(emitted(&Message::ReplyAck), hex("0400"));
     }
 
     #[test]
@@ -279,46 +296,49 @@ mod tests {
             ("04", "AODV: expected 2 bytes or more, found 1"),
         ]);
         let many = RouteError { no_delete: false, unreachable: vec![(A, 1); 256] };
-        assert!(Message::RouteError(many).emit(&mut Vec::new()).is_err());
+        assert!(Message::Error(many).emit(&|it| it, &mut Vec::new()).is_err());
         let none = RouteError { no_delete: false, unreachable: vec![] };
-        assert!(Message::RouteError(none).emit(&mut Vec::new()).is_err());
+        assert!(Message::Error(none).emit(&|it| it, &mut Vec::new()).is_err());
     }
 
     fn message() -> impl Strategy<Value = Message> {
-        let request = (any::<[bool; 5]>(), any::<(u8, u32, u32, u32)>(), address(), address()).prop_map(
-            |([join, repair, gratuitous, destination_only, unknown_sequence], numbers, destination, originator)| {
-                Message::RouteRequest(RouteRequest {
-                    join,
-                    repair,
+        let request = (any::<[bool; 3]>(), any::<(u8, u32, u32, u32)>(), address(), address()).prop_map(
+            |([gratuitous, destination_only, unknown_sequence], numbers, destination, originator)| {
+                Message::Request(RouteRequest {
                     gratuitous,
                     destination_only,
                     unknown_sequence,
-                    hop_count: numbers.0,
+                    hops: numbers.0,
                     id: numbers.1,
                     destination,
                     destination_sequence: numbers.2,
                     originator,
                     originator_sequence: numbers.3,
+                    sent: Time::ZERO,
                 })
             },
         );
-        let reply = (any::<[bool; 2]>(), 0..32_u8, any::<(u8, u32, u32)>(), address(), address()).prop_map(
-            |([repair, acknowledge], prefix_size, numbers, destination, originator)| {
-                Message::RouteReply(RouteReply {
-                    repair,
-                    acknowledge,
-                    prefix_size,
-                    hop_count: numbers.0,
+        let reply = (any::<bool>(), any::<(u8, u32, u32)>(), address(), address(), prop::option::of(address()))
+            .prop_map(|(ack_required, numbers, destination, originator, internet)| {
+                Message::Reply(RouteReply {
+                    ack_required,
+                    hops: numbers.0,
                     destination,
                     destination_sequence: numbers.1,
                     originator,
-                    lifetime: numbers.2,
+                    lifetime: Span::from_millis(numbers.2.into()),
+                    internet,
+                    sent: Time::ZERO,
                 })
-            },
-        );
+            });
         let error = (any::<bool>(), prop::collection::vec((address(), any::<u32>()), 1..256))
-            .prop_map(|(no_delete, unreachable)| Message::RouteError(RouteError { no_delete, unreachable }));
-        prop_oneof![request, reply, error, Just(Message::RouteReplyAck)]
+            .prop_map(|(no_delete, unreachable)| Message::Error(RouteError { no_delete, unreachable }));
+        let hello = (address(), any::<(u32, u32)>()).prop_map(|(sender, (sequence, lifetime))| Message::Hello {
+            sender,
+            sequence,
+            lifetime: Span::from_millis(lifetime.into()),
+        });
+        prop_oneof![request, reply, error, Just(Message::ReplyAck), hello]
     }
 
     holds_of_messages!(rest: 10, types: 0..6_u8, bytes: 60);

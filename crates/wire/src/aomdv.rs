@@ -20,7 +20,9 @@
 
 use std::net::Ipv4Addr;
 
-use super::{Reader, WireError, Write};
+use hopyard_engine::Span;
+
+use super::{Reader, WireError, Write, emit_unreachable};
 
 const FORMAT: &str = "AOMDV";
 
@@ -29,61 +31,62 @@ const UNKNOWN_SEQUENCE: u8 = 0x08;
 
 /// A route request, 28 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RouteRequest {
+pub struct RouteRequest<A = Ipv4Addr> {
     /// Whether the destination's sequence number is unknown.
     pub unknown_sequence: bool,
     /// The hop count that the sender advertises for its route to the originator.
-    pub hop_count: u8,
+    pub hops: u8,
     /// The number of the request among those of its originator.
     pub id: u32,
     /// The destination to which routes are needed.
-    pub destination: Ipv4Addr,
-    /// The last known sequence number of the destination.
+    pub destination: A,
+    /// The last known sequence number of the destination; no meaning if it is unknown.
     pub destination_sequence: u32,
     /// The originator, which needs the routes.
-    pub originator: Ipv4Addr,
+    pub originator: A,
     /// The sequence number of the originator.
     pub originator_sequence: u32,
-    /// The neighbour of the originator through which this copy came.
-    pub first_hop: Ipv4Addr,
+    /// The neighbour of the originator through which this copy came. The neighbour itself writes it.
+    pub first_hop: A,
 }
 
 /// A route reply, 28 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RouteReply {
+pub struct RouteReply<A = Ipv4Addr> {
     /// The hop count that the sender advertises for its route to the destination.
-    pub hop_count: u8,
+    pub hops: u8,
     /// The destination of the routes.
-    pub destination: Ipv4Addr,
+    pub destination: A,
     /// The sequence number of the destination.
     pub destination_sequence: u32,
     /// The originator of the request.
-    pub originator: Ipv4Addr,
-    /// The lifetime of the path in milliseconds.
-    pub lifetime: u32,
+    pub originator: A,
+    /// How long the path is valid; whole milliseconds on the wire.
+    pub lifetime: Span,
     /// The number of the request that is answered.
     pub id: u32,
     /// The neighbour of the destination to which this path leads.
-    pub first_hop: Ipv4Addr,
+    pub first_hop: A,
 }
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Message {
-    /// Type 1.
-    RouteRequest(RouteRequest),
-    /// Type 2.
-    RouteReply(RouteReply),
-    /// Type 3: the unreachable destinations with their sequence numbers, 1 to 255.
-    RouteError(Vec<(Ipv4Addr, u32)>),
-    /// Type 4.
+pub enum Message<A = Ipv4Addr> {
+    /// A request for routes (RREQ), type 1.
+    Request(RouteRequest<A>),
+    /// A reply that gives a path (RREP), type 2.
+    Reply(RouteReply<A>),
+    /// A route error (RERR), type 3: the destinations that cannot be reached any more through the sender, with their
+    /// sequence numbers, 1 to 255.
+    Error(Vec<(A, u32)>),
+    /// The sender is there (HELLO), type 4.
     Hello {
         /// The sender.
-        sender: Ipv4Addr,
+        sender: A,
         /// Its sequence number.
         sequence: u32,
-        /// How long the route to the sender is valid, in milliseconds.
-        lifetime: u32,
+        /// How long the route to the sender is valid; whole milliseconds on the wire.
+        lifetime: Span,
     },
 }
 
@@ -96,9 +99,9 @@ impl Message {
         let mut reader = Reader::new(FORMAT, bytes);
         let (kind, flags, _zero, count) = (reader.u8()?, reader.u8()?, reader.u8()?, reader.u8()?);
         let message = match kind {
-            1 => Self::RouteRequest(RouteRequest {
+            1 => Self::Request(RouteRequest {
                 unknown_sequence: flags & UNKNOWN_SEQUENCE != 0,
-                hop_count: count,
+                hops: count,
                 id: reader.u32()?,
                 destination: reader.address()?,
                 destination_sequence: reader.u32()?,
@@ -106,79 +109,59 @@ impl Message {
                 originator_sequence: reader.u32()?,
                 first_hop: reader.address()?,
             }),
-            2 => Self::RouteReply(RouteReply {
-                hop_count: count,
+            2 => Self::Reply(RouteReply {
+                hops: count,
                 destination: reader.address()?,
                 destination_sequence: reader.u32()?,
                 originator: reader.address()?,
-                lifetime: reader.u32()?,
+                lifetime: reader.milliseconds()?,
                 id: reader.u32()?,
                 first_hop: reader.address()?,
             }),
-            3 => {
-                if count == 0 {
-                    return Err(reader.malformed("at least one unreachable destination", 0));
-                }
-                let mut unreachable = Vec::with_capacity(usize::from(count));
-                for _ in 0..count {
-                    unreachable.push((reader.address()?, reader.u32()?));
-                }
-                Self::RouteError(unreachable)
-            }
+            3 => Self::Error(reader.unreachable(count)?),
             4 => {
                 let (sender, sequence, _sender) = (reader.address()?, reader.u32()?, reader.address()?);
-                Self::Hello { sender, sequence, lifetime: reader.u32()? }
+                Self::Hello { sender, sequence, lifetime: reader.milliseconds()? }
             }
             _ => return Err(reader.malformed("type 1 to 4", u32::from(kind))),
         };
         Ok((message, reader.bytes))
     }
+}
 
-    /// Appends the message's bytes.
+impl<A: Copy> Message<A> {
+    /// Appends the message's bytes. `name` gives the address that bytes have.
     ///
     /// # Errors
     /// If a route error has no destination or more than 255.
-    pub fn emit(&self, out: &mut Vec<u8>) -> Result<(), WireError> {
+    pub fn emit(&self, name: &dyn Fn(A) -> Ipv4Addr, out: &mut Vec<u8>) -> Result<(), WireError> {
         match self {
-            Self::RouteRequest(request) => {
+            Self::Request(request) => {
                 let flags = if request.unknown_sequence { UNKNOWN_SEQUENCE } else { 0 };
-                out.extend([1, flags, 0, request.hop_count]);
+                out.extend([1, flags, 0, request.hops]);
                 out.u32(request.id);
-                out.address(request.destination);
+                out.address(name(request.destination));
                 out.u32(request.destination_sequence);
-                out.address(request.originator);
+                out.address(name(request.originator));
                 out.u32(request.originator_sequence);
-                out.address(request.first_hop);
+                out.address(name(request.first_hop));
             }
-            Self::RouteReply(reply) => {
-                out.extend([2, 0, 0, reply.hop_count]);
-                out.address(reply.destination);
+            Self::Reply(reply) => {
+                out.extend([2, 0, 0, reply.hops]);
+                out.address(name(reply.destination));
                 out.u32(reply.destination_sequence);
-                out.address(reply.originator);
-                out.u32(reply.lifetime);
+                out.address(name(reply.originator));
+                out.milliseconds(reply.lifetime);
                 out.u32(reply.id);
-                out.address(reply.first_hop);
+                out.address(name(reply.first_hop));
             }
-            Self::RouteError(unreachable) => {
-                let (unit, found) = ("unreachable destinations", unreachable.len());
-                let count =
-                    u8::try_from(found).map_err(|_| WireError::TooLong { format: FORMAT, unit, limit: 255, found })?;
-                if count == 0 {
-                    let expected = "at least one unreachable destination";
-                    return Err(WireError::Malformed { format: FORMAT, expected, found: 0 });
-                }
-                out.extend([3, 0, 0, count]);
-                for &(address, sequence) in unreachable {
-                    out.address(address);
-                    out.u32(sequence);
-                }
-            }
-            Self::Hello { sender, sequence, lifetime } => {
+            Self::Error(unreachable) => emit_unreachable(FORMAT, 0, unreachable, name, out)?,
+            &Self::Hello { sender, sequence, lifetime } => {
                 out.extend([4, 0, 0, 0]);
-                out.address(*sender);
-                out.u32(*sequence);
-                out.address(*sender);
-                out.u32(*lifetime);
+                out.address(name(sender));
+                out.u32(sequence);
+                out.address(name(sender));
+                out.milliseconds(lifetime);
             }
         }
         Ok(())
@@ -194,9 +177,9 @@ mod tests {
 
     #[test]
     fn messages_are_laid_out_as_said() {
-        let request = Message::RouteRequest(RouteRequest {
+        let request = Message::Request(RouteRequest {
             unknown_sequence: true,
-            hop_count: 3,
+            hops: 3,
             id: 7,
             destination: B,
             destination_sequence: 0,
@@ -208,19 +191,19 @@ mod tests {
         assert_eq!(emitted(&request), bytes);
         let noisy = hex("01ffff03 00000007 0a000009 00000000 0a000001 01020304 0a000002");
         assert_eq!(Message::parse(&noisy), Ok((request, &[][..])), "what has no meaning is ignored");
-        let reply = Message::RouteReply(RouteReply {
-            hop_count: 2,
+        let reply = Message::Reply(RouteReply {
+            hops: 2,
             destination: B,
             destination_sequence: 11,
             originator: A,
-            lifetime: 3000,
+            lifetime: Span::from_millis(3000),
             id: 7,
             first_hop: Ipv4Addr::new(10, 0, 0, 8),
         });
         assert_eq!(emitted(&reply), hex("02000002 0a000009 0000000b 0a000001 00000bb8 00000007 0a000008"));
-        let error = Message::RouteError(vec![(B, 12), (A, 1)]);
+        let error = Message::Error(vec![(B, 12), (A, 1)]);
         assert_eq!(emitted(&error), hex("03000002 0a000009 0000000c 0a000001 00000001"));
-        let hello = Message::Hello { sender: A, sequence: 6, lifetime: 4000 };
+        let hello = Message::Hello { sender: A, sequence: 6, lifetime: Span::from_millis(4000) };
         assert_eq!(emitted(&hello), hex("04000000 0a000001 00000006 0a000001 00000fa0"));
     }
 
@@ -233,17 +216,17 @@ mod tests {
             ("04", "AOMDV: expected 2 bytes or more, found 1"),
         ]);
         for count in [0, 256] {
-            assert!(Message::RouteError(vec![(A, 1); count]).emit(&mut Vec::new()).is_err(), "{count}");
+            assert!(Message::Error(vec![(A, 1); count]).emit(&|it| it, &mut Vec::new()).is_err(), "{count}");
         }
     }
 
     fn message() -> impl Strategy<Value = Message> {
         let numbers = any::<(bool, u8, u32, u32, u32)>();
         let request = (numbers, address(), address(), address()).prop_map(
-            |((unknown_sequence, hop_count, id, destination_sequence, originator_sequence), a, b, c)| {
-                Message::RouteRequest(RouteRequest {
+            |((unknown_sequence, hops, id, destination_sequence, originator_sequence), a, b, c)| {
+                Message::Request(RouteRequest {
                     unknown_sequence,
-                    hop_count,
+                    hops,
                     id,
                     destination: a,
                     destination_sequence,
@@ -254,23 +237,23 @@ mod tests {
             },
         );
         let reply = (any::<(u8, u32, u32, u32)>(), address(), address(), address()).prop_map(
-            |((hop_count, destination_sequence, lifetime, id), destination, originator, first_hop)| {
-                Message::RouteReply(RouteReply {
-                    hop_count,
+            |((hops, destination_sequence, lifetime, id), destination, originator, first_hop)| {
+                Message::Reply(RouteReply {
+                    hops,
                     destination,
                     destination_sequence,
                     originator,
-                    lifetime,
+                    lifetime: Span::from_millis(u64::from(lifetime)),
                     id,
                     first_hop,
                 })
             },
         );
-        let error = prop::collection::vec((address(), any::<u32>()), 1..256).prop_map(Message::RouteError);
+        let error = prop::collection::vec((address(), any::<u32>()), 1..256).prop_map(Message::Error);
         let hello = (address(), any::<(u32, u32)>()).prop_map(|(sender, (sequence, lifetime))| Message::Hello {
             sender,
             sequence,
-            lifetime,
+            lifetime: Span::from_millis(lifetime.into()),
         });
         prop_oneof![request, reply, error, hello]
     }

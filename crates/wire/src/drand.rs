@@ -16,7 +16,9 @@
 //! milliseconds. What is zero here is ignored on reception. UDP carries the messages; their sender is the source of the
 //! IP packet.
 
+use std::fmt;
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use super::{Reader, WireError, Write};
 
@@ -28,54 +30,117 @@ const FLAG: u8 = 0x80;
 /// The slot that stands for none.
 const NONE: u16 = 0xffff;
 
-/// What is known of a node's slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// The node.
-    pub node: Ipv4Addr,
-    /// Its slot, or nothing; below 65535.
-    pub slot: Option<u16>,
-    /// The round in which it took the slot or gave it up.
-    pub round: u16,
+/// The UDP port of the messages: one of the dynamic ports, which are assigned to nobody (RFC 6335 §6).
+pub const PORT: u16 = 49_270;
+
+/// Bytes of a HELLO without entries.
+pub const HELLO: u32 = 16;
+
+/// Bytes of an entry.
+pub const ENTRY: u32 = 8;
+
+/// Whether a round is later than another one. Rounds are 16 bits and wrap (RFC 1982 §3.2).
+#[inline]
+#[must_use]
+pub const fn is_later(round: u16, than: u16) -> bool {
+    (round.wrapping_sub(than) as i16) > 0
 }
 
-/// A HELLO, 16 bytes and 8 for each neighbour.
+/// What is known of a node's slot, in 32 bits: the round, and the slot as it is on the wire. Tables compare several
+/// hundred claims for each HELLO.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Claim(u32);
+
+impl Claim {
+    /// The slot of a node, or nothing, and the round in which the node took it, gave one up, or last asked for one. The
+    /// slot is below 65535, which stands for none.
+    #[inline]
+    #[must_use]
+    pub const fn new(slot: Option<u16>, round: u16) -> Self {
+        let slot = match slot {
+            Some(slot) => slot,
+            None => NONE,
+        };
+        Self((round as u32) << 16 | slot as u32)
+    }
+
+    /// The slot, or nothing.
+    #[inline]
+    #[must_use]
+    pub const fn slot(self) -> Option<u16> {
+        match self.0 as u16 {
+            NONE => None,
+            slot => Some(slot),
+        }
+    }
+
+    /// The round in which the node took the slot, gave one up, or last asked for one.
+    #[inline]
+    #[must_use]
+    pub const fn round(self) -> u16 {
+        (self.0 >> 16) as u16
+    }
+
+    /// All of it as one number.
+    #[inline]
+    #[must_use]
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// The slots up to that of the node: zero without a slot.
+    #[inline]
+    #[must_use]
+    pub const fn slots(self) -> u16 {
+        (self.0 as u16).wrapping_add(1)
+    }
+
+    /// Whether it is more recent than another one of the same node. Within a round, a node first has no slot.
+    #[inline]
+    #[must_use]
+    pub const fn is_newer(self, than: Self) -> bool {
+        is_later(self.round(), than.round())
+            || self.round() == than.round() && self.slot().is_some() && than.slot().is_none()
+    }
+}
+
+impl fmt::Debug for Claim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Claim").field("slot", &self.slot()).field("round", &self.round()).finish()
+    }
+}
+
+/// A node and its slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry<A = Ipv4Addr> {
+    /// The node.
+    pub node: A,
+    /// Its slot.
+    pub claim: Claim,
+}
+
+/// A HELLO, [`HELLO`] bytes and [`ENTRY`] for each neighbour.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hello {
+pub struct Hello<A = Ipv4Addr> {
     /// Whether the sender waits for grants.
     pub requesting: bool,
-    /// Its round.
-    pub round: u16,
-    /// Its slot; below 65535.
-    pub slot: Option<u16>,
+    /// Its slot and its round.
+    pub claim: Claim,
     /// How many nodes within two hops, itself among them, have no slot as far as it knows.
     pub undecided: u16,
     /// The largest slot of the network that it knows of; below 65535.
     pub largest: Option<u16>,
     /// How many milliseconds ago a node within two hops of the slot's owner has vouched for it.
     pub age: u16,
-    /// The neighbours that it hears, at most 65535.
-    pub neighbours: Vec<Entry>,
+    /// The neighbours that it hears, sorted, at most 65535. HELLOs share the list while the sender's does not change.
+    pub neighbours: Arc<[Entry<A>]>,
 }
 
-/// A grant, 8 bytes and 8 for each entry.
+/// A message. Its sender is the source of the packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Grant {
-    /// Whether it is sent again.
-    pub again: bool,
-    /// How often the request had been sent before; at most 127.
-    pub resends: u8,
-    /// The round of the request.
-    pub round: u16,
-    /// The sender and its neighbours, those that have a slot; at most 65535.
-    pub decided: Vec<Entry>,
-}
-
-/// A message.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Message {
-    /// Type 0.
-    Hello(Hello),
+pub enum Message<A = Ipv4Addr> {
+    /// Type 0: the sender's neighbours and their slots.
+    Hello(Hello<A>),
     /// Type 1: asks all neighbours for a grant. 4 bytes.
     Request {
         /// How often it has been sent before; at most 127.
@@ -83,14 +148,23 @@ pub enum Message {
         /// The sender's round.
         round: u16,
     },
-    /// Type 2.
-    Grant(Grant),
+    /// Type 2: promises to grant nobody else until the request has ended. 8 bytes and [`ENTRY`] for each entry.
+    Grant {
+        /// Whether it is sent again.
+        again: bool,
+        /// How often the request had been sent before, so that its sender can tell the response time; at most 127.
+        resends: u8,
+        /// The round of the request.
+        round: u16,
+        /// The sender and its neighbours, those that have a slot; at most 65535.
+        decided: Vec<Entry<A>>,
+    },
     /// Type 3: refuses a grant. 4 bytes.
     Reject {
         /// The round of the request.
         round: u16,
     },
-    /// Type 4: the request has failed. 4 bytes.
+    /// Type 4: the request has ended without a slot. 4 bytes.
     Fail {
         /// Its round.
         round: u16,
@@ -105,7 +179,7 @@ pub enum Message {
     /// Type 6: a neighbour of the sender has taken a slot. 12 bytes.
     TwoHopRelease {
         /// The neighbour.
-        node: Ipv4Addr,
+        node: A,
         /// The round in which it did.
         round: u16,
         /// The slot; below 65535.
@@ -127,7 +201,8 @@ impl Reader<'_> {
         // The bytes that are there bound what is set aside for a count that nothing follows.
         let mut entries = Vec::with_capacity(usize::from(count).min(self.bytes.len() / 8));
         for _ in 0..count {
-            entries.push(Entry { node: self.address()?, slot: self.slot()?, round: self.u16()? });
+            let (node, slot, round) = (self.address()?, self.slot()?, self.u16()?);
+            entries.push(Entry { node, claim: Claim::new(slot, round) });
         }
         Ok(entries)
     }
@@ -142,18 +217,17 @@ fn slot(slot: Option<u16>, out: &mut Vec<u8>) -> Result<(), WireError> {
     Ok(())
 }
 
-fn count(entries: &[Entry]) -> Result<u16, WireError> {
+fn count<A>(entries: &[Entry<A>]) -> Result<u16, WireError> {
     let found = entries.len();
     u16::try_from(found).map_err(|_| WireError::TooLong { format: FORMAT, unit: "entries", limit: 65535, found })
 }
 
-fn list(entries: &[Entry], out: &mut Vec<u8>) -> Result<(), WireError> {
+fn list<A: Copy>(entries: &[Entry<A>], name: &dyn Fn(A) -> Ipv4Addr, out: &mut Vec<u8>) {
     for entry in entries {
-        out.address(entry.node);
-        slot(entry.slot, out)?;
-        out.u16(entry.round);
+        out.address(name(entry.node));
+        out.u16(entry.claim.slot().unwrap_or(NONE));
+        out.u16(entry.claim.round());
     }
-    Ok(())
 }
 
 /// Puts a number of resends beside the flag of the message that begins at `start`.
@@ -183,17 +257,18 @@ impl Message {
                 let (slot, undecided) = (reader.slot()?, reader.u16()?);
                 let (largest, age) = (reader.slot()?, reader.u16()?);
                 let (count, _zero) = (reader.u16()?, reader.u16()?);
-                let neighbours = reader.entries(count)?;
-                Self::Hello(Hello { requesting: flags & FLAG != 0, round, slot, undecided, largest, age, neighbours })
+                let neighbours = reader.entries(count)?.into();
+                let (requesting, claim) = (flags & FLAG != 0, Claim::new(slot, round));
+                Self::Hello(Hello { requesting, claim, undecided, largest, age, neighbours })
             }
             1 => Self::Request { resends: flags & !FLAG, round },
             2 => {
                 let (count, _zero) = (reader.u16()?, reader.u16()?);
                 let decided = reader.entries(count)?;
-                if decided.iter().any(|entry| entry.slot.is_none()) {
+                if decided.iter().any(|entry| entry.claim.slot().is_none()) {
                     return Err(reader.malformed("a slot", u32::from(NONE)));
                 }
-                Self::Grant(Grant { again: flags & FLAG != 0, resends: flags & !FLAG, round, decided })
+                Self::Grant { again: flags & FLAG != 0, resends: flags & !FLAG, round, decided }
             }
             3 => Self::Reject { round },
             4 => Self::Fail { round },
@@ -209,12 +284,26 @@ impl Message {
         };
         Ok((message, reader.bytes))
     }
+}
 
-    /// Appends the message's bytes.
+impl<A: Copy> Message<A> {
+    /// Its bytes without the headers of IP and UDP.
+    #[must_use]
+    pub fn bytes(&self) -> u32 {
+        match self {
+            Self::Hello(hello) => HELLO + ENTRY * hello.neighbours.len() as u32,
+            Self::Request { .. } | Self::Reject { .. } | Self::Fail { .. } => 4,
+            Self::Grant { decided, .. } => 8 + ENTRY * decided.len() as u32,
+            Self::Release { .. } => 8,
+            Self::TwoHopRelease { .. } => 12,
+        }
+    }
+
+    /// Appends the message's bytes. `name` gives the address that bytes have.
     ///
     /// # Errors
     /// If a slot is 65535, there are more than 65535 entries, or a grant names a node without a slot.
-    pub fn emit(&self, out: &mut Vec<u8>) -> Result<(), WireError> {
+    pub fn emit(&self, name: &dyn Fn(A) -> Ipv4Addr, out: &mut Vec<u8>) -> Result<(), WireError> {
         let start = out.len();
         let mut head = |kind, set, round: u16| {
             out.extend([kind, flag(set)]);
@@ -222,29 +311,29 @@ impl Message {
         };
         match self {
             Self::Hello(hello) => {
-                head(0, hello.requesting, hello.round);
-                slot(hello.slot, out)?;
+                head(0, hello.requesting, hello.claim.round());
+                out.u16(hello.claim.slot().unwrap_or(NONE));
                 out.u16(hello.undecided);
                 slot(hello.largest, out)?;
                 out.u16(hello.age);
                 out.u16(count(&hello.neighbours)?);
                 out.u16(0);
-                list(&hello.neighbours, out)?;
+                list(&hello.neighbours, name, out);
             }
             Self::Request { resends, round } => {
                 head(1, false, *round);
                 number(*resends, start, out)?;
             }
-            Self::Grant(grant) => {
-                if grant.decided.iter().any(|entry| entry.slot.is_none()) {
+            Self::Grant { again, resends, round, decided } => {
+                if decided.iter().any(|entry| entry.claim.slot().is_none()) {
                     let (expected, found) = ("a slot", u32::from(NONE));
                     return Err(WireError::Malformed { format: FORMAT, expected, found });
                 }
-                head(2, grant.again, grant.round);
-                number(grant.resends, start, out)?;
-                out.u16(count(&grant.decided)?);
+                head(2, *again, *round);
+                number(*resends, start, out)?;
+                out.u16(count(decided)?);
                 out.u16(0);
-                list(&grant.decided, out)?;
+                list(decided, name, out);
             }
             Self::Reject { round } => head(3, false, *round),
             Self::Fail { round } => head(4, false, *round),
@@ -257,7 +346,7 @@ impl Message {
                 head(6, false, *round);
                 slot(Some(*taken), out)?;
                 out.u16(0);
-                out.address(*node);
+                out.address(name(*node));
             }
         }
         Ok(())
@@ -273,20 +362,20 @@ mod tests {
 
     #[test]
     fn each_message_is_laid_out_as_the_table_says() {
-        let entries = vec![Entry { node: A, slot: Some(3), round: 7 }, Entry { node: B, slot: None, round: 0x102 }];
+        let entries =
+            [Entry { node: A, claim: Claim::new(Some(3), 7) }, Entry { node: B, claim: Claim::new(None, 0x102) }];
         let hello = Hello {
             requesting: true,
-            round: 9,
-            slot: None,
+            claim: Claim::new(None, 9),
             undecided: 4,
             largest: Some(17),
             age: 1500,
-            neighbours: entries.clone(),
+            neighbours: entries.into(),
         };
         let text = "00800009 ffff0004 001105dc 00020000 0a000001 00030007 0a000009 ffff0102";
         assert_eq!(emitted(&Message::Hello(hello)), hex(text));
-        let grant = Grant { again: true, resends: 2, round: 9, decided: entries[..1].to_vec() };
-        assert_eq!(emitted(&Message::Grant(grant)), hex("02820009 00010000 0a000001 00030007"));
+        let grant = Message::Grant { again: true, resends: 2, round: 9, decided: entries[..1].to_vec() };
+        assert_eq!(emitted(&grant), hex("02820009 00010000 0a000001 00030007"));
         assert_eq!(emitted(&Message::Request { resends: 3, round: 9 }), hex("01030009"));
         assert_eq!(emitted(&Message::Reject { round: 9 }), hex("03000009"));
         assert_eq!(emitted(&Message::Fail { round: 9 }), hex("04000009"));
@@ -306,9 +395,10 @@ mod tests {
             ("02000009 00010000 0a000001 ffff0007", "DRAND: expected a slot, found 65535"),
             ("02000009 ffff0000 0a000001 0003", "DRAND: expected 16 bytes or more, found 14"),
         ]);
-        let entry = |slot| Entry { node: A, slot, round: 1 };
-        let grant = |decided| Message::Grant(Grant { again: false, resends: 0, round: 1, decided });
-        let refused = |message: Message| message.emit(&mut Vec::new()).expect_err("it has no encoding").to_string();
+        let entry = |slot| Entry { node: A, claim: Claim::new(slot, 1) };
+        let grant = |decided| Message::Grant { again: false, resends: 0, round: 1, decided };
+        let refused =
+            |message: Message| message.emit(&|it| it, &mut Vec::new()).expect_err("it has no encoding").to_string();
         assert_eq!(refused(grant(vec![entry(None)])), "DRAND: expected a slot, found 65535");
         assert_eq!(refused(grant(vec![entry(Some(1)); 65536])), "DRAND: expected at most 65535 entries, found 65536");
         let request = Message::Request { resends: 128, round: 1 };
@@ -317,12 +407,24 @@ mod tests {
         assert_eq!(refused(release), "DRAND: expected at most 65534 as a slot, found 65535");
     }
 
+    #[test]
+    fn rounds_wrap_and_a_slot_follows_the_request_for_it() {
+        let claim = Claim::new;
+        assert!(claim(None, 1).is_newer(claim(Some(3), 0)));
+        assert!(claim(None, 2).is_newer(claim(Some(3), 65_534)));
+        assert!(!claim(Some(3), 65_534).is_newer(claim(None, 2)));
+        assert!(claim(Some(3), 7).is_newer(claim(None, 7)));
+        assert!(!claim(None, 7).is_newer(claim(Some(3), 7)));
+        assert!(!claim(Some(3), 7).is_newer(claim(Some(3), 7)));
+    }
+
     fn taken() -> impl Strategy<Value = u16> {
         0..NONE
     }
 
     fn entries(slot: impl Strategy<Value = Option<u16>>) -> impl Strategy<Value = Vec<Entry>> {
-        let entry = (address(), slot, any::<u16>()).prop_map(|(node, slot, round)| Entry { node, slot, round });
+        let entry = (address(), slot, any::<u16>())
+            .prop_map(|(node, slot, round)| Entry { node, claim: Claim::new(slot, round) });
         prop::collection::vec(entry, 0..40)
     }
 
@@ -330,11 +432,12 @@ mod tests {
         let slot = || prop::option::of(taken());
         let hello = (any::<(bool, u16, u16, u16)>(), slot(), slot(), entries(slot())).prop_map(
             |((requesting, round, undecided, age), slot, largest, neighbours)| {
-                Message::Hello(Hello { requesting, round, slot, undecided, largest, age, neighbours })
+                let (claim, neighbours) = (Claim::new(slot, round), neighbours.into());
+                Message::Hello(Hello { requesting, claim, undecided, largest, age, neighbours })
             },
         );
         let grant = (any::<(bool, u16)>(), 0..128_u8, entries(taken().prop_map(Some)))
-            .prop_map(|((again, round), resends, decided)| Message::Grant(Grant { again, resends, round, decided }));
+            .prop_map(|((again, round), resends, decided)| Message::Grant { again, resends, round, decided });
         prop_oneof![
             hello,
             (0..128_u8, any::<u16>()).prop_map(|(resends, round)| Message::Request { resends, round }),

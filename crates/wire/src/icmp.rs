@@ -93,7 +93,7 @@ const NO_COMMON_TRAFFIC: u8 = 16;
 impl Message {
     /// The message, and what follows its header: the data of an echo, the quote of an error for
     /// [`super::ipv4::Header::parse_quoted`], or the extensions of a router advertisement for
-    /// [`super::mobile_ip::AgentExtension::parse_all`].
+    /// [`super::mobile_ip::Advertisement::parse`].
     ///
     /// # Errors
     /// If the bytes end too early, the type or a code is unknown, or the checksum does not match.

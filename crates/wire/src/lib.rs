@@ -1,7 +1,10 @@
 //! Byte formats of packets, for captures of the simulated network and for live traffic.
 //!
-//! The simulator passes typed headers and no bytes; a run does not use this crate. Each format is a simple struct with
-//! `parse` and `emit`. The crate knows nothing of the protocol models: the writer of a capture converts their headers.
+//! Each format is a simple struct with `parse` and `emit`. The messages of routing protocols and agents are those that
+//! the models of these protocols pass to one another. A model names nodes by its own type of address, which is the
+//! parameter of the message (`A`); `emit` is given the IPv4 address of each. Parsed messages have IPv4 addresses. The
+//! simulator passes other headers in types of its own, without bytes, and the writer of a capture converts them.
+//!
 //! Parsing checks lengths, versions and checksums. It accepts everything that a correct peer may send. No
 //! bytes make it panic.
 //!
@@ -9,6 +12,8 @@
 
 use std::fmt;
 use std::net::Ipv4Addr;
+
+use hopyard_engine::Span;
 
 pub mod aodv;
 pub mod aomdv;
@@ -25,9 +30,12 @@ pub mod minimal;
 pub mod mobile_ip;
 pub mod olsr;
 pub mod pcapng;
+mod prefix;
 pub mod radiotap;
 pub mod tcp;
 pub mod udp;
+
+pub use prefix::Prefix;
 
 /// An error in bytes, or a value that has no encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -156,6 +164,19 @@ impl<'a> Reader<'a> {
         self.array::<4>().map(Ipv4Addr::from)
     }
 
+    /// A time in milliseconds, in 32 bits.
+    fn milliseconds(&mut self) -> Result<Span, WireError> {
+        self.u32().map(|it| Span::from_millis(it.into()))
+    }
+
+    /// Unreachable destinations with their sequence numbers.
+    fn unreachable(&mut self, count: u8) -> Result<Vec<(Ipv4Addr, u32)>, WireError> {
+        if count == 0 {
+            return Err(self.malformed(UNREACHABLE, 0));
+        }
+        (0..count).map(|_| Ok((self.address()?, self.u32()?))).collect()
+    }
+
     fn hardware_address(&mut self) -> Result<HardwareAddress, WireError> {
         self.array().map(HardwareAddress)
     }
@@ -178,6 +199,7 @@ trait Write {
     fn u32(&mut self, value: u32);
     fn u32_le(&mut self, value: u32);
     fn address(&mut self, address: Ipv4Addr);
+    fn milliseconds(&mut self, span: Span);
 }
 
 impl Write for Vec<u8> {
@@ -204,6 +226,34 @@ impl Write for Vec<u8> {
     fn address(&mut self, address: Ipv4Addr) {
         self.extend_from_slice(&address.octets());
     }
+
+    /// Whole milliseconds in 32 bits, at most as many as fit.
+    fn milliseconds(&mut self, span: Span) {
+        self.u32(u32::try_from(span.nanos() / 1_000_000).unwrap_or(u32::MAX));
+    }
+}
+
+const UNREACHABLE: &str = "at least one unreachable destination";
+
+/// Appends a route error of AODV, or of AOMDV: its type, flags and number of destinations, and the destinations.
+fn emit_unreachable<A: Copy>(
+    format: &'static str,
+    flags: u8,
+    unreachable: &[(A, u32)],
+    name: &dyn Fn(A) -> Ipv4Addr,
+    out: &mut Vec<u8>,
+) -> Result<(), WireError> {
+    let (unit, found) = ("unreachable destinations", unreachable.len());
+    match u8::try_from(found) {
+        Ok(0) => return Err(WireError::Malformed { format, expected: UNREACHABLE, found: 0 }),
+        Ok(count) => out.extend([3, flags, 0, count]),
+        Err(_) => return Err(WireError::TooLong { format, unit, limit: 255, found }),
+    }
+    for &(destination, sequence) in unreachable {
+        out.address(name(destination));
+        out.u32(sequence);
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,17 +1,18 @@
-//! Mobile IP (RFC 5944): the messages of registration, which UDP carries to and from port 434.
+//! Mobile IP (RFC 5944): the messages of registration, which UDP carries to and from port 434, and the
+//! [`Advertisement`]s by which agents are found. [`Code`] has the answers to requests. Reverse tunnels add an extension
+//! and codes (RFC 3024).
 //!
-//! [`advertisement`] has the extensions of router advertisements by which agents are found, [`Code`] the answers to
-//! requests. Reverse tunnels add an extension and codes (RFC 3024). Authenticators are bytes here; [`check_value`] is
-//! what the simulator writes into them.
+//! A message says of each authenticator whether it is right ([`Proof`]). The bytes of authenticators are values of a
+//! simple hash, and its keys are the addresses of two nodes. Extensions that a receiver may pass over are passed over.
 
 use std::net::Ipv4Addr;
 
 use super::{Reader, WireError, Write};
 
-pub mod advertisement;
+mod advertisement;
 mod code;
 
-pub use advertisement::{AgentAdvertisement, AgentExtension, AgentFlags};
+pub use advertisement::{Advertisement, AgentFlags};
 pub use code::{Code, Denier};
 
 const FORMAT: &str = "Mobile IP";
@@ -55,101 +56,148 @@ impl std::ops::BitOr for RequestFlags {
     }
 }
 
-/// A registration request (§3.3), 24 bytes and its extensions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
+/// A registration request (§3.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request<A = Ipv4Addr> {
     /// What is asked for.
     pub flags: RequestFlags,
     /// For how many seconds; 0 asks for the end of the registration, [`FOREVER`] for one without an end.
     pub lifetime: u16,
-    /// The mobile node.
-    pub home_address: Ipv4Addr,
+    /// The home address of the host.
+    pub home: A,
     /// Its home agent.
-    pub home_agent: Ipv4Addr,
-    /// The end of the tunnel.
-    pub care_of: Ipv4Addr,
+    pub home_agent: A,
+    /// The end of the tunnel; the home address for a host that is at home.
+    pub care_of: A,
     /// Matches replies with requests, and protects against replay.
     pub identification: u64,
-    /// The extensions, in order.
-    pub extensions: Vec<Extension>,
+    /// The authenticator for the home agent.
+    pub proof: Proof,
+    /// Whether it asks for the encapsulating delivery style (RFC 3024 §3.3).
+    pub encapsulating: bool,
+    /// The authenticator for the foreign agent, which takes it off (§3.5.3).
+    pub foreign_proof: Proof,
+    /// The authenticator of the foreign agent for the home agent (§3.5.4).
+    pub agent_proof: Proof,
+    /// Whether its source wants to know that it did not arrive. No byte carries this: ns-2's routers tell nobody.
+    pub wants_notice: bool,
 }
 
-/// A registration reply (§3.4), 20 bytes and its extensions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reply {
+/// A registration reply (§3.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reply<A = Ipv4Addr> {
     /// Whether the registration is accepted, and if not, why.
     pub code: Code,
     /// For how many seconds; meaningless in a refusal, unless its reason is the lifetime.
     pub lifetime: u16,
-    /// The mobile node.
-    pub home_address: Ipv4Addr,
+    /// The home address of the host.
+    pub home: A,
     /// Its home agent.
-    pub home_agent: Ipv4Addr,
-    /// That of the request, or in part, by the style of replay protection (§5.7).
+    pub home_agent: A,
+    /// That of the request, whose upper half the home agent may change (§5.7).
     pub identification: u64,
-    /// The extensions, in order.
-    pub extensions: Vec<Extension>,
+    /// The authenticator of the home agent for the host.
+    pub proof: Proof,
+    /// The authenticator of the foreign agent for the host.
+    pub foreign_proof: Proof,
+    /// The authenticator of the home agent for the foreign agent, which takes it off.
+    pub agent_proof: Proof,
+    /// The care-of address of the request, which no byte carries: ns-2 sends the request's packet back.
+    pub care_of: A,
 }
 
+/// A message of registration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// Type 1.
+    Request(Request),
+    /// Type 3.
+    Reply(Reply),
+}
+
+/// The authenticator of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// It has none.
+    None,
+    /// It was made with the right key.
+    Right,
+    /// It was made with another key, or there is more than one.
+    Forged,
+    /// It is too short for the index of a key: the message is poorly formed, and cannot be parsed.
+    Malformed,
+}
+
+impl Proof {
+    /// The authenticator of a node that has a key, or has none for this.
+    #[must_use]
+    pub const fn of(has_key: bool, is_forged: bool) -> Self {
+        match (has_key, is_forged) {
+            (false, _) => Self::None,
+            (true, false) => Self::Right,
+            (true, true) => Self::Forged,
+        }
+    }
+
+    /// The bytes of its extension: type, length, SPI, authenticator.
+    const fn bytes(self) -> u32 {
+        match self {
+            Self::None => 0,
+            Self::Right | Self::Forged => 2 + 4 + CHECK_VALUE as u32,
+            Self::Malformed => MALFORMED.len() as u32,
+        }
+    }
+}
+
+/// A security parameter index that is not reserved (§3.5.1).
+const SPI: u32 = 256;
+
+/// An authentication extension that ends before its SPI does.
+const MALFORMED: [u8; 4] = [32, 2, 0, 0];
+
+const REQUEST: u8 = 1;
+const REPLY: u8 = 3;
+const PADDING: u8 = 0;
+/// The extension of the encapsulating delivery style: the foreign agent takes what the mobile node sends in a tunnel,
+/// and only that (RFC 3024 §3.3).
+const ENCAPSULATING_DELIVERY: u8 = 130;
+/// Types from this one on may be passed over (§1.8).
+const SKIPPABLE: u8 = 128;
+
 /// Who authenticates a message to whom (§3.5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Association {
-    /// Type 32: mobile node and home agent. Each request and each reply of a home agent has it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Association {
+    /// Type 32: mobile node and home agent. Each request and each reply of a home agent has it (§3.5.2).
     MobileHome,
-    /// Type 33: mobile node and foreign agent.
+    /// Type 33: mobile node and foreign agent (§3.5.3).
     MobileForeign,
-    /// Type 34: foreign agent and home agent.
+    /// Type 34: foreign agent and home agent (§3.5.4).
     ForeignHome,
 }
 
 impl Association {
     /// The type of the extension.
-    #[must_use]
-    pub const fn kind(self) -> u8 {
+    const fn kind(self) -> u8 {
         match self {
             Self::MobileHome => 32,
             Self::MobileForeign => 33,
             Self::ForeignHome => 34,
         }
     }
-}
 
-/// An authentication extension (§3.5.2 to §3.5.4), 6 bytes and its authenticator.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Authentication {
-    /// Who authenticates to whom.
-    pub association: Association,
-    /// The security parameter index: it selects key and algorithm among those that both sides know. 0 to 255 are
-    /// reserved.
-    pub spi: u32,
-    /// The authenticator, at most 251 bytes.
-    pub authenticator: Vec<u8>,
+    /// The key that two nodes share in the simulator: their addresses. A home address alone is the key of a host and
+    /// its home agent. A forged authenticator has a longer key.
+    fn key(self, [home, home_agent, care_of]: [Ipv4Addr; 3], is_forged: bool) -> Vec<u8> {
+        let nodes = match self {
+            Self::MobileHome => vec![home],
+            Self::MobileForeign => vec![home, care_of],
+            Self::ForeignHome => vec![care_of, home_agent],
+        };
+        let mut key: Vec<u8> = nodes.iter().flat_map(Ipv4Addr::octets).collect();
+        key.extend(is_forged.then_some(0));
+        key
+    }
 }
-
-/// An extension of a request or a reply (§1.8).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Extension {
-    /// Type 0: a byte without meaning, which has no length.
-    Padding,
-    /// Types 32 to 34.
-    Authentication(Authentication),
-    /// Type 130: the foreign agent takes what the mobile node sends in a tunnel, and only that (RFC 3024 §3.3).
-    EncapsulatingDelivery,
-    /// An extension that this crate does not know and its receiver may pass over.
-    Skippable {
-        /// Its type; at least 128.
-        kind: u8,
-        /// Its data, at most 255 bytes.
-        data: Vec<u8>,
-    },
-}
-
-const REQUEST: u8 = 1;
-const REPLY: u8 = 3;
-const PADDING: u8 = 0;
-const ENCAPSULATING_DELIVERY: u8 = 130;
-/// Types from this one on may be passed over (§1.8).
-const SKIPPABLE: u8 = 128;
 
 /// The type and the data of an extension; the data of padding is nothing.
 fn type_and_data<'a>(reader: &mut Reader<'a>) -> Result<(u8, &'a [u8]), WireError> {
@@ -161,210 +209,152 @@ fn type_and_data<'a>(reader: &mut Reader<'a>) -> Result<(u8, &'a [u8]), WireErro
     Ok((kind, reader.take(usize::from(length))?))
 }
 
-/// Appends an extension's type, length and data.
-fn emit_data(format: &'static str, kind: u8, data: &[u8], out: &mut Vec<u8>) -> Result<(), WireError> {
-    let found = data.len();
-    let too_long = |_| WireError::TooLong { format, unit: "bytes of an extension", limit: 255, found };
-    let length = u8::try_from(found).map_err(too_long)?;
-    out.extend([kind, length]);
-    out.extend_from_slice(data);
-    Ok(())
-}
-
-/// A type that stands for an extension that nobody may pass over, or has a meaning of its own.
-fn check_skippable(format: &'static str, kind: u8, known: &[u8]) -> Result<(), WireError> {
-    if kind < SKIPPABLE || known.contains(&kind) {
-        let expected = "the type of an unknown extension that may be passed over, 128 or more";
-        return Err(WireError::Malformed { format, expected, found: u32::from(kind) });
+/// Appends an authentication extension (§3.5.1) to the message that begins at `start`: what it protects is everything
+/// before it, and its own type, length and SPI.
+fn authenticate(association: Association, nodes: [Ipv4Addr; 3], proof: Proof, start: usize, out: &mut Vec<u8>) {
+    if matches!(proof, Proof::None | Proof::Malformed) {
+        return;
     }
-    Ok(())
+    out.extend([association.kind(), 4 + CHECK_VALUE as u8]);
+    out.u32(SPI);
+    let value = check_value(&association.key(nodes, proof == Proof::Forged), &out[start..]);
+    out.extend(value);
 }
 
-impl Extension {
-    fn parse_all(reader: &mut Reader<'_>) -> Result<Vec<Self>, WireError> {
-        let mut extensions = Vec::new();
-        while !reader.bytes.is_empty() {
-            let (kind, data) = type_and_data(reader)?;
-            extensions.push(match kind {
-                PADDING => Self::Padding,
-                32..=34 => {
-                    let association = [Association::MobileHome, Association::MobileForeign, Association::ForeignHome]
-                        [usize::from(kind - 32)];
-                    let mut inner = Reader::new("authentication extension of Mobile IP", data);
-                    let spi = inner.u32()?;
-                    Self::Authentication(Authentication { association, spi, authenticator: inner.bytes.to_vec() })
-                }
-                ENCAPSULATING_DELIVERY => {
-                    reader.constant("an encapsulating delivery style extension without data", 0, data.len() as u32)?;
-                    Self::EncapsulatingDelivery
-                }
-                SKIPPABLE.. => Self::Skippable { kind, data: data.to_vec() },
-                _ => return Err(reader.malformed("an extension of type 0, 32 to 34, or 128 or more", u32::from(kind))),
-            });
+impl<A: Copy> Request<A> {
+    /// Its bytes with its extensions.
+    #[must_use]
+    pub const fn bytes(&self) -> u32 {
+        let style = if self.encapsulating { 2 } else { 0 };
+        24 + self.proof.bytes() + style + self.foreign_proof.bytes() + self.agent_proof.bytes()
+    }
+
+    /// Appends the message's bytes. `name` gives the address that bytes have.
+    pub fn emit(&self, name: &dyn Fn(A) -> Ipv4Addr, out: &mut Vec<u8>) {
+        let start = out.len();
+        let nodes = [self.home, self.home_agent, self.care_of].map(name);
+        out.extend([REQUEST, self.flags.0]);
+        out.u16(self.lifetime);
+        nodes.into_iter().for_each(|it| out.address(it));
+        out.extend(self.identification.to_be_bytes());
+        authenticate(Association::MobileHome, nodes, self.proof, start, out);
+        // RFC 3024 §3.3: behind the authenticator for the home agent, before that for the foreign one.
+        if self.encapsulating {
+            out.extend([ENCAPSULATING_DELIVERY, 0]);
         }
-        Ok(extensions)
-    }
-
-    /// Appends the extension's bytes.
-    ///
-    /// # Errors
-    /// If its data are too long, or a skippable one has a type below 128 or one that is known.
-    pub fn emit(&self, out: &mut Vec<u8>) -> Result<(), WireError> {
-        match self {
-            Self::Padding => out.u8(PADDING),
-            Self::Authentication(it) => {
-                let data = [&it.spi.to_be_bytes(), &it.authenticator[..]].concat();
-                emit_data(FORMAT, it.association.kind(), &data, out)?;
-            }
-            Self::EncapsulatingDelivery => emit_data(FORMAT, ENCAPSULATING_DELIVERY, &[], out)?,
-            Self::Skippable { kind, data } => {
-                check_skippable(FORMAT, *kind, &[ENCAPSULATING_DELIVERY])?;
-                emit_data(FORMAT, *kind, data, out)?;
-            }
-        }
-        Ok(())
+        finish(nodes, [self.proof, self.foreign_proof, self.agent_proof], start, out);
     }
 }
 
-/// A message: the payload of a UDP datagram.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Message {
-    /// Type 1.
-    Request(Request),
-    /// Type 3.
-    Reply(Reply),
+impl<A: Copy> Reply<A> {
+    /// Its bytes with its extensions.
+    #[must_use]
+    pub const fn bytes(&self) -> u32 {
+        20 + self.proof.bytes() + self.foreign_proof.bytes() + self.agent_proof.bytes()
+    }
+
+    /// Appends the message's bytes. `name` gives the address that bytes have.
+    pub fn emit(&self, name: &dyn Fn(A) -> Ipv4Addr, out: &mut Vec<u8>) {
+        let start = out.len();
+        let nodes = [self.home, self.home_agent, self.care_of].map(name);
+        out.extend([REPLY, self.code.0]);
+        out.u16(self.lifetime);
+        nodes[..2].iter().for_each(|&it| out.address(it));
+        out.extend(self.identification.to_be_bytes());
+        authenticate(Association::MobileHome, nodes, self.proof, start, out);
+        finish(nodes, [self.proof, self.foreign_proof, self.agent_proof], start, out);
+    }
+}
+
+/// Appends the authenticators behind that of the host and its home agent. Behind a poorly formed message stands what
+/// should be that one.
+fn finish(nodes: [Ipv4Addr; 3], [first, foreign, agent]: [Proof; 3], start: usize, out: &mut Vec<u8>) {
+    authenticate(Association::MobileForeign, nodes, foreign, start, out);
+    authenticate(Association::ForeignHome, nodes, agent, start, out);
+    if first == Proof::Malformed {
+        out.extend(MALFORMED);
+    }
 }
 
 impl Message {
-    /// The message. All bytes belong to it.
+    /// The message. All bytes belong to it. A reply has the care-of address of the request that it answers, `care_of`.
     ///
     /// # Errors
     /// If the bytes end too early, the message or an extension that may not be passed over is of an unknown type, or an
     /// extension has an impossible length. Such a message is discarded silently (§1.8).
-    pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
+    pub fn parse(bytes: &[u8], care_of: Ipv4Addr) -> Result<Self, WireError> {
         let mut reader = Reader::new(FORMAT, bytes);
         let (kind, second, lifetime) = (reader.u8()?, reader.u8()?, reader.u16()?);
         if ![REQUEST, REPLY].contains(&kind) {
             return Err(reader.malformed("type 1 (request) or 3 (reply)", u32::from(kind)));
         }
-        let (home_address, home_agent) = (reader.address()?, reader.address()?);
-        if kind == REQUEST {
-            let flags = RequestFlags(second);
-            let (care_of, identification) = (reader.address()?, reader.u64()?);
-            let extensions = Extension::parse_all(&mut reader)?;
-            Ok(Self::Request(Request {
-                flags,
+        let (home, home_agent) = (reader.address()?, reader.address()?);
+        let care_of = if kind == REQUEST { reader.address()? } else { care_of };
+        let identification = reader.u64()?;
+        let (mut proofs, mut encapsulating) = ([Proof::None; 3], false);
+        while !reader.bytes.is_empty() {
+            let start = reader.taken;
+            match type_and_data(&mut reader)? {
+                (PADDING, _) => {}
+                (kind @ 32..=34, data) => {
+                    let place = usize::from(kind - 32);
+                    let association =
+                        [Association::MobileHome, Association::MobileForeign, Association::ForeignHome][place];
+                    let mut inner = Reader::new("authentication extension of Mobile IP", data);
+                    let _spi = inner.u32()?;
+                    let key = association.key([home, home_agent, care_of], false);
+                    let is_right = inner.bytes == check_value(&key, &bytes[..start + 6]);
+                    proofs[place] = Proof::of(true, !is_right || proofs[place] != Proof::None);
+                }
+                (ENCAPSULATING_DELIVERY, data) => {
+                    reader.constant("an encapsulating delivery style extension without data", 0, data.len() as u32)?;
+                    encapsulating = true;
+                }
+                (SKIPPABLE.., _) => {}
+                (kind, _) => {
+                    return Err(reader.malformed("an extension of type 0, 32 to 34, or 128 or more", u32::from(kind)));
+                }
+            }
+        }
+        let [proof, foreign_proof, agent_proof] = proofs;
+        Ok(if kind == REQUEST {
+            Self::Request(Request {
+                flags: RequestFlags(second),
                 lifetime,
-                home_address,
+                home,
                 home_agent,
                 care_of,
                 identification,
-                extensions,
-            }))
+                proof,
+                encapsulating,
+                foreign_proof,
+                agent_proof,
+                wants_notice: false,
+            })
         } else {
-            let (code, identification) = (Code(second), reader.u64()?);
-            let extensions = Extension::parse_all(&mut reader)?;
-            Ok(Self::Reply(Reply { code, lifetime, home_address, home_agent, identification, extensions }))
-        }
-    }
-
-    /// The extensions, in order.
-    #[must_use]
-    pub fn extensions(&self) -> &[Extension] {
-        match self {
-            Self::Request(request) => &request.extensions,
-            Self::Reply(reply) => &reply.extensions,
-        }
-    }
-
-    fn extensions_mut(&mut self) -> &mut Vec<Extension> {
-        match self {
-            Self::Request(request) => &mut request.extensions,
-            Self::Reply(reply) => &mut reply.extensions,
-        }
-    }
-
-    /// Appends the message's bytes.
-    ///
-    /// # Errors
-    /// As [`Extension::emit`].
-    pub fn emit(&self, out: &mut Vec<u8>) -> Result<(), WireError> {
-        self.emit_up_to(self.extensions().len(), out)
-    }
-
-    /// The message with the first `count` of its extensions.
-    fn emit_up_to(&self, count: usize, out: &mut Vec<u8>) -> Result<(), WireError> {
-        match self {
-            Self::Request(it) => {
-                out.extend([REQUEST, it.flags.0]);
-                out.u16(it.lifetime);
-                out.address(it.home_address);
-                out.address(it.home_agent);
-                out.address(it.care_of);
-                out.extend(it.identification.to_be_bytes());
-            }
-            Self::Reply(it) => {
-                out.extend([REPLY, it.code.0]);
-                out.u16(it.lifetime);
-                out.address(it.home_address);
-                out.address(it.home_agent);
-                out.extend(it.identification.to_be_bytes());
-            }
-        }
-        self.extensions()[..count].iter().try_for_each(|extension| extension.emit(out))
-    }
-
-    /// What the authentication extension at this place among the extensions protects (§3.5.1): everything before it,
-    /// and its own type, length and SPI. Nothing if there is no such extension there.
-    ///
-    /// # Errors
-    /// As [`Extension::emit`].
-    pub fn protected(&self, place: usize) -> Result<Option<Vec<u8>>, WireError> {
-        let Some(Extension::Authentication(it)) = self.extensions().get(place) else { return Ok(None) };
-        let mut bytes = Vec::new();
-        self.emit_up_to(place + 1, &mut bytes)?;
-        bytes.truncate(bytes.len() - it.authenticator.len());
-        Ok(Some(bytes))
-    }
-
-    /// Appends an authentication extension with the [`check_value`] of a key.
-    ///
-    /// # Errors
-    /// As [`Extension::emit`], of the extensions before it.
-    pub fn authenticate(&mut self, association: Association, spi: u32, key: &[u8]) -> Result<(), WireError> {
-        let mut protected = Vec::new();
-        self.emit(&mut protected)?;
-        protected.extend([association.kind(), 4 + CHECK_VALUE as u8]);
-        protected.u32(spi);
-        let authenticator = check_value(key, &protected).to_vec();
-        self.extensions_mut().push(Extension::Authentication(Authentication { association, spi, authenticator }));
-        Ok(())
-    }
-
-    /// Whether the message has exactly one authentication extension of this association, and its authenticator is the
-    /// [`check_value`] of this key.
-    #[must_use]
-    pub fn is_authentic(&self, association: Association, key: &[u8]) -> bool {
-        let places = self.extensions().iter().enumerate().filter_map(|(place, extension)| match extension {
-            Extension::Authentication(it) if it.association == association => Some((place, it)),
-            _ => None,
-        });
-        let found: Vec<_> = places.collect();
-        let [(place, it)] = found[..] else { return false };
-        let Ok(Some(protected)) = self.protected(place) else { return false };
-        it.authenticator == check_value(key, &protected)
+            Self::Reply(Reply {
+                code: Code(second),
+                lifetime,
+                home,
+                home_agent,
+                identification,
+                proof,
+                foreign_proof,
+                agent_proof,
+                care_of,
+            })
+        })
     }
 }
 
 /// The bytes of a [`check_value`], as many as of HMAC-MD5.
-pub const CHECK_VALUE: usize = 16;
+const CHECK_VALUE: usize = 16;
 
 /// The simulator's placeholder for HMAC-MD5, the default algorithm of authenticators (§5.1): a value of the same size
 /// that depends on each bit of the key and of the protected bytes. It is NOT cryptography: everybody can find other
 /// bytes with the same value, or the key. Two hashes FNV-1a of 64 bits from different starts, over the length of the
 /// key, the key and the bytes.
-#[must_use]
-pub fn check_value(key: &[u8], protected: &[u8]) -> [u8; CHECK_VALUE] {
+fn check_value(key: &[u8], protected: &[u8]) -> [u8; CHECK_VALUE] {
     const PRIME: u64 = 0x0100_0000_01b3;
     const STARTS: [u64; 2] = [0xcbf2_9ce4_8422_2325, 0x8422_2325_cbf2_9ce4];
     let mut value = [0; CHECK_VALUE];

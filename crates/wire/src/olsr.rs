@@ -5,116 +5,170 @@
 //! bytes, how well packets arrive from the neighbour and at it in units of 1/255, and two bytes of zero.
 
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
-use super::{Reader, WireError, Write};
+use hopyard_engine::Span;
+
+use super::{Prefix, Reader, WireError, Write};
 
 const FORMAT: &str = "OLSR";
 
-/// A neighbour in a HELLO or TC.
+/// What a HELLO says of a link (§6.1.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LinkType {
+    /// Nothing: the neighbour is linked to another interface.
+    Unspecified,
+    /// The neighbour is heard.
+    Asymmetric,
+    /// The link works in both directions.
+    Symmetric,
+    /// The link is lost.
+    Lost,
+}
+
+/// What a HELLO says of a neighbour (§6.1.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NeighbourType {
+    /// It is none, or not a symmetric one.
+    Not,
+    /// It is symmetric.
+    Symmetric,
+    /// It is symmetric, and a multipoint relay of the sender.
+    Mpr,
+}
+
+/// A neighbour in a HELLO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Neighbour {
-    /// Its address.
-    pub address: Ipv4Addr,
-    /// The quality of the link from it and to it; in messages with qualities only.
-    pub quality: Option<(u8, u8)>,
+pub struct Listed<A = Ipv4Addr> {
+    /// The address of its interface, or its main address if the link is unspecified.
+    pub address: A,
+    /// The link to it.
+    pub link: LinkType,
+    /// What it is.
+    pub neighbour: NeighbourType,
+    /// The part of the packets that arrive, from the neighbour and at it, in units of 1/255; for ETX only.
+    pub quality: (u8, u8),
 }
 
-/// The neighbours of a HELLO with the same link code.
+/// A HELLO (§6.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Links {
-    /// Link type in the two low bits, neighbour type in the two bits above (§6.1.1).
-    pub code: u8,
-    /// The neighbours.
-    pub neighbours: Vec<Neighbour>,
+pub struct Hello<A = Ipv4Addr> {
+    /// The interval until the next one, as it is coded.
+    pub htime: u8,
+    /// The sender's willingness to relay.
+    pub willingness: u8,
+    /// Whether it has the qualities of links (type 201).
+    pub qualities: bool,
+    /// The neighbours, in order of their addresses.
+    pub listed: Vec<Listed<A>>,
 }
 
-/// The body of a message.
+/// A TC (§9.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Body {
-    /// Type 1; with qualities, type 201.
-    Hello {
-        /// The interval of the sender's HELLOs (§18.3).
-        htime: u8,
-        /// 0 never to 7 always (§18.8).
-        willingness: u8,
-        /// Whether the neighbours have qualities.
-        qualities: bool,
-        /// The neighbours by link code.
-        links: Vec<Links>,
-    },
-    /// Type 2; with qualities, type 202.
-    Tc {
-        /// The number of the advertised set.
-        ansn: u16,
-        /// Whether the neighbours have qualities.
-        qualities: bool,
-        /// The advertised neighbours.
-        neighbours: Vec<Neighbour>,
-    },
-    /// Type 3: the originator's further addresses.
-    Mid(Vec<Ipv4Addr>),
-    /// Type 4: networks with the length of their prefix.
-    Hna(Vec<(Ipv4Addr, u8)>),
-    /// Another type.
+pub struct Tc<A = Ipv4Addr> {
+    /// The number of the advertised set.
+    pub ansn: u16,
+    /// The main addresses of the advertised neighbours, in order.
+    pub advertised: Vec<A>,
+    /// The quality of the link to each, for ETX (type 202); otherwise empty.
+    pub qualities: Vec<(u8, u8)>,
+}
+
+/// The content of a message. Receivers share it with its sender.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content<A = Ipv4Addr> {
+    /// The sender's links: type 1, or with qualities 201.
+    Hello(Arc<Hello<A>>),
+    /// The originator's advertised neighbours: type 2, or with qualities 202.
+    Tc(Arc<Tc<A>>),
+    /// The originator's further interfaces: type 3 (§5.1).
+    Mid(Arc<[A]>),
+    /// The networks that the originator leads to: type 4 (§12.1).
+    Hna(Arc<[Prefix]>),
+    /// Another type, which nodes forward (§3.4).
     Other {
         /// The type.
         kind: u8,
         /// The bytes behind the header.
-        bytes: Vec<u8>,
+        bytes: Arc<[u8]>,
     },
 }
 
-/// A message (§3.3.2).
+/// A message with its header (§3.3.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
-    /// How long the content is valid (§18.3).
+pub struct Message<A = Ipv4Addr> {
+    /// How long it is valid, as it is coded.
     pub vtime: u8,
-    /// The main address of the originator.
-    pub originator: Ipv4Addr,
-    /// Hops that the message may still take.
+    /// The main address of the node that has made it.
+    pub originator: A,
+    /// Hops that it may still take.
     pub ttl: u8,
     /// Hops that it has taken.
-    pub hop_count: u8,
+    pub hops: u8,
     /// Its number.
     pub sequence: u16,
     /// Its content.
-    pub body: Body,
+    pub content: Content<A>,
 }
 
-/// A packet.
+/// A packet (§3.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Packet {
+pub struct Packet<A = Ipv4Addr> {
     /// The number of the packet among those of the interface.
     pub sequence: u16,
     /// Its messages.
-    pub messages: Vec<Message>,
+    pub messages: Vec<Message<A>>,
 }
 
-fn neighbours(reader: &mut Reader<'_>, qualities: bool) -> Result<Vec<Neighbour>, WireError> {
-    let mut neighbours = Vec::new();
-    while !reader.bytes.is_empty() {
-        let address = reader.address()?;
-        let quality = if qualities {
-            let quality = (reader.u8()?, reader.u8()?);
-            let _zero = reader.u16()?;
-            Some(quality)
-        } else {
-            None
-        };
-        neighbours.push(Neighbour { address, quality });
+impl<A> Listed<A> {
+    /// The link code (§6.1.1): link type in the two low bits, neighbour type in the two bits above.
+    const fn code(&self) -> u8 {
+        (self.neighbour as u8) << 2 | self.link as u8
     }
-    Ok(neighbours)
+
+    /// A neighbour with a link code; `None` if the code has no meaning, so that the link is to be ignored.
+    const fn of_code(code: u8, address: A, quality: (u8, u8)) -> Option<Self>
+    where
+        A: Copy,
+    {
+        let link = match code & 3 {
+            0 => LinkType::Unspecified,
+            1 => LinkType::Asymmetric,
+            2 => LinkType::Symmetric,
+            _ => LinkType::Lost,
+        };
+        let neighbour = match code >> 2 {
+            0 => NeighbourType::Not,
+            1 => NeighbourType::Symmetric,
+            2 => NeighbourType::Mpr,
+            _ => return None,
+        };
+        Some(Self { address, link, neighbour, quality })
+    }
 }
 
-fn emit_neighbours(neighbours: &[Neighbour], qualities: bool, out: &mut Vec<u8>) {
-    for it in neighbours {
-        out.address(it.address);
-        if qualities {
-            let (from, to) = it.quality.unwrap_or_default();
-            out.u8(from);
-            out.u8(to);
-            out.u16(0);
-        }
+impl<A> Hello<A> {
+    /// The neighbours that the sender has symmetric links to.
+    pub fn symmetric(&self) -> impl Iterator<Item = &Listed<A>> {
+        self.listed.iter().filter(|it| it.neighbour != NeighbourType::Not)
+    }
+}
+
+/// Reads an address, and the quality of the link if there are qualities.
+fn neighbour(reader: &mut Reader<'_>, qualities: bool) -> Result<(Ipv4Addr, (u8, u8)), WireError> {
+    let address = reader.address()?;
+    let mut quality = (0, 0);
+    if qualities {
+        quality = (reader.u8()?, reader.u8()?);
+        let _zero = reader.u16()?;
+    }
+    Ok((address, quality))
+}
+
+fn emit_neighbour(address: Ipv4Addr, quality: Option<(u8, u8)>, out: &mut Vec<u8>) {
+    out.address(address);
+    if let Some((from, to)) = quality {
+        out.extend([from, to, 0, 0]);
     }
 }
 
@@ -139,32 +193,42 @@ fn within<'a>(reader: &mut Reader<'a>, length: u16, header: usize) -> Result<Rea
     Ok(Reader::new(FORMAT, reader.take(rest)?))
 }
 
-impl Body {
+impl Content {
     fn parse(kind: u8, reader: &mut Reader<'_>) -> Result<Self, WireError> {
         Ok(match kind {
             1 | 201 => {
                 let _reserved = reader.u16()?;
                 let (htime, willingness) = (reader.u8()?, reader.u8()?);
                 let qualities = kind == 201;
-                let mut links = Vec::new();
+                let mut listed = Vec::new();
                 while !reader.bytes.is_empty() {
                     let (code, _reserved, length) = (reader.u8()?, reader.u8()?, reader.u16()?);
                     let mut block = within(reader, length, 4)?;
-                    links.push(Links { code, neighbours: neighbours(&mut block, qualities)? });
+                    while !block.bytes.is_empty() {
+                        let (address, quality) = neighbour(&mut block, qualities)?;
+                        listed.extend(Listed::of_code(code, address, quality));
+                    }
                 }
-                Self::Hello { htime, willingness, qualities, links }
+                listed.sort_by_key(|it| (it.address, it.code()));
+                Self::Hello(Hello { htime, willingness, qualities, listed }.into())
             }
             2 | 202 => {
                 let ansn = reader.u16()?;
                 let _reserved = reader.u16()?;
-                Self::Tc { ansn, qualities: kind == 202, neighbours: neighbours(reader, kind == 202)? }
+                let (mut advertised, mut qualities) = (Vec::new(), Vec::new());
+                while !reader.bytes.is_empty() {
+                    let (address, quality) = neighbour(reader, kind == 202)?;
+                    advertised.push(address);
+                    qualities.extend((kind == 202).then_some(quality));
+                }
+                Self::Tc(Tc { ansn, advertised, qualities }.into())
             }
             3 => {
                 let mut addresses = Vec::new();
                 while !reader.bytes.is_empty() {
                     addresses.push(reader.address()?);
                 }
-                Self::Mid(addresses)
+                Self::Mid(addresses.into())
             }
             4 => {
                 let mut networks = Vec::new();
@@ -173,49 +237,55 @@ impl Body {
                     if mask.leading_ones() + mask.trailing_zeros() != 32 {
                         return Err(reader.malformed("a netmask", mask));
                     }
-                    networks.push((network, mask.leading_ones() as u8));
+                    networks.push(Prefix::of(network, mask.leading_ones() as u8));
                 }
-                Self::Hna(networks)
+                Self::Hna(networks.into())
             }
-            _ => Self::Other { kind, bytes: reader.take(reader.bytes.len())?.to_vec() },
+            _ => Self::Other { kind, bytes: reader.take(reader.bytes.len())?.into() },
         })
     }
+}
 
-    const fn kind(&self) -> u8 {
+impl<A: Copy> Content<A> {
+    fn number(&self) -> u8 {
         match self {
-            Self::Hello { qualities, .. } => 1 + if *qualities { 200 } else { 0 },
-            Self::Tc { qualities, .. } => 2 + if *qualities { 200 } else { 0 },
+            Self::Hello(it) => 1 + if it.qualities { 200 } else { 0 },
+            Self::Tc(it) => 2 + if it.qualities.is_empty() { 0 } else { 200 },
             Self::Mid(_) => 3,
             Self::Hna(_) => 4,
             Self::Other { kind, .. } => *kind,
         }
     }
 
-    fn emit(&self, out: &mut Vec<u8>) -> Result<(), WireError> {
+    fn emit(&self, name: &dyn Fn(A) -> Ipv4Addr, out: &mut Vec<u8>) -> Result<(), WireError> {
         match self {
-            Self::Hello { htime, willingness, qualities, links } => {
-                out.u16(0);
-                out.u8(*htime);
-                out.u8(*willingness);
-                for block in links {
+            Self::Hello(it) => {
+                out.extend([0, 0, it.htime, it.willingness]);
+                for code in 0..16 {
                     let start = out.len();
-                    out.u8(block.code);
-                    out.u8(0);
-                    out.u16(0);
-                    emit_neighbours(&block.neighbours, *qualities, out);
-                    set_length(out, start + 2, start)?;
+                    for listed in it.listed.iter().filter(|listed| listed.code() == code) {
+                        if out.len() == start {
+                            out.extend([code, 0, 0, 0]);
+                        }
+                        emit_neighbour(name(listed.address), it.qualities.then_some(listed.quality), out);
+                    }
+                    if out.len() > start {
+                        set_length(out, start + 2, start)?;
+                    }
                 }
             }
-            Self::Tc { ansn, qualities, neighbours } => {
-                out.u16(*ansn);
+            Self::Tc(it) => {
+                out.u16(it.ansn);
                 out.u16(0);
-                emit_neighbours(neighbours, *qualities, out);
+                for (place, &address) in it.advertised.iter().enumerate() {
+                    emit_neighbour(name(address), it.qualities.get(place).copied(), out);
+                }
             }
-            Self::Mid(addresses) => addresses.iter().for_each(|&it| out.address(it)),
+            Self::Mid(addresses) => addresses.iter().for_each(|&it| out.address(name(it))),
             Self::Hna(networks) => {
-                for &(network, length) in networks {
-                    out.address(network);
-                    out.u32(u32::MAX.checked_shl(32 - u32::from(length)).unwrap_or(0));
+                for it in networks.iter() {
+                    out.address(it.first());
+                    out.u32(u32::MAX.checked_shl(32 - u32::from(it.length())).unwrap_or(0));
                 }
             }
             Self::Other { bytes, .. } => out.extend_from_slice(bytes),
@@ -224,8 +294,43 @@ impl Body {
     }
 }
 
+impl<A: Copy> Message<A> {
+    /// Bytes of the message's header.
+    pub const HEADER: u32 = 12;
+
+    /// Bytes of the message.
+    #[must_use]
+    pub fn size(&self) -> u32 {
+        let body = match &self.content {
+            Content::Hello(it) => {
+                let codes = it.listed.iter().fold(0_u16, |codes, listed| codes | 1 << listed.code());
+                let each = if it.qualities { 8 } else { 4 };
+                4 + 4 * codes.count_ones() + each * it.listed.len() as u32
+            }
+            Content::Tc(it) => 4 + 4 * (it.advertised.len() + it.qualities.len()) as u32,
+            Content::Mid(addresses) => 4 * addresses.len() as u32,
+            Content::Hna(networks) => 8 * networks.len() as u32,
+            Content::Other { bytes, .. } => bytes.len() as u32,
+        };
+        Self::HEADER + body
+    }
+
+    /// A short name for counters.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self.content {
+            Content::Hello(_) => "HELLO",
+            Content::Tc(_) => "TC",
+            Content::Mid(_) => "MID",
+            Content::Hna(_) => "HNA",
+            Content::Other { .. } => "OTHER",
+        }
+    }
+}
+
 impl Packet {
-    /// The packet, and what follows it. Reserved fields are ignored on reception.
+    /// The packet, and what follows it. Reserved fields are ignored on reception, and neighbours with a link code that
+    /// has no meaning.
     ///
     /// # Errors
     /// If the bytes end too early, a length does not include its own header, or a netmask has gaps.
@@ -237,36 +342,70 @@ impl Packet {
         while !packet.bytes.is_empty() {
             let (kind, vtime, size) = (packet.u8()?, packet.u8()?, packet.u16()?);
             let originator = packet.address()?;
-            let (ttl, hop_count, sequence) = (packet.u8()?, packet.u8()?, packet.u16()?);
-            let mut body = within(&mut packet, size, 12)?;
-            let body = Body::parse(kind, &mut body)?;
-            messages.push(Message { vtime, originator, ttl, hop_count, sequence, body });
+            let (ttl, hops, sequence) = (packet.u8()?, packet.u8()?, packet.u16()?);
+            let content = Content::parse(kind, &mut within(&mut packet, size, 12)?)?;
+            messages.push(Message { vtime, originator, ttl, hops, sequence, content });
         }
         Ok((Self { sequence, messages }, reader.bytes))
     }
+}
 
-    /// Appends the packet's bytes.
+impl<A: Copy> Packet<A> {
+    /// Bytes of the packet's header.
+    pub const HEADER: u32 = 4;
+
+    /// Bytes of the packet.
+    #[must_use]
+    pub fn size(&self) -> u32 {
+        Self::HEADER + self.messages.iter().map(Message::size).sum::<u32>()
+    }
+
+    /// Appends the packet's bytes. `name` gives the address that bytes have.
     ///
     /// # Errors
     /// If the packet, a message or a block of links is too long for its length field.
-    pub fn emit(&self, out: &mut Vec<u8>) -> Result<(), WireError> {
+    pub fn emit(&self, name: &dyn Fn(A) -> Ipv4Addr, out: &mut Vec<u8>) -> Result<(), WireError> {
         let start = out.len();
         out.u16(0);
         out.u16(self.sequence);
         for message in &self.messages {
             let begin = out.len();
-            out.u8(message.body.kind());
-            out.u8(message.vtime);
-            out.u16(0);
-            out.address(message.originator);
-            out.u8(message.ttl);
-            out.u8(message.hop_count);
+            out.extend([message.content.number(), message.vtime, 0, 0]);
+            out.address(name(message.originator));
+            out.extend([message.ttl, message.hops]);
             out.u16(message.sequence);
-            message.body.emit(out)?;
+            message.content.emit(name, out)?;
             set_length(out, begin + 2, begin)?;
         }
         set_length(out, start, start)
     }
+}
+
+/// The unit of times in messages: C (§18.3).
+const UNIT: u64 = 62_500_000;
+
+/// The code of a time: mantissa in the high four bits, exponent in the low four; the nearest time not below (§18.3).
+#[must_use]
+pub const fn to_code(span: Span) -> u8 {
+    let nanos = span.nanos();
+    let mut exponent = 0;
+    while exponent < 15 && nanos >= UNIT << (exponent + 1) {
+        exponent += 1;
+    }
+    let step = (UNIT << exponent) / 16;
+    let mantissa = nanos.saturating_sub(UNIT << exponent).div_ceil(step);
+    match (mantissa, exponent) {
+        (0..16, _) => (mantissa as u8) << 4 | exponent,
+        (_, 0..15) => exponent + 1,
+        _ => 0xff,
+    }
+}
+
+/// The time that a code stands for (§18.3).
+#[must_use]
+pub const fn of_code(code: u8) -> Span {
+    let (mantissa, exponent) = (code >> 4, code & 15);
+    Span::from_nanos((UNIT << exponent) / 16 * (16 + mantissa as u64))
 }
 
 #[cfg(test)]
@@ -279,37 +418,29 @@ mod tests {
     #[test]
     fn a_packet_is_laid_out_as_in_the_rfc() {
         let ip = |last| Ipv4Addr::new(10, 0, 0, last);
-        let plain = |last| Neighbour { address: ip(last), quality: None };
-        let hello = Message {
-            vtime: 0x86,
-            originator: ip(1),
-            ttl: 1,
-            hop_count: 0,
-            sequence: 9,
-            body: Body::Hello {
-                htime: 0x05,
-                willingness: 3,
-                qualities: false,
-                links: vec![
-                    Links { code: 6, neighbours: vec![plain(2), plain(3)] },
-                    Links { code: 1, neighbours: vec![plain(4)] },
-                ],
-            },
+        let listed = |last, link, neighbour| Listed { address: ip(last), link, neighbour, quality: (0, 0) };
+        let hello = Hello {
+            htime: 0x05,
+            willingness: 3,
+            qualities: false,
+            listed: vec![
+                listed(2, LinkType::Symmetric, NeighbourType::Symmetric),
+                listed(3, LinkType::Asymmetric, NeighbourType::Not),
+                listed(4, LinkType::Symmetric, NeighbourType::Symmetric),
+            ],
         };
-        let body = Body::Tc {
-            ansn: 0x102,
-            qualities: true,
-            neighbours: vec![Neighbour { quality: Some((255, 128)), ..plain(3) }],
-        };
-        let tc = Message { vtime: 0xe7, originator: ip(2), ttl: 254, hop_count: 1, sequence: 10, body };
-        let body = Body::Hna(vec![(Ipv4Addr::new(192, 168, 4, 0), 22), (Ipv4Addr::UNSPECIFIED, 0)]);
-        let hna = Message { vtime: 0xe7, originator: ip(3), ttl: 255, hop_count: 0, sequence: 11, body };
-        let mid = Message { body: Body::Mid(vec![ip(77)]), sequence: 12, ..hna.clone() };
+        let content = Content::Hello(hello.into());
+        let hello = Message { vtime: 0x86, originator: ip(1), ttl: 1, hops: 0, sequence: 9, content };
+        let content = Content::Tc(Tc { ansn: 0x102, advertised: vec![ip(3)], qualities: vec![(255, 128)] }.into());
+        let tc = Message { vtime: 0xe7, originator: ip(2), ttl: 254, hops: 1, sequence: 10, content };
+        let content = Content::Hna([Prefix::of(Ipv4Addr::new(192, 168, 4, 0), 22), Prefix::DEFAULT].into());
+        let hna = Message { vtime: 0xe7, originator: ip(3), ttl: 255, hops: 0, sequence: 11, content };
+        let mid = Message { content: Content::Mid([ip(77)].into()), sequence: 12, ..hna.clone() };
         let packet = Packet { sequence: 0x1234, messages: vec![hello, tc, hna, mid] };
         let mut out = Vec::new();
-        packet.emit(&mut out).expect("it is short");
+        packet.emit(&|it| it, &mut out).expect("it is short");
         let expected = "006c 1234
-            01 86 0024 0a000001 01 00 0009  0000 05 03  06 00 000c 0a000002 0a000003  01 00 0008 0a000004
+            01 86 0024 0a000001 01 00 0009  0000 05 03  01 00 0008 0a000003  06 00 000c 0a000002 0a000004
             ca e7 0018 0a000002 fe 01 000a  0102 0000  0a000003 ff 80 0000
             04 e7 001c 0a000003 ff 00 000b  c0a80400 fffffc00  00000000 00000000
             03 e7 0010 0a000003 ff 00 000c  0a00004d";
@@ -327,45 +458,82 @@ mod tests {
         assert!(matches!(Packet::parse(&short[..9]), Err(WireError::Truncated { .. })));
     }
 
-    fn neighbours(qualities: bool) -> impl Strategy<Value = Vec<Neighbour>> {
-        let one = (address(), any::<(u8, u8)>())
-            .prop_map(move |(address, quality)| Neighbour { address, quality: qualities.then_some(quality) });
-        prop::collection::vec(one, 0..6)
+    /// §6.1.1: such links are ignored; the others of the message are not.
+    #[test]
+    fn link_codes_without_meaning_are_passed_over() {
+        let bytes =
+            hex("0024 0000 01 00 0020 0a000001 01 00 0001 0000 05 03  0e 00 0008 0a000002  05 00 0008 0a000003");
+        let (packet, _) = Packet::parse(&bytes).expect("sound");
+        let Content::Hello(hello) = &packet.messages[0].content else { panic!("it is a HELLO") };
+        let known: Vec<_> = hello.listed.iter().map(|it| (it.address, it.link, it.neighbour)).collect();
+        assert_eq!(known, [(Ipv4Addr::new(10, 0, 0, 3), LinkType::Asymmetric, NeighbourType::Symmetric)]);
     }
 
-    fn body() -> impl Strategy<Value = Body> {
-        let hello = (any::<(u8, u8)>(), any::<bool>()).prop_flat_map(|((htime, willingness), qualities)| {
-            let block = (any::<u8>(), neighbours(qualities)).prop_map(|(code, neighbours)| Links { code, neighbours });
-            prop::collection::vec(block, 0..4).prop_map(move |links| Body::Hello {
-                htime,
-                willingness,
-                qualities,
-                links,
-            })
+    #[test]
+    fn s18_3_the_proposed_hold_times_have_exact_codes() {
+        for (seconds, code) in [(6, 0x86), (15, 0xe7), (30, 0xe8), (2, 0x05)] {
+            let span = Span::from_secs(seconds);
+            assert_eq!((to_code(span), of_code(code)), (code, span), "{seconds} s");
+        }
+    }
+
+    #[test]
+    fn s18_3_other_times_are_coded_as_the_next_longer_one() {
+        for code in 0..=255_u8 {
+            assert_eq!(to_code(of_code(code)), code);
+        }
+        for millis in 63..20_000 {
+            let span = Span::from_millis(millis);
+            let told = of_code(to_code(span));
+            assert!(told >= span && told.seconds() < span.seconds() * 1.0626, "{millis} ms: {told}");
+        }
+        assert_eq!(of_code(to_code(Span::from_secs(100_000))), Span::from_secs(3968));
+    }
+
+    fn hello() -> impl Strategy<Value = Content> {
+        let one = (address(), 0..12_u8, any::<(u8, u8)>());
+        (any::<(u8, u8)>(), any::<bool>(), prop::collection::vec(one, 0..12)).prop_map(
+            |((htime, willingness), qualities, all)| {
+                let of = |(address, code, quality)| {
+                    Listed::of_code(code, address, if qualities { quality } else { (0, 0) }).expect("it has a meaning")
+                };
+                let mut listed: Vec<_> = all.into_iter().map(of).collect();
+                listed.sort_by_key(|it| (it.address, it.code()));
+                Content::Hello(Hello { htime, willingness, qualities, listed }.into())
+            },
+        )
+    }
+
+    fn content() -> impl Strategy<Value = Content> {
+        let neighbours = prop::collection::vec((address(), any::<(u8, u8)>()), 0..6);
+        let tc = (any::<u16>(), any::<bool>(), neighbours).prop_map(|(ansn, with, neighbours)| {
+            let (advertised, qualities): (Vec<_>, Vec<_>) = neighbours.into_iter().unzip();
+            Content::Tc(Tc { ansn, advertised, qualities: if with { qualities } else { Vec::new() } }.into())
         });
-        let tc = (any::<u16>(), any::<bool>()).prop_flat_map(|(ansn, qualities)| {
-            neighbours(qualities).prop_map(move |neighbours| Body::Tc { ansn, qualities, neighbours })
-        });
+        let network = (address(), 0_u8..=32).prop_map(|(address, length)| Prefix::of(address, length));
         prop_oneof![
-            hello,
+            hello(),
             tc,
-            prop::collection::vec(address(), 0..5).prop_map(Body::Mid),
-            prop::collection::vec((address(), 0_u8..=32), 0..5).prop_map(Body::Hna),
-            (5_u8..200, bytes(12)).prop_map(|(kind, bytes)| Body::Other { kind, bytes }),
+            prop::collection::vec(address(), 0..5).prop_map(|it| Content::Mid(it.into())),
+            prop::collection::vec(network, 0..5).prop_map(|it| Content::Hna(it.into())),
+            (5_u8..200, bytes(12)).prop_map(|(kind, bytes)| Content::Other { kind, bytes: bytes.into() }),
         ]
     }
 
     proptest! {
         #[test]
         fn what_is_emitted_is_parsed(
-            messages in prop::collection::vec((any::<(u8, u8, u8, u16)>(), address(), body()), 0..5),
+            messages in prop::collection::vec((any::<(u8, u8, u8, u16)>(), address(), content()), 0..5),
             sequence in any::<u16>(),
             rest in bytes(5),
         ) {
-            let message = |((vtime, ttl, hop_count, sequence), originator, body)| Message { vtime, originator, ttl, hop_count, sequence, body };
+            let message = |((vtime, ttl, hops, sequence), originator, content)| {
+                Message { vtime, originator, ttl, hops, sequence, content }
+            };
             let packet = Packet { sequence, messages: messages.into_iter().map(message).collect() };
             let mut out = Vec::new();
-            packet.emit(&mut out).expect("it is short");
+            packet.emit(&|it| it, &mut out).expect("it is short");
+            prop_assert_eq!(out.len(), packet.size() as usize);
             out.extend_from_slice(&rest);
             prop_assert_eq!(Packet::parse(&out), Ok((packet, &rest[..])));
         }
@@ -374,7 +542,7 @@ mod tests {
         fn no_bytes_upset_the_parser(bytes in bytes(80)) {
             if let Ok((packet, rest)) = Packet::parse(&bytes) {
                 let mut out = Vec::new();
-                packet.emit(&mut out).expect("it was short enough");
+                packet.emit(&|it| it, &mut out).expect("it was short enough");
                 out.extend_from_slice(rest);
                 prop_assert_eq!(Packet::parse(&out), Ok((packet, rest)));
             }

@@ -34,7 +34,7 @@ macro_rules! holds_of_messages {
     (rest: $rest:literal, types: $types:expr, bytes: $bytes:literal) => {
         fn emitted(message: &Message) -> Vec<u8> {
             let mut bytes = Vec::new();
-            message.emit(&mut bytes).expect("in range");
+            message.emit(&|it| it, &mut bytes).expect("in range");
             bytes
         }
 
@@ -49,6 +49,8 @@ macro_rules! holds_of_messages {
         proptest! {
             #[test]
             fn what_is_emitted_is_parsed(message in message(), rest in $crate::testing::bytes($rest)) {
+                // An extension of a reply of AODV belongs to the message.
+                prop_assume!(!rest.starts_with(&[4, 4]));
                 let mut bytes = emitted(&message);
                 bytes.extend_from_slice(&rest);
                 prop_assert_eq!(Message::parse(&bytes), Ok((message, &rest[..])));

@@ -291,7 +291,7 @@ mod tests {
         let Body::Control { message, .. } = &packet.body else { panic!("a control message") };
         assert_eq!(message.get(), Some(&Hello { heard: Vec::new() }));
         let mut bytes = Vec::new();
-        let place = Place { source: Address(0), address: &|_| std::net::Ipv4Addr::LOCALHOST };
+        let place = Place { address: &|_| std::net::Ipv4Addr::LOCALHOST };
         assert_eq!(message.encode(&place, &mut bytes), Ok(Carrier::Udp(PORT)));
         assert_eq!(packet.size, 28 + bytes.len() as u32);
         let next = agent.deadline().since(cx.now);

@@ -2,11 +2,9 @@
 
 use std::net::Ipv4Addr;
 
-use hopyard_wire::icmp::{self, Router};
+use hopyard_wire::icmp;
 use hopyard_wire::ipv4::{self, Protocol};
-use hopyard_wire::mobile_ip::{
-    AgentAdvertisement, AgentExtension, AgentFlags, Association, Code, Extension, Message, Reply, Request, RequestFlags,
-};
+use hopyard_wire::mobile_ip::{Advertisement, AgentFlags, Code, Proof, Reply, Request, RequestFlags};
 use hopyard_wire::pcapng::LinkType;
 use hopyard_wire::{minimal, udp};
 
@@ -22,60 +20,68 @@ fn datagram(protocol: Protocol, source: Ipv4Addr, destination: Ipv4Addr, payload
     bytes
 }
 
-fn icmp_message(message: &icmp::Message, source: Ipv4Addr, extensions: &[u8]) -> Vec<u8> {
+fn registration(payload: &[u8], source: Ipv4Addr, destination: Ipv4Addr) -> Vec<u8> {
     let mut bytes = Vec::new();
-    message.emit(extensions, &mut bytes).expect("few routers");
-    datagram(Protocol::ICMP, source, Ipv4Addr::BROADCAST, &bytes)
-}
-
-fn registration(message: &Message, source: Ipv4Addr, destination: Ipv4Addr) -> Vec<u8> {
-    let (mut payload, mut bytes) = (Vec::new(), Vec::new());
-    message.emit(&mut payload).expect("short enough");
     let header = udp::Header { source_port: udp::Header::MOBILE_IP, destination_port: udp::Header::MOBILE_IP };
-    header.emit(&payload, source, destination, &mut bytes).expect("short enough");
+    header.emit(payload, source, destination, &mut bytes).expect("short enough");
     datagram(Protocol::UDP, source, destination, &bytes)
 }
 
 fn advertisement() -> Vec<u8> {
-    let routers = vec![Router { address: AGENT, preference: Router::NEVER_DEFAULT }];
-    let flags = AgentFlags::REGISTRATION_REQUIRED | AgentFlags::FOREIGN_AGENT | AgentFlags::REVERSE_TUNNEL;
-    let agent = AgentAdvertisement { sequence: 258, registration_lifetime: 300, flags, care_of: vec![AGENT] };
-    let mut extensions = Vec::new();
-    for extension in [AgentExtension::Agent(agent), AgentExtension::PrefixLengths(vec![16]), AgentExtension::Padding] {
-        extension.emit(&mut extensions).expect("short enough");
-    }
-    let message = icmp::Message::RouterAdvertisement { common_traffic: false, lifetime: 3, routers };
-    icmp_message(&message, AGENT, &extensions)
+    let agent = Advertisement {
+        agent: AGENT,
+        sequence: 258,
+        lifetime: 3,
+        registration_lifetime: 300,
+        flags: AgentFlags::REGISTRATION_REQUIRED | AgentFlags::FOREIGN_AGENT | AgentFlags::REVERSE_TUNNEL,
+        care_of: Some(AGENT),
+        prefix_length: Some(16),
+    };
+    let mut bytes = Vec::new();
+    agent.emit(&|it| it, &mut bytes).expect("a short prefix");
+    datagram(Protocol::ICMP, AGENT, Ipv4Addr::BROADCAST, &bytes)
+}
+
+fn solicitation() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    icmp::Message::RouterSolicitation.emit(&[], &mut bytes).expect("no routers");
+    datagram(Protocol::ICMP, HOST, Ipv4Addr::BROADCAST, &bytes)
 }
 
 fn request() -> Vec<u8> {
-    let mut message = Message::Request(Request {
+    let request = Request {
         flags: RequestFlags::SIMULTANEOUS | RequestFlags::MINIMAL_ENCAPSULATION | RequestFlags::REVERSE_TUNNEL,
         lifetime: 300,
-        home_address: HOST,
+        home: HOST,
         home_agent: HOME_AGENT,
         care_of: AGENT,
         identification: 1 << 32,
-        extensions: vec![],
-    });
-    message.authenticate(Association::MobileHome, 256, b"key").expect("short enough");
-    let Message::Request(it) = &mut message else { panic!("it is one") };
-    it.extensions.push(Extension::EncapsulatingDelivery);
-    registration(&message, HOST, AGENT)
+        proof: Proof::Right,
+        encapsulating: true,
+        foreign_proof: Proof::None,
+        agent_proof: Proof::None,
+        wants_notice: false,
+    };
+    let mut bytes = Vec::new();
+    request.emit(&|it| it, &mut bytes);
+    registration(&bytes, HOST, AGENT)
 }
 
 fn reply() -> Vec<u8> {
-    let mut message = Message::Reply(Reply {
+    let reply = Reply {
         code: Code::HA_IDENTIFICATION,
         lifetime: 0,
-        home_address: HOST,
+        home: HOST,
         home_agent: HOME_AGENT,
         identification: 1 << 32,
-        extensions: vec![],
-    });
-    message.authenticate(Association::MobileHome, 256, b"key").expect("short enough");
-    message.authenticate(Association::ForeignHome, 65536, b"key").expect("short enough");
-    registration(&message, HOME_AGENT, AGENT)
+        proof: Proof::Right,
+        foreign_proof: Proof::None,
+        agent_proof: Proof::Right,
+        care_of: AGENT,
+    };
+    let mut bytes = Vec::new();
+    reply.emit(&|it| it, &mut bytes);
+    registration(&bytes, HOME_AGENT, AGENT)
 }
 
 #[test]
@@ -83,8 +89,7 @@ fn agents_and_registrations() {
     let file = capture_file("mobile_ip");
     let mut writer = super::create(&file);
     let wire = writer.add_interface("wire 0", LinkType::RAW).expect("room");
-    let solicitation = icmp_message(&icmp::Message::RouterSolicitation, HOST, &[]);
-    let packets = [advertisement(), solicitation, request(), reply()];
+    let packets = [advertisement(), solicitation(), request(), reply()];
     for bytes in &packets {
         writer.packet(wire, 0, bytes, &[]).expect("room");
     }
@@ -93,13 +98,13 @@ fn agents_and_registrations() {
     let expected: [&[_]; 4] = [
         &[
             ("icmp.type", "9"),
-            ("icmp.code", "16"),
+            ("icmp.code", "0"),
             ("icmp.num_addrs", "1"),
             ("icmp.addr_entry_size", "2"),
             ("icmp.lifetime", "3"),
             ("icmp.router_address", "10.2.0.1"),
-            ("icmp.pref_level", "-2147483648"),
-            ("icmp.mip.type", "16,19,0"),
+            ("icmp.pref_level", "0"),
+            ("icmp.mip.type", "16,19"),
             ("icmp.mip.length", "10,1"),
             ("icmp.mip.seq", "258"),
             ("icmp.mip.life", "300"),
@@ -138,7 +143,7 @@ fn agents_and_registrations() {
             ("mip.haaddr", "10.1.0.1"),
             ("mip.ext.type", "32,34"),
             ("mip.ext.len", "20,20"),
-            ("mip.auth.spi", "0x00000100,0x00010000"),
+            ("mip.auth.spi", "0x00000100,0x00000100"),
         ],
     ];
     assert_fields(&file, expected.into_iter());

@@ -209,7 +209,10 @@ fn aomdv_messages() -> [Sample; 4] {
         broadcast(aomdv(aomdv::AomdvMessage::Request(request), "56")),
         aomdv(aomdv::AomdvMessage::Reply(reply), "56"),
         broadcast(aomdv(aomdv::AomdvMessage::Error(error), "48")),
-        broadcast(aomdv(aomdv::AomdvMessage::Hello { sequence: 8, lifetime: Span::from_secs(2) }, "48")),
+        broadcast(aomdv(
+            aomdv::AomdvMessage::Hello { sender: Address(0), sequence: 8, lifetime: Span::from_secs(2) },
+            "48",
+        )),
     ]
 }
 
@@ -296,7 +299,7 @@ pub fn routing() -> Vec<Sample> {
         )),
         aodv(aodv::AodvMessage::ReplyAck, &[("ip.len", "30"), ("aodv.type", "4")]),
         broadcast(aodv(
-            aodv::AodvMessage::Hello { sequence: 8, lifetime: Span::from_secs(2) },
+            aodv::AodvMessage::Hello { sender: Address(0), sequence: 8, lifetime: Span::from_secs(2) },
             &[
                 ("ip.len", "48"),
                 ("aodv.type", "2"),

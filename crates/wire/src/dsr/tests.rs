@@ -3,6 +3,15 @@ use proptest::prelude::*;
 use super::*;
 use crate::testing::{address, bytes, hex};
 
+fn emitted(header: &Header, payload: &[u8]) -> Result<Vec<u8>, WireError> {
+    let mut out = Vec::new();
+    emit(&header.options, header.next, payload, &|it| it, &mut out).map(|()| out)
+}
+
+fn bytes_of(header: &Header) -> usize {
+    header_bytes(&header.options) as usize
+}
+
 /// The formats of §6.1 to §6.8, written out by hand.
 #[test]
 fn the_layout_of_the_options() {
@@ -32,28 +41,27 @@ fn the_layout_of_the_options() {
             DsrOption::RouteError { error: RouteError::DefaultFlowUnknown(c), salvage: 0, source: b, destination: a },
             "03 0e 82 00 0a000002 0a000001 0a000003",
         ),
-        (DsrOption::Timeout { seconds: 60 }, "80 02 003c"),
+        (DsrOption::Timeout(60), "80 02 003c"),
         (DsrOption::AckRequest { identification: 7 }, "a0 02 0007"),
         (DsrOption::Ack { identification: 7, source: b, destination: a }, "20 0a 0007 0a000002 0a000001"),
         (
-            DsrOption::SourceRoute {
+            DsrOption::SourceRoute(SourceRoute {
                 first_hop_external: false,
                 last_hop_external: true,
                 salvage: 15,
                 segments_left: 1,
                 addresses: vec![a, b],
-            },
+            }),
             "60 0a 43c1 0a000001 0a000002",
         ),
     ];
     for (option, text) in cases {
-        let mut emitted = Vec::new();
-        let header = Header { flow: None, next: Protocol::UDP, options: vec![option.clone()] };
-        header.emit(b"payload", &mut emitted).expect("it has an encoding");
+        let header = Header { next: Protocol::UDP, options: vec![option.clone()] };
+        let emitted = emitted(&header, b"payload").expect("it has an encoding");
         let expected = hex(text);
         assert_eq!(emitted[4..4 + expected.len()], expected, "{option:?}");
         assert_eq!(emitted[..4], [17, 0, 0, expected.len() as u8]);
-        assert_eq!((option.len(), header.len()), (expected.len(), 4 + expected.len()));
+        assert_eq!((option.bytes() as usize, bytes_of(&header)), (expected.len(), 4 + expected.len()));
         assert_eq!(Header::parse(&emitted), Ok((header, &b"payload"[..])));
     }
 }
@@ -61,19 +69,18 @@ fn the_layout_of_the_options() {
 /// The flow state header (§7.1) stands alone, or before the other one.
 #[test]
 fn the_layout_of_the_flow_state_header() {
-    let flow = Some(Flow { identification: 0x0102, hops: 3 });
+    let flow = |hops| DsrOption::Flow { identification: 0x0102, hops };
     for (options, text) in
-        [(vec![], "11 83 0102"), (vec![DsrOption::Timeout { seconds: 60 }], "30 83 0102 11 00 0004 80 02 003c")]
+        [(vec![flow(3)], "11 83 0102"), (vec![flow(3), DsrOption::Timeout(60)], "30 83 0102 11 00 0004 80 02 003c")]
     {
-        let header = Header { flow, next: Protocol::UDP, options };
-        let mut emitted = Vec::new();
-        header.emit(b"payload", &mut emitted).expect("it has an encoding");
+        let header = Header { next: Protocol::UDP, options };
+        let emitted = emitted(&header, b"payload").expect("it has an encoding");
         assert_eq!(emitted, [&hex(text)[..], b"payload"].concat());
-        assert_eq!(header.len(), hex(text).len());
+        assert_eq!(bytes_of(&header), hex(text).len());
         assert_eq!(Header::parse(&emitted), Ok((header, &b"payload"[..])));
     }
-    let header = Header { flow: Some(Flow { identification: 1, hops: 128 }), next: Protocol::UDP, options: vec![] };
-    assert!(header.emit(b"", &mut Vec::new()).is_err(), "seven bits");
+    let header = Header { next: Protocol::UDP, options: vec![flow(128)] };
+    assert!(emitted(&header, b"").is_err(), "seven bits");
     assert!(Header::parse(&hex("30 83 0102 11 80 0000")).is_err(), "a second one");
 }
 
@@ -97,16 +104,25 @@ fn wrong_headers_are_refused() {
         let error = Header::parse(&hex(bytes)).expect_err("it is wrong").to_string();
         assert!(error.contains(words), "{bytes}: {error}");
     }
-    let long = DsrOption::RouteRequest { identification: 0, target: Ipv4Addr::LOCALHOST, addresses: vec![] };
-    let long = match long {
-        DsrOption::RouteRequest { identification, target, .. } => {
-            DsrOption::RouteRequest { identification, target, addresses: vec![target; 63] }
-        }
-        other => other,
-    };
-    let header = Header { flow: None, next: Protocol::UDP, options: vec![long] };
-    let error = header.emit(&[], &mut Vec::new()).expect_err("258 bytes").to_string();
+    let addresses = vec![Ipv4Addr::LOCALHOST; 63];
+    let long = DsrOption::RouteRequest { identification: 0, target: Ipv4Addr::LOCALHOST, addresses };
+    let header = Header { next: Protocol::UDP, options: vec![long] };
+    let error = emitted(&header, &[]).expect_err("260 bytes").to_string();
     assert!(error.contains("at most 257 bytes of an option, found 260"), "{error}");
+}
+
+#[test]
+fn a_source_route_names_one_hop_after_the_other() {
+    let mut route = SourceRoute::new(vec![4, 5]).expect("it fits");
+    let destination = 9;
+    assert_eq!((route.next_hop(destination), route.segments_left()), (4, 2));
+    assert!(route.visit());
+    assert_eq!(route.next_hop(destination), 5);
+    assert!(route.visit());
+    assert_eq!((route.next_hop(destination), route.segments_left()), (destination, 0));
+    assert!(!route.visit(), "it is at its end");
+    assert!(SourceRoute::new(vec![1; MOST_ADDRESSES]).is_some());
+    assert!(SourceRoute::new(vec![1; MOST_ADDRESSES + 1]).is_none());
 }
 
 fn option() -> impl Strategy<Value = DsrOption> {
@@ -132,7 +148,13 @@ fn option() -> impl Strategy<Value = DsrOption> {
         (any::<[bool; 2]>(), 0..16_u8, any::<prop::sample::Index>(), addresses()).prop_map(
             |([first_hop_external, last_hop_external], salvage, left, addresses)| {
                 let segments_left = left.index(addresses.len() + 1) as u8;
-                DsrOption::SourceRoute { first_hop_external, last_hop_external, salvage, segments_left, addresses }
+                DsrOption::SourceRoute(SourceRoute {
+                    first_hop_external,
+                    last_hop_external,
+                    salvage,
+                    segments_left,
+                    addresses,
+                })
             }
         ),
     ]
@@ -142,13 +164,12 @@ proptest! {
     #[test]
     fn what_is_emitted_is_parsed(
         next in any::<u8>(),
-        options in prop::collection::vec(option(), 0..5),
+        options in prop::collection::vec(option(), 1..5),
         rest in bytes(50),
     ) {
-        let header = Header { flow: None, next: Protocol(next), options };
-        let mut bytes = Vec::new();
-        header.emit(&rest, &mut bytes).expect("it has an encoding");
-        prop_assert_eq!(bytes.len(), header.len() + rest.len());
+        let header = Header { next: Protocol(next), options };
+        let bytes = emitted(&header, &rest).expect("it has an encoding");
+        prop_assert_eq!(bytes.len(), bytes_of(&header) + rest.len());
         prop_assert_eq!(Header::parse(&bytes), Ok((header, &rest[..])));
     }
 

@@ -1,8 +1,9 @@
-//! The extensions of router advertisements by which mobility agents are found (RFC 5944 §2.1).
+//! Advertisements of mobility agents: router advertisements of ICMP with extensions (RFC 5944 §2.1).
 
 use std::net::Ipv4Addr;
 
-use super::{PADDING, SKIPPABLE, check_skippable, emit_data, type_and_data};
+use super::{PADDING, SKIPPABLE, type_and_data};
+use crate::icmp::{Message, Router};
 use crate::{Reader, WireError, Write};
 
 const FORMAT: &str = "agent advertisement";
@@ -53,52 +54,76 @@ impl std::ops::BitOr for AgentFlags {
     }
 }
 
-/// The mobility agent advertisement extension (§2.1.1), 8 bytes and 4 for each care-of address.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AgentAdvertisement {
+/// An advertisement of an agent (§2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Advertisement<A = Ipv4Addr> {
+    /// The address of the agent's interface.
+    pub agent: A,
     /// The number of the advertisement since the agent began. 256 follows on 65535: smaller numbers say that the agent
     /// has begun anew (§2.3.2).
     pub sequence: u16,
+    /// For how many seconds it is valid.
+    pub lifetime: u16,
     /// The longest registration that the agent takes, in seconds; [`super::FOREVER`] for any.
     pub registration_lifetime: u16,
     /// What the agent is and can.
     pub flags: AgentFlags,
-    /// The care-of addresses that it offers, at most 62; a foreign agent offers at least one.
-    pub care_of: Vec<Ipv4Addr>,
+    /// Its care-of address, the first if it offers several. A home agent alone offers none; ns-2's names its own
+    /// address all the same.
+    pub care_of: Option<A>,
+    /// How long the prefix of the agent's network is, at most 32, if it says so (§2.1.2).
+    pub prefix_length: Option<u8>,
 }
 
-/// An extension of a router advertisement (§1.8).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum AgentExtension {
-    /// Type 0: a byte without meaning, which has no length (§2.1.3).
-    Padding,
-    /// Type 16.
-    Agent(AgentAdvertisement),
-    /// Type 19: the length of the prefix of each router in the advertisement, in order, at most 32 (§2.1.2).
-    PrefixLengths(Vec<u8>),
-    /// An extension that this crate does not know and its receiver may pass over.
-    Skippable {
-        /// Its type; at least 128.
-        kind: u8,
-        /// Its data, at most 255 bytes.
-        data: Vec<u8>,
-    },
-}
+impl<A: Copy> Advertisement<A> {
+    /// Its bytes: ICMP 8, a router 8, the extension 8; a care-of address 4; the extension with a length of a prefix 3.
+    #[must_use]
+    pub const fn bytes(&self) -> u32 {
+        24 + if self.care_of.is_some() { 4 } else { 0 } + if self.prefix_length.is_some() { 3 } else { 0 }
+    }
 
-impl AgentExtension {
-    /// The extensions that follow so many routers in a router advertisement, up to the end of the bytes.
+    /// Appends the bytes of the ICMP message. `name` gives the address that bytes have.
     ///
     /// # Errors
-    /// If the bytes end too early, an extension is unknown and may not be passed over, or has an impossible length, or
-    /// there is not one prefix length for each router.
-    pub fn parse_all(bytes: &[u8], routers: usize) -> Result<Vec<Self>, WireError> {
-        let mut reader = Reader::new(FORMAT, bytes);
-        let mut extensions = Vec::new();
+    /// If a prefix is longer than 32 bits.
+    pub fn emit(&self, name: &dyn Fn(A) -> Ipv4Addr, out: &mut Vec<u8>) -> Result<(), WireError> {
+        let mut extensions = vec![AGENT, if self.care_of.is_some() { 10 } else { 6 }];
+        extensions.u16(self.sequence);
+        extensions.u16(self.registration_lifetime);
+        extensions.u16(self.flags.0 & AgentFlags::ALL.0);
+        if let Some(care_of) = self.care_of {
+            extensions.address(name(care_of));
+        }
+        if let Some(length) = self.prefix_length {
+            check_length(length)?;
+            extensions.extend([PREFIX_LENGTHS, 1, length]);
+        }
+        let routers = vec![Router { address: name(self.agent), preference: 0 }];
+        Message::RouterAdvertisement { common_traffic: true, lifetime: self.lifetime, routers }.emit(&extensions, out)
+    }
+}
+
+impl Advertisement {
+    /// The advertisement in an ICMP message, with its first router.
+    ///
+    /// # Errors
+    /// If the message is unsound or none of an agent, an extension is unknown and may not be passed over, or has an
+    /// impossible length, or there is not one prefix length for each router.
+    pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
+        let (message, extensions) = Message::parse(bytes)?;
+        let mut reader = Reader::new(FORMAT, extensions);
+        let Message::RouterAdvertisement { lifetime, routers, .. } = message else {
+            return Err(reader.malformed("a router advertisement", bytes[0].into()));
+        };
+        let Some(agent) = routers.first().map(|it| it.address) else {
+            return Err(reader.malformed("a router", 0));
+        };
+        let (mut found, mut prefix_length) = (None, None);
         while !reader.bytes.is_empty() {
             let (kind, data) = type_and_data(&mut reader)?;
             let length = data.len() as u32;
-            extensions.push(match kind {
-                PADDING => Self::Padding,
+            match kind {
+                PADDING | SKIPPABLE.. => {}
                 AGENT => {
                     if length < 6 || length % 4 != 2 {
                         return Err(reader.malformed("a length of 6 and 4 for each care-of address", length));
@@ -106,58 +131,29 @@ impl AgentExtension {
                     let mut inner = Reader::new(FORMAT, data);
                     let (sequence, registration_lifetime) = (inner.u16()?, inner.u16()?);
                     let flags = AgentFlags(inner.u16()? & AgentFlags::ALL.0);
-                    let care_of = inner.bytes.chunks_exact(4).map(|it| Ipv4Addr::new(it[0], it[1], it[2], it[3]));
-                    let care_of = care_of.collect();
-                    Self::Agent(AgentAdvertisement { sequence, registration_lifetime, flags, care_of })
+                    let care_of = inner.address().ok();
+                    found = Some((sequence, registration_lifetime, flags, care_of));
                 }
                 PREFIX_LENGTHS => {
-                    if data.len() != routers {
+                    if data.len() != routers.len() {
                         return Err(reader.malformed("one prefix length for each router", length));
                     }
-                    check_lengths(data)?;
-                    Self::PrefixLengths(data.to_vec())
+                    data.iter().try_for_each(|&length| check_length(length))?;
+                    prefix_length = data.first().copied();
                 }
-                SKIPPABLE.. => Self::Skippable { kind, data: data.to_vec() },
                 _ => return Err(reader.malformed("an extension of type 0, 16, 19, or 128 or more", u32::from(kind))),
-            });
-        }
-        Ok(extensions)
-    }
-
-    /// Appends the extension's bytes.
-    ///
-    /// # Errors
-    /// If it is too long, a prefix is longer than 32 bits, or a skippable one has a type below 128.
-    pub fn emit(&self, out: &mut Vec<u8>) -> Result<(), WireError> {
-        match self {
-            Self::Padding => out.u8(PADDING),
-            Self::Agent(it) => {
-                let mut data = Vec::with_capacity(6 + 4 * it.care_of.len());
-                data.u16(it.sequence);
-                data.u16(it.registration_lifetime);
-                data.u16(it.flags.0 & AgentFlags::ALL.0);
-                it.care_of.iter().for_each(|&address| data.address(address));
-                emit_data(FORMAT, AGENT, &data, out)?;
-            }
-            Self::PrefixLengths(lengths) => {
-                check_lengths(lengths)?;
-                emit_data(FORMAT, PREFIX_LENGTHS, lengths, out)?;
-            }
-            Self::Skippable { kind, data } => {
-                check_skippable(FORMAT, *kind, &[])?;
-                emit_data(FORMAT, *kind, data, out)?;
             }
         }
-        Ok(())
+        let (sequence, registration_lifetime, flags, care_of) =
+            found.ok_or_else(|| reader.malformed("the extension of an agent", 0))?;
+        Ok(Self { agent, sequence, lifetime, registration_lifetime, flags, care_of, prefix_length })
     }
 }
 
-fn check_lengths(lengths: &[u8]) -> Result<(), WireError> {
-    match lengths.iter().find(|&&length| length > 32) {
-        Some(&length) => {
-            let (expected, found) = ("a prefix length of at most 32", u32::from(length));
-            Err(WireError::Malformed { format: FORMAT, expected, found })
-        }
-        None => Ok(()),
+fn check_length(length: u8) -> Result<(), WireError> {
+    if length <= 32 {
+        return Ok(());
     }
+    let (expected, found) = ("a prefix length of at most 32", u32::from(length));
+    Err(WireError::Malformed { format: FORMAT, expected, found })
 }

@@ -650,13 +650,19 @@ impl Tables {
     }
 }
 
+/// All of an entry as one number, in the order in which the two words stand in memory.
+#[inline]
+const fn bits(entry: &Entry) -> u64 {
+    (entry.claim.bits() as u64) << 32 | entry.node.0 as u64
+}
+
 /// How many entries are the same at the beginning of two lists. Four are compared at once.
 fn common(one: &[Entry], other: &[Entry]) -> usize {
     let fours = one.as_chunks::<4>().0.iter().zip(other.as_chunks::<4>().0);
-    let differ = |(a, b): &(&[Entry; 4], &[Entry; 4])| (0..4).fold(0, |any, n| any | (a[n].bits() ^ b[n].bits())) != 0;
+    let differ = |(a, b): &(&[Entry; 4], &[Entry; 4])| (0..4).fold(0, |any, n| any | (bits(&a[n]) ^ bits(&b[n]))) != 0;
     let from = 4 * fours.take_while(|it| !differ(it)).count();
     let rest = one[from..].iter().zip(&other[from..]);
-    from + rest.take_while(|(a, b)| a.bits() == b.bits()).count()
+    from + rest.take_while(|(a, b)| bits(a) == bits(b)).count()
 }
 
 /// Sorts by address and leaves the latest entry of each node.

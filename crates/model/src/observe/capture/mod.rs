@@ -36,9 +36,7 @@ pub use options::{Kind, Options};
 pub use probe::Capture;
 
 use crate::address::{Address, InterfaceId};
-use crate::packet::{
-    ArpMessage, Body, Carrier, DsrOption, FlowId, Form, Packet, Place, Quote, RouteError, TcpHeader, UdpHeader,
-};
+use crate::packet::{ArpMessage, Body, Carrier, FlowId, Form, Packet, Place, Quote, TcpHeader, UdpHeader};
 use crate::transport::tcp as tcp_model;
 
 /// By which names the interfaces and flows are known in a capture.
@@ -146,7 +144,7 @@ fn carried(body: &Body, packet: &Packet, names: &Names<'_>, out: &mut Vec<u8>) -
         }
         Body::Routing(message) | Body::Control { message, .. } => {
             let mut bytes = Vec::new();
-            let place = Place { source: packet.source, address: &|node| names.ip(node) };
+            let place = Place { address: &|node| names.ip(node) };
             match message.encode(&place, &mut bytes)? {
                 Carrier::Udp(port) => datagram(port, &bytes, source, destination, out),
                 Carrier::Ip(number) => {
@@ -180,12 +178,7 @@ fn carried(body: &Body, packet: &Packet, names: &Names<'_>, out: &mut Vec<u8>) -
         Body::Extended(it) => {
             let mut payload = Vec::new();
             let next = carried(it.body(), packet, names, &mut payload)?;
-            let options = packet.options().iter().filter_map(|option| names.option(option)).collect();
-            let flow = packet.options().iter().find_map(|option| match *option {
-                DsrOption::Flow { identification, hops } => Some(dsr::Flow { identification, hops }),
-                _ => None,
-            });
-            dsr::Header { flow, next, options }.emit(&payload, out)?;
+            dsr::emit(packet.options(), next, &payload, &|address| names.ip(address), out)?;
             Ok(Protocol::DSR)
         }
         // Messages of address resolution are not in IP.
@@ -273,47 +266,6 @@ impl Names<'_> {
             target_hardware,
             target: self.ip(target),
         }
-    }
-
-    /// An option of DSR with the addresses that the user knows. A flow has a header of its own.
-    fn option(&self, option: &DsrOption) -> Option<dsr::DsrOption> {
-        let all = |addresses: &[Address]| addresses.iter().map(|&address| self.ip(address)).collect();
-        Some(match option {
-            DsrOption::Flow { .. } => return None,
-            DsrOption::Timeout(seconds) => dsr::DsrOption::Timeout { seconds: *seconds },
-            DsrOption::RouteRequest { identification, target, addresses } => dsr::DsrOption::RouteRequest {
-                identification: *identification,
-                target: self.ip(*target),
-                addresses: all(addresses),
-            },
-            DsrOption::RouteReply { last_hop_external, addresses } => {
-                dsr::DsrOption::RouteReply { last_hop_external: *last_hop_external, addresses: all(addresses) }
-            }
-            DsrOption::RouteError { error, salvage, source, destination } => dsr::DsrOption::RouteError {
-                error: match *error {
-                    RouteError::NodeUnreachable(address) => dsr::RouteError::NodeUnreachable(self.ip(address)),
-                    RouteError::OptionNotSupported(kind) => dsr::RouteError::OptionNotSupported(kind),
-                    RouteError::UnknownFlow(address, flow) => dsr::RouteError::UnknownFlow(self.ip(address), flow),
-                    RouteError::DefaultFlowUnknown(address) => dsr::RouteError::DefaultFlowUnknown(self.ip(address)),
-                },
-                salvage: *salvage,
-                source: self.ip(*source),
-                destination: self.ip(*destination),
-            },
-            DsrOption::AckRequest { identification } => dsr::DsrOption::AckRequest { identification: *identification },
-            DsrOption::Ack { identification, source, destination } => dsr::DsrOption::Ack {
-                identification: *identification,
-                source: self.ip(*source),
-                destination: self.ip(*destination),
-            },
-            DsrOption::SourceRoute(route) => dsr::DsrOption::SourceRoute {
-                first_hop_external: route.first_hop_external,
-                last_hop_external: route.last_hop_external,
-                salvage: route.salvage,
-                segments_left: route.segments_left(),
-                addresses: all(route.addresses()),
-            },
-        })
     }
 
     /// The IP header and the first eight bytes of a quoted segment (RFC 792).

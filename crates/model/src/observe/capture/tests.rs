@@ -241,7 +241,7 @@ impl Message for Beacon {
     }
 
     fn encode(&self, place: &Place<'_>, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
-        out.extend((place.address)(place.source).octets());
+        out.extend((place.address)(Address(0)).octets());
         out.extend((place.address)(Address::BROADCAST).octets());
         Ok(self.0)
     }

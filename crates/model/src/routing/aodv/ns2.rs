@@ -160,7 +160,7 @@ impl Procedures for Ns2 {
     fn on_timer(&mut self, cx: &mut Context) {
         if self.state.hello_at <= cx.now {
             let lifetime = self.state.params.hello_interval * (1 + u64::from(self.state.params.allowed_hello_loss));
-            let hello = AodvMessage::Hello { sequence: self.state.sequence, lifetime };
+            let hello = AodvMessage::Hello { sender: self.state.address, sequence: self.state.sequence, lifetime };
             self.state.send(hello, Address::BROADCAST, 1, Span::ZERO, cx);
             self.state.hello_at = cx.now + self.state.hello_interval();
         }

@@ -2,7 +2,7 @@
 
 use hopyard_engine::Span;
 use hopyard_engine::units::Bytes;
-use hopyard_wire::aodv::Extension;
+use hopyard_wire::aodv::INTERNET_DESTINATION;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -371,9 +371,9 @@ impl Params {
     pub fn packet_size(&self, message: &AodvMessage) -> u32 {
         let body = match message {
             AodvMessage::Request(_) => self.rreq_size.count() as u32,
-            AodvMessage::Reply(Reply { internet: Some(_), .. }) => self.rrep_size.count() as u32 + Extension::BYTES,
+            AodvMessage::Reply(Reply { internet: Some(_), .. }) => self.rrep_size.count() as u32 + INTERNET_DESTINATION,
             AodvMessage::Reply(_) | AodvMessage::Hello { .. } => self.rrep_size.count() as u32,
-            AodvMessage::Error(error) => error.size(),
+            AodvMessage::Error(error) => error.bytes(),
             AodvMessage::ReplyAck => 2,
         };
         self.header.count() as u32 + body

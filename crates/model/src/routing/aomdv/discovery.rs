@@ -29,7 +29,7 @@ pub fn on_message<P: Multipath>(it: &mut P, packet: PacketId, message: &AomdvMes
             it.on_error(unreachable, from, cx);
             cx.deliver(packet);
         }
-        AomdvMessage::Hello { sequence, lifetime } => {
+        AomdvMessage::Hello { sequence, lifetime, .. } => {
             it.on_hello(*sequence, *lifetime, from, cx);
             cx.deliver(packet);
         }

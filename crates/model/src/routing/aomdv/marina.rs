@@ -270,7 +270,8 @@ impl Marina2006 {
     /// Sends a HELLO, if it is due (RFC 3561 §6.9).
     fn hello(&mut self, cx: &mut Context) {
         let lifetime = self.state.params.hello_interval * u64::from(self.state.params.allowed_hello_loss);
-        self.state.hello(AomdvMessage::Hello { sequence: self.state.sequence, lifetime }, cx);
+        let sequence = self.state.sequence;
+        self.state.hello(|sender| AomdvMessage::Hello { sender, sequence, lifetime }, cx);
     }
 
     /// Tells all in reach of routes that were lost, if the rate limit lets it.

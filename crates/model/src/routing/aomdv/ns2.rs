@@ -234,8 +234,8 @@ impl Ns2 {
     fn hello(&mut self, cx: &mut Context) {
         if self.state.table.iter().any(Entry::is_up) {
             let lifetime = self.state.params.hello_interval * (1 + u64::from(self.state.params.allowed_hello_loss));
-            let hello = AomdvMessage::Hello { sequence: self.state.sequence, lifetime };
-            self.state.send_hello(hello, Span::ZERO, cx);
+            let sequence = self.state.sequence;
+            self.state.send_hello(|sender| AomdvMessage::Hello { sender, sequence, lifetime }, Span::ZERO, cx);
         }
         self.state.hello_at = cx.now + self.state.hello_interval();
     }

@@ -88,7 +88,7 @@ impl Olsr {
             if seen == Seen::New {
                 let until = now + message::of_code(message.vtime);
                 match &message.content {
-                    Content::Hello(_) => {}
+                    Content::Hello(_) | Content::Other { .. } => {}
                     Content::Tc(tc) => it.hear_tc(message.originator, tc, until, now),
                     Content::Mid(interfaces) => it.hear_mid(message.originator, interfaces, until, now),
                     Content::Hna(networks) => it.hear_hna(message.originator, networks, until, now),

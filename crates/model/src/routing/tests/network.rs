@@ -402,7 +402,7 @@ impl Network {
         it.busy = true;
         let fails = !next_hop.is_broadcast() && !self.linked(node.into(), next_hop);
         if let Body::Routing(message) = &self.cx.packets[packet].body {
-            let place = Place { source: self.cx.packets[packet].source, address: &|node| Ipv4Addr::from_bits(node.0) };
+            let place = Place { address: &|node| Ipv4Addr::from_bits(node.0) };
             message.encode(&place, &mut Vec::new()).expect("every message that is sent has an encoding");
             let millis = self.cx.now.nanos() / 1_000_000;
             let mut line = format!("{millis} {}", self.speech(node, next_hop, message));

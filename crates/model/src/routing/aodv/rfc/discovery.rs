@@ -101,7 +101,7 @@ impl Rfc3561 {
             destination_only: self.state.params.destination_only,
             originator: self.state.address,
             originator_sequence: self.state.sequence,
-            sent: cx.now,
+            sent: Time::ZERO,
         };
         self.state.send(AodvMessage::Request(request), Address::BROADCAST, ttl, delay, cx);
     }

@@ -435,7 +435,8 @@ impl Rfc3561 {
     /// Sends a HELLO, if it is due (§6.9).
     fn hello(&mut self, cx: &mut Context) {
         let lifetime = self.state.params.hello_interval * u64::from(self.state.params.allowed_hello_loss);
-        self.state.hello(AodvMessage::Hello { sequence: self.state.sequence, lifetime }, cx);
+        let sequence = self.state.sequence;
+        self.state.hello(|sender| AodvMessage::Hello { sender, sequence, lifetime }, cx);
     }
 
     /// Unused routes expire; their entries are deleted later (§6.11, §6.13).

@@ -104,7 +104,7 @@ fn a_neighbour_is_accepted_after_several_hellos_in_a_row() {
         ..quiet()
     };
     let mut net = network(1, &params);
-    let hello = || wrap(AodvMessage::Hello { sequence: 4, lifetime: Span::from_secs(2) });
+    let hello = || wrap(AodvMessage::Hello { sender: Address(1), sequence: 4, lifetime: Span::from_secs(2) });
     for (at, known) in [(0, false), (1_000, false), (3_000, false), (4_000, false), (5_000, true)] {
         net.run_until(at);
         net.inject(1, 0, 1, hello());

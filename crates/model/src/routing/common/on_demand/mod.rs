@@ -15,4 +15,4 @@ pub use radios::Radios;
 pub use router::{Procedures, Router};
 pub use state::{Common, OnDemand, State};
 pub use table::{Entry, INFINITY, Table};
-pub use times::{milliseconds, tick_from};
+pub use times::tick_from;

@@ -264,9 +264,9 @@ impl<P: OnDemand> State<P> {
         }
     }
 
-    /// A HELLO may be due. Finds when the next one is, and sends this one, `hello`, unless the node is part of no
-    /// active route, or has sent another broadcast within the last interval (RFC 3561 §6.9).
-    pub fn hello(&mut self, hello: P::Message, cx: &mut Context) {
+    /// A HELLO may be due. Finds when the next one is, and sends this one, `hello` of its sender, unless the node is
+    /// part of no active route, or has sent another broadcast within the last interval (RFC 3561 §6.9).
+    pub fn hello(&mut self, hello: impl Fn(Address) -> P::Message, cx: &mut Context) {
         if cx.now >= self.active_until {
             self.hello_at = Time::NEVER;
             return;
@@ -282,13 +282,13 @@ impl<P: OnDemand> State<P> {
     }
 
     /// Sends a HELLO, by each of several radios at once, about the address that the node has there.
-    pub fn send_hello(&mut self, hello: P::Message, delay: Span, cx: &mut Context) {
+    pub fn send_hello(&mut self, hello: impl Fn(Address) -> P::Message, delay: Span, cx: &mut Context) {
         let radios = self.radios.interfaces();
         for &radio in &radios {
-            self.send_by(hello.clone(), radio, cx);
+            self.send_by(hello(radio.into()), radio, cx);
         }
         if radios.is_empty() {
-            self.send(hello, Address::BROADCAST, 1, delay, cx);
+            self.send(hello(self.address), Address::BROADCAST, 1, delay, cx);
         }
     }
 

@@ -134,11 +134,10 @@ fn networks_have_the_bytes_that_are_counted_for_them() {
     let update = Update { full: true, advertisements, networks: vec![(Address(3), prefix("192.168.4.0/22"))] };
     let address = |it: Address| Ipv4Addr::from_bits(it.0);
     let mut bytes = Vec::new();
-    let carrier = update.encode(&Place { source: Address(3), address: &address }, &mut bytes);
+    let carrier = update.encode(&Place { address: &address }, &mut bytes);
     assert_eq!(carrier, Ok(Carrier::Udp(1021)));
     assert_eq!(bytes.len() as u32 + 28, Params::of_profile(RFC).packet_size(&update));
-    let entries = dsdv::Update::parse(&bytes).expect("whole entries").entries;
-    let network = dsdv::Entry { destination: Ipv4Addr::new(192, 168, 4, 0), sequence: 8, metric: 2, network: Some(22) };
-    assert_eq!(entries[1], network, "it follows its gateway");
-    assert_eq!((entries.len(), entries[2].network), (3, None));
+    let read = dsdv::Update::parse(&bytes).expect("whole entries");
+    assert_eq!((read.entries(), read.networks), (3, vec![(address(Address(3)), prefix("192.168.4.0/22"))]));
+    assert_eq!(bytes[12..24], [192, 168, 4, 0, 0, 0, 0, 8, 0, 2, 23, 0], "it follows its gateway");
 }

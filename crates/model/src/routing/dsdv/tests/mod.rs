@@ -470,12 +470,12 @@ fn an_update_has_the_bytes_that_are_counted_for_it() {
             Update { full: count == 40, advertisements: advertisements[..count].to_vec(), networks: Vec::new() };
         let address = |it: Address| Ipv4Addr::from_bits(it.0);
         let mut bytes = Vec::new();
-        let carrier = update.encode(&Place { source: Address(3), address: &address }, &mut bytes);
+        let carrier = update.encode(&Place { address: &address }, &mut bytes);
         assert_eq!(carrier, Ok(Carrier::Udp(1021)));
         let read = dsdv::Update::parse(&bytes).expect("whole entries");
-        let entries = read.entries.iter().map(|it| Advertisement {
+        let entries = read.advertisements.iter().map(|it| Advertisement {
             destination: Address(it.destination.to_bits()),
-            metric: it.metric as u8,
+            metric: it.metric,
             sequence: it.sequence,
         });
         assert_eq!(entries.collect::<Vec<_>>(), update.advertisements);
