@@ -1,6 +1,6 @@
 //! A channel of any kind: one variant for each MAC of the registry.
 
-use hopyard_engine::{Queue, Rank, Span, Streams, Time};
+use hopyard_engine::{Queue, Rank, Streams, Time};
 
 use super::energy::Load;
 use super::{Channel, ChannelId, Plan, Scheduled, Station, StationView, Surroundings};
@@ -174,12 +174,6 @@ impl AnyChannel {
     #[must_use]
     pub fn station(&self, station: usize, now: Time) -> StationView {
         each!(self, channel => channel.station(station, now))
-    }
-
-    /// See [`Channel::preamble`].
-    #[must_use]
-    pub fn preamble(&self) -> Span {
-        each!(self, channel => channel.preamble())
     }
 
     /// See [`Channel::frames`].

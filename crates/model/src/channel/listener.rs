@@ -242,7 +242,8 @@ pub(super) fn view<'a, C: Control>(frame: &Frame<C>, cx: &'a Context) -> FrameVi
         receiver: frame.receiver,
         duration: frame.control.duration(),
         airtime: frame.airtime,
-        rate: frame.rate,
+        preamble: frame.preamble,
+        mode: frame.mode,
         packet: frame.packet.map(|packet| &cx.packets[packet]),
     }
 }

@@ -10,7 +10,7 @@ mod look;
 mod out_of_band;
 mod scheduled;
 
-use hopyard_engine::{Queue, Rank, Rng, Span, Streams, Time};
+use hopyard_engine::{Queue, Rank, Rng, Streams, Time};
 
 pub use any::AnyChannel;
 use energy::{Gauge, Load, Meter, PacketPrices, Prices, Sent, Spent};
@@ -143,7 +143,7 @@ impl<M: Mac> Channel<M> {
             0 => streams.stream("shadowing"),
             number => streams.stream(&format!("channel/{number}/shadowing")),
         };
-        let medium = Medium::new(plan.radio, plan.propagation.channel(), M::preamble(&shared), places, shadowing);
+        let medium = Medium::new(plan.radio, plan.propagation.channel(), places, shadowing);
         let gauge = plan.energy.map(|(prices, first)| {
             let timers = nodes.iter().map(|node| first + node.0).collect();
             Box::new(Gauge::new(prices, medium.threshold(), timers))
@@ -527,12 +527,6 @@ impl<M: Mac> Channel<M> {
             lost: self.medium.lost(station),
             spent: self.gauge.as_ref().map(|gauge| gauge.spent(station, now)),
         }
-    }
-
-    /// The time that the preamble and the header of the physical layer take.
-    #[must_use]
-    pub fn preamble(&self) -> Span {
-        M::preamble(&self.shared)
     }
 
     /// The number of transmissions so far.

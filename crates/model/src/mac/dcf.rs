@@ -27,19 +27,20 @@ mod standard;
 
 use std::marker::PhantomData;
 
-use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
 
 use super::{Identity, Mac, Outgoing};
 use crate::address::{InterfaceId, NodeId};
 use crate::context::{Action, Context, DropReason};
 use crate::packet::PacketId;
+use crate::radio::Mode;
+pub use crate::radio::mode::Preamble;
 
 pub use counters::Counters;
 pub use frame::{Control, Frame, FrameKind};
 pub use mixed::Mixed;
 pub use ns2::Ns2;
-pub use params::{ACK_BYTES, CTS_BYTES, Params, Preamble, RTS_BYTES, Timing};
+pub use params::{ACK_BYTES, CTS_BYTES, Params, RTS_BYTES, Timing};
 pub use procedure::Procedure;
 pub use standard::Standard;
 
@@ -144,20 +145,13 @@ impl<P: Procedure> Mac for Dcf<P> {
         Timing::new(params)
     }
 
-    fn rate(params: &Params) -> Rate {
-        params.rate
-    }
-
-    fn rates(params: &Params) -> Vec<Rate> {
-        vec![params.rate, params.basic_rate]
+    fn modes(params: &Params) -> Vec<&'static Mode> {
+        let Timing { data, basic, .. } = Timing::new(params);
+        vec![data, basic]
     }
 
     fn largest_packet(params: &Params) -> Option<u32> {
         params.largest_packet()
-    }
-
-    fn preamble(timing: &Timing) -> Span {
-        timing.preamble()
     }
 
     fn new(identity: Identity, timing: &Timing, rng: Rng) -> Self {
@@ -233,12 +227,12 @@ impl<P: Procedure> Mac for Dcf<P> {
         let bytes = size + params.header.count() as u32;
         let broadcast = to.is_broadcast();
         let protected = !broadcast && u64::from(bytes) >= params.rts_threshold.count();
-        let rate = if broadcast { params.basic_rate } else { params.rate };
+        let mode = if broadcast { timing.basic } else { timing.data };
         self.outgoing = Some(Held {
             packet,
             to,
             bytes,
-            airtime: timing.airtime(bytes, rate),
+            airtime: mode.airtime(bytes),
             sequence: self.next_sequence,
             retry: false,
             needs_rts: protected,
@@ -489,12 +483,14 @@ impl<P: Procedure> Dcf<P> {
             return Some(self.transmit(rts, Exchange::Rts, wait, now, timing));
         }
         let broadcast = outgoing.to.is_broadcast();
+        let mode = if broadcast { timing.basic } else { timing.data };
         let data = Frame {
             transmitter: self.interface,
             receiver: outgoing.to,
             airtime: outgoing.airtime,
             bytes: outgoing.bytes,
-            rate: if broadcast { params.basic_rate.bps() } else { params.rate.bps() } as u32,
+            preamble: mode.preamble,
+            mode,
             packet: Some(outgoing.packet),
             kept: !broadcast,
             control: Control {

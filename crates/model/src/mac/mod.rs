@@ -19,6 +19,7 @@ pub use protocol::{Control, Identity, Mac, Outgoing, Round};
 use crate::address::NodeId;
 pub use crate::frame::Fate;
 use crate::params::{Fault, Metric};
+use crate::radio::Mode;
 
 /// The list of all MACs: calls a macro with it. The registry, and the kinds of channels, come from this list.
 ///
@@ -45,16 +46,16 @@ macro_rules! config {
             &[$(($name, <<$module::$variant as Mac>::Counters as Counters>::METRICS)),+];
 
         impl Config {
+            /// The modes of all its frames; the first is that of data frames.
+            #[must_use]
+            pub fn modes(&self) -> Vec<&'static Mode> {
+                match self { $(Self::$variant(params) => <$module::$variant>::modes(params),)+ }
+            }
+
             /// The rate of data frames.
             #[must_use]
             pub fn rate(&self) -> Rate {
-                match self { $(Self::$variant(params) => <$module::$variant>::rate(params),)+ }
-            }
-
-            /// The rates of all its frames.
-            #[must_use]
-            pub fn rates(&self) -> Vec<Rate> {
-                match self { $(Self::$variant(params) => <$module::$variant>::rates(params),)+ }
+                self.modes()[0].rate()
             }
 
             /// Whether the MAC reports packets that it could not deliver to routing.

@@ -2,7 +2,6 @@
 
 use std::fmt::Debug;
 
-use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
 
 use super::counters::Counters;
@@ -11,6 +10,7 @@ use crate::context::{Context, Slots};
 use crate::frame::{Fate, Frame, Header};
 use crate::packet::{PacketId, PacketKind};
 use crate::params::{Fault, Params};
+use crate::radio::Mode;
 
 /// The fields of a frame that only its MAC knows.
 pub trait Control: Copy + Debug {
@@ -87,13 +87,11 @@ pub trait Mac: Debug + Sized {
     /// What stations with these parameters share. `nodes` are their nodes, in the stations' order.
     fn share(params: &Self::Params, nodes: &[NodeId]) -> Self::Shared;
 
-    /// The rate of data frames.
-    fn rate(params: &Self::Params) -> Rate;
-
-    /// The rates of all its frames. No world is built where the reception has no error model for one of them.
-    fn rates(params: &Self::Params) -> Vec<Rate> {
-        vec![Self::rate(params)]
-    }
+    /// The modes of all its frames; the first is that of data frames.
+    ///
+    /// # Panics
+    /// When no row of the table has a rate, which [`Params::check`] refuses.
+    fn modes(params: &Self::Params) -> Vec<&'static Mode>;
 
     /// Whether the MAC reports packets that it could not deliver to routing.
     fn reports_failures(_params: &Self::Params) -> bool {
@@ -161,9 +159,6 @@ pub trait Mac: Debug + Sized {
     fn check_stations(_params: &Self::Params, _nodes: &[NodeId]) -> Result<(), Fault> {
         Ok(())
     }
-
-    /// The time that the preamble and the header of the physical layer take.
-    fn preamble(shared: &Self::Shared) -> Span;
 
     /// A station with nothing to send.
     fn new(identity: Identity, shared: &Self::Shared, rng: Rng) -> Self;

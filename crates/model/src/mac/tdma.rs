@@ -23,7 +23,6 @@ mod params;
 mod schedule;
 mod timeline;
 
-use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
 
 use self::air::{Air, Response};
@@ -40,6 +39,7 @@ use crate::address::{InterfaceId, NodeId};
 use crate::context::{Action, Context, DropReason, Slots};
 use crate::packet::{PacketId, PacketKind};
 use crate::params::Fault;
+use crate::radio::Mode;
 
 counters! {
     /// Counters of a station's slotted access.
@@ -127,8 +127,8 @@ impl Mac for Tdma {
         Frames::new(params, nodes)
     }
 
-    fn rate(params: &Params) -> Rate {
-        params.rate
+    fn modes(params: &Params) -> Vec<&'static Mode> {
+        vec![params.mode()]
     }
 
     fn reports_failures(params: &Params) -> bool {
@@ -184,10 +184,6 @@ impl Mac for Tdma {
 
     fn slots_for(neighbours: &[Vec<u32>]) -> Vec<Slots> {
         schedule::greedy(neighbours)
-    }
-
-    fn preamble(frames: &Frames) -> Span {
-        frames.params.preamble
     }
 
     fn new(identity: Identity, frames: &Frames, mut rng: Rng) -> Self {
@@ -635,8 +631,8 @@ impl Tdma {
         control: Control,
         frames: &Frames,
     ) -> Frame {
-        let (transmitter, rate) = (self.identity.interface, frames.params.rate.bps() as u32);
-        Frame { transmitter, receiver, airtime, bytes, rate, packet, kept: control.answer, control }
+        let (transmitter, preamble, mode) = (self.identity.interface, frames.params.preamble, frames.mode);
+        Frame { transmitter, receiver, airtime, preamble, bytes, mode, packet, kept: control.answer, control }
     }
 
     /// The frame on the air has ended.

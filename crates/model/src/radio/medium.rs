@@ -186,12 +186,12 @@ pub struct Medium<C> {
 }
 
 impl<C: Copy> Medium<C> {
-    /// A silent medium with a station at each of these places. `preamble` is the time that preamble and PLCP header
-    /// take. `shadowing` is the stream from which the key of all draws of shadowing comes.
+    /// A silent medium with a station at each of these places. `shadowing` is the stream from which the key of all
+    /// draws of shadowing comes.
     #[must_use]
-    pub fn new(params: &Params, channel: Channel, preamble: Span, places: Places, shadowing: Rng) -> Self {
+    pub fn new(params: &Params, channel: Channel, places: Places, shadowing: Rng) -> Self {
         let floor = params.sense.watts(&channel, params.transmit_power);
-        let receiver = params.receiver(&channel, preamble);
+        let receiver = params.receiver(&channel);
         let transmit_power = params.transmit_power.watts();
         let reach = channel.reach(floor / transmit_power).min(HORIZON);
         let Places { legs, names, search, reception } = places;

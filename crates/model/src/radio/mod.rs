@@ -3,11 +3,13 @@
 pub mod error_rate;
 pub mod hearers;
 pub mod medium;
+pub mod mode;
 pub mod neighbours;
 mod params;
 mod paths;
 pub mod propagation;
 pub mod reception;
 
+pub use mode::Mode;
 pub use params::{Params, Sensitivity};
 pub use reception::Reception;

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use hopyard_engine::Span;
 use hopyard_engine::units::{Distance, Power, Ratio};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -177,15 +176,14 @@ impl Sensitivity {
 }
 
 impl Params {
-    /// What the radios share; `preamble` is the time that preamble and PLCP header take.
+    /// What the radios share.
     #[must_use]
-    pub fn receiver(&self, channel: &Channel, preamble: Span) -> Receiver {
+    pub fn receiver(&self, channel: &Channel) -> Receiver {
         Receiver {
             threshold: self.receive.watts(channel, self.transmit_power),
             capture: self.capture.factor(),
             preamble_sinr: self.preamble_sinr.factor(),
             noise: thermal_noise(self.noise_figure).watts(),
-            preamble,
         }
     }
 }

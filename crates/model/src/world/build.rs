@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use hopyard_engine::units::Rate;
 use hopyard_engine::{Queue, Rank, Span, Streams, Time};
 
 use super::addressing::{self, AddressError, Layout, Network};
@@ -25,7 +24,6 @@ use crate::link::{Link, ReceivePath, Wired};
 use crate::mobility::{self, Leg, Mobility};
 use crate::observe::{FlowMeter, Probe, own_columns};
 use crate::order::{self, Timers};
-use crate::radio::error_rate::Modulation;
 use crate::routing::{Connectivity, Networks, Routing};
 use crate::traffic::Period;
 use crate::transport::tcp::{Connect, TcpReceiver, TcpSender};
@@ -81,17 +79,6 @@ pub enum BuildError {
         /// How many.
         found: usize,
     },
-    /// The MAC of a channel sends frames at a rate for which its radios have no error model.
-    #[error("channel {channel}: `{mac}` sends frames at {rate}, and reception \"sinr\" has error models for {} only",
-        Modulation::ALL.map(|it| it.rate().to_string()).join(", "))]
-    NoErrorModel {
-        /// The channel.
-        channel: usize,
-        /// The MAC.
-        mac: &'static str,
-        /// The rate.
-        rate: Rate,
-    },
     /// Two agents of a node have the same port.
     #[error("node {node} runs the agents `{one}` and `{other}`, which both are reached at UDP port {port}")]
     SamePort {
@@ -136,7 +123,6 @@ impl<P: Probe> World<P> {
         check_ends(spec)?;
         check_count(spec)?;
         check_channels(spec)?;
-        check_rates(spec)?;
         check_agents(spec)?;
         let streams = Streams::new(spec.seed, spec.run);
         let count = spec.nodes.len();
@@ -453,15 +439,6 @@ fn check_channels(spec: &Spec) -> Result<(), BuildError> {
             if twice || usize::from(channel) >= channels {
                 return Err(BuildError::Channel { node: NodeId(number as u32), channel, channels, twice });
             }
-        }
-    }
-    Ok(())
-}
-
-fn check_rates(spec: &Spec) -> Result<(), BuildError> {
-    for (channel, it) in spec.channels.iter().enumerate().filter(|(_, it)| it.radio.reception.has_bit_errors()) {
-        if let Some(rate) = it.mac.rates().into_iter().find(|&rate| Modulation::of_rate(rate).is_none()) {
-            return Err(BuildError::NoErrorModel { channel, mac: it.mac.name(), rate });
         }
     }
     Ok(())

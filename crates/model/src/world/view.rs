@@ -79,7 +79,6 @@ impl<P: Probe> World<P> {
             Attachment::Radio { channel, .. } => AttachmentView::Radio {
                 channel: channel.0,
                 frequency: spec.channels[channel.index()].propagation.frequency(),
-                preamble: self.channels[channel.index()].preamble(),
             },
             Attachment::Wire { wire, direction } => {
                 let other = self.wires[*wire].to(*direction);

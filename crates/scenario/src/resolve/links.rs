@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use hopyard_model::mac;
 use hopyard_model::mobility::Position;
 use hopyard_model::radio;
-use hopyard_model::radio::error_rate::{Modulation, chunk_success, thermal_noise};
+use hopyard_model::radio::error_rate::{chunk_success, thermal_noise};
+use hopyard_model::radio::mode::Mode;
 use hopyard_model::radio::propagation::{self, Channel};
 use hopyard_model::routing;
 use serde_json::Value;
@@ -103,20 +104,17 @@ fn ranges(radio: &Values, propagation: &Chosen, mac: &Chosen) -> Option<(f64, f6
     let most_gain = gain.max(noise * radio.preamble_sinr.factor());
     let most = channel.reach(most_gain);
     let mac = mac::Config::read(mac.model.name, &Value::Object(mac.values.clone())).ok()?;
-    let usual_gain = match Modulation::of_rate(mac.rate()) {
-        Some(modulation) => most_gain.max(noise * decodable(modulation)),
-        None => most_gain,
-    };
+    let usual_gain = most_gain.max(noise * decodable(mac.modes()[0]));
     Some((most, median_range(&channel, most, usual_gain)))
 }
 
 /// The ratio of signal to noise at which half of all frames are received.
-fn decodable(modulation: Modulation) -> f64 {
+fn decodable(mode: &Mode) -> f64 {
     // At 20 dB, there are no errors.
     let (mut few, mut many) = (0.0, 100.0);
     for _ in 0..60 {
         let middle = 0.5 * (few + many);
-        if chunk_success(modulation, middle, FRAME) >= 0.5 { many = middle } else { few = middle }
+        if chunk_success(&mode.body, middle, FRAME) >= 0.5 { many = middle } else { few = middle }
     }
     many
 }

@@ -1,7 +1,7 @@
 //! One station with an empty context.
 
 use hopyard_engine::Streams;
-use hopyard_engine::units::Bytes;
+use hopyard_engine::units::{Bytes, Rate};
 use proptest::prelude::*;
 
 use super::*;

@@ -8,6 +8,7 @@ use super::*;
 use crate::address::{Address, InterfaceId};
 use crate::params::{Params as _, RFC};
 use crate::radio::Sensitivity;
+use crate::radio::mode::MODES;
 use crate::radio::propagation::Config;
 
 fn medium(places: &[(f64, f64)], sense: f64, search: Search) -> Medium<()> {
@@ -17,7 +18,7 @@ fn medium(places: &[(f64, f64)], sense: f64, search: Search) -> Medium<()> {
         ..Params::of_profile(RFC)
     };
     let channel = Config::of_profile("two_ray_ground", RFC).expect("a model").channel();
-    Medium::new(&params, channel, Span::from_micros(192), still(places, search), Streams::new(1, 0).stream("shadowing"))
+    Medium::new(&params, channel, still(places, search), Streams::new(1, 0).stream("shadowing"))
 }
 
 fn still(places: &[(f64, f64)], search: Search) -> Places {
@@ -32,7 +33,8 @@ fn frame(from: u32, packet: Option<PacketId>, to: InterfaceId) -> Frame<()> {
         receiver: to,
         airtime: Span::from_micros(500),
         bytes: 38,
-        rate: 1_000_000,
+        preamble: Span::from_micros(192),
+        mode: &MODES[0],
         packet,
         kept: !to.is_broadcast(),
         control: (),
@@ -282,7 +284,7 @@ fn no_signal_is_followed_beyond_the_horizon() {
     let channel = Config::of_profile("free_space", RFC).expect("a model").channel();
     let places = still(&[(0.0, 0.0), (20_000.0, 0.0), (60_000.0, 0.0)], Search::Auto);
     let shadowing = Streams::new(1, 0).stream("shadowing");
-    let mut medium = Medium::new(&params, channel, Span::from_micros(192), places, shadowing);
+    let mut medium = Medium::new(&params, channel, places, shadowing);
     assert_eq!(hearers(&mut medium, 0, Time::ZERO), [(1, 66_667)]);
 }
 

@@ -4,7 +4,7 @@
 
 use std::fmt::Debug;
 
-use hopyard_engine::{Rng, Span, Time};
+use hopyard_engine::{Rng, Time};
 
 use crate::frame::Frame;
 
@@ -19,8 +19,6 @@ pub struct Receiver {
     pub preamble_sinr: f64,
     /// Thermal noise in watts.
     pub noise: f64,
-    /// How long the preamble and the PLCP header last, which are sent at 1 Mb/s.
-    pub preamble: Span,
 }
 
 /// What the beginning of a signal means to the MAC.
