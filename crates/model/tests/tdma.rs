@@ -288,8 +288,8 @@ fn every_frame_ends_in_one_of_four_ways() {
     // At the edge of what noise allows, nobody else sends.
     let mut spec = slotted_chain(2, |_| {});
     spec.channels[0].radio.reception = Reception::Sinr;
-    spec.channels[0].radio.receive = radio::Sensitivity::Threshold("-100 dBm".parse().expect("a power"));
-    spec.channels[0].radio.sense = spec.channels[0].radio.receive;
+    let weakest = radio::Sensitivity::Threshold("-100 dBm".parse().expect("a power"));
+    (spec.channels[0].radio.receive, spec.channels[0].radio.sense) = (weakest.into(), weakest);
     add_cbr(&mut spec, 0, 1, 1000, Span::from_millis(50));
     spec.nodes.iter_mut().for_each(|node| node.routing = routing::Config::StaticRoutes(routes.clone().into()));
     spec.duration = Span::from_secs(20);

@@ -58,11 +58,13 @@ impl Scenario {
         spec.nodes = nodes(resolved, &streams);
         spec.channels[0].radio = params(&resolved.radio);
         spec.channels[0].propagation = config(radio::propagation::Config::read, &resolved.propagation);
+        spec.channels[0].fading = config(radio::fading::Config::read, &resolved.fading);
         spec.channels[0].mac = config(mac::Config::read, &resolved.mac);
         spec.channels[0].network = resolved.nodes.network.prefix();
         let channel = |it: &FurtherChannel| ChannelSpec {
             radio: params(&it.radio),
             propagation: config(radio::propagation::Config::read, &it.propagation),
+            fading: config(radio::fading::Config::read, &it.fading),
             mac: config(mac::Config::read, &it.mac),
             network: it.channel.network.prefix(),
         };

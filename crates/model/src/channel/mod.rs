@@ -27,6 +27,7 @@ use crate::mobility::{Leg, Position};
 use crate::observe::Probe;
 use crate::packet::{PacketId, PacketKind};
 use crate::params::Metric;
+use crate::radio::fading::{self, Fading as _};
 use crate::radio::medium::{Ended, Medium, Outcome, Places, TransmissionId, Walk};
 use crate::radio::neighbours::Search;
 use crate::radio::propagation;
@@ -72,6 +73,8 @@ pub struct Plan<'a> {
     pub radio: &'a radio::Params,
     /// Path loss.
     pub propagation: &'a propagation::Config,
+    /// Fading.
+    pub fading: &'a fading::Config,
     /// Medium access.
     pub mac: &'a mac::Config,
     /// How the simulator searches for stations near another.
@@ -124,6 +127,7 @@ impl<M: Mac> Channel<M> {
     #[must_use]
     pub fn new(id: ChannelId, plan: &Plan<'_>, params: &M::Params, stations: Vec<Station>, streams: &Streams) -> Self {
         let nodes: Vec<NodeId> = stations.iter().map(|station| station.node).collect();
+        let modes = M::modes(params).expect("the world was built with rates that have a mode");
         let shared = M::share(params, &nodes);
         let count = stations.len();
         let (mut legs, mut reception) = (Vec::with_capacity(count), Vec::with_capacity(count));
@@ -139,11 +143,15 @@ impl<M: Mac> Channel<M> {
         let names = interfaces.iter().map(|interface: &InterfaceId| interface.0).collect();
         let places = Places { legs, names, search: plan.search, reception };
         // The first channel keeps the name that the stream had when there was one channel only.
-        let shadowing = match id.0 {
-            0 => streams.stream("shadowing"),
-            number => streams.stream(&format!("channel/{number}/shadowing")),
+        let stream = |name: &str| match id.0 {
+            0 => streams.stream(name),
+            number => streams.stream(&format!("channel/{number}/{name}")),
         };
-        let medium = Medium::new(plan.radio, plan.propagation.channel(), places, shadowing);
+        let loss = plan.propagation.channel();
+        let shadowing = loss.shadowing().map(|fader| (fader, stream("shadowing")));
+        let own = Some(plan.fading.fader()).filter(|it| !it.is_none()).map(|fader| (fader, stream("fading")));
+        let fading = shadowing.into_iter().chain(own).collect();
+        let medium = Medium::new(plan.radio, loss, fading, &modes, places);
         let gauge = plan.energy.map(|(prices, first)| {
             let timers = nodes.iter().map(|node| first + node.0).collect();
             Box::new(Gauge::new(prices, medium.threshold(), timers))
@@ -424,7 +432,7 @@ impl<M: Mac> Channel<M> {
         self.medium.set_leg(station, leg);
     }
 
-    /// The distance in metres up to which a frame can be decoded when nothing disturbs it, if distance alone decides.
+    /// The distance in metres up to which a data frame can be decoded when nothing disturbs it, if distance alone decides.
     #[must_use]
     pub fn range(&self) -> Option<f64> {
         self.medium.range()
@@ -436,13 +444,13 @@ impl<M: Mac> Channel<M> {
         self.medium.position(station, now)
     }
 
-    /// Whether `b` can decode a frame of `a` when nothing disturbs it, shadowing aside.
+    /// Whether `b` can decode a data frame of `a` when nothing disturbs it, fading aside.
     #[must_use]
     pub fn reaches(&self, a: usize, b: usize, now: Time) -> bool {
         self.medium.reaches(a, b, now) && self.is_awake(a, now) && self.is_awake(b, now)
     }
 
-    /// The interfaces that can decode a frame of a station when nothing disturbs it.
+    /// The interfaces that can decode a data frame of a station when nothing disturbs it.
     pub fn in_range(&mut self, station: usize, now: Time) -> Vec<InterfaceId> {
         let mut near = Vec::new();
         self.medium.in_range(station, now, &mut near);

@@ -33,6 +33,7 @@ use super::{Identity, Mac, Outgoing};
 use crate::address::{InterfaceId, NodeId};
 use crate::context::{Action, Context, DropReason};
 use crate::packet::PacketId;
+use crate::params::Fault;
 use crate::radio::Mode;
 pub use crate::radio::mode::Preamble;
 
@@ -145,9 +146,8 @@ impl<P: Procedure> Mac for Dcf<P> {
         Timing::new(params)
     }
 
-    fn modes(params: &Params) -> Vec<&'static Mode> {
-        let Timing { data, basic, .. } = Timing::new(params);
-        vec![data, basic]
+    fn modes(params: &Params) -> Result<Vec<&'static Mode>, Fault> {
+        params.modes().map(Vec::from)
     }
 
     fn largest_packet(params: &Params) -> Option<u32> {

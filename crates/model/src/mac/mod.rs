@@ -47,15 +47,17 @@ macro_rules! config {
 
         impl Config {
             /// The modes of all its frames; the first is that of data frames.
-            #[must_use]
-            pub fn modes(&self) -> Vec<&'static Mode> {
+            ///
+            /// # Errors
+            /// When no row of the table of modes has a rate.
+            pub fn modes(&self) -> Result<Vec<&'static Mode>, Fault> {
                 match self { $(Self::$variant(params) => <$module::$variant>::modes(params),)+ }
             }
 
             /// The rate of data frames.
             #[must_use]
-            pub fn rate(&self) -> Rate {
-                self.modes()[0].rate()
+            pub fn rate(&self) -> Option<Rate> {
+                self.modes().ok()?.first().map(|mode| mode.rate())
             }
 
             /// Whether the MAC reports packets that it could not deliver to routing.

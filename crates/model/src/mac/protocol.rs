@@ -89,9 +89,9 @@ pub trait Mac: Debug + Sized {
 
     /// The modes of all its frames; the first is that of data frames.
     ///
-    /// # Panics
-    /// When no row of the table has a rate, which [`Params::check`] refuses.
-    fn modes(params: &Self::Params) -> Vec<&'static Mode>;
+    /// # Errors
+    /// When no row of the table of modes has a rate.
+    fn modes(params: &Self::Params) -> Result<Vec<&'static Mode>, Fault>;
 
     /// Whether the MAC reports packets that it could not deliver to routing.
     fn reports_failures(_params: &Self::Params) -> bool {

@@ -127,8 +127,8 @@ impl Mac for Tdma {
         Frames::new(params, nodes)
     }
 
-    fn modes(params: &Params) -> Vec<&'static Mode> {
-        vec![params.mode()]
+    fn modes(params: &Params) -> Result<Vec<&'static Mode>, Fault> {
+        Mode::of("rate", params.rate, None).map(|mode| vec![mode])
     }
 
     fn reports_failures(params: &Params) -> bool {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use hopyard_engine::units::Rate;
 use hopyard_engine::{Queue, Rank, Span, Streams, Time};
 
 use super::addressing::{self, AddressError, Layout, Network};
@@ -24,6 +25,7 @@ use crate::link::{Link, ReceivePath, Wired};
 use crate::mobility::{self, Leg, Mobility};
 use crate::observe::{FlowMeter, Probe, own_columns};
 use crate::order::{self, Timers};
+use crate::params::Fault;
 use crate::routing::{Connectivity, Networks, Routing};
 use crate::traffic::Period;
 use crate::transport::tcp::{Connect, TcpReceiver, TcpSender};
@@ -79,6 +81,26 @@ pub enum BuildError {
         /// How many.
         found: usize,
     },
+    /// The MAC of a channel sends frames at a rate that no mode has.
+    #[error("channel {channel}: `{mac}`: {fault}")]
+    NoMode {
+        /// The channel.
+        channel: usize,
+        /// The MAC.
+        mac: &'static str,
+        /// The parameter.
+        fault: Fault,
+    },
+    /// The MAC of a channel sends frames at a rate for which its radios have no weakest frame.
+    #[error("channel {channel}: `{mac}` sends frames at {rate}, for which `receive` has no value")]
+    NoSensitivity {
+        /// The channel.
+        channel: usize,
+        /// The MAC.
+        mac: &'static str,
+        /// The rate.
+        rate: Rate,
+    },
     /// Two agents of a node have the same port.
     #[error("node {node} runs the agents `{one}` and `{other}`, which both are reached at UDP port {port}")]
     SamePort {
@@ -123,6 +145,7 @@ impl<P: Probe> World<P> {
         check_ends(spec)?;
         check_count(spec)?;
         check_channels(spec)?;
+        check_rates(spec)?;
         check_agents(spec)?;
         let streams = Streams::new(spec.seed, spec.run);
         let count = spec.nodes.len();
@@ -237,6 +260,7 @@ impl<P: Probe> World<P> {
             let plan = Plan {
                 radio: &channel.radio,
                 propagation: &channel.propagation,
+                fading: &channel.fading,
                 mac: &channel.mac,
                 search: spec.medium.search,
                 energy: metered.map(|prices| (prices, timers.batteries)),
@@ -444,6 +468,17 @@ fn check_channels(spec: &Spec) -> Result<(), BuildError> {
     Ok(())
 }
 
+fn check_rates(spec: &Spec) -> Result<(), BuildError> {
+    for (channel, it) in spec.channels.iter().enumerate() {
+        let mac = it.mac.name();
+        let modes = it.mac.modes().map_err(|fault| BuildError::NoMode { channel, mac, fault })?;
+        if let Some(mode) = it.radio.lacking(&modes) {
+            return Err(BuildError::NoSensitivity { channel, mac, rate: mode.rate() });
+        }
+    }
+    Ok(())
+}
+
 fn check_agents(spec: &Spec) -> Result<(), BuildError> {
     for (number, node) in spec.nodes.iter().enumerate() {
         if let Err((one, other, port)) = agent::check(&node.agents) {
@@ -478,8 +513,8 @@ fn build_flow(number: usize, flow: &FlowSpec, spec: &Spec, streams: &Streams) ->
             let mut sender = TcpSender::new(config, stream("tcp"));
             // The rate of the source's first channel.
             let channel = spec.nodes[flow.from.index()].radios.first().copied().unwrap_or(0);
-            if let Some(channel) = spec.channels.get(usize::from(channel)) {
-                sender.set_link_rate(channel.mac.rate());
+            if let Some(rate) = spec.channels.get(usize::from(channel)).and_then(|it| it.mac.rate()) {
+                sender.set_link_rate(rate);
             }
             let receiver = TcpReceiver::new(acking, &config.tcp, sender.wants_sack());
             let endpoints = Endpoints::Tcp { sender: Box::new(sender), receiver: Box::new(receiver) };

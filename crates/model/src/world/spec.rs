@@ -15,7 +15,7 @@ use crate::mobility::{self, Movements, Position};
 use crate::observe::Recorded;
 use crate::params::{Params as _, RFC};
 use crate::radio::neighbours::Search;
-use crate::radio::{self, propagation};
+use crate::radio::{self, fading, propagation};
 use crate::transport::{acking, tcp};
 use crate::{agent, ip, link, mac, routing, traffic};
 
@@ -130,6 +130,8 @@ pub struct ChannelSpec {
     pub radio: radio::Params,
     /// Path loss.
     pub propagation: propagation::Config,
+    /// Fading.
+    pub fading: fading::Config,
     /// Medium access.
     pub mac: mac::Config,
     /// Its prefix, if it is given.
@@ -143,6 +145,7 @@ impl ChannelSpec {
         Self {
             radio: radio::Params::of_profile(profile),
             propagation: propagation::Config::first(profile),
+            fading: fading::Config::first(profile),
             mac: mac::Config::first(profile),
             network: None,
         }

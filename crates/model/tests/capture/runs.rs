@@ -61,7 +61,7 @@ pub fn chain(profile: &str, protocol: &str, variant: &str, change: impl FnOnce(&
     spec.seed = 5;
     spec.duration = Span::from_secs(109);
     spec.nodes = (0..4).map(node).collect();
-    spec.channels[0].radio.receive = radio::Sensitivity::Range(Distance::new(250.0));
+    spec.channels[0].radio.receive = radio::Sensitivity::Range(Distance::new(250.0)).into();
     spec.channels[0].radio.sense = radio::Sensitivity::Range(Distance::new(550.0));
     spec.flows = vec![
         flow(

@@ -69,7 +69,7 @@ pub fn leaving_node(profile: &str, leaves_ms: u64, interval_ms: u64) -> Spec {
     if let mac::Config::Dcf(dcf) = &mut spec.channels[0].mac {
         dcf.rate = Rate::from_bps(1_000_000);
     }
-    spec.channels[0].radio.receive = radio::Sensitivity::Range(Distance::new(250.0));
+    spec.channels[0].radio.receive = radio::Sensitivity::Range(Distance::new(250.0)).into();
     spec.channels[0].radio.sense = radio::Sensitivity::Range(Distance::new(550.0));
     // 4200 m at 2000 m/s.
     let leaves = Span::from_millis(leaves_ms);

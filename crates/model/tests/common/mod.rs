@@ -34,7 +34,7 @@ pub fn with_dcf(spec: &mut Spec, change: impl FnOnce(&mut mac::dcf::Params)) {
 
 /// Sets the ranges in metres.
 pub fn with_ranges(spec: &mut Spec, receive: f64, sense: f64) {
-    spec.channels[0].radio.receive = radio::Sensitivity::Range(Distance::new(receive));
+    spec.channels[0].radio.receive = radio::Sensitivity::Range(Distance::new(receive)).into();
     spec.channels[0].radio.sense = radio::Sensitivity::Range(Distance::new(sense));
 }
 

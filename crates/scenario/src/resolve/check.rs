@@ -77,6 +77,7 @@ impl Resolver<'_> {
         self.check_flows(&resolved);
         self.check_linux(&resolved);
         self.check_reception(&resolved);
+        self.check_sensitivities(&resolved);
         self.check_feedback(&resolved);
         self.check_slot_finders(&resolved);
         self.check_packet_sizes(&resolved);

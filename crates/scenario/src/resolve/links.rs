@@ -6,6 +6,7 @@ use hopyard_model::mac;
 use hopyard_model::mobility::Position;
 use hopyard_model::radio;
 use hopyard_model::radio::error_rate::{chunk_success, thermal_noise};
+use hopyard_model::radio::fading;
 use hopyard_model::radio::mode::Mode;
 use hopyard_model::radio::propagation::{self, Channel};
 use hopyard_model::routing;
@@ -31,11 +32,12 @@ pub(super) struct Reach {
 impl Reach {
     /// Every channel.
     pub(super) fn of(resolved: &Resolved) -> Option<Vec<Self>> {
-        let further = resolved.channels.iter().map(|it| (&it.radio, &it.propagation, &it.mac));
-        let every = std::iter::once((&resolved.radio, &resolved.propagation, &resolved.mac)).chain(further);
+        let further = resolved.channels.iter().map(|it| (&it.radio, [&it.propagation, &it.fading, &it.mac]));
+        let every =
+            std::iter::once((&resolved.radio, [&resolved.propagation, &resolved.fading, &resolved.mac])).chain(further);
         let mut channels = every
-            .map(|(radio, propagation, mac)| {
-                let (most, usual) = ranges(radio, propagation, mac)?;
+            .map(|(radio, models)| {
+                let (most, usual) = ranges(radio, models)?;
                 Some(Self { nodes: Vec::new(), most, usual })
             })
             .collect::<Option<Vec<_>>>()?;
@@ -88,23 +90,29 @@ impl Reach {
 }
 
 /// The largest and the usual distance over which frames are received.
-fn ranges(radio: &Values, propagation: &Chosen, mac: &Chosen) -> Option<(f64, f64)> {
+fn ranges(radio: &Values, [propagation, fading, mac]: [&Chosen; 3]) -> Option<(f64, f64)> {
     let radio: radio::Params = serde_json::from_value(Value::Object(radio.clone())).ok()?;
     let values = Value::Object(propagation.values.clone());
     let channel = propagation::Config::read(propagation.model.name, &values).ok()?.channel();
+    let values = Value::Object(fading.values.clone());
+    let fading = fading::Config::read(fading.model.name, &values).ok()?.fader();
+    let strongest = fading::limit(channel.shadowing().iter().chain([&fading]));
     let power = radio.transmit_power;
-    // No kind of reception decodes a frame that is weaker than `receive`.
-    let gain = radio.receive.watts(&channel, power) / power.watts();
+    let mac = mac::Config::read(mac.model.name, &Value::Object(mac.values.clone())).ok()?;
+    let modes = mac.modes().ok()?;
+    // No kind of reception decodes a frame that is weaker than `receive`, which may depend on the mode.
+    let gain = |mode: &Mode| Some(radio.receive.of(mode)?.watts(&channel, power) / power.watts());
+    let least = modes.iter().filter_map(|mode| gain(mode)).fold(f64::INFINITY, f64::min);
+    let usual = gain(modes[0])?;
     if !radio.reception.has_bit_errors() {
-        let most = channel.reach(gain);
-        return Some((most, median_range(&channel, most, gain)));
+        let most = channel.reach(least / strongest);
+        return Some((most, median_range(&channel, most, usual)));
     }
     // A preamble is found above a ratio of signal to noise, and a frame must have no bit error.
     let noise = thermal_noise(radio.noise_figure).watts() / power.watts();
-    let most_gain = gain.max(noise * radio.preamble_sinr.factor());
-    let most = channel.reach(most_gain);
-    let mac = mac::Config::read(mac.model.name, &Value::Object(mac.values.clone())).ok()?;
-    let usual_gain = most_gain.max(noise * decodable(mac.modes()[0]));
+    let found = noise * radio.preamble_sinr.factor();
+    let most = channel.reach(least.max(found) / strongest);
+    let usual_gain = usual.max(found).max(noise * decodable(modes[0]));
     Some((most, median_range(&channel, most, usual_gain)))
 }
 

@@ -132,6 +132,12 @@ impl params::Params for Params {
 }
 
 impl Params {
+    /// The modes of data frames, and of all others.
+    pub(super) fn modes(&self) -> Result<[&'static Mode; 2], Fault> {
+        let mode = |parameter, rate| Mode::of(parameter, rate, Some(self.preamble));
+        Ok([mode("rate", self.rate)?, mode("basic_rate", self.basic_rate)?])
+    }
+
     /// The largest packet that a frame carries, if there is a limit.
     pub(super) fn largest_packet(&self) -> Option<u32> {
         (self.max_msdu.count() > 0).then(|| u32::try_from(self.max_msdu.count() - LLC_SNAP).unwrap_or(u32::MAX))
@@ -183,8 +189,7 @@ impl Timing {
     /// When the parameters are impossible.
     #[must_use]
     pub fn new(params: &Params) -> Self {
-        let mode = |rate| Mode::of("rate", rate, Some(params.preamble)).expect("the parameters are possible");
-        let (data, basic) = (mode(params.rate), mode(params.basic_rate));
+        let [data, basic] = params.modes().expect("the parameters are possible");
         let difs = params.sifs + params.slot * 2;
         let eifs = params.sifs + difs + basic.preamble + MODES[0].body(ACK_BYTES);
         Self {

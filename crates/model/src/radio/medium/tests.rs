@@ -13,12 +13,12 @@ use crate::radio::propagation::Config;
 
 fn medium(places: &[(f64, f64)], sense: f64, search: Search) -> Medium<()> {
     let params = Params {
-        receive: Sensitivity::Range(Distance::new(sense.min(250.0))),
+        receive: Sensitivity::Range(Distance::new(sense.min(250.0))).into(),
         sense: Sensitivity::Range(Distance::new(sense)),
         ..Params::of_profile(RFC)
     };
     let channel = Config::of_profile("two_ray_ground", RFC).expect("a model").channel();
-    Medium::new(&params, channel, still(places, search), Streams::new(1, 0).stream("shadowing"))
+    Medium::new(&params, channel, Vec::new(), &[&MODES[0]], still(places, search))
 }
 
 fn still(places: &[(f64, f64)], search: Search) -> Places {
@@ -283,8 +283,7 @@ fn no_signal_is_followed_beyond_the_horizon() {
         Params { sense: Sensitivity::Threshold("-150 dBm".parse().expect("a power")), ..Params::of_profile(RFC) };
     let channel = Config::of_profile("free_space", RFC).expect("a model").channel();
     let places = still(&[(0.0, 0.0), (20_000.0, 0.0), (60_000.0, 0.0)], Search::Auto);
-    let shadowing = Streams::new(1, 0).stream("shadowing");
-    let mut medium = Medium::new(&params, channel, places, shadowing);
+    let mut medium = Medium::new(&params, channel, Vec::new(), &[&MODES[0]], places);
     assert_eq!(hearers(&mut medium, 0, Time::ZERO), [(1, 66_667)]);
 }
 

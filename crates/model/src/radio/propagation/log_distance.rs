@@ -1,16 +1,17 @@
 //! Log-distance path loss with log-normal shadowing.
 //!
 //! Read: T. S. Rappaport, Wireless Communications, 2nd edition 2002, §4.9; free space gives the loss at the reference
-//! distance. At smaller distances the loss is the same as there (as in ns-2). Each reception of each transmission is
-//! shadowed independently, as in ns-2: draws are correlated neither in time nor in space. This models fading rather
-//! than buildings. Validated by its moments and against the formula.
+//! distance. At smaller distances the loss is the same as there (as in ns-2). The shadowing is that of `log_normal`.
+//! Validated against the formula.
 
 use hopyard_engine::units::{Distance, Frequency, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::path_loss::{Carrier, PathLoss, SHADOWING_LIMIT, friis, positive};
+use super::path_loss::{Carrier, PathLoss, friis, positive};
 use crate::params::{self, Fault, NS2, RFC};
+use crate::radio::fading::Fading as _;
+use crate::radio::fading::log_normal::{self, LogNormal};
 
 /// Parameters of log-distance path loss.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,10 +51,7 @@ impl params::Params for Params {
             ("exponent", self.exponent),
             ("reference_distance", self.reference_distance.metres()),
         ])?;
-        if self.sigma.factor() < 1.0 {
-            return Err(Fault::new("sigma", format!("must not be negative, found {}", self.sigma)));
-        }
-        Ok(())
+        log_normal::check("sigma", self.sigma)
     }
 }
 
@@ -69,8 +67,7 @@ pub struct LogDistance {
     reference_gain: f64,
     reference_squared: f64,
     half_exponent: f64,
-    /// Standard deviation of the natural logarithm of the power.
-    sigma: f64,
+    shadowing: LogNormal,
 }
 
 impl LogDistance {
@@ -83,7 +80,7 @@ impl LogDistance {
             reference_gain: at_reference.min(1.0),
             reference_squared,
             half_exponent: params.exponent / 2.0,
-            sigma: libm::log(params.sigma.factor()),
+            shadowing: LogNormal::of(params.sigma),
         }
     }
 }
@@ -97,57 +94,20 @@ impl PathLoss for LogDistance {
         self.reference_gain * libm::pow(self.reference_squared / distance_squared, self.half_exponent)
     }
 
-    #[inline]
-    fn shadowing(&self, key: u64) -> f64 {
-        if self.is_deterministic() { 1.0 } else { libm::exp(self.sigma * normal(key)) }
-    }
-
     fn reach(&self, gain: f64) -> f64 {
-        let strongest = self.reference_gain * libm::exp(self.sigma * SHADOWING_LIMIT);
-        libm::sqrt(self.reference_squared) * libm::pow((strongest / gain).max(1.0), 0.5 / self.half_exponent)
+        let ratio = (self.reference_gain / gain).max(1.0);
+        libm::sqrt(self.reference_squared) * libm::pow(ratio, 0.5 / self.half_exponent)
     }
 
-    #[inline]
-    fn is_deterministic(&self) -> bool {
-        self.sigma == 0.0
+    fn shadowing(&self) -> Option<LogNormal> {
+        (!self.shadowing.is_none()).then_some(self.shadowing)
     }
-}
-
-/// The output function of SplitMix64 (Steele, Lea, Flood 2014): every bit of the key reaches every bit of the result.
-#[inline]
-const fn mix(key: u64) -> u64 {
-    let key = (key ^ (key >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let key = (key ^ (key >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    key ^ (key >> 31)
-}
-
-/// A standard normal deviate that depends on the key alone (Box and Muller 1958), cut at [`SHADOWING_LIMIT`].
-fn normal(key: u64) -> f64 {
-    /// 2^64 over the golden ratio: the step between SplitMix64's states.
-    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-    const UNIT: f64 = 1.0 / (1_u64 << 53) as f64;
-    // The key itself is mixed first: keys one step apart would otherwise share a half of their draws.
-    let state = mix(key ^ STEP);
-    let uniform = |number: u64| (mix(state.wrapping_add(STEP.wrapping_mul(number))) >> 11) as f64;
-    let radius = libm::sqrt(-2.0 * libm::log((uniform(1) + 1.0) * UNIT));
-    let angle = 2.0 * std::f64::consts::PI * (uniform(2) * UNIT);
-    (radius * libm::cos(angle)).clamp(-SHADOWING_LIMIT, SHADOWING_LIMIT)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::params::Params as _;
-
-    #[test]
-    fn the_reach_is_that_of_the_strongest_draw_that_is_possible() {
-        let params = Params { sigma: Ratio::from_db(4.0), ..Params::of_profile(RFC) };
-        let law = LogDistance::new(&params);
-        let threshold = law.gain(250.0 * 250.0);
-        let reach = law.reach(threshold);
-        let limit = libm::pow(10.0, 0.1 * SHADOWING_LIMIT * 4.0);
-        assert!((law.gain(reach * reach) * limit / threshold - 1.0).abs() < 1e-6);
-    }
 
     #[test]
     fn the_median_follows_the_power_law() {
@@ -161,29 +121,9 @@ mod tests {
     }
 
     #[test]
-    fn shadowing_has_its_standard_deviation_in_decibels() {
-        let law = LogDistance::new(&Params::of_profile(NS2));
-        let n = 200_000_u32;
-        let draws: Vec<f64> = (0..n).map(|key| 10.0 * libm::log10(law.shadowing(u64::from(key)))).collect();
-        let n = f64::from(n);
-        let mean = draws.iter().sum::<f64>() / n;
-        let variance = draws.iter().map(|draw| (draw - mean) * (draw - mean)).sum::<f64>() / n;
-        assert!(mean.abs() < 0.03, "mean {mean} dB");
-        assert!((libm::sqrt(variance) - 4.0).abs() < 0.03, "standard deviation {} dB", libm::sqrt(variance));
-        // Keys of the same transmission, and of the same receiver, differ in few bits: their draws must not be alike.
-        for stride in [1, 1 << 32] {
-            let shifted = |key: u64| 10.0 * libm::log10(law.shadowing(key + stride));
-            let covariance = draws.iter().zip(0..).map(|(draw, key)| draw * shifted(key)).sum::<f64>() / n;
-            assert!((covariance / variance).abs() < 0.01, "correlation {}", covariance / variance);
-        }
-    }
-
-    #[test]
-    fn a_draw_depends_on_its_key_alone() {
-        let law = LogDistance::new(&Params::of_profile(NS2));
-        assert_eq!(law.shadowing(17).to_bits(), law.shadowing(17).to_bits());
-        assert_ne!(law.shadowing(17).to_bits(), law.shadowing(18).to_bits());
-        let still = LogDistance::new(&Params { sigma: Ratio::from_db(0.0), ..Params::of_profile(NS2) });
-        assert!(still.is_deterministic() && still.shadowing(17) == 1.0);
+    fn there_is_shadowing_unless_its_deviation_is_zero() {
+        let sigma = |db| LogDistance::new(&Params { sigma: Ratio::from_db(db), ..Params::of_profile(RFC) }).shadowing();
+        assert_eq!(sigma(4.0), Some(LogNormal::of(Ratio::from_db(4.0))));
+        assert_eq!(sigma(0.0), None);
     }
 }
