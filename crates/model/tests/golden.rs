@@ -237,7 +237,7 @@ fn fading() {
     let runs: Vec<_> = in_profiles(fading::MODELS)
         .into_iter()
         .map(|(name, model, profile)| {
-            let mut spec = network(profile, "static", &[(0.0, 0.0), (60.0, 0.0), (0.0, 240.0)]);
+            let mut spec = network(profile, "static", &[(0.0, 0.0), (60.0, 0.0), (0.0, 200.0)]);
             spec.channels[0].fading = fading::Config::of_profile(model, profile).expect("a model of fading");
             add_cbr(&mut spec, 0, 1, 512, Span::from_millis(20));
             add_cbr(&mut spec, 0, 2, 512, Span::from_millis(20));

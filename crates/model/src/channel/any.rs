@@ -6,7 +6,7 @@ use super::energy::Load;
 use super::{Channel, ChannelId, Plan, Scheduled, Station, StationView, Surroundings};
 use crate::address::InterfaceId;
 use crate::context::{Context, Slots};
-use crate::mac::{self, Mac as _, Outgoing};
+use crate::mac::{self, Outgoing};
 use crate::mobility::{Leg, Position};
 use crate::observe::Probe;
 use crate::packet::{PacketId, PacketKind};

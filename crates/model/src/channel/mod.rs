@@ -22,7 +22,7 @@ use crate::address::{InterfaceId, NodeId};
 use crate::context::{Context, DropReason, Slots};
 use crate::frame::{Fate, Frame, Header};
 use crate::link::ReceivePath;
-use crate::mac::{Control, Counted, Counters, Identity, Mac, Outgoing};
+use crate::mac::{Control, Counted, Counters, Identity, Mac, Outgoing, Sensed, Slotted};
 use crate::mobility::{Leg, Position};
 use crate::observe::Probe;
 use crate::packet::{PacketId, PacketKind};
@@ -122,7 +122,7 @@ pub struct Channel<M: Mac> {
     given: Vec<Slots>,
 }
 
-impl<M: Mac> Channel<M> {
+impl<M: Slotted> Channel<M> {
     /// A silent channel.
     #[must_use]
     pub fn new(id: ChannelId, plan: &Plan<'_>, params: &M::Params, stations: Vec<Station>, streams: &Streams) -> Self {
@@ -350,6 +350,7 @@ impl<M: Mac> Channel<M> {
             listening: &self.listening,
             receiver: station_of(self.medium.frame(id).receiver, &self.interfaces),
             outcome: Outcome::default(),
+            noise: self.medium.noise(),
             gauge,
             is_cut,
         };
@@ -495,7 +496,7 @@ impl<M: Mac> Channel<M> {
         if let Some(gauge) = &mut self.gauge {
             gauge.sleep(station, until, now);
             self.medium.deafen(station, until);
-            self.macs[station].on_sleep(until, &self.shared, now);
+            self.macs[station].on_sensed(Sensed::Asleep(until), &self.shared, now);
             self.arm(station, now, queue);
         }
     }
@@ -555,7 +556,7 @@ impl<M: Mac> Channel<M> {
         let mut held = self.medium.held();
         let on = || self.macs.iter().enumerate().filter(|(station, _)| !self.is_off(*station)).map(|(_, mac)| mac);
         held.extend(on().filter_map(M::held));
-        held.extend(on().filter_map(M::held_apart));
+        held.extend(on().filter_map(Slotted::held_apart));
         held
     }
 }

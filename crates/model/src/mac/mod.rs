@@ -8,13 +8,15 @@
 mod counters;
 pub mod dcf;
 mod protocol;
+mod slotted;
 pub mod tdma;
 
 use hopyard_engine::Span;
 use hopyard_engine::units::Rate;
 
 pub use counters::{Counted, Counters};
-pub use protocol::{Control, Identity, Mac, Outgoing, Round};
+pub use protocol::{Control, Identity, Mac, Outgoing, Sensed};
+pub use slotted::{Round, Slotted};
 
 use crate::address::NodeId;
 pub use crate::frame::Fate;
@@ -24,7 +26,8 @@ use crate::radio::Mode;
 /// The list of all MACs: calls a macro with it. The registry, and the kinds of channels, come from this list.
 ///
 /// A MAC whose procedures are several types lists them after the usual one: a name, and the type's parameter in angle
-/// brackets. The first of them that follows the parameters ([`Mac::follows`]) is taken, otherwise the usual one.
+/// brackets. The first of them that follows the parameters (`follows`, a function of the type) is taken, otherwise the
+/// usual one.
 macro_rules! macs {
     ($macro:ident) => {
         $macro! {

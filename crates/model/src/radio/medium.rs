@@ -530,6 +530,12 @@ impl<C: Copy> Medium<C> {
         whole.parts == 0
     }
 
+    /// Thermal noise in watts.
+    #[must_use]
+    pub const fn noise(&self) -> f64 {
+        self.receiver.noise
+    }
+
     /// The weakest frame, in watts, that can be decoded at any rate.
     #[must_use]
     pub fn threshold(&self) -> f64 {

@@ -12,6 +12,9 @@ use crate::packet::{Body, FlowId, Packet, UdpHeader};
 use crate::params::{NS2, Params as _, RFC};
 use crate::radio::mode::MODES;
 
+/// The level at which frames are received.
+const LEVEL: Level = Level::new(1e-9, 0, 1e-13);
+
 const ME: InterfaceId = InterfaceId(0);
 const PEER: InterfaceId = InterfaceId(1);
 const OTHER: InterfaceId = InterfaceId(2);
@@ -118,7 +121,7 @@ impl<P: Procedure> Station<P> {
         self.to(from);
         self.station.on_busy(&self.timing, us(from));
         self.to(to);
-        self.station.on_error(&self.timing, us(to));
+        self.station.on_sensed(Sensed::Error, &self.timing, us(to));
         self.station.on_idle(&self.timing, us(to));
     }
 
@@ -129,9 +132,9 @@ impl<P: Procedure> Station<P> {
         let end = at + frame.airtime.nanos() / 1000;
         self.to(end);
         if frame.receiver == ME || frame.receiver.is_broadcast() {
-            self.station.on_frame(frame, &self.timing, &mut self.cx);
+            self.station.on_frame(frame, LEVEL, &self.timing, &mut self.cx);
         } else {
-            self.station.on_other_frame(frame, &self.timing, us(end));
+            self.station.on_sensed(Sensed::Other(frame), &self.timing, us(end));
         }
         self.station.on_idle(&self.timing, us(end));
         end
@@ -345,7 +348,7 @@ fn the_eifs_begins_when_the_medium_turns_idle() {
         bench.to(500);
         bench.station.on_busy(&bench.timing, us(500));
         bench.to(900);
-        bench.station.on_error(&bench.timing, us(900));
+        bench.station.on_sensed(Sensed::Error, &bench.timing, us(900));
         bench.to(900 + outlasts);
         bench.station.on_idle(&bench.timing, us(900 + outlasts));
         assert_eq!(bench.slots(900 + outlasts, EIFS), slots, "{outlasts} us");
@@ -361,7 +364,7 @@ fn in_ns2_a_frame_in_error_sets_the_nav() {
     let (mut bench, slots) = in_backoff(NS2, 5);
     bench.to(500);
     bench.station.on_busy(&bench.timing, us(500));
-    bench.station.on_ignored(us(1300), &bench.timing);
+    bench.station.on_sensed(Sensed::Ignored(us(1300)), &bench.timing, us(600));
     bench.to(900);
     bench.station.on_idle(&bench.timing, us(900));
     assert_eq!(bench.slots(1300 + EIFS, DIFS), slots);

@@ -12,7 +12,7 @@ use hopyard_engine::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use receiver::{Begin, End, Lost, Radio, Receiver, Verdict};
+pub use receiver::{Begin, End, Level, Lost, Radio, Receiver, Verdict};
 
 /// Makes the enum of models, and that of the radios of a channel.
 macro_rules! models {

@@ -154,7 +154,7 @@ impl Radio for Sinr {
                 true => Verdict::Noise,
             }
         };
-        End { verdict, idle: self.signals.count() == 0 }
+        End { verdict, idle: self.signals.count() == 0, others: self.signals.energy() }
     }
 
     fn lost(&self) -> Lost {
