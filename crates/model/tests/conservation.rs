@@ -13,7 +13,7 @@ use hopyard_model::mobility::files::Reading;
 use hopyard_model::mobility::{self, Configured as _, Movements};
 use hopyard_model::observe::{Outcome, own_columns};
 use hopyard_model::params::{ModelInfo, Params as _};
-use hopyard_model::radio::{Reception, fading, propagation};
+use hopyard_model::phy::{Reception, fading, propagation};
 use hopyard_model::transport::{acking, congestion};
 use hopyard_model::world::{ChannelSpec, Quantity, SleepSpec, Spec, Transport, TunnelSpec, Watch, WireSpec, World};
 use hopyard_model::{agent, link, mac, routing, traffic};

@@ -7,7 +7,7 @@ use hopyard_engine::{Span, Time};
 use hopyard_model::link::arp::Resolution;
 use hopyard_model::mac::{self, dcf};
 use hopyard_model::params::Params as _;
-use hopyard_model::radio::{Receive, Reception, Sensitivity};
+use hopyard_model::phy::{Receive, Reception, Sensitivity};
 use hopyard_model::world::World;
 
 use common::{add_cbr, chain, mbps, network, run, with_dcf, with_ranges};

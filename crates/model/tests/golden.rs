@@ -17,7 +17,7 @@ use hopyard_model::mobility::files::{Movements, Reading};
 use hopyard_model::mobility::{self, Position, group, random_waypoint, roaming_group, rpgm, waypoints};
 use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
-use hopyard_model::radio::{Reception, fading, propagation};
+use hopyard_model::phy::{Reception, fading, propagation};
 use hopyard_model::routing::static_routes::{self, Others};
 use hopyard_model::transport::recovery_choice::RecoveryChoice;
 use hopyard_model::transport::{acking, congestion};

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use hopyard_model::channel::energy;
 use hopyard_model::params::ModelInfo;
 use hopyard_model::transport::{acking, congestion, tcp};
-use hopyard_model::{agent, ip, link, mac, mobility, radio, routing, traffic};
+use hopyard_model::{agent, ip, link, mac, mobility, phy, routing, traffic};
 use serde_json::Value;
 
 use crate::problem::{nearest, one_of};
@@ -35,8 +35,8 @@ impl Room {
 /// All rooms.
 pub(crate) static ROOMS: &[Room] = &[
     Room { name: "mobility", models: mobility::MODELS, section: "mobility" },
-    Room { name: "propagation", models: radio::propagation::MODELS, section: "radio" },
-    Room { name: "fading", models: radio::fading::MODELS, section: "radio" },
+    Room { name: "propagation", models: phy::propagation::MODELS, section: "radio" },
+    Room { name: "fading", models: phy::fading::MODELS, section: "radio" },
     Room { name: "mac", models: mac::MODELS, section: "mac" },
     Room { name: "energy", models: energy::MODELS, section: "energy" },
     Room { name: "routing", models: routing::MODELS, section: "routing" },
@@ -53,7 +53,7 @@ pub(crate) fn room(name: &str) -> &'static Room {
 
 /// Models that are the only one of their kind, and that are not selected by name.
 static RADIO: ModelInfo =
-    ModelInfo::of::<radio::Params>("radio", "radio", "Power, sensitivity and reception of every radio.");
+    ModelInfo::of::<phy::Params>("radio", "radio", "Power, sensitivity and reception of every radio.");
 static LINK: ModelInfo =
     ModelInfo::of::<link::Params>("link", "link", "The interface queue and address resolution (RFC 826).");
 static IP: ModelInfo = ModelInfo::of::<ip::Params>("ip", "ip", "The network layer (RFC 791).");

@@ -7,7 +7,7 @@ use hopyard_engine::Span;
 use hopyard_engine::units::Distance;
 use hopyard_model::observe::{RouteChanges, SegmentFlows};
 use hopyard_model::params::{Fault, LINUX, NS2, Params, RFC};
-use hopyard_model::radio::neighbours::Search;
+use hopyard_model::phy::neighbours::Search;
 use hopyard_model::world::Quantity;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

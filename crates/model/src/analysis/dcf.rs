@@ -12,7 +12,7 @@
 use hopyard_engine::Span;
 use hopyard_engine::units::{Bytes, Rate};
 
-use crate::radio::mode::{MODES, Preamble};
+use crate::phy::mode::{MODES, Preamble};
 
 /// How the backoff counters of waiting stations behave while another station sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use crate::mac::{self, Outgoing};
 use crate::mobility::{Leg, Position};
 use crate::observe::Probe;
 use crate::packet::{PacketId, PacketKind};
-use crate::radio::medium::{TransmissionId, Walk};
+use crate::phy::medium::{TransmissionId, Walk};
 
 macro_rules! any_channel {
     ($($name:literal => $module:ident :: $variant:ident $(| $kind:ident < $procedure:ident >)*, $summary:literal;)+) => {

@@ -12,8 +12,8 @@ use crate::mac::{Control, Mac, Sensed};
 use crate::observe::{FrameView, Probe, Reception};
 use crate::order;
 use crate::packet::{Body, PacketId};
-use crate::radio::medium::{After, Listener, Outcome};
-use crate::radio::reception::{Begin, End, Level, Verdict};
+use crate::phy::medium::{After, Listener, Outcome};
+use crate::phy::reception::{Begin, End, Level, Verdict};
 
 /// The MACs of all stations, as the medium sees them.
 pub(super) struct Macs<'a, M: Mac, E, P, G> {

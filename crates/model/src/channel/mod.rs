@@ -27,12 +27,12 @@ use crate::mobility::{Leg, Position};
 use crate::observe::Probe;
 use crate::packet::{PacketId, PacketKind};
 use crate::params::Metric;
-use crate::radio::fading::{self, Fading as _};
-use crate::radio::medium::{Ended, Medium, Outcome, Places, TransmissionId, Walk};
-use crate::radio::neighbours::Search;
-use crate::radio::propagation;
-use crate::radio::reception::Lost;
-use crate::{mac, radio};
+use crate::phy::fading::{self, Fading as _};
+use crate::phy::medium::{Ended, Medium, Outcome, Places, TransmissionId, Walk};
+use crate::phy::neighbours::Search;
+use crate::phy::propagation;
+use crate::phy::reception::Lost;
+use crate::{mac, phy};
 
 /// What surrounds a channel: the queue, the context, and the way up to IP.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ pub struct Station {
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
     /// Every radio.
-    pub radio: &'a radio::Params,
+    pub radio: &'a phy::Params,
     /// Path loss.
     pub propagation: &'a propagation::Config,
     /// Fading.

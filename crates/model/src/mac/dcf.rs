@@ -34,10 +34,10 @@ use crate::address::{InterfaceId, NodeId};
 use crate::context::{Action, Context, DropReason};
 use crate::packet::PacketId;
 use crate::params::Fault;
-use crate::radio::Mode;
-use crate::radio::reception::Level;
+use crate::phy::Mode;
+use crate::phy::reception::Level;
 
-pub use crate::radio::mode::Preamble;
+pub use crate::phy::mode::Preamble;
 
 pub use counters::Counters;
 pub use frame::{Control, Frame, FrameKind};

@@ -21,7 +21,7 @@ pub use slotted::{Round, Slotted};
 use crate::address::NodeId;
 pub use crate::frame::Fate;
 use crate::params::{Fault, Metric};
-use crate::radio::Mode;
+use crate::phy::Mode;
 
 /// The list of all MACs: calls a macro with it. The registry, and the kinds of channels, come from this list.
 ///

@@ -10,8 +10,8 @@ use crate::context::Context;
 use crate::frame::{Frame, Header};
 use crate::packet::PacketId;
 use crate::params::{Fault, Params};
-use crate::radio::Mode;
-use crate::radio::reception::Level;
+use crate::phy::Mode;
+use crate::phy::reception::Level;
 
 /// The fields of a frame that only its MAC knows.
 pub trait Control: Copy + Debug {

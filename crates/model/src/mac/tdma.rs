@@ -39,8 +39,8 @@ use crate::address::{InterfaceId, NodeId};
 use crate::context::{Action, Context, DropReason, Slots};
 use crate::packet::{PacketId, PacketKind};
 use crate::params::Fault;
-use crate::radio::Mode;
-use crate::radio::reception::Level;
+use crate::phy::Mode;
+use crate::phy::reception::Level;
 
 counters! {
     /// Counters of a station's slotted access.

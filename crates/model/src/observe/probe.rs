@@ -14,7 +14,7 @@ use crate::context::{DropReason, MobileEvent};
 use crate::frame::Header;
 use crate::mobility::Leg;
 use crate::packet::{FlowId, Packet, TcpHeader};
-use crate::radio::Mode;
+use crate::phy::Mode;
 use crate::transport::tcp::{Judged, SenderState};
 
 /// A frame, as a probe sees it.

@@ -15,7 +15,7 @@ use crate::mobility::Mobility;
 use crate::observe::Probe;
 use crate::order;
 use crate::packet::{Body, MOST_BYTES, PacketId};
-use crate::radio::medium::{CACHED, TransmissionId, Walk};
+use crate::phy::medium::{CACHED, TransmissionId, Walk};
 use crate::routing::{AfterOptions, Routing};
 
 impl<P: Probe> World<P> {

@@ -58,7 +58,7 @@ use crate::mobility;
 use crate::observe::{Outcome, Probe, Recorded, SeriesRow};
 use crate::order::Timers;
 use crate::packet::PacketId;
-use crate::radio::medium::TransmissionId;
+use crate::phy::medium::TransmissionId;
 use crate::routing::{self, Connectivity};
 use batteries::Batteries;
 use border::Border;

@@ -26,7 +26,7 @@ use hopyard_model::address::{Address, InterfaceId};
 use hopyard_model::observe::capture::{self, Flow, Frame, FrameKind, Names, radiotap, station_of};
 use hopyard_model::packet::{FlowId, Packet};
 use hopyard_model::params::{Params as _, RFC};
-use hopyard_model::radio::mode::MODES;
+use hopyard_model::phy::mode::MODES;
 use hopyard_model::transport::tcp;
 use hopyard_wire::HardwareAddress;
 use hopyard_wire::ieee80211::EtherType;

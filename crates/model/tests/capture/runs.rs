@@ -13,7 +13,7 @@ use hopyard_model::packet::{Body, FlowId, Packet};
 use hopyard_model::params::{NS2, Params as _, RFC};
 use hopyard_model::transport::{acking, congestion, tcp};
 use hopyard_model::world::{FlowSpec, NodeSpec, Spec, Transport, Watch, World};
-use hopyard_model::{mac, radio, routing, traffic};
+use hopyard_model::{mac, phy, routing, traffic};
 use hopyard_wire::pcapng::{Direction, LinkType, Record};
 
 use crate::tshark::{ERROR, capture_file, fields, objections};
@@ -61,8 +61,8 @@ pub fn chain(profile: &str, protocol: &str, variant: &str, change: impl FnOnce(&
     spec.seed = 5;
     spec.duration = Span::from_secs(109);
     spec.nodes = (0..4).map(node).collect();
-    spec.channels[0].radio.receive = radio::Sensitivity::Range(Distance::new(250.0)).into();
-    spec.channels[0].radio.sense = radio::Sensitivity::Range(Distance::new(550.0));
+    spec.channels[0].radio.receive = phy::Sensitivity::Range(Distance::new(250.0)).into();
+    spec.channels[0].radio.sense = phy::Sensitivity::Range(Distance::new(550.0));
     spec.flows = vec![
         flow(
             traffic::Config::of_profile("ftp", profile).expect("traffic"),

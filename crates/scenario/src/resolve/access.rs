@@ -9,9 +9,9 @@ use hopyard_model::agent::Site;
 use hopyard_model::link::wired;
 use hopyard_model::packet::{IP_HEADER, MOST_BYTES, TCP_HEADER, UDP_HEADER};
 use hopyard_model::params::ModelInfo;
-use hopyard_model::radio::propagation::SPEED_OF_LIGHT;
+use hopyard_model::phy::propagation::SPEED_OF_LIGHT;
 use hopyard_model::transport::tcp;
-use hopyard_model::{agent, mac, radio, routing, traffic};
+use hopyard_model::{agent, mac, phy, routing, traffic};
 use serde_json::Value;
 
 use super::flow_faults::Place;
@@ -186,7 +186,7 @@ impl Resolver<'_> {
         let further = resolved.channels.iter().map(|it| &it.radio);
         let radios = std::iter::once(&resolved.radio).chain(further);
         for ((section, mac), radio) in macs(resolved).into_iter().zip(radios) {
-            let Ok(radio) = serde_json::from_value::<radio::Params>(Value::Object(radio.clone())) else { continue };
+            let Ok(radio) = serde_json::from_value::<phy::Params>(Value::Object(radio.clone())) else { continue };
             let Ok(modes) = mac.modes() else { continue };
             if let Some(mode) = radio.lacking(&modes) {
                 let path = if section == "mac" { "radio" } else { section.as_str() };

@@ -6,7 +6,7 @@ use hopyard_engine::{Span, Streams};
 use hopyard_model::address::Prefix;
 use hopyard_model::mobility::movement_file::FileNodes;
 use hopyard_model::params::RFC;
-use hopyard_model::radio::{Reception, propagation};
+use hopyard_model::phy::{Reception, propagation};
 use hopyard_model::transport::congestion::{self, CongestionControl as _, Controller};
 use hopyard_model::{mobility, routing, traffic};
 use serde_json::Value;

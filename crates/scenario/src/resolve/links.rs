@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hopyard_model::mac;
 use hopyard_model::mobility::Position;
-use hopyard_model::radio;
-use hopyard_model::radio::error_rate::{chunk_success, thermal_noise};
-use hopyard_model::radio::fading;
-use hopyard_model::radio::mode::Mode;
-use hopyard_model::radio::propagation::{self, Channel};
+use hopyard_model::phy;
+use hopyard_model::phy::error_rate::{chunk_success, thermal_noise};
+use hopyard_model::phy::fading;
+use hopyard_model::phy::mode::Mode;
+use hopyard_model::phy::propagation::{self, Channel};
 use hopyard_model::routing;
 use serde_json::Value;
 
@@ -91,7 +91,7 @@ impl Reach {
 
 /// The largest and the usual distance over which frames are received.
 fn ranges(radio: &Values, [propagation, fading, mac]: [&Chosen; 3]) -> Option<(f64, f64)> {
-    let radio: radio::Params = serde_json::from_value(Value::Object(radio.clone())).ok()?;
+    let radio: phy::Params = serde_json::from_value(Value::Object(radio.clone())).ok()?;
     let values = Value::Object(propagation.values.clone());
     let channel = propagation::Config::read(propagation.model.name, &values).ok()?.channel();
     let values = Value::Object(fading.values.clone());

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::params::{self, Fault};
-use crate::radio::mode::{MODES, Mode, Preamble};
+use crate::phy::mode::{MODES, Mode, Preamble};
 
 /// Parameters of the DCF.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -10,7 +10,7 @@ use super::*;
 use crate::address::Address;
 use crate::packet::{Body, FlowId, Packet, UdpHeader};
 use crate::params::{NS2, Params as _, RFC};
-use crate::radio::mode::MODES;
+use crate::phy::mode::MODES;
 
 /// The level at which frames are received.
 const LEVEL: Level = Level::new(1e-9, 0, 1e-13);

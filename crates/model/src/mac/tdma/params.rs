@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::params::{self, Fault};
-use crate::radio::Mode;
+use crate::phy::Mode;
 
 /// Who owns each slot of a frame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

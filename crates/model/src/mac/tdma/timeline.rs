@@ -11,7 +11,7 @@ use hopyard_engine::{Rng, Span, Time};
 use super::params::{FrameRule, Params, Rule, Schedule};
 use crate::address::NodeId;
 use crate::context::Slots;
-use crate::radio::Mode;
+use crate::phy::Mode;
 
 const BILLION: i128 = 1_000_000_000;
 

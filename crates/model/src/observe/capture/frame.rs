@@ -6,9 +6,9 @@ use hopyard_wire::ieee80211::{Addresses, Data, EtherType, Header};
 use hopyard_wire::radiotap::{self as tap, Channel};
 use hopyard_wire::{HardwareAddress, WireError};
 
-use crate::radio::Mode;
-use crate::radio::error_rate::Modulation;
-use crate::radio::mode::Preamble;
+use crate::phy::Mode;
+use crate::phy::error_rate::Modulation;
+use crate::phy::mode::Preamble;
 
 /// A frame in the values of the standard.
 ///
@@ -140,7 +140,7 @@ mod tests {
     use super::super::station_of;
     use super::*;
     use crate::address::InterfaceId;
-    use crate::radio::mode::MODES;
+    use crate::phy::mode::MODES;
 
     const A: HardwareAddress = station_of(InterfaceId(0));
     const B: HardwareAddress = station_of(InterfaceId(1));

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Fading, Signal};
 use crate::params::{self, Fault};
-use crate::radio::draws::Draws;
+use crate::phy::draws::Draws;
 
 /// How many standard deviations a draw may lie from its mean: it is cut there (twice in 10^9 draws), so that a search
 /// limited to the strongest draw changes no decision.

@@ -80,7 +80,7 @@ macro_rules! models {
         /// has to ask which one it is.
         macro_rules! each_model {
             ($any:expr, $radios:ident => $call:expr) => {
-                match $any { $($crate::radio::reception::Radios::$variant($radios) => $call,)+ }
+                match $any { $($crate::phy::reception::Radios::$variant($radios) => $call,)+ }
             };
         }
         pub(super) use each_model;

@@ -7,8 +7,8 @@ use super::sinr::ERROR_FREE;
 use super::*;
 use crate::address::InterfaceId;
 use crate::frame::Frame;
-use crate::radio::error_rate::chunk_success;
-use crate::radio::mode::{MODES, Mode};
+use crate::phy::error_rate::chunk_success;
+use crate::phy::mode::{MODES, Mode};
 
 /// The weakest power that can be decoded.
 const LEAST: f64 = 1e-10;

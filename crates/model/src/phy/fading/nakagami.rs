@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Fading, Signal};
 use crate::params::{self, Fault};
-use crate::radio::draws::{Draws, mix};
+use crate::phy::draws::{Draws, mix};
 
 /// The largest factor: a draw is cut there (with m = 0.5, once in 4·10^9 draws), so that a search limited to the
 /// strongest draw changes no decision.

@@ -7,9 +7,9 @@ use super::super::hearers::delay_nanos;
 use super::*;
 use crate::address::{Address, InterfaceId};
 use crate::params::{Params as _, RFC};
-use crate::radio::Sensitivity;
-use crate::radio::mode::MODES;
-use crate::radio::propagation::Config;
+use crate::phy::Sensitivity;
+use crate::phy::mode::MODES;
+use crate::phy::propagation::Config;
 
 fn medium(places: &[(f64, f64)], sense: f64, search: Search) -> Medium<()> {
     let params = Params {

@@ -3,7 +3,7 @@
 use hopyard_engine::units::{Frequency, Ratio};
 
 use crate::params::Fault;
-use crate::radio::fading::log_normal::LogNormal;
+use crate::phy::fading::log_normal::LogNormal;
 
 /// Metres per second, rounded as in ns-2, whose wavelengths and propagation delays the `ns2` profile must meet.
 pub const SPEED_OF_LIGHT: f64 = 3e8;

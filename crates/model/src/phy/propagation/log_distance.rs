@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::path_loss::{Carrier, PathLoss, friis, positive};
 use crate::params::{self, Fault, NS2, RFC};
-use crate::radio::fading::Fading as _;
-use crate::radio::fading::log_normal::{self, LogNormal};
+use crate::phy::fading::Fading as _;
+use crate::phy::fading::log_normal::{self, LogNormal};
 
 /// Parameters of log-distance path loss.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
