@@ -4,7 +4,7 @@ use hopyard_engine::Span;
 
 use crate::address::InterfaceId;
 use crate::packet::PacketId;
-use crate::phy::Mode;
+use crate::phy::mode::Mode;
 
 /// The header of a frame, as its MAC fills it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,20 +15,7 @@ use std::sync::OnceLock;
 
 use hopyard_engine::units::{Power, Ratio};
 
-use super::mode::{Coding, DSSS_BANDWIDTH};
-
-/// Modulation and code of a frame's bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Modulation {
-    /// DBPSK with the Barker sequence, 1 Mb/s.
-    Dbpsk,
-    /// DQPSK with the Barker sequence, 2 Mb/s.
-    Dqpsk,
-    /// Complementary code keying, 5.5 Mb/s.
-    Cck5,
-    /// Complementary code keying, 11 Mb/s.
-    Cck11,
-}
+use super::mode::{Coding, DSSS_BANDWIDTH, Modulation};
 
 /// The noise of a receiver in the band of DSSS: k·T·B at 290 K, raised by its noise figure.
 #[must_use]

@@ -11,7 +11,6 @@ use hopyard_engine::units::{Frequency, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::error_rate::Modulation;
 use crate::params::Fault;
 
 /// The preamble in front of every frame.
@@ -33,6 +32,19 @@ impl Preamble {
             Self::Short => Span::from_micros(96),
         }
     }
+}
+
+/// Modulation and code of a frame's bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Modulation {
+    /// DBPSK with the Barker sequence, 1 Mb/s.
+    Dbpsk,
+    /// DQPSK with the Barker sequence, 2 Mb/s.
+    Dqpsk,
+    /// Complementary code keying, 5.5 Mb/s.
+    Cck5,
+    /// Complementary code keying, 11 Mb/s.
+    Cck11,
 }
 
 /// How a part of a frame is modulated and coded, from which its bit errors follow.

@@ -22,11 +22,12 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("params", &[]),
     ("order", &[]),
     ("context", &[]),
-    ("analysis", &[]),
-    ("frame", &[]),
+    // A frame says in which mode it is sent.
+    ("frame", &["phy"]),
     ("mobility", &[]),
-    ("radio", &["mobility", "frame"]),
-    ("mac", &["frame"]),
+    ("phy", &["mobility", "frame"]),
+    ("analysis", &["phy"]),
+    ("mac", &["frame", "phy"]),
     ("link", &[]),
     ("ip", &[]),
     ("agent", &[]),
@@ -34,8 +35,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("routing", &["mobility"]),
     ("transport", &[]),
     ("traffic", &[]),
-    ("observe", &["mobility", "frame", "mac", "agent", "transport"]),
-    ("channel", &["mobility", "frame", "radio", "mac", "link", "observe"]),
+    ("observe", &["mobility", "frame", "phy", "mac", "agent", "transport"]),
+    ("channel", &["mobility", "frame", "phy", "mac", "link", "observe"]),
 ];
 
 /// The crates, from the bottom up, with those of the workspace that each may name.

@@ -7,8 +7,7 @@ use hopyard_wire::radiotap::{self as tap, Channel};
 use hopyard_wire::{HardwareAddress, WireError};
 
 use crate::phy::Mode;
-use crate::phy::error_rate::Modulation;
-use crate::phy::mode::Preamble;
+use crate::phy::mode::{Modulation, Preamble};
 
 /// A frame in the values of the standard.
 ///
