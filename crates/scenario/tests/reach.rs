@@ -266,7 +266,7 @@ fn the_farthest_rate_decides_who_is_out_of_reach() {
         format!("{nodes}{radio}[mac.dcf]\nrate = \"11 Mbps\"\n[[flow]]\nfrom = 0\nto = 1\n")
     };
     let both = "{ \"1 Mbps\" = \"300 m\", \"11 Mbps\" = \"-60 dBm\" }";
-    warned(&text(200, both), &["nodes 0 and 1 stand still", "over more than"]);
+    warned(&text(200, both), &["can hardly be carried", "usual range of 166 m"]);
     assert_eq!(load(&text(100, both)), Ok(vec![]));
     assert_eq!(load(&text(200, "\"250 m\"")), Ok(vec![]));
     let receive = "s.toml:6:1";

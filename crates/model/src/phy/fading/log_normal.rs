@@ -8,7 +8,7 @@ use hopyard_engine::units::Ratio;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Fading, Signal};
+use super::signal::{Fading, Signal};
 use crate::params::{self, Fault};
 use crate::phy::draws::Draws;
 
@@ -72,13 +72,12 @@ impl Fading for LogNormal {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::signal;
     use super::*;
 
     #[test]
     fn it_has_its_standard_deviation_in_decibels() {
         let model = LogNormal::of(Ratio::from_db(4.0));
-        let draw = |key: u64| 10.0 * libm::log10(model.factor(&signal(key, 100.0)));
+        let draw = |key: u64| 10.0 * libm::log10(model.factor(&Signal::keyed(key, 100.0)));
         let n = 200_000_u32;
         let draws: Vec<f64> = (0..n).map(|key| draw(u64::from(key))).collect();
         let n = f64::from(n);
@@ -96,7 +95,7 @@ mod tests {
     #[test]
     fn without_a_deviation_there_is_no_draw() {
         let model = LogNormal::of(Ratio::from_db(0.0));
-        assert!(model.is_none() && model.factor(&signal(17, 100.0)) == 1.0);
+        assert!(model.is_none() && model.factor(&Signal::keyed(17, 100.0)) == 1.0);
         assert!(!LogNormal::of(Ratio::from_db(0.1)).is_none());
     }
 }

@@ -4,40 +4,14 @@
 //! from keys of the signal ([`Signal`]) and not from a random stream, so that a pair of radios that the search leaves
 //! out, or that does not send, changes the draws of no other pair.
 
-use hopyard_engine::Time;
+pub use signal::{Fading, Signal};
 
 use crate::registry;
 
 pub mod log_normal;
 pub mod nakagami;
 pub mod none;
-
-/// A signal on its way from a transmitter to a hearer.
-#[derive(Clone, Copy, Debug)]
-pub struct Signal {
-    /// A key of the transmission and the hearer.
-    pub transmission: u64,
-    /// A key of the two radios, equal for both directions.
-    pub pair: u64,
-    /// When the transmission begins.
-    pub at: Time,
-    /// The square of the distance, in square metres.
-    pub distance_squared: f64,
-}
-
-/// A model of fading, ready for use.
-pub trait Fading: Copy {
-    /// The factor on the power of a signal.
-    fn factor(&self, signal: &Signal) -> f64;
-
-    /// The largest factor, which is never exceeded: the search for hearers looks as far as it makes signals strong.
-    fn limit(&self) -> f64;
-
-    /// Whether the factor is always one.
-    fn is_none(&self) -> bool {
-        self.limit() == 1.0
-    }
-}
+mod signal;
 
 /// Makes the registry, and the enum that forwards to one of the models.
 ///
@@ -95,17 +69,13 @@ mod tests {
     use super::*;
     use crate::params::{NS2, RFC};
 
-    pub(super) fn signal(key: u64, metres: f64) -> Signal {
-        Signal { transmission: key, pair: 7, at: Time::from_nanos(key), distance_squared: metres * metres }
-    }
-
     #[test]
     fn no_draw_passes_the_limit_and_equal_keys_give_equal_draws() {
         for model in MODELS {
             for profile in [RFC, NS2] {
                 assert_eq!((model.check)(&(model.defaults)(profile)), Ok(()), "{model:?}");
                 let fader = Config::of_profile(model.name, profile).expect("a model of this room").fader();
-                let draw = |key, metres| fader.factor(&signal(key, metres));
+                let draw = |key, metres| fader.factor(&Signal::keyed(key, metres));
                 for metres in [1.0, 150.0, 500.0] {
                     let strongest = (0..100_000).map(|key| draw(key, metres)).fold(0.0, f64::max);
                     assert!(strongest <= fader.limit(), "{model:?}: {strongest}");

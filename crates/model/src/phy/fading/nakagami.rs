@@ -11,7 +11,7 @@ use hopyard_engine::units::Distance;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Fading, Signal};
+use super::signal::{Fading, Signal};
 use crate::params::{self, Fault};
 use crate::phy::draws::{Draws, mix};
 
@@ -105,7 +105,6 @@ impl Fading for Nakagami {
 mod tests {
     use hopyard_engine::Time;
 
-    use super::super::tests::signal;
     use super::*;
     use crate::params::{Params as _, RFC};
 
@@ -117,7 +116,7 @@ mod tests {
         for (metres, m, below_mean, below_tenth) in
             [(79.9, 1.5, 0.608_37, 0.039_97), (80.0, 0.75, 0.651_59, 0.151_04), (200.0, 1.0, 0.632_12, 0.095_16)]
         {
-            let draws: Vec<f64> = (0..200_000).map(|key| model.factor(&signal(key, metres))).collect();
+            let draws: Vec<f64> = (0..200_000).map(|key| model.factor(&Signal::keyed(key, metres))).collect();
             let n = draws.len() as f64;
             let mean = draws.iter().sum::<f64>() / n;
             let variance = draws.iter().map(|it| (it - mean) * (it - mean)).sum::<f64>() / n;

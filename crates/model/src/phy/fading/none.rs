@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Fading, Signal};
+use super::signal::{Fading, Signal};
 use crate::params;
 
 /// No fading has no parameters.
