@@ -22,6 +22,7 @@ _ROOMS = {
     "flows.traffic": "traffic",
     "mac.model": "mac",
     "mobility.model": "mobility",
+    "radio.fading": "fading",
     "radio.propagation": "propagation",
     "routing.protocol": "routing",
 }

@@ -6,7 +6,7 @@ use crate::address::{Address, InterfaceId, NodeId};
 use crate::channel::{ChannelId, Scheduled};
 use crate::order;
 use crate::packet::PacketId;
-use crate::radio::medium::TransmissionId;
+use crate::phy::medium::TransmissionId;
 
 /// The kinds of events.
 #[derive(Clone, Copy, Debug)]

@@ -4,6 +4,7 @@ use hopyard_engine::Span;
 
 use crate::address::InterfaceId;
 use crate::packet::PacketId;
+use crate::phy::mode::Mode;
 
 /// The header of a frame, as its MAC fills it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +35,10 @@ pub struct Frame<C> {
     pub airtime: Span,
     /// Bytes from the MAC header to the frame check sequence.
     pub bytes: u32,
-    /// Bits a second of the body, for the error model.
-    pub rate: u32,
+    /// The part of the airtime before the body: preamble and header of the physical layer.
+    pub preamble: Span,
+    /// How its bits are sent.
+    pub mode: &'static Mode,
     /// The packet that the frame carries.
     pub packet: Option<PacketId>,
     /// Whether the transmitter's MAC keeps the packet. Otherwise the medium owns it from the beginning of the

@@ -21,7 +21,7 @@ pub mod observe;
 pub mod order;
 pub mod packet;
 pub mod params;
-pub mod radio;
+pub mod phy;
 pub mod routing;
 pub mod traffic;
 pub mod transport;

@@ -13,7 +13,7 @@ use hopyard_model::mobility::files::Reading;
 use hopyard_model::mobility::{self, Configured as _, Movements};
 use hopyard_model::observe::{Outcome, own_columns};
 use hopyard_model::params::{ModelInfo, Params as _};
-use hopyard_model::radio::{Reception, propagation};
+use hopyard_model::phy::{Reception, fading, propagation};
 use hopyard_model::transport::{acking, congestion};
 use hopyard_model::world::{self, ChannelSpec, Quantity, SleepSpec, Spec, Transport, TunnelSpec, Watch, WireSpec};
 use hopyard_model::{agent, link, mac, routing, traffic};
@@ -131,14 +131,23 @@ struct Air {
     mac: &'static str,
     reception: Reception,
     propagation: &'static str,
+    fading: &'static str,
     rate: f64,
     rts_threshold: u64,
 }
 
 fn air() -> impl Strategy<Value = Air> {
     let rates = (select(&[1.0, 2.0, 5.5, 11.0][..]), select(&[0_u64, 300, 3000][..]));
-    (names(mac::MODELS), select(Reception::ALL), names(propagation::MODELS), rates).prop_map(
-        |(mac, reception, propagation, (rate, rts_threshold))| Air { mac, reception, propagation, rate, rts_threshold },
+    let losses = (names(propagation::MODELS), names(fading::MODELS));
+    (names(mac::MODELS), select(Reception::ALL), losses, rates).prop_map(
+        |(mac, reception, (propagation, fading), (rate, rts_threshold))| Air {
+            mac,
+            reception,
+            propagation,
+            fading,
+            rate,
+            rts_threshold,
+        },
     )
 }
 
@@ -148,6 +157,7 @@ impl Air {
         channel.radio.reception = self.reception;
         let changes = [("sigma", "5 dB".into())];
         let values = tuned(propagation::MODELS, self.propagation, profile, &changes);
+        channel.fading = fading::Config::of_profile(self.fading, profile).expect("a model of fading");
         channel.propagation = propagation::Config::read(self.propagation, &values).expect("a propagation model");
         let changes = [
             ("rate", format!("{} Mbps", self.rate).into()),

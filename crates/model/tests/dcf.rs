@@ -2,12 +2,12 @@
 
 mod common;
 
-use hopyard_engine::units::{Bytes, Rate};
+use hopyard_engine::units::{Bytes, Distance, Rate};
 use hopyard_engine::{Span, Time};
 use hopyard_model::link::arp::Resolution;
 use hopyard_model::mac::{self, dcf};
 use hopyard_model::params::Params as _;
-use hopyard_model::radio::Reception;
+use hopyard_model::phy::{Receive, Reception, Sensitivity};
 use hopyard_model::world::World;
 
 use common::{add_cbr, chain, mbps, network, run, with_dcf, with_ranges};
@@ -113,9 +113,9 @@ fn stations_that_send_in_the_same_slot_collide_at_every_distance() {
     }
 }
 
-/// A rate without an error model must not be judged as another one.
+/// A rate without a mode must not be judged as another one.
 #[test]
-fn no_world_is_built_with_a_rate_that_has_no_error_model() {
+fn no_world_is_built_with_a_rate_that_has_no_mode() {
     for (rate, basic_rate) in [(6_000_000, 1_000_000), (2_000_000, 1_500_000)] {
         let mut spec = network("rfc", "oracle", &chain(2, 200.0));
         let params = dcf::Params {
@@ -124,12 +124,33 @@ fn no_world_is_built_with_a_rate_that_has_no_error_model() {
             ..dcf::Params::of_profile("rfc")
         };
         spec.channels[0].mac = mac::Config::Dcf(params.into());
-        let Err(error) = World::new(&spec) else { panic!("there is no error model") };
+        let Err(error) = World::new(&spec) else { panic!("there is no mode") };
+        let wrong = if rate == 6_000_000 { "rate: expected 1, 2, 5.5 or 11 Mbps, found 6" } else { "basic_rate: " };
         let error = error.to_string();
-        let wrong = Rate::from_bps(if rate == 6_000_000 { rate } else { basic_rate });
-        let expected = format!("channel 0: `dcf` sends frames at {wrong}, and reception \"sinr\" has error models for");
-        assert!(error.starts_with(&expected) && error.contains("5.5 Mbps"), "{error}");
-        spec.channels[0].radio.reception = Reception::Threshold;
-        assert!(World::new(&spec).is_ok(), "nothing is judged by rates");
+        assert!(error.starts_with(&format!("channel 0: `dcf`: {wrong}")), "{error}");
+    }
+}
+
+/// Questions of ARP and RTS at 1 Mb/s reach the receiver at 101 m. Packets at 11 Mb/s do if their range is long enough.
+#[test]
+fn each_rate_has_a_range_of_its_own() {
+    let delivered = |reception, distance, fast: f64| {
+        let mut spec = network("rfc", "oracle", &chain(2, distance));
+        with_ranges(&mut spec, 250.0, 550.0);
+        with_dcf(&mut spec, |dcf| (dcf.rate, dcf.rts_threshold) = (mbps(11.0), Bytes::new(0)));
+        let range = |metres| Sensitivity::Range(Distance::new(metres));
+        let ranges = [(mbps(1.0), range(250.0)), (mbps(11.0), range(fast))];
+        spec.channels[0].radio.receive = Receive::ByRate(ranges.into());
+        spec.channels[0].radio.reception = reception;
+        add_cbr(&mut spec, 0, 1, 512, Span::from_millis(100));
+        spec.duration = Span::from_secs(5);
+        run(&spec).flows[0].delivered_bytes
+    };
+    for reception in [Reception::Threshold, Reception::Ns2, Reception::Sinr] {
+        for (distance, fast, arrives) in [(99.0, 100.0, true), (101.0, 100.0, false), (101.0, 250.0, true)] {
+            let bytes = delivered(reception, distance, fast);
+            assert_eq!(bytes > 20_000, arrives, "{reception:?}, {distance} m of {fast} m: {bytes} B");
+            assert_eq!(bytes == 0, !arrives, "{reception:?}, {distance} m of {fast} m: {bytes} B");
+        }
     }
 }

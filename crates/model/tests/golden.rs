@@ -17,7 +17,7 @@ use hopyard_model::mobility::files::{Movements, Reading};
 use hopyard_model::mobility::{self, Position, group, random_waypoint, roaming_group, rpgm, waypoints};
 use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
-use hopyard_model::radio::{Reception, propagation};
+use hopyard_model::phy::{Reception, fading, propagation};
 use hopyard_model::routing::static_routes::{self, Others};
 use hopyard_model::transport::recovery_choice::RecoveryChoice;
 use hopyard_model::transport::{acking, congestion};
@@ -229,6 +229,24 @@ fn path_loss() {
         })
         .collect();
     check("propagation", &runs);
+}
+
+/// The same nodes in fading, beside two-ray ground path loss, with which a radio receives now and then.
+#[test]
+fn fading() {
+    let runs: Vec<_> = in_profiles(fading::MODELS)
+        .into_iter()
+        .map(|(name, model, profile)| {
+            let mut spec = network(profile, "static", &[(0.0, 0.0), (60.0, 0.0), (0.0, 200.0)]);
+            spec.channels[0].fading = fading::Config::of_profile(model, profile).expect("a model of fading");
+            add_cbr(&mut spec, 0, 1, 512, Span::from_millis(20));
+            add_cbr(&mut spec, 0, 2, 512, Span::from_millis(20));
+            stagger(&mut spec);
+            spec.duration = Span::from_secs(2);
+            (name, run(&spec))
+        })
+        .collect();
+    check("fading", &runs);
 }
 
 /// Node 3, which leads others. It has no radio.

@@ -11,7 +11,7 @@ use hopyard_model::mac::{self, dcf, tdma};
 use hopyard_model::observe;
 use hopyard_model::observe::{FrameView, Outcome, Probe};
 use hopyard_model::params::Params as _;
-use hopyard_model::radio::reception::Reception;
+use hopyard_model::phy::reception::Reception;
 use hopyard_model::world::{Spec, Watch, World};
 
 /// Looks at the time of every frame.

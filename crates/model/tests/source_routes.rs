@@ -37,7 +37,7 @@ impl Probe for Sizes {
         if let Some(packet) = frame.packet {
             // The time on the air, less the long preamble, gives the bytes.
             let seconds = frame.airtime.saturating_sub(Span::from_micros(192)).seconds();
-            let bytes = (seconds * f64::from(frame.rate) / 8.0).round() as u32;
+            let bytes = (seconds * frame.mode.rate().bps() as f64 / 8.0).round() as u32;
             self.note(interface, packet, bytes - 36);
         }
     }

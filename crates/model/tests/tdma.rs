@@ -11,10 +11,10 @@ use hopyard_model::mac::{self, tdma};
 use hopyard_model::mobility::{self, random_waypoint};
 use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
-use hopyard_model::radio::Reception;
+use hopyard_model::phy::Reception;
 use hopyard_model::routing::static_routes::{self, Others};
 use hopyard_model::world::Spec;
-use hopyard_model::{agent, radio, routing};
+use hopyard_model::{agent, phy, routing};
 
 fn with_tdma(spec: &mut Spec, profile: &str, change: impl FnOnce(&mut tdma::Params)) {
     let mut params = tdma::Params::of_profile(profile);
@@ -288,8 +288,8 @@ fn every_frame_ends_in_one_of_four_ways() {
     // At the edge of what noise allows, nobody else sends.
     let mut spec = slotted_chain(2, |_| {});
     spec.channels[0].radio.reception = Reception::Sinr;
-    spec.channels[0].radio.receive = radio::Sensitivity::Threshold("-100 dBm".parse().expect("a power"));
-    spec.channels[0].radio.sense = spec.channels[0].radio.receive;
+    let weakest = phy::Sensitivity::Threshold("-100 dBm".parse().expect("a power"));
+    (spec.channels[0].radio.receive, spec.channels[0].radio.sense) = (weakest.into(), weakest);
     add_cbr(&mut spec, 0, 1, 1000, Span::from_millis(50));
     spec.nodes.iter_mut().for_each(|node| node.routing = routing::Config::StaticRoutes(routes.clone().into()));
     spec.duration = Span::from_secs(20);

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use hopyard_model::channel::energy;
 use hopyard_model::params::ModelInfo;
 use hopyard_model::transport::{acking, congestion, tcp};
-use hopyard_model::{agent, ip, link, mac, mobility, radio, routing, traffic};
+use hopyard_model::{agent, ip, link, mac, mobility, phy, routing, traffic};
 use serde_json::Value;
 
 use crate::problem::{nearest, one_of};
@@ -35,7 +35,8 @@ impl Room {
 /// All rooms.
 pub(crate) static ROOMS: &[Room] = &[
     Room { name: "mobility", models: mobility::MODELS, section: "mobility" },
-    Room { name: "propagation", models: radio::propagation::MODELS, section: "radio" },
+    Room { name: "propagation", models: phy::propagation::MODELS, section: "radio" },
+    Room { name: "fading", models: phy::fading::MODELS, section: "radio" },
     Room { name: "mac", models: mac::MODELS, section: "mac" },
     Room { name: "energy", models: energy::MODELS, section: "energy" },
     Room { name: "routing", models: routing::MODELS, section: "routing" },
@@ -52,7 +53,7 @@ pub(crate) fn room(name: &str) -> &'static Room {
 
 /// Models that are the only one of their kind, and that are not selected by name.
 static RADIO: ModelInfo =
-    ModelInfo::of::<radio::Params>("radio", "radio", "Power, sensitivity and reception of every radio.");
+    ModelInfo::of::<phy::Params>("radio", "radio", "Power, sensitivity and reception of every radio.");
 static LINK: ModelInfo =
     ModelInfo::of::<link::Params>("link", "link", "The interface queue and address resolution (RFC 826).");
 static IP: ModelInfo = ModelInfo::of::<ip::Params>("ip", "ip", "The network layer (RFC 791).");
@@ -71,7 +72,7 @@ static TUNNEL: ModelInfo = ModelInfo::of::<sections::Tunnel>("scenario", "tunnel
 static ADDRESS: ModelInfo =
     ModelInfo::of::<sections::Address>("scenario", "address", "The IPv4 address of an interface.");
 static PROPAGATION: ModelInfo =
-    ModelInfo::of::<sections::Radio>("scenario", "radio", "The radio of every node, and the model of path loss.");
+    ModelInfo::of::<sections::Radio>("scenario", "radio", "The radio of every node, path loss and fading.");
 static MAC: ModelInfo = ModelInfo::of::<sections::Mac>("scenario", "mac", "Medium access.");
 static ENERGY: ModelInfo =
     ModelInfo::of::<sections::Energy>("scenario", "energy", "The energy that radios take, and what there is of it.");
@@ -172,15 +173,15 @@ pub(crate) static LAYOUT: &[Layout] = &[
         ..Layout::of("movement", &[&MOVEMENT])
     },
     Layout {
-        rooms: &["propagation"],
-        selectors: &[("propagation", "propagation")],
+        rooms: &["propagation", "fading"],
+        selectors: &[("propagation", "propagation"), ("fading", "fading")],
         ..Layout::of("radio", &[&PROPAGATION, &RADIO])
     },
     Layout { rooms: &["mac"], selectors: &[("model", "mac")], ..Layout::of("mac", &[&MAC]) },
     Layout {
         list: true,
-        rooms: &["propagation", "mac"],
-        selectors: &[("propagation", "propagation"), ("mac", "mac")],
+        rooms: &["propagation", "fading", "mac"],
+        selectors: &[("propagation", "propagation"), ("fading", "fading"), ("mac", "mac")],
         required: &["nodes"],
         ..Layout::of("channel", &[&CHANNEL, &RADIO])
     },

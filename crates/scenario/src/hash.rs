@@ -31,6 +31,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         files,
         radio,
         propagation,
+        fading,
         mac,
         channels,
         energy,
@@ -104,9 +105,11 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         json!([nodes, chosen(moved)])
     };
     let channel = |it: &FurtherChannel| {
-        let FurtherChannel { channel, radio, propagation, mac } = it;
-        let Channel { nodes, propagation: _, mac: _, network } = channel;
-        json!([nodes, network, radio, chosen(propagation), chosen(mac)])
+        let FurtherChannel { channel, radio, propagation, fading, mac } = it;
+        let Channel { nodes, propagation: _, fading: _, mac: _, network } = channel;
+        let mut all = vec![json!(nodes), json!(network), json!(radio), chosen(propagation), chosen(mac)];
+        all.extend((fading.model.name != "none").then(|| chosen(fading)));
+        Value::Array(all)
     };
     let address = |address: &Address| {
         let Address { node, address } = address;
@@ -192,6 +195,10 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         identity["home_agents"] = home_agents.iter().map(home).collect();
         identity["foreign_agents"] = foreign_agents.iter().map(foreign).collect();
         identity["mobile_hosts"] = mobile_hosts.iter().map(host).collect();
+    }
+    // Scenarios without fading keep the hash that they had before there was any.
+    if fading.model.name != "none" {
+        identity["fading"] = chosen(fading);
     }
     let listed = flows.iter().map(|(flow, _)| flow.stack);
     let has_flow = listed.chain(random_flows.iter().map(|set| set.flows.stack)).any(|stack| stack == Stack::Linux);

@@ -192,7 +192,8 @@ impl Scenario {
         let (mut radios, mut wires) = (0.0, 0.0);
         for (number, node) in (0..).zip(&spec.nodes) {
             if is_captured(number) {
-                let rates = node.radios.iter().map(|&it| spec.channels[usize::from(it)].mac.rate().bps() as f64);
+                let rates =
+                    node.radios.iter().filter_map(|&it| Some(spec.channels[usize::from(it)].mac.rate()?.bps() as f64));
                 radios += rates.sum::<f64>() * FRAMED;
             }
         }

@@ -7,7 +7,7 @@ use hopyard_engine::Span;
 use hopyard_engine::units::Distance;
 use hopyard_model::observe::{RouteChanges, SegmentFlows};
 use hopyard_model::params::{Fault, LINUX, NS2, Params, RFC};
-use hopyard_model::radio::neighbours::Search;
+use hopyard_model::phy::neighbours::Search;
 use hopyard_model::world::Quantity;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -212,17 +212,19 @@ impl Default for Movement {
 
 section!(Movement);
 
-/// The key of `[radio]` that selects the path loss model. Its parameters are in `[radio.NAME]`.
+/// The keys of `[radio]` that select path loss and fading. Their parameters are in `[radio.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Radio {
     /// The path loss model.
     pub propagation: String,
+    /// The fading beside path loss: a factor on the power of each signal.
+    pub fading: String,
 }
 
 impl Default for Radio {
     fn default() -> Self {
-        Self { propagation: "two_ray_ground".to_owned() }
+        Self { propagation: "two_ray_ground".to_owned(), fading: "none".to_owned() }
     }
 }
 
@@ -287,7 +289,7 @@ impl Default for Wire {
 }
 
 /// `[[channel]]`: a further channel. Its other keys are those of `[radio]`, with the defaults of the profile; the
-/// parameters of its propagation and of its MAC are in `[channel.NAME]`, with the defaults of `[radio.NAME]` and
+/// parameters of its path loss, fading and MAC are in `[channel.NAME]`, with the defaults of `[radio.NAME]` and
 /// `[mac.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -296,6 +298,8 @@ pub struct Channel {
     pub nodes: Vec<u32>,
     /// Path loss.
     pub propagation: String,
+    /// The fading beside path loss.
+    pub fading: String,
     /// The medium access protocol.
     pub mac: String,
     /// Its prefix, such as "10.9.0.0/16"; "auto": 172.16.0.0/16 for the first of these channels, and so on, as far as
@@ -308,6 +312,7 @@ impl Default for Channel {
         Self {
             nodes: Vec::new(),
             propagation: "two_ray_ground".to_owned(),
+            fading: "none".to_owned(),
             mac: "dcf".to_owned(),
             network: Network::Auto,
         }

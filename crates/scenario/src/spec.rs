@@ -13,7 +13,7 @@ use hopyard_model::world::{
     ChannelSpec, EnergySpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, SleepSpec, Spec, Transport, TunnelSpec,
     WireSpec,
 };
-use hopyard_model::{agent, mac, mobility, radio, routing, traffic};
+use hopyard_model::{agent, mac, mobility, phy, routing, traffic};
 use serde_json::Value;
 
 use crate::drawing::{drawn_flows, tables};
@@ -57,12 +57,14 @@ impl Scenario {
         spec.measure_from = Time::ZERO + resolved.measure.from;
         spec.nodes = nodes(resolved, &streams);
         spec.channels[0].radio = params(&resolved.radio);
-        spec.channels[0].propagation = config(radio::propagation::Config::read, &resolved.propagation);
+        spec.channels[0].propagation = config(phy::propagation::Config::read, &resolved.propagation);
+        spec.channels[0].fading = config(phy::fading::Config::read, &resolved.fading);
         spec.channels[0].mac = config(mac::Config::read, &resolved.mac);
         spec.channels[0].network = resolved.nodes.network.prefix();
         let channel = |it: &FurtherChannel| ChannelSpec {
             radio: params(&it.radio),
-            propagation: config(radio::propagation::Config::read, &it.propagation),
+            propagation: config(phy::propagation::Config::read, &it.propagation),
+            fading: config(phy::fading::Config::read, &it.fading),
             mac: config(mac::Config::read, &it.mac),
             network: it.channel.network.prefix(),
         };

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The pages, each called after the list that it adds a model to. A probe needs no list.
-const PAGES: [&str; 14] = [
+const PAGES: [&str; 15] = [
     "congestion",
     "recovery",
     "acking",
@@ -22,6 +22,7 @@ const PAGES: [&str; 14] = [
     "energy",
     "reception",
     "propagation",
+    "fading",
     "mobility",
     "traffic",
     "probe",
@@ -61,6 +62,7 @@ fn main() {
         ("patient", "mac", "[mac.patient]"),
         ("flat", "energy", "[energy.flat]"),
         ("cube", "propagation", "[radio.cube]"),
+        ("rayleigh", "fading", "[radio.rayleigh]"),
         ("drift", "mobility", "[mobility.drift]"),
         ("burst", "traffic", "[traffic.burst]"),
     ] {
@@ -109,6 +111,8 @@ fn main() {
     assert_eq!(alone.nodes.iter().map(|node| node.collisions + node.bit_errors).sum::<u64>(), 0);
     assert!(plain.nodes.iter().map(|node| node.collisions + node.bit_errors).sum::<u64>() > 0);
     assert!(run(&[("radio.propagation", "cube"), ("radio.cube.at_one_metre", "1e-3")]).flows[0].delivered_bytes > 0);
+    let faded = run(&[("radio.fading", "rayleigh")]);
+    assert!(faded.digest != plain.digest && faded.flows[0].delivered_bytes < plain.flows[0].delivered_bytes);
     // All nodes together stay where they are to one another; one that drifts away alone is lost.
     assert_eq!(run(&[("mobility.model", "drift"), ("mobility.drift.speed", "10 m/s")]).digest, plain.digest);
     let text = new_scenario("chain").expect("a template");

@@ -148,6 +148,7 @@ fn others(key: &str, value: &Value) -> Vec<Value> {
                     "3 dB",
                     "10.0.0.78",
                     "172.29.0.0/16",
+                    "nakagami",
                 ]
                 .map(|word| json!(word)),
             );

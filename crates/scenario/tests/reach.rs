@@ -259,6 +259,28 @@ fn frames_that_are_sensed_and_not_received_carry_nothing() {
 }
 
 #[test]
+fn the_farthest_rate_decides_who_is_out_of_reach() {
+    let text = |spacing: u32, receive: &str| {
+        let nodes = format!("[nodes]\ncount = 2\nspacing = \"{spacing} m\"\n");
+        let radio = format!("[radio]\nreception = \"threshold\"\nreceive = {receive}\n");
+        format!("{nodes}{radio}[mac.dcf]\nrate = \"11 Mbps\"\n[[flow]]\nfrom = 0\nto = 1\n")
+    };
+    let both = "{ \"1 Mbps\" = \"300 m\", \"11 Mbps\" = \"-60 dBm\" }";
+    warned(&text(200, both), &["can hardly be carried", "usual range of 166 m"]);
+    assert_eq!(load(&text(100, both)), Ok(vec![]));
+    assert_eq!(load(&text(200, "\"250 m\"")), Ok(vec![]));
+    let receive = "s.toml:6:1";
+    refused(
+        &text(200, "{ \"1 Mbps\" = \"250 m\" }"),
+        &[receive, "no value for 11 Mbps", "`dcf`", "values for \"11 Mbps\" and \"1 Mbps\""],
+    );
+    refused(&text(200, "{ \"6 Mbps\" = \"250 m\" }"), &[receive, "expected 1, 2, 5.5 or 11 Mbps, found 6 Mbps"]);
+    refused(&text(200, "{ \"1 Mbps\" = \"1 m\", \"1000 kbps\" = \"2 m\" }"), &[receive, "1 Mbps is given twice"]);
+    refused(&text(200, "{ \"1 Mbps\" = \"250 m\", \"11 Mbps\" = \"551 m\" }"), &[receive, "551 m"]);
+    refused(&text(200, "{}"), &[receive, "at least one rate"]);
+}
+
+#[test]
 fn heights_count_in_distances() {
     let text = |height: u32| {
         format!(

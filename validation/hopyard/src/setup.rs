@@ -72,8 +72,8 @@ impl Scenario {
 
     /// Sets the ranges in metres.
     pub fn ranges(&mut self, receive: u32, sense: u32) {
-        self.spec.channels[0].radio.receive = radio::Sensitivity::Range(Distance::new(f64::from(receive)));
-        self.spec.channels[0].radio.sense = radio::Sensitivity::Range(Distance::new(f64::from(sense)));
+        self.spec.channels[0].radio.receive = phy::Sensitivity::Range(Distance::new(f64::from(receive)));
+        self.spec.channels[0].radio.sense = phy::Sensitivity::Range(Distance::new(f64::from(sense)));
     }
 
     /// Adds datagrams, each interval up to half longer or shorter.

@@ -12,6 +12,8 @@
 use hopyard_engine::Span;
 use hopyard_engine::units::{Bytes, Rate};
 
+use crate::phy::mode::{MODES, Preamble};
+
 /// How the backoff counters of waiting stations behave while another station sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freezing {
@@ -78,14 +80,14 @@ impl Dcf {
     /// DSSS and HR-DSSS as in IEEE Std 802.11b-1999, with the short preamble (§18.2.2.2) or the long one.
     #[must_use]
     pub fn ieee80211b(data_rate: Rate, control_rate: Rate, short_preamble: bool, rts: bool) -> Self {
-        let plcp = Span::from_micros(if short_preamble { 96 } else { 192 });
+        let plcp = if short_preamble { Preamble::Short } else { Preamble::Long }.span();
         let (sifs, difs) = (Span::from_micros(10), Span::from_micros(50));
         Self {
             slot: Span::from_micros(20),
             sifs,
             difs,
             // EIFS (§9.2.10): another station may be sending an ACK at 1 Mb/s.
-            collision_recovery: sifs + plcp + Rate::from_bps(1_000_000).airtime(CTS) + difs,
+            collision_recovery: sifs + plcp + MODES[0].body(CTS) + difs,
             plcp,
             propagation: Span::ZERO,
             data_rate,

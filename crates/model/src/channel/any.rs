@@ -1,16 +1,16 @@
 //! A channel of any kind: one variant for each MAC of the registry.
 
-use hopyard_engine::{Queue, Rank, Span, Streams, Time};
+use hopyard_engine::{Queue, Rank, Streams, Time};
 
 use super::energy::Load;
 use super::{Channel, ChannelId, Plan, Scheduled, Station, StationView, Surroundings};
 use crate::address::InterfaceId;
 use crate::context::{Context, Slots};
-use crate::mac::{self, Mac as _, Outgoing};
+use crate::mac::{self, Outgoing};
 use crate::mobility::{Leg, Position};
 use crate::observe::Probe;
 use crate::packet::{PacketId, PacketKind};
-use crate::radio::medium::{TransmissionId, Walk};
+use crate::phy::medium::{TransmissionId, Walk};
 
 macro_rules! any_channel {
     ($($name:literal => $module:ident :: $variant:ident $(| $kind:ident < $procedure:ident >)*, $summary:literal;)+) => {
@@ -174,12 +174,6 @@ impl AnyChannel {
     #[must_use]
     pub fn station(&self, station: usize, now: Time) -> StationView {
         each!(self, channel => channel.station(station, now))
-    }
-
-    /// See [`Channel::preamble`].
-    #[must_use]
-    pub fn preamble(&self) -> Span {
-        each!(self, channel => channel.preamble())
     }
 
     /// See [`Channel::frames`].

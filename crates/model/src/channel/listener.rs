@@ -8,12 +8,12 @@ use crate::address::InterfaceId;
 use crate::context::{Action, Context};
 use crate::frame::Frame;
 use crate::link::ReceivePath;
-use crate::mac::{Control, Mac};
+use crate::mac::{Control, Mac, Sensed};
 use crate::observe::{FrameView, Probe, Reception};
 use crate::order;
 use crate::packet::{Body, PacketId};
-use crate::radio::medium::{After, Listener, Outcome};
-use crate::radio::reception::{Begin, End, Verdict};
+use crate::phy::medium::{After, Listener, Outcome};
+use crate::phy::reception::{Begin, End, Level, Verdict};
 
 /// The MACs of all stations, as the medium sees them.
 pub(super) struct Macs<'a, M: Mac, E, P, G> {
@@ -29,6 +29,8 @@ pub(super) struct Macs<'a, M: Mac, E, P, G> {
     /// The station that the frame is for, or a number that no station has.
     pub receiver: usize,
     pub outcome: Outcome,
+    /// Thermal noise in watts.
+    pub noise: f64,
     pub gauge: &'a mut G,
     /// Whether the transmitter stopped in the middle of the frame.
     pub is_cut: bool,
@@ -97,7 +99,7 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
         let mac = &mut self.macs[station];
         match begin {
             Begin::Busy => {
-                mac.on_busy(self.shared, now);
+                mac.on_sensed(Sensed::Busy, self.shared, now);
                 let contends = !mac.is_quiet();
                 if contends {
                     self.arm(station, now);
@@ -105,7 +107,7 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
                 contends
             }
             Begin::Ignored(end) => {
-                mac.on_ignored(end, self.shared);
+                mac.on_sensed(Sensed::Ignored(end), self.shared, now);
                 false
             }
             Begin::Nothing => false,
@@ -146,7 +148,7 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
                     let heard = if mine { Heard::Own } else { Heard::Broadcast };
                     pay(self.gauge, self.queue, self.cx, (station, self.interfaces[station]), heard, frame, now);
                 }
-                mac.on_frame(frame, self.shared, self.cx);
+                mac.on_frame(frame, Level::new(power, end.others, self.noise), self.shared, self.cx);
             }
             Verdict::Decoded => {
                 if G::ON && self.gauge.prices_packets() && frame.packet.is_some() {
@@ -154,15 +156,15 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
                     let heard = if listens { Heard::Overheard } else { Heard::Discarded };
                     due = pay(self.gauge, self.queue, self.cx, (station, self.interfaces[station]), heard, frame, now);
                 }
-                mac.on_other_frame(frame, self.shared, now);
+                mac.on_sensed(Sensed::Other(frame), self.shared, now);
                 // A frame without a packet has nothing to pass up.
                 if frame.packet.is_some() && !self.listening.is_empty() {
                     acts = true;
-                    overhear(mac, self.listening[station], self.interfaces[station], frame, now, self.cx);
+                    overhear(self.listening[station], self.interfaces[station], frame, now, self.cx);
                 }
             }
             Verdict::Error | Verdict::Noise => {
-                mac.on_error(self.shared, now);
+                mac.on_sensed(Sensed::Error, self.shared, now);
                 if mine && end.verdict == Verdict::Noise {
                     self.outcome = Outcome::NOISE;
                 }
@@ -171,7 +173,7 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
             Verdict::Missed | Verdict::Unfound => {}
         }
         if end.idle {
-            mac.on_idle(self.shared, now);
+            mac.on_sensed(Sensed::Idle, self.shared, now);
         }
         let scheduled = mine || !mac.is_quiet();
         if scheduled {
@@ -219,15 +221,8 @@ fn pay<G: Meter, E: Copy, C: Control>(
 /// A frame for another station was decoded. The station passes up its packet if it listens to such frames.
 #[cold]
 #[inline(never)]
-fn overhear<M: Mac>(
-    mac: &M,
-    listens: bool,
-    interface: InterfaceId,
-    frame: &Frame<M::Control>,
-    now: Time,
-    cx: &mut Context,
-) {
-    if listens && let Some(packet) = mac.overheard(frame) {
+fn overhear<C>(listens: bool, interface: InterfaceId, frame: &Frame<C>, now: Time, cx: &mut Context) {
+    if listens && let Some(packet) = frame.packet {
         cx.now = now;
         let packet = cx.copy(packet);
         cx.act(Action::Overheard { interface, packet, from: frame.transmitter, to: frame.receiver });
@@ -242,7 +237,8 @@ pub(super) fn view<'a, C: Control>(frame: &Frame<C>, cx: &'a Context) -> FrameVi
         receiver: frame.receiver,
         duration: frame.control.duration(),
         airtime: frame.airtime,
-        rate: frame.rate,
+        preamble: frame.preamble,
+        mode: frame.mode,
         packet: frame.packet.map(|packet| &cx.packets[packet]),
     }
 }

@@ -5,9 +5,9 @@ use hopyard_engine::{Queue, Time};
 use super::Channel;
 use crate::address::InterfaceId;
 use crate::context::Context;
-use crate::mac::Mac;
+use crate::mac::Slotted;
 
-impl<M: Mac> Channel<M> {
+impl<M: Slotted> Channel<M> {
     /// When the simulator must look at who hears whom; `before` is when it did last.
     #[must_use]
     pub fn next_look(&self, before: Option<Time>) -> Option<Time> {

@@ -10,7 +10,7 @@ mod look;
 mod out_of_band;
 mod scheduled;
 
-use hopyard_engine::{Queue, Rank, Rng, Span, Streams, Time};
+use hopyard_engine::{Queue, Rank, Rng, Streams, Time};
 
 pub use any::AnyChannel;
 use energy::{Gauge, Load, Meter, PacketPrices, Prices, Sent, Spent};
@@ -22,16 +22,17 @@ use crate::address::{InterfaceId, NodeId};
 use crate::context::{Context, DropReason, Slots};
 use crate::frame::{Fate, Frame, Header};
 use crate::link::ReceivePath;
-use crate::mac::{Control, Counted, Counters, Identity, Mac, Outgoing};
+use crate::mac::{Control, Counted, Counters, Identity, Mac, Outgoing, Sensed, Slotted};
 use crate::mobility::{Leg, Position};
 use crate::observe::Probe;
 use crate::packet::{PacketId, PacketKind};
 use crate::params::Metric;
-use crate::radio::medium::{Ended, Medium, Outcome, Places, TransmissionId, Walk};
-use crate::radio::neighbours::Search;
-use crate::radio::propagation;
-use crate::radio::reception::Lost;
-use crate::{mac, radio};
+use crate::phy::fading::{self, Fading as _};
+use crate::phy::medium::{Ended, Medium, Outcome, Places, TransmissionId, Walk};
+use crate::phy::neighbours::Search;
+use crate::phy::propagation;
+use crate::phy::reception::Lost;
+use crate::{mac, phy};
 
 /// What surrounds a channel: the queue, the context, and the way up to IP.
 #[derive(Debug)]
@@ -69,9 +70,11 @@ pub struct Station {
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
     /// Every radio.
-    pub radio: &'a radio::Params,
+    pub radio: &'a phy::Params,
     /// Path loss.
     pub propagation: &'a propagation::Config,
+    /// Fading.
+    pub fading: &'a fading::Config,
     /// Medium access.
     pub mac: &'a mac::Config,
     /// How the simulator searches for stations near another.
@@ -119,11 +122,12 @@ pub struct Channel<M: Mac> {
     given: Vec<Slots>,
 }
 
-impl<M: Mac> Channel<M> {
+impl<M: Slotted> Channel<M> {
     /// A silent channel.
     #[must_use]
     pub fn new(id: ChannelId, plan: &Plan<'_>, params: &M::Params, stations: Vec<Station>, streams: &Streams) -> Self {
         let nodes: Vec<NodeId> = stations.iter().map(|station| station.node).collect();
+        let modes = M::modes(params).expect("the world was built with rates that have a mode");
         let shared = M::share(params, &nodes);
         let count = stations.len();
         let (mut legs, mut reception) = (Vec::with_capacity(count), Vec::with_capacity(count));
@@ -139,11 +143,15 @@ impl<M: Mac> Channel<M> {
         let names = interfaces.iter().map(|interface: &InterfaceId| interface.0).collect();
         let places = Places { legs, names, search: plan.search, reception };
         // The first channel keeps the name that the stream had when there was one channel only.
-        let shadowing = match id.0 {
-            0 => streams.stream("shadowing"),
-            number => streams.stream(&format!("channel/{number}/shadowing")),
+        let stream = |name: &str| match id.0 {
+            0 => streams.stream(name),
+            number => streams.stream(&format!("channel/{number}/{name}")),
         };
-        let medium = Medium::new(plan.radio, plan.propagation.channel(), M::preamble(&shared), places, shadowing);
+        let loss = plan.propagation.channel();
+        let shadowing = loss.shadowing().map(|fader| (fader, stream("shadowing")));
+        let own = Some(plan.fading.fader()).filter(|it| !it.is_none()).map(|fader| (fader, stream("fading")));
+        let fading = shadowing.into_iter().chain(own).collect();
+        let medium = Medium::new(plan.radio, loss, fading, &modes, places);
         let gauge = plan.energy.map(|(prices, first)| {
             let timers = nodes.iter().map(|node| first + node.0).collect();
             Box::new(Gauge::new(prices, medium.threshold(), timers))
@@ -342,6 +350,7 @@ impl<M: Mac> Channel<M> {
             listening: &self.listening,
             receiver: station_of(self.medium.frame(id).receiver, &self.interfaces),
             outcome: Outcome::default(),
+            noise: self.medium.noise(),
             gauge,
             is_cut,
         };
@@ -424,7 +433,7 @@ impl<M: Mac> Channel<M> {
         self.medium.set_leg(station, leg);
     }
 
-    /// The distance in metres up to which a frame can be decoded when nothing disturbs it, if distance alone decides.
+    /// The distance in metres up to which a data frame can be decoded when nothing disturbs it, if distance alone decides.
     #[must_use]
     pub fn range(&self) -> Option<f64> {
         self.medium.range()
@@ -436,13 +445,13 @@ impl<M: Mac> Channel<M> {
         self.medium.position(station, now)
     }
 
-    /// Whether `b` can decode a frame of `a` when nothing disturbs it, shadowing aside.
+    /// Whether `b` can decode a data frame of `a` when nothing disturbs it, fading aside.
     #[must_use]
     pub fn reaches(&self, a: usize, b: usize, now: Time) -> bool {
         self.medium.reaches(a, b, now) && self.is_awake(a, now) && self.is_awake(b, now)
     }
 
-    /// The interfaces that can decode a frame of a station when nothing disturbs it.
+    /// The interfaces that can decode a data frame of a station when nothing disturbs it.
     pub fn in_range(&mut self, station: usize, now: Time) -> Vec<InterfaceId> {
         let mut near = Vec::new();
         self.medium.in_range(station, now, &mut near);
@@ -487,7 +496,7 @@ impl<M: Mac> Channel<M> {
         if let Some(gauge) = &mut self.gauge {
             gauge.sleep(station, until, now);
             self.medium.deafen(station, until);
-            self.macs[station].on_sleep(until, &self.shared, now);
+            self.macs[station].on_sensed(Sensed::Asleep(until), &self.shared, now);
             self.arm(station, now, queue);
         }
     }
@@ -529,12 +538,6 @@ impl<M: Mac> Channel<M> {
         }
     }
 
-    /// The time that the preamble and the header of the physical layer take.
-    #[must_use]
-    pub fn preamble(&self) -> Span {
-        M::preamble(&self.shared)
-    }
-
     /// The number of transmissions so far.
     #[must_use]
     pub const fn frames(&self) -> u64 {
@@ -553,7 +556,7 @@ impl<M: Mac> Channel<M> {
         let mut held = self.medium.held();
         let on = || self.macs.iter().enumerate().filter(|(station, _)| !self.is_off(*station)).map(|(_, mac)| mac);
         held.extend(on().filter_map(M::held));
-        held.extend(on().filter_map(M::held_apart));
+        held.extend(on().filter_map(Slotted::held_apart));
         held
     }
 }

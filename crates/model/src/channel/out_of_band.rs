@@ -3,10 +3,10 @@
 use super::{Channel, station_of};
 use crate::context::{Action, Context, DropReason};
 use crate::frame::{Fate, Frame};
-use crate::mac::{Control, Mac};
+use crate::mac::{Control, Slotted};
 use crate::packet::Body;
 
-impl<M: Mac> Channel<M> {
+impl<M: Slotted> Channel<M> {
     /// Gives the packet of a frame that does not go on the air to the stations in range that it is for.
     #[cold]
     pub(super) fn hand_round(&mut self, station: usize, frame: &Frame<M::Control>, is_instant: bool, cx: &mut Context) {

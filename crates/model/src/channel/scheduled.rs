@@ -1,6 +1,6 @@
 //! What a channel schedules.
 
-use crate::radio::medium::TransmissionId;
+use crate::phy::medium::TransmissionId;
 
 /// A channel's place in the array of all channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

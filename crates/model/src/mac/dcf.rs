@@ -27,19 +27,23 @@ mod standard;
 
 use std::marker::PhantomData;
 
-use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
 
-use super::{Identity, Mac, Outgoing};
+use super::{Identity, Mac, Outgoing, Sensed, Slotted};
 use crate::address::{InterfaceId, NodeId};
 use crate::context::{Action, Context, DropReason};
 use crate::packet::PacketId;
+use crate::params::Fault;
+use crate::phy::Mode;
+use crate::phy::reception::Level;
+
+pub use crate::phy::mode::Preamble;
 
 pub use counters::Counters;
 pub use frame::{Control, Frame, FrameKind};
 pub use mixed::Mixed;
 pub use ns2::Ns2;
-pub use params::{ACK_BYTES, CTS_BYTES, Params, Preamble, RTS_BYTES, Timing};
+pub use params::{ACK_BYTES, CTS_BYTES, Params, RTS_BYTES, Timing};
 pub use procedure::Procedure;
 pub use standard::Standard;
 
@@ -136,28 +140,16 @@ impl<P: Procedure> Mac for Dcf<P> {
     type Control = Control;
     type Counters = Counters;
 
-    fn follows(params: &Params) -> bool {
-        P::follows(params)
-    }
-
     fn share(params: &Params, _nodes: &[NodeId]) -> Timing {
         Timing::new(params)
     }
 
-    fn rate(params: &Params) -> Rate {
-        params.rate
-    }
-
-    fn rates(params: &Params) -> Vec<Rate> {
-        vec![params.rate, params.basic_rate]
+    fn modes(params: &Params) -> Result<Vec<&'static Mode>, Fault> {
+        params.modes().map(Vec::from)
     }
 
     fn largest_packet(params: &Params) -> Option<u32> {
         params.largest_packet()
-    }
-
-    fn preamble(timing: &Timing) -> Span {
-        timing.preamble()
     }
 
     fn new(identity: Identity, timing: &Timing, rng: Rng) -> Self {
@@ -233,12 +225,12 @@ impl<P: Procedure> Mac for Dcf<P> {
         let bytes = size + params.header.count() as u32;
         let broadcast = to.is_broadcast();
         let protected = !broadcast && u64::from(bytes) >= params.rts_threshold.count();
-        let rate = if broadcast { params.basic_rate } else { params.rate };
+        let mode = if broadcast { timing.basic } else { timing.data };
         self.outgoing = Some(Held {
             packet,
             to,
             bytes,
-            airtime: timing.airtime(bytes, rate),
+            airtime: mode.airtime(bytes),
             sequence: self.next_sequence,
             retry: false,
             needs_rts: protected,
@@ -257,6 +249,60 @@ impl<P: Procedure> Mac for Dcf<P> {
                 self.start_backoff(timing, now);
             }
         }
+    }
+
+    #[inline(always)]
+    fn on_sensed(&mut self, sensed: Sensed<'_, Control>, timing: &Timing, now: Time) {
+        match sensed {
+            Sensed::Busy => self.on_busy(timing, now),
+            Sensed::Idle => self.on_idle(timing, now),
+            // The medium is still busy with the frame, or with others: the EIFS begins when it is idle (§9.2.3.4).
+            Sensed::Error => P::keep_eifs(&mut self.eifs_until, &mut self.nav, now, timing),
+            Sensed::Ignored(end) => self.set_nav(end + timing.eifs),
+            Sensed::Other(frame) => self.overhear(frame, timing, now),
+            Sensed::Asleep(until) => self.on_sleep(until, timing, now),
+        }
+    }
+
+    #[inline]
+    fn on_frame(&mut self, frame: &Frame, _level: Level, timing: &Timing, cx: &mut Context) {
+        self.receive(frame, timing, cx);
+    }
+
+    fn on_timer(&mut self, timing: &Timing, cx: &mut Context) -> Option<Frame> {
+        let now = cx.now;
+        if self.timeout <= now {
+            self.timeout = Time::NEVER;
+            if !(P::hears_out(&timing.params) && self.carrier && self.is_waiting()) {
+                self.on_timeout(timing, cx);
+            }
+        }
+        if self.defer <= now {
+            self.defer = Time::NEVER;
+            return self.after_sifs(timing, now);
+        }
+        let over = match self.backoff {
+            Backoff::Running { slots, since, ifs } => since + ifs + timing.params.slot * u64::from(slots) <= now,
+            Backoff::Access { since, ifs } => since + ifs <= now,
+            _ => false,
+        };
+        if over {
+            self.backoff = Backoff::None;
+            if self.response.is_none() {
+                return self.access(timing, now);
+            }
+        }
+        None
+    }
+}
+
+impl<P: Procedure> Slotted for Dcf<P> {}
+
+impl<P: Procedure> Dcf<P> {
+    /// Whether the type has the procedures that these parameters select.
+    #[must_use]
+    pub fn follows(params: &Params) -> bool {
+        P::follows(params)
     }
 
     #[inline(always)]
@@ -290,18 +336,6 @@ impl<P: Procedure> Mac for Dcf<P> {
         self.thaw(timing, now);
     }
 
-    /// A frame ended that could not be decoded. The medium is still busy with it, or with others: [`Mac::on_idle`]
-    /// comes later, and there the EIFS begins (§9.2.3.4).
-    #[inline(always)]
-    fn on_error(&mut self, timing: &Timing, now: Time) {
-        P::keep_eifs(&mut self.eifs_until, &mut self.nav, now, timing);
-    }
-
-    #[inline]
-    fn on_ignored(&mut self, end: Time, timing: &Timing) {
-        self.set_nav(end + timing.eifs);
-    }
-
     /// The NAV keeps the station from contending. An answer that is due is not sent.
     fn on_sleep(&mut self, until: Time, timing: &Timing, now: Time) {
         self.freeze(timing, now);
@@ -310,44 +344,6 @@ impl<P: Procedure> Mac for Dcf<P> {
         self.thaw(timing, now);
     }
 
-    #[inline]
-    fn on_frame(&mut self, frame: &Frame, timing: &Timing, cx: &mut Context) {
-        self.receive(frame, timing, cx);
-    }
-
-    #[inline(always)]
-    fn on_other_frame(&mut self, frame: &Frame, timing: &Timing, now: Time) {
-        self.overhear(frame, timing, now);
-    }
-
-    fn on_timer(&mut self, timing: &Timing, cx: &mut Context) -> Option<Frame> {
-        let now = cx.now;
-        if self.timeout <= now {
-            self.timeout = Time::NEVER;
-            if !(P::hears_out(&timing.params) && self.carrier && self.is_waiting()) {
-                self.on_timeout(timing, cx);
-            }
-        }
-        if self.defer <= now {
-            self.defer = Time::NEVER;
-            return self.after_sifs(timing, now);
-        }
-        let over = match self.backoff {
-            Backoff::Running { slots, since, ifs } => since + ifs + timing.params.slot * u64::from(slots) <= now,
-            Backoff::Access { since, ifs } => since + ifs <= now,
-            _ => false,
-        };
-        if over {
-            self.backoff = Backoff::None;
-            if self.response.is_none() {
-                return self.access(timing, now);
-            }
-        }
-        None
-    }
-}
-
-impl<P: Procedure> Dcf<P> {
     /// Whether medium, NAV and station are idle.
     fn is_idle(&self, now: Time) -> bool {
         !self.carrier && self.exchange == Exchange::Idle && self.nav_end() <= now
@@ -489,12 +485,14 @@ impl<P: Procedure> Dcf<P> {
             return Some(self.transmit(rts, Exchange::Rts, wait, now, timing));
         }
         let broadcast = outgoing.to.is_broadcast();
+        let mode = if broadcast { timing.basic } else { timing.data };
         let data = Frame {
             transmitter: self.interface,
             receiver: outgoing.to,
             airtime: outgoing.airtime,
             bytes: outgoing.bytes,
-            rate: if broadcast { params.basic_rate.bps() } else { params.rate.bps() } as u32,
+            preamble: mode.preamble,
+            mode,
             packet: Some(outgoing.packet),
             kept: !broadcast,
             control: Control {

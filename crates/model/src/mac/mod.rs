@@ -8,22 +8,26 @@
 mod counters;
 pub mod dcf;
 mod protocol;
+mod slotted;
 pub mod tdma;
 
 use hopyard_engine::Span;
 use hopyard_engine::units::Rate;
 
 pub use counters::{Counted, Counters};
-pub use protocol::{Control, Identity, Mac, Outgoing, Round};
+pub use protocol::{Control, Identity, Mac, Outgoing, Sensed};
+pub use slotted::{Round, Slotted};
 
 use crate::address::NodeId;
 pub use crate::frame::Fate;
 use crate::params::{Fault, Metric};
+use crate::phy::Mode;
 
 /// The list of all MACs: calls a macro with it. The registry, and the kinds of channels, come from this list.
 ///
 /// A MAC whose procedures are several types lists them after the usual one: a name, and the type's parameter in angle
-/// brackets. The first of them that follows the parameters ([`Mac::follows`]) is taken, otherwise the usual one.
+/// brackets. The first of them that follows the parameters (`follows`, a function of the type) is taken, otherwise the
+/// usual one.
 macro_rules! macs {
     ($macro:ident) => {
         $macro! {
@@ -45,16 +49,18 @@ macro_rules! config {
             &[$(($name, <<$module::$variant as Mac>::Counters as Counters>::METRICS)),+];
 
         impl Config {
-            /// The rate of data frames.
-            #[must_use]
-            pub fn rate(&self) -> Rate {
-                match self { $(Self::$variant(params) => <$module::$variant>::rate(params),)+ }
+            /// The modes of all its frames; the first is that of data frames.
+            ///
+            /// # Errors
+            /// When no row of the table of modes has a rate.
+            pub fn modes(&self) -> Result<Vec<&'static Mode>, Fault> {
+                match self { $(Self::$variant(params) => <$module::$variant>::modes(params),)+ }
             }
 
-            /// The rates of all its frames.
+            /// The rate of data frames.
             #[must_use]
-            pub fn rates(&self) -> Vec<Rate> {
-                match self { $(Self::$variant(params) => <$module::$variant>::rates(params),)+ }
+            pub fn rate(&self) -> Option<Rate> {
+                self.modes().ok()?.first().map(|mode| mode.rate())
             }
 
             /// Whether the MAC reports packets that it could not deliver to routing.

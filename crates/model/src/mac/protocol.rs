@@ -2,15 +2,16 @@
 
 use std::fmt::Debug;
 
-use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
 
 use super::counters::Counters;
 use crate::address::{InterfaceId, NodeId};
-use crate::context::{Context, Slots};
-use crate::frame::{Fate, Frame, Header};
-use crate::packet::{PacketId, PacketKind};
+use crate::context::Context;
+use crate::frame::{Frame, Header};
+use crate::packet::PacketId;
 use crate::params::{Fault, Params};
+use crate::phy::Mode;
+use crate::phy::reception::Level;
 
 /// The fields of a frame that only its MAC knows.
 pub trait Control: Copy + Debug {
@@ -53,13 +54,22 @@ pub struct Identity {
     pub station: usize,
 }
 
-/// A frame of slots whose owners are known before the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Round {
-    /// After how long each of its slots comes again.
-    pub length: Span,
-    /// From the end of its last slot to the beginning of its first one.
-    pub pause: Span,
+/// What a station's radio senses besides the frames that are for the station.
+#[derive(Clone, Copy, Debug)]
+pub enum Sensed<'a, C> {
+    /// The medium turned busy.
+    Busy,
+    /// The medium turned idle.
+    Idle,
+    /// A frame ended that could not be decoded. [`Sensed::Idle`] comes later if the medium is idle.
+    Error,
+    /// The radio ignores a signal because it receives a stronger one; the signal ends at this time.
+    Ignored(Time),
+    /// A frame for another station was decoded.
+    Other(&'a Frame<C>),
+    /// The radio sleeps from now until then: it receives nothing, and what the station sends does not go on the air. A
+    /// station that does not know this loses the frame.
+    Asleep(Time),
 }
 
 /// The medium access control of one station.
@@ -73,27 +83,14 @@ pub trait Mac: Debug + Sized {
     /// What it counts.
     type Counters: Counters;
 
-    /// Whether the MAC may choose which kinds of packets the link gives it next ([`Self::takes`]).
-    const CHOOSES: bool = false;
-
-    /// Whether the MAC counts what becomes of its frames ([`Self::on_fate`]).
-    const COUNTS_FATES: bool = false;
-
-    /// Whether the type follows these parameters: only a MAC whose procedures are several types can refuse some.
-    fn follows(_params: &Self::Params) -> bool {
-        true
-    }
-
     /// What stations with these parameters share. `nodes` are their nodes, in the stations' order.
     fn share(params: &Self::Params, nodes: &[NodeId]) -> Self::Shared;
 
-    /// The rate of data frames.
-    fn rate(params: &Self::Params) -> Rate;
-
-    /// The rates of all its frames. No world is built where the reception has no error model for one of them.
-    fn rates(params: &Self::Params) -> Vec<Rate> {
-        vec![Self::rate(params)]
-    }
+    /// The modes of all its frames; the first is that of data frames.
+    ///
+    /// # Errors
+    /// When no row of the table of modes has a rate.
+    fn modes(params: &Self::Params) -> Result<Vec<&'static Mode>, Fault>;
 
     /// Whether the MAC reports packets that it could not deliver to routing.
     fn reports_failures(_params: &Self::Params) -> bool {
@@ -105,119 +102,24 @@ pub trait Mac: Debug + Sized {
         None
     }
 
-    /// The longest propagation delay with which a sender still hears that a frame was acknowledged; nothing if other
-    /// delays are shorter than what it waits anyway.
-    fn answered_within(_params: &Self::Params) -> Option<Span> {
-        None
-    }
-
-    /// The nodes that the parameters let send at the same time: a list for each slot of a frame; nothing for a MAC
-    /// without slots.
-    fn slots(_params: &Self::Params, _nodes: &[NodeId]) -> Vec<Vec<NodeId>> {
-        Vec::new()
-    }
-
-    /// The frame of those slots; nothing without slots that are known before the run.
-    fn round(_params: &Self::Params, _nodes: &[NodeId]) -> Option<Round> {
-        None
-    }
-
-    /// What is left of a slot when as many frames with packets of this size have ended as fit; nothing without slots.
-    fn spare(_params: &Self::Params, _size: u32) -> Option<Span> {
-        None
-    }
-
-    /// Whether agents of the nodes must find slots ([`Self::on_slots`]). Otherwise those that they find are not asked
-    /// for.
-    fn needs_agent(_params: &Self::Params) -> bool {
-        false
-    }
-
-    /// When the simulator must look next at who hears whom, for [`Self::slots_for`]; `before` is when it did last.
-    fn next_look(_shared: &Self::Shared, _before: Option<Time>) -> Option<Time> {
-        None
-    }
-
-    /// The slots of stations that hear each other like this: for each, the others that it hears and that hear it.
-    fn slots_for(_neighbours: &[Vec<u32>]) -> Vec<Slots> {
-        Vec::new()
-    }
-
-    /// The stations that own no slot by the schedule that the parameters make of who hears whom.
-    fn slotless(_params: &Self::Params, _neighbours: &[Vec<u32>]) -> Vec<u32> {
-        Vec::new()
-    }
-
-    /// The longest message of an agent that can be sent, and the parameter that limits it, if there is a limit of its
-    /// own for such messages.
-    fn largest_message(_params: &Self::Params) -> Option<(u32, &'static str)> {
-        None
-    }
-
-    /// Checks that stations of these nodes can share a channel.
-    ///
-    /// # Errors
-    /// The first parameter that is impossible, and why.
-    fn check_stations(_params: &Self::Params, _nodes: &[NodeId]) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    /// The time that the preamble and the header of the physical layer take.
-    fn preamble(shared: &Self::Shared) -> Span;
-
     /// A station with nothing to send.
     fn new(identity: Identity, shared: &Self::Shared, rng: Rng) -> Self;
 
     /// Whether the station holds no packet and can take one.
     fn is_ready(&self) -> bool;
 
-    /// Whether the station now chooses by kind. Asked only of a MAC that may ([`Self::CHOOSES`]).
-    fn chooses(&self, _shared: &Self::Shared) -> bool {
-        false
-    }
-
-    /// Whether the station, which chooses, takes a packet of this kind now.
-    fn takes(&self, _kind: PacketKind, _shared: &Self::Shared) -> bool {
-        self.is_ready()
-    }
-
-    /// Accepts the next packet. The station must be ready, or have said that it takes a packet of this kind.
+    /// Accepts the next packet. The station must be ready, or have said that it takes a packet of this kind
+    /// ([`Slotted::takes`]).
+    ///
+    /// [`Slotted::takes`]: super::Slotted::takes
     fn accept(&mut self, outgoing: Outgoing, shared: &Self::Shared, cx: &mut Context);
 
-    /// The medium turned busy.
-    fn on_busy(&mut self, _shared: &Self::Shared, _now: Time) {}
+    /// The radio senses something.
+    #[inline(always)]
+    fn on_sensed(&mut self, _sensed: Sensed<'_, Self::Control>, _shared: &Self::Shared, _now: Time) {}
 
-    /// The medium turned idle.
-    fn on_idle(&mut self, _shared: &Self::Shared, _now: Time) {}
-
-    /// A frame ended that could not be decoded. `on_idle` comes later if the medium is idle.
-    fn on_error(&mut self, _shared: &Self::Shared, _now: Time) {}
-
-    /// The radio ignores a signal because it receives a stronger one; the signal ends at this time.
-    fn on_ignored(&mut self, _end: Time, _shared: &Self::Shared) {}
-
-    /// A frame for this station, or a broadcast, was decoded.
-    fn on_frame(&mut self, frame: &Frame<Self::Control>, shared: &Self::Shared, cx: &mut Context);
-
-    /// A frame for another station was decoded.
-    fn on_other_frame(&mut self, _frame: &Frame<Self::Control>, _shared: &Self::Shared, _now: Time) {}
-
-    /// The packet in a frame for another station that this station passes up, if its node asked for such frames
-    /// (promiscuous mode). A frame that is sent again is passed up again.
-    fn overheard(&self, frame: &Frame<Self::Control>) -> Option<PacketId> {
-        frame.packet
-    }
-
-    /// The radio sleeps from now until then: it receives nothing, and what the station sends does not go on the air.
-    /// A station that does not know this loses the frame.
-    fn on_sleep(&mut self, _until: Time, _shared: &Self::Shared, _now: Time) {}
-
-    /// What became of a frame of this station with a packet for one receiver, after its end. Called only for a MAC that
-    /// counts it ([`Self::COUNTS_FATES`]).
-    fn on_fate(&mut self, _fate: Fate) {}
-
-    /// An agent of the node, or the simulator ([`Self::slots_for`]), has found slots, or lost them.
-    fn on_slots(&mut self, _slots: &Slots, _shared: &Self::Shared, _cx: &mut Context) {}
+    /// A frame for this station, or a broadcast, was decoded, which was so strong.
+    fn on_frame(&mut self, frame: &Frame<Self::Control>, level: Level, shared: &Self::Shared, cx: &mut Context);
 
     /// The deadline is reached. A frame returned goes on the air now.
     fn on_timer(&mut self, shared: &Self::Shared, cx: &mut Context) -> Option<Frame<Self::Control>>;
@@ -230,11 +132,6 @@ pub trait Mac: Debug + Sized {
 
     /// The packet that the station holds.
     fn held(&self) -> Option<PacketId>;
-
-    /// The packet that the station holds beside that one, if it chooses by kind.
-    fn held_apart(&self) -> Option<PacketId> {
-        None
-    }
 
     /// What the station has done until now.
     fn counters(&self, shared: &Self::Shared, now: Time) -> Self::Counters;

@@ -5,7 +5,7 @@
 //! slots.
 //!
 //! Time is divided into frames of slots of equal length. The owner of a slot sends as many packets as fit, or one, and
-//! senses nothing. Slots come from the scenario, or from an agent of the node during the run ([`Mac::on_slots`]); then
+//! senses nothing. Slots come from the scenario, or from an agent of the node during the run ([`Slotted::on_slots`]); then
 //! each frame begins with a contention part for the messages of agents. Receivers acknowledge nothing, so that a packet
 //! that is not decoded is lost and its sender does not learn it; or they acknowledge within the slot.
 //!
@@ -23,7 +23,6 @@ mod params;
 mod schedule;
 mod timeline;
 
-use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
 
 use self::air::{Air, Response};
@@ -35,11 +34,13 @@ pub use self::params::{
 pub use self::timeline::Frames;
 use self::timeline::{Clock, Own};
 use super::counters::counters;
-use super::{Fate, Identity, Mac, Outgoing, Round};
+use super::{Fate, Identity, Mac, Outgoing, Round, Sensed, Slotted};
 use crate::address::{InterfaceId, NodeId};
 use crate::context::{Action, Context, DropReason, Slots};
 use crate::packet::{PacketId, PacketKind};
 use crate::params::Fault;
+use crate::phy::Mode;
+use crate::phy::reception::Level;
 
 counters! {
     /// Counters of a station's slotted access.
@@ -120,15 +121,12 @@ impl Mac for Tdma {
     type Control = Control;
     type Counters = Counters;
 
-    const CHOOSES: bool = true;
-    const COUNTS_FATES: bool = true;
-
     fn share(params: &Params, nodes: &[NodeId]) -> Frames {
         Frames::new(params, nodes)
     }
 
-    fn rate(params: &Params) -> Rate {
-        params.rate
+    fn modes(params: &Params) -> Result<Vec<&'static Mode>, Fault> {
+        Mode::of("rate", params.rate, None).map(|mode| vec![mode])
     }
 
     fn reports_failures(params: &Params) -> bool {
@@ -138,6 +136,122 @@ impl Mac for Tdma {
     fn largest_packet(params: &Params) -> Option<u32> {
         Some(params.largest_packet())
     }
+
+    fn new(identity: Identity, frames: &Frames, mut rng: Rng) -> Self {
+        let clock = Clock::of(&frames.params, identity.station, &mut rng);
+        Self {
+            deadline: Time::NEVER,
+            busy: false,
+            idle_since: Time::ZERO,
+            borrowing: None,
+            contending: None,
+            identity,
+            clock,
+            rng,
+            own: if frames.params.is_listed() { Own::Listed } else { Own::Nothing },
+            data: None,
+            data_at: Time::NEVER,
+            control: None,
+            control_at: Time::NEVER,
+            air: Air::Nothing,
+            until: Time::NEVER,
+            timeout: Time::NEVER,
+            response: None,
+            retries: 0,
+            sequence: 0,
+            heard: Vec::new(),
+            slotless_since: Time::ZERO,
+            awake: Time::ZERO,
+            counted_from: frames.slot_from(clock.shows(Time::ZERO)),
+            begun_before: 0,
+            last_used: i64::MIN,
+            used: 0,
+            counters: Counters::default(),
+        }
+    }
+
+    fn is_ready(&self) -> bool {
+        self.data.is_none() && self.air != Air::Data
+    }
+
+    fn accept(&mut self, outgoing: Outgoing, frames: &Frames, cx: &mut Context) {
+        let kind = cx.packets[outgoing.packet].kind();
+        let apart = self.chooses(frames) && self.is_apart(kind, frames);
+        if self.room(&outgoing, apart, frames) < self.need(&outgoing, apart, frames) {
+            cx.drop_packet(self.identity.node, outgoing.packet, DropReason::TooLong);
+            // The link may have another packet, which fits.
+            cx.act(Action::MacReady { interface: self.identity.interface });
+            return;
+        }
+        if apart {
+            self.control = Some(outgoing);
+            self.plan_control(frames, cx.now);
+        } else {
+            self.sequence = self.sequence.wrapping_add(1);
+            (self.data, self.retries) = (Some(outgoing), 0);
+            self.plan_data(frames, cx.now);
+        }
+        self.refresh(frames);
+    }
+
+    #[inline]
+    fn on_sensed(&mut self, sensed: Sensed<'_, Control>, frames: &Frames, now: Time) {
+        match sensed {
+            Sensed::Busy => self.on_busy(frames, now),
+            Sensed::Idle => self.on_idle(frames, now),
+            Sensed::Asleep(until) => self.on_sleep(until, frames, now),
+            Sensed::Error | Sensed::Ignored(_) | Sensed::Other(_) => {}
+        }
+    }
+
+    fn on_frame(&mut self, frame: &Frame, _level: Level, frames: &Frames, cx: &mut Context) {
+        if frame.control.kind == Kind::Ack {
+            return self.on_ack(frame, frames, cx);
+        }
+        if frame.control.answer && self.is_repeated(frame, frames, cx.now) {
+            return;
+        }
+        if let Some(packet) = frame.packet {
+            let packet = cx.copy(packet);
+            cx.act(Action::Arrived { interface: self.identity.interface, packet, from: frame.transmitter });
+        }
+    }
+
+    fn on_timer(&mut self, frames: &Frames, cx: &mut Context) -> Option<Frame> {
+        let frame = self.act(frames, cx);
+        self.refresh(frames);
+        frame
+    }
+
+    #[inline]
+    fn deadline(&self, _frames: &Frames) -> Time {
+        self.deadline
+    }
+
+    #[inline]
+    fn is_quiet(&self) -> bool {
+        self.borrowing.is_none() && self.contending.is_none()
+    }
+
+    fn held(&self) -> Option<PacketId> {
+        self.data.map(|outgoing| outgoing.packet)
+    }
+
+    fn counters(&self, frames: &Frames, now: Time) -> Counters {
+        let to = frames.slot_from(self.clock.shows(now) + 1);
+        let slots = self.begun_before + frames.owned(self.own, self.identity.station, self.counted_from, to);
+        Counters { slots, slots_unused: slots.saturating_sub(self.used), ..self.counters }
+    }
+
+    #[inline]
+    fn prefetch(&self) -> u32 {
+        self.busy.into()
+    }
+}
+
+impl Slotted for Tdma {
+    const CHOOSES: bool = true;
+    const COUNTS_FATES: bool = true;
 
     fn answered_within(params: &Params) -> Option<Span> {
         params.acknowledge.then_some(params.propagation)
@@ -186,47 +300,6 @@ impl Mac for Tdma {
         schedule::greedy(neighbours)
     }
 
-    fn preamble(frames: &Frames) -> Span {
-        frames.params.preamble
-    }
-
-    fn new(identity: Identity, frames: &Frames, mut rng: Rng) -> Self {
-        let clock = Clock::of(&frames.params, identity.station, &mut rng);
-        Self {
-            deadline: Time::NEVER,
-            busy: false,
-            idle_since: Time::ZERO,
-            borrowing: None,
-            contending: None,
-            identity,
-            clock,
-            rng,
-            own: if frames.params.is_listed() { Own::Listed } else { Own::Nothing },
-            data: None,
-            data_at: Time::NEVER,
-            control: None,
-            control_at: Time::NEVER,
-            air: Air::Nothing,
-            until: Time::NEVER,
-            timeout: Time::NEVER,
-            response: None,
-            retries: 0,
-            sequence: 0,
-            heard: Vec::new(),
-            slotless_since: Time::ZERO,
-            awake: Time::ZERO,
-            counted_from: frames.slot_from(clock.shows(Time::ZERO)),
-            begun_before: 0,
-            last_used: i64::MIN,
-            used: 0,
-            counters: Counters::default(),
-        }
-    }
-
-    fn is_ready(&self) -> bool {
-        self.data.is_none() && self.air != Air::Data
-    }
-
     fn chooses(&self, frames: &Frames) -> bool {
         let params = &frames.params;
         match params.control {
@@ -240,55 +313,6 @@ impl Mac for Tdma {
         match self.is_apart(kind, frames) {
             true => self.control.is_none() && self.air != Air::Control,
             false => self.is_ready(),
-        }
-    }
-
-    fn accept(&mut self, outgoing: Outgoing, frames: &Frames, cx: &mut Context) {
-        let kind = cx.packets[outgoing.packet].kind();
-        let apart = self.chooses(frames) && self.is_apart(kind, frames);
-        if self.room(&outgoing, apart, frames) < self.need(&outgoing, apart, frames) {
-            cx.drop_packet(self.identity.node, outgoing.packet, DropReason::TooLong);
-            // The link may have another packet, which fits.
-            cx.act(Action::MacReady { interface: self.identity.interface });
-            return;
-        }
-        if apart {
-            self.control = Some(outgoing);
-            self.plan_control(frames, cx.now);
-        } else {
-            self.sequence = self.sequence.wrapping_add(1);
-            (self.data, self.retries) = (Some(outgoing), 0);
-            self.plan_data(frames, cx.now);
-        }
-        self.refresh(frames);
-    }
-
-    #[inline]
-    fn on_busy(&mut self, frames: &Frames, now: Time) {
-        self.busy = true;
-        if !self.is_quiet() {
-            self.freeze(frames, now);
-        }
-    }
-
-    #[inline]
-    fn on_idle(&mut self, frames: &Frames, now: Time) {
-        (self.busy, self.idle_since) = (false, now);
-        if !self.is_quiet() {
-            self.resume(frames, now);
-        }
-    }
-
-    fn on_frame(&mut self, frame: &Frame, frames: &Frames, cx: &mut Context) {
-        if frame.control.kind == Kind::Ack {
-            return self.on_ack(frame, frames, cx);
-        }
-        if frame.control.answer && self.is_repeated(frame, frames, cx.now) {
-            return;
-        }
-        if let Some(packet) = frame.packet {
-            let packet = cx.copy(packet);
-            cx.act(Action::Arrived { interface: self.identity.interface, packet, from: frame.transmitter });
         }
     }
 
@@ -318,6 +342,28 @@ impl Mac for Tdma {
         self.refresh(frames);
     }
 
+    fn held_apart(&self) -> Option<PacketId> {
+        self.control.map(|outgoing| outgoing.packet)
+    }
+}
+
+impl Tdma {
+    #[inline]
+    fn on_busy(&mut self, frames: &Frames, now: Time) {
+        self.busy = true;
+        if !self.is_quiet() {
+            self.freeze(frames, now);
+        }
+    }
+
+    #[inline]
+    fn on_idle(&mut self, frames: &Frames, now: Time) {
+        (self.busy, self.idle_since) = (false, now);
+        if !self.is_quiet() {
+            self.resume(frames, now);
+        }
+    }
+
     fn on_sleep(&mut self, until: Time, frames: &Frames, now: Time) {
         (self.awake, self.response) = (until, None);
         // What is on the air, or waits for an acknowledgement, is planned when that is over.
@@ -330,43 +376,6 @@ impl Mac for Tdma {
         self.refresh(frames);
     }
 
-    fn on_timer(&mut self, frames: &Frames, cx: &mut Context) -> Option<Frame> {
-        let frame = self.act(frames, cx);
-        self.refresh(frames);
-        frame
-    }
-
-    #[inline]
-    fn deadline(&self, _frames: &Frames) -> Time {
-        self.deadline
-    }
-
-    #[inline]
-    fn is_quiet(&self) -> bool {
-        self.borrowing.is_none() && self.contending.is_none()
-    }
-
-    fn held(&self) -> Option<PacketId> {
-        self.data.map(|outgoing| outgoing.packet)
-    }
-
-    fn held_apart(&self) -> Option<PacketId> {
-        self.control.map(|outgoing| outgoing.packet)
-    }
-
-    fn counters(&self, frames: &Frames, now: Time) -> Counters {
-        let to = frames.slot_from(self.clock.shows(now) + 1);
-        let slots = self.begun_before + frames.owned(self.own, self.identity.station, self.counted_from, to);
-        Counters { slots, slots_unused: slots.saturating_sub(self.used), ..self.counters }
-    }
-
-    #[inline]
-    fn prefetch(&self) -> u32 {
-        self.busy.into()
-    }
-}
-
-impl Tdma {
     /// Whether packets of a kind are sent outside of own slots. Without a slot, an agent's messages may need addresses
     /// to be resolved first.
     fn is_apart(&self, kind: PacketKind, frames: &Frames) -> bool {
@@ -635,8 +644,8 @@ impl Tdma {
         control: Control,
         frames: &Frames,
     ) -> Frame {
-        let (transmitter, rate) = (self.identity.interface, frames.params.rate.bps() as u32);
-        Frame { transmitter, receiver, airtime, bytes, rate, packet, kept: control.answer, control }
+        let (transmitter, preamble, mode) = (self.identity.interface, frames.params.preamble, frames.mode);
+        Frame { transmitter, receiver, airtime, preamble, bytes, mode, packet, kept: control.answer, control }
     }
 
     /// The frame on the air has ended.

@@ -88,8 +88,6 @@ pub enum AttachmentView {
         channel: u16,
         /// The frequency of the carrier, if the propagation model depends on it.
         frequency: Option<Frequency>,
-        /// The time that the preamble and the header of the physical layer take.
-        preamble: Span,
     },
     /// A wire.
     Wire {

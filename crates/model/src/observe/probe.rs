@@ -17,6 +17,7 @@ use crate::context::{DropReason, MobileEvent};
 use crate::frame::Header;
 use crate::mobility::Leg;
 use crate::packet::{FlowId, Packet, TcpHeader};
+use crate::phy::Mode;
 use crate::transport::tcp::{Judged, SenderState};
 
 /// A frame, as a probe sees it.
@@ -32,8 +33,10 @@ pub struct FrameView<'a> {
     pub duration: Span,
     /// The time on the air, preamble included.
     pub airtime: Span,
-    /// Bits a second of the body.
-    pub rate: u32,
+    /// The part of it before the body.
+    pub preamble: Span,
+    /// How its bits are sent.
+    pub mode: &'static Mode,
     /// The packet in it.
     pub packet: Option<&'a Packet>,
 }

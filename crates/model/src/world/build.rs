@@ -24,7 +24,7 @@ use crate::mobility::{self, Leg, Mobility};
 use crate::node::{Agents, Attachment, Border, Interface, Node, Topology};
 use crate::observe::{FlowMeter, Probe, own_columns};
 use crate::order;
-use crate::radio::error_rate::Modulation;
+use crate::params::Fault;
 use crate::routing::{Connectivity, Networks, Routing};
 use crate::traffic::Period;
 use crate::transport::tcp::{Connect, TcpReceiver, TcpSender};
@@ -80,10 +80,19 @@ pub enum BuildError {
         /// How many.
         found: usize,
     },
-    /// The MAC of a channel sends frames at a rate for which its radios have no error model.
-    #[error("channel {channel}: `{mac}` sends frames at {rate}, and reception \"sinr\" has error models for {} only",
-        Modulation::ALL.map(|it| it.rate().to_string()).join(", "))]
-    NoErrorModel {
+    /// The MAC of a channel sends frames at a rate that no mode has.
+    #[error("channel {channel}: `{mac}`: {fault}")]
+    NoMode {
+        /// The channel.
+        channel: usize,
+        /// The MAC.
+        mac: &'static str,
+        /// The parameter.
+        fault: Fault,
+    },
+    /// The MAC of a channel sends frames at a rate for which its radios have no weakest frame.
+    #[error("channel {channel}: `{mac}` sends frames at {rate}, for which `receive` has no value")]
+    NoSensitivity {
         /// The channel.
         channel: usize,
         /// The MAC.
@@ -271,6 +280,7 @@ impl<P: Probe> World<P> {
             let plan = Plan {
                 radio: &channel.radio,
                 propagation: &channel.propagation,
+                fading: &channel.fading,
                 mac: &channel.mac,
                 search: spec.medium.search,
                 energy: metered.map(|prices| (prices, clock.timer(Wake::Battery(NodeId(0))))),
@@ -454,9 +464,11 @@ fn check_channels(spec: &Spec) -> Result<(), BuildError> {
 }
 
 fn check_rates(spec: &Spec) -> Result<(), BuildError> {
-    for (channel, it) in spec.channels.iter().enumerate().filter(|(_, it)| it.radio.reception.has_bit_errors()) {
-        if let Some(rate) = it.mac.rates().into_iter().find(|&rate| Modulation::of_rate(rate).is_none()) {
-            return Err(BuildError::NoErrorModel { channel, mac: it.mac.name(), rate });
+    for (channel, it) in spec.channels.iter().enumerate() {
+        let mac = it.mac.name();
+        let modes = it.mac.modes().map_err(|fault| BuildError::NoMode { channel, mac, fault })?;
+        if let Some(mode) = it.radio.lacking(&modes) {
+            return Err(BuildError::NoSensitivity { channel, mac, rate: mode.rate() });
         }
     }
     Ok(())
@@ -496,8 +508,8 @@ fn build_flow(number: usize, flow: &FlowSpec, spec: &Spec, streams: &Streams) ->
             let mut sender = TcpSender::new(config, stream("tcp"));
             // The rate of the source's first channel.
             let channel = spec.nodes[flow.from.index()].radios.first().copied().unwrap_or(0);
-            if let Some(channel) = spec.channels.get(usize::from(channel)) {
-                sender.set_link_rate(channel.mac.rate());
+            if let Some(rate) = spec.channels.get(usize::from(channel)).and_then(|it| it.mac.rate()) {
+                sender.set_link_rate(rate);
             }
             let receiver = TcpReceiver::new(acking, &config.tcp, sender.wants_sack());
             let endpoints = Endpoints::Tcp { sender: Box::new(sender), receiver: Box::new(receiver) };

@@ -13,7 +13,7 @@ use crate::node::{self, Attachment};
 use crate::observe::Probe;
 use crate::order;
 use crate::packet::{Body, PacketId};
-use crate::radio::medium::{CACHED, TransmissionId, Walk};
+use crate::phy::medium::{CACHED, TransmissionId, Walk};
 use crate::routing::Routing;
 use crate::transport::tcp::NetworkEvent;
 

@@ -14,8 +14,8 @@ use crate::channel::energy::{self, Battery};
 use crate::mobility::{self, Movements, Position};
 use crate::observe::Recorded;
 use crate::params::{Params as _, RFC};
-use crate::radio::neighbours::Search;
-use crate::radio::{self, propagation};
+use crate::phy::neighbours::Search;
+use crate::phy::{self, fading, propagation};
 use crate::transport::{acking, tcp};
 use crate::{agent, ip, link, mac, routing, traffic};
 
@@ -127,9 +127,11 @@ impl Default for EnergySpec {
 #[derive(Clone, Debug)]
 pub struct ChannelSpec {
     /// Every radio on it.
-    pub radio: radio::Params,
+    pub radio: phy::Params,
     /// Path loss.
     pub propagation: propagation::Config,
+    /// Fading.
+    pub fading: fading::Config,
     /// Medium access.
     pub mac: mac::Config,
     /// Its prefix, if it is given.
@@ -141,8 +143,9 @@ impl ChannelSpec {
     #[must_use]
     pub fn of_profile(profile: &str) -> Self {
         Self {
-            radio: radio::Params::of_profile(profile),
+            radio: phy::Params::of_profile(profile),
             propagation: propagation::Config::first(profile),
+            fading: fading::Config::first(profile),
             mac: mac::Config::first(profile),
             network: None,
         }

@@ -82,7 +82,6 @@ impl<P: Probe> World<P> {
             Attachment::Radio { channel, .. } => AttachmentView::Radio {
                 channel: channel.0,
                 frequency: spec.channels[channel.index()].propagation.frequency(),
-                preamble: self.channels[channel.index()].preamble(),
             },
             Attachment::Wire { wire, direction } => {
                 AttachmentView::Wire { peer: self.topology.node(self.wires[wire].to(direction)) }

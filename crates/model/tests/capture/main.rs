@@ -21,11 +21,12 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 
 use hopyard_engine::Span;
-use hopyard_engine::units::{Frequency, Power, Rate};
+use hopyard_engine::units::{Frequency, Power};
 use hopyard_model::address::{Address, InterfaceId};
 use hopyard_model::observe::capture::{self, Flow, Frame, FrameKind, Names, radiotap, station_of};
 use hopyard_model::packet::{FlowId, Packet};
 use hopyard_model::params::{Params as _, RFC};
+use hopyard_model::phy::mode::MODES;
 use hopyard_model::transport::tcp;
 use hopyard_wire::HardwareAddress;
 use hopyard_wire::ieee80211::EtherType;
@@ -62,7 +63,7 @@ fn every_sample() -> Vec<Sample> {
 fn on_the_air(frame: &Frame<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     let signal = Some(Power::from_dbm(-64.0));
-    radiotap(Rate::from_bps(2_000_000), Some(Frequency::new(2412e6)), signal, frame.damaged).emit(&mut bytes);
+    radiotap(&MODES[1], MODES[1].preamble, Some(Frequency::new(2412e6)), signal, frame.damaged).emit(&mut bytes);
     frame.emit(&mut bytes).expect("it has an encoding");
     bytes
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hopyard_engine::units::{Bytes, Distance, Frequency, Power, Rate};
+use hopyard_engine::units::{Bytes, Distance, Frequency, Power};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::{InterfaceId, NodeId};
 use hopyard_model::frame::Header;
@@ -13,7 +13,7 @@ use hopyard_model::packet::{Body, FlowId, Packet};
 use hopyard_model::params::{NS2, Params as _, RFC};
 use hopyard_model::transport::{acking, congestion, tcp};
 use hopyard_model::world::{FlowSpec, NodeSpec, Spec, Transport, Watch, World};
-use hopyard_model::{mac, radio, routing, traffic};
+use hopyard_model::{mac, phy, routing, traffic};
 use hopyard_wire::pcapng::{Direction, LinkType, Record};
 
 use crate::tshark::{ERROR, capture_file, fields, objections};
@@ -61,8 +61,8 @@ pub fn chain(profile: &str, protocol: &str, variant: &str, change: impl FnOnce(&
     spec.seed = 5;
     spec.duration = Span::from_secs(109);
     spec.nodes = (0..4).map(node).collect();
-    spec.channels[0].radio.receive = radio::Sensitivity::Range(Distance::new(250.0));
-    spec.channels[0].radio.sense = radio::Sensitivity::Range(Distance::new(550.0));
+    spec.channels[0].radio.receive = phy::Sensitivity::Range(Distance::new(250.0)).into();
+    spec.channels[0].radio.sense = phy::Sensitivity::Range(Distance::new(550.0));
     spec.flows = vec![
         flow(
             traffic::Config::of_profile("ftp", profile).expect("traffic"),
@@ -133,9 +133,8 @@ impl Encoder {
         };
         let (transmitter, receiver) = (station_of(frame.transmitter), station_of(frame.receiver));
         let it = Frame { kind, duration: frame.duration, transmitter, receiver, damaged };
-        let rate = Rate::from_bps(u64::from(frame.rate));
         let mut bytes = Vec::new();
-        radiotap(rate, Some(Frequency::new(2412e6)), signal, damaged).emit(&mut bytes);
+        radiotap(frame.mode, frame.preamble, Some(Frequency::new(2412e6)), signal, damaged).emit(&mut bytes);
         let before = bytes.len();
         it.emit(&mut bytes).expect("every frame has an encoding");
         self.sizes(frame, body.len(), bytes.len() - before);
@@ -145,7 +144,7 @@ impl Encoder {
     /// The time on the air, less the long preamble, gives the bytes that are counted.
     fn sizes(&mut self, frame: &FrameView<'_>, body: usize, whole: usize) {
         let seconds = frame.airtime.saturating_sub(Span::from_micros(192)).seconds();
-        let counted = (seconds * f64::from(frame.rate) / 8.0).round() as u32;
+        let counted = (seconds * frame.mode.rate().bps() as f64 / 8.0).round() as u32;
         match (frame.header, frame.packet) {
             (Header::Data { .. }, Some(it)) => {
                 self.note(kind(it), it.size, body);

@@ -12,7 +12,7 @@ use hopyard_model::observe::{Path, PathEnd, Probe};
 use hopyard_model::packet::{Body, FlowId, Packet};
 use hopyard_model::params::Params as _;
 use hopyard_model::world::{self, FlowSpec, NodeSpec, Spec, Transport, Watch, World};
-use hopyard_model::{mac, radio, routing, traffic};
+use hopyard_model::{mac, phy, routing, traffic};
 
 /// How often a network is looked at.
 const LOOK: Span = Span::from_millis(20);
@@ -68,8 +68,8 @@ pub fn leaving_node(profile: &str, leaves_ms: u64, interval_ms: u64) -> Spec {
     if let mac::Config::Dcf(dcf) = &mut spec.channels[0].mac {
         dcf.rate = Rate::from_bps(1_000_000);
     }
-    spec.channels[0].radio.receive = radio::Sensitivity::Range(Distance::new(250.0));
-    spec.channels[0].radio.sense = radio::Sensitivity::Range(Distance::new(550.0));
+    spec.channels[0].radio.receive = phy::Sensitivity::Range(Distance::new(250.0)).into();
+    spec.channels[0].radio.sense = phy::Sensitivity::Range(Distance::new(550.0));
     // 4200 m at 2000 m/s.
     let leaves = Span::from_millis(leaves_ms);
     let point = |at: Span, x: f64| waypoints::Waypoint::ground(at, Distance::new(x), Distance::new(0.0));

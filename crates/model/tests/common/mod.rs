@@ -12,7 +12,7 @@ use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::{acking, congestion, tcp};
 use hopyard_model::world::{self, FlowSpec, NodeSpec, Spec, Transport, Watch};
-use hopyard_model::{mac, radio, routing, traffic};
+use hopyard_model::{mac, phy, routing, traffic};
 
 /// Nodes at these positions, without flows.
 pub fn network(profile: &str, routing: &str, places: &[(f64, f64)]) -> Spec {
@@ -34,8 +34,8 @@ pub fn with_dcf(spec: &mut Spec, change: impl FnOnce(&mut mac::dcf::Params)) {
 
 /// Sets the ranges in metres.
 pub fn with_ranges(spec: &mut Spec, receive: f64, sense: f64) {
-    spec.channels[0].radio.receive = radio::Sensitivity::Range(Distance::new(receive));
-    spec.channels[0].radio.sense = radio::Sensitivity::Range(Distance::new(sense));
+    spec.channels[0].radio.receive = phy::Sensitivity::Range(Distance::new(receive)).into();
+    spec.channels[0].radio.sense = phy::Sensitivity::Range(Distance::new(sense));
 }
 
 /// Adds datagrams of this size at this interval, with ns-2's jitter.

@@ -6,8 +6,9 @@ use hopyard_model::address::NodeId;
 use hopyard_model::link::wired;
 use hopyard_model::mobility::{self, group, random_waypoint, roaming_group, rpgm, waypoints};
 use hopyard_model::params::Params as _;
-use hopyard_model::radio::Reception;
-use hopyard_model::radio::propagation::{self, log_distance};
+use hopyard_model::phy::Reception;
+use hopyard_model::phy::fading;
+use hopyard_model::phy::propagation::{self, log_distance};
 use hopyard_model::transport::recovery_choice::RecoveryChoice;
 use hopyard_model::transport::{acking, congestion};
 use hopyard_model::world::{Spec, Transport, WireSpec};
@@ -79,6 +80,11 @@ pub fn of_every_model() -> Vec<(String, Spec)> {
                 spec.channels[0].radio.reception = Reception::Threshold;
             }
             spec.channels[0].propagation = propagation;
+        });
+    }
+    for model in fading::MODELS {
+        with("fading", model.name, &|spec| {
+            spec.channels[0].fading = fading::Config::of_profile(model.name, "rfc").expect("a model of fading");
         });
     }
     for model in acking::MODELS {

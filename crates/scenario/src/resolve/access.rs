@@ -9,9 +9,9 @@ use hopyard_model::agent::Site;
 use hopyard_model::link::wired;
 use hopyard_model::packet::{IP_HEADER, MOST_BYTES, TCP_HEADER, UDP_HEADER};
 use hopyard_model::params::ModelInfo;
-use hopyard_model::radio::propagation::SPEED_OF_LIGHT;
+use hopyard_model::phy::propagation::SPEED_OF_LIGHT;
 use hopyard_model::transport::tcp;
-use hopyard_model::{agent, mac, routing, traffic};
+use hopyard_model::{agent, mac, phy, routing, traffic};
 use serde_json::Value;
 
 use super::flow_faults::Place;
@@ -178,6 +178,23 @@ impl Resolver<'_> {
                 Some(fits) if kind.tcp.is_some() => Some(format!("write `segment_size = \"{fits} B\"` in [tcp]")),
                 _ => Some("the page of each link says how long a packet may be".to_owned()),
             };
+        }
+    }
+
+    /// Reports rates of a channel's frames for which `receive`, which is given by rate, has no value.
+    pub(super) fn check_sensitivities(&mut self, resolved: &Resolved) {
+        let further = resolved.channels.iter().map(|it| &it.radio);
+        let radios = std::iter::once(&resolved.radio).chain(further);
+        for ((section, mac), radio) in macs(resolved).into_iter().zip(radios) {
+            let Ok(radio) = serde_json::from_value::<phy::Params>(Value::Object(radio.clone())) else { continue };
+            let Ok(modes) = mac.modes() else { continue };
+            if let Some(mode) = radio.lacking(&modes) {
+                let path = if section == "mac" { "radio" } else { section.as_str() };
+                let message = format!("`receive` has no value for {}, at which `{}` sends", mode.rate(), mac.name());
+                let rates: Vec<String> = modes.iter().map(|mode| format!("\"{}\"", mode.rate())).collect();
+                let problem = self.problem(&format!("{path}.receive"), message);
+                problem.expected = Some(format!("values for {}", rates.join(" and ")));
+            }
         }
     }
 

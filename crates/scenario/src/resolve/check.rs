@@ -6,7 +6,7 @@ use hopyard_engine::{Span, Streams};
 use hopyard_model::address::Prefix;
 use hopyard_model::mobility::movement_file::FileNodes;
 use hopyard_model::params::RFC;
-use hopyard_model::radio::{Reception, propagation};
+use hopyard_model::phy::{Reception, propagation};
 use hopyard_model::transport::congestion::{self, CongestionControl as _, Controller};
 use hopyard_model::{mobility, routing, traffic};
 use serde_json::Value;
@@ -77,6 +77,7 @@ impl Resolver<'_> {
         self.check_flows(&resolved);
         self.check_linux(&resolved);
         self.check_reception(&resolved);
+        self.check_sensitivities(&resolved);
         self.check_feedback(&resolved);
         self.check_slot_finders(&resolved);
         self.check_packet_sizes(&resolved);

@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hopyard_model::mac;
 use hopyard_model::mobility::Position;
-use hopyard_model::radio::error_rate::{Modulation, chunk_success, thermal_noise};
-use hopyard_model::radio::propagation::{self, Channel};
-use hopyard_model::radio::{self, Sensitivity};
+use hopyard_model::phy::error_rate::{chunk_success, thermal_noise};
+use hopyard_model::phy::fading;
+use hopyard_model::phy::mode::Mode;
+use hopyard_model::phy::propagation::{self, Channel};
+use hopyard_model::phy::{self, Receive, Sensitivity};
 use hopyard_model::routing;
 use serde_json::Value;
 
@@ -25,22 +27,23 @@ pub(super) struct Reach {
     pub(super) most: f64,
     /// The distance within which most frames without interference are received, in the median.
     pub(super) usual: f64,
-    /// The distance that `receive` says, if it says one.
+    /// The distance that `receive` says, if it says one for all rates.
     pub(super) asked: Option<f64>,
 }
 
 impl Reach {
     /// Every channel.
     pub(super) fn of(resolved: &Resolved) -> Option<Vec<Self>> {
-        let further = resolved.channels.iter().map(|it| (&it.radio, &it.propagation, &it.mac));
-        let every = std::iter::once((&resolved.radio, &resolved.propagation, &resolved.mac)).chain(further);
+        let further = resolved.channels.iter().map(|it| (&it.radio, [&it.propagation, &it.fading, &it.mac]));
+        let every =
+            std::iter::once((&resolved.radio, [&resolved.propagation, &resolved.fading, &resolved.mac])).chain(further);
         let mut channels = every
-            .map(|(radio, propagation, mac)| {
-                let (most, usual) = ranges(radio, propagation, mac)?;
-                let radio: radio::Params = serde_json::from_value(Value::Object(radio.clone())).ok()?;
+            .map(|(radio, models)| {
+                let (most, usual) = ranges(radio, models)?;
+                let radio: phy::Params = serde_json::from_value(Value::Object(radio.clone())).ok()?;
                 let asked = match radio.receive {
-                    Sensitivity::Range(range) => Some(range.metres()),
-                    Sensitivity::Threshold(_) => None,
+                    Receive::Every(Sensitivity::Range(range)) => Some(range.metres()),
+                    _ => None,
                 };
                 Some(Self { nodes: Vec::new(), most, usual, asked })
             })
@@ -94,36 +97,39 @@ impl Reach {
 }
 
 /// The largest and the usual distance over which frames are received.
-fn ranges(radio: &Values, propagation: &Chosen, mac: &Chosen) -> Option<(f64, f64)> {
-    let radio: radio::Params = serde_json::from_value(Value::Object(radio.clone())).ok()?;
+fn ranges(radio: &Values, [propagation, fading, mac]: [&Chosen; 3]) -> Option<(f64, f64)> {
+    let radio: phy::Params = serde_json::from_value(Value::Object(radio.clone())).ok()?;
     let values = Value::Object(propagation.values.clone());
     let channel = propagation::Config::read(propagation.model.name, &values).ok()?.channel();
+    let values = Value::Object(fading.values.clone());
+    let fading = fading::Config::read(fading.model.name, &values).ok()?.fader();
+    let strongest = fading::limit(channel.shadowing().iter().chain([&fading]));
     let power = radio.transmit_power;
-    // No kind of reception decodes a frame that is weaker than `receive`.
-    let gain = radio.receive.watts(&channel, power) / power.watts();
+    let mac = mac::Config::read(mac.model.name, &Value::Object(mac.values.clone())).ok()?;
+    let modes = mac.modes().ok()?;
+    // No kind of reception decodes a frame that is weaker than `receive`, which may depend on the mode.
+    let gain = |mode: &Mode| Some(radio.receive.of(mode)?.watts(&channel, power) / power.watts());
+    let least = modes.iter().filter_map(|mode| gain(mode)).fold(f64::INFINITY, f64::min);
+    let usual = gain(modes[0])?;
     if !radio.reception.has_bit_errors() {
-        let most = channel.reach(gain);
-        return Some((most, median_range(&channel, most, gain)));
+        let most = channel.reach(least / strongest);
+        return Some((most, median_range(&channel, most, usual)));
     }
     // A preamble is found above a ratio of signal to noise, and a frame must have no bit error.
     let noise = thermal_noise(radio.noise_figure).watts() / power.watts();
-    let most_gain = gain.max(noise * radio.preamble_sinr.factor());
-    let most = channel.reach(most_gain);
-    let mac = mac::Config::read(mac.model.name, &Value::Object(mac.values.clone())).ok()?;
-    let usual_gain = match Modulation::of_rate(mac.rate()) {
-        Some(modulation) => most_gain.max(noise * decodable(modulation)),
-        None => most_gain,
-    };
+    let found = noise * radio.preamble_sinr.factor();
+    let most = channel.reach(least.max(found) / strongest);
+    let usual_gain = usual.max(found).max(noise * decodable(modes[0]));
     Some((most, median_range(&channel, most, usual_gain)))
 }
 
 /// The ratio of signal to noise at which half of all frames are received.
-fn decodable(modulation: Modulation) -> f64 {
+fn decodable(mode: &Mode) -> f64 {
     // At 20 dB, there are no errors.
     let (mut few, mut many) = (0.0, 100.0);
     for _ in 0..60 {
         let middle = 0.5 * (few + many);
-        if chunk_success(modulation, middle, FRAME) >= 0.5 { many = middle } else { few = middle }
+        if chunk_success(&mode.body, middle, FRAME) >= 0.5 { many = middle } else { few = middle }
     }
     many
 }

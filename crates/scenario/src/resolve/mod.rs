@@ -88,6 +88,7 @@ impl Resolver<'_> {
         let mut radio = self.single("radio");
         let (own, radio) = (radio.take(), radio.take());
         let propagation = self.chosen_in("radio", "propagation", &own);
+        let fading = self.chosen_in("radio", "fading", &own);
         self.complete.insert("radio".to_owned(), Value::Object(own.into_iter().chain(radio.clone()).collect()));
         let mac = self.choice("mac", "mac");
         let channels = self.channels();
@@ -128,6 +129,7 @@ impl Resolver<'_> {
             files: BTreeMap::new(),
             radio,
             propagation: propagation?,
+            fading: fading?,
             mac: mac?,
             channels,
             energy,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 
 use hopyard_model::mobility::{Area, Configured as _, Membership};
-use hopyard_model::radio::propagation;
+use hopyard_model::phy::propagation;
 
 use super::resolved::{Chosen, Resolved, file_key, file_params, mobility};
 use super::resolver::Resolver;

@@ -77,6 +77,7 @@ pub(crate) struct FurtherChannel {
     pub channel: Channel,
     pub radio: Values,
     pub propagation: Chosen,
+    pub fading: Chosen,
     pub mac: Chosen,
 }
 
@@ -93,6 +94,7 @@ pub(crate) struct Resolved {
     pub files: BTreeMap<String, Arc<MovementFile>>,
     pub radio: Values,
     pub propagation: Chosen,
+    pub fading: Chosen,
     pub mac: Chosen,
     pub channels: Vec<FurtherChannel>,
     pub energy: Energy,

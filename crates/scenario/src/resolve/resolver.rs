@@ -366,20 +366,21 @@ impl<'a> Resolver<'a> {
             let mut read = self.section(layout("channel"), path.clone(), Some(table), Some(mark), None);
             let (mut own, radio) = (read.take(), read.take());
             let channel: Channel = typed(&own);
-            let [propagation, mac] =
-                [("propagation", &channel.propagation), ("mac", &channel.mac)].map(|(room_name, name)| {
-                    let given = self.given_tables(room(room_name), &path, Some(table));
-                    let info = self.select(room_name, &join(&path, room_name), name)?;
-                    Some(self.with_table(room_name, info, &given, &path, table))
-                });
+            let names = [("propagation", &channel.propagation), ("fading", &channel.fading), ("mac", &channel.mac)];
+            let [propagation, fading, mac] = names.map(|(room_name, name)| {
+                let given = self.given_tables(room(room_name), &path, Some(table));
+                let info = self.select(room_name, &join(&path, room_name), name)?;
+                Some(self.with_table(room_name, info, &given, &path, table))
+            });
             own.extend(radio.clone());
-            for chosen in [&propagation, &mac].into_iter().flatten() {
+            for chosen in [&propagation, &fading, &mac].into_iter().flatten() {
                 own.insert(chosen.model.name.to_owned(), Value::Object(chosen.values.clone()));
             }
             written.push(Value::Object(own));
             let propagation = propagation.unwrap_or_else(|| self.stand_in(&path, "propagation"));
+            let fading = fading.unwrap_or_else(|| self.stand_in(&path, "fading"));
             let mac = mac.unwrap_or_else(|| self.stand_in(&path, "mac"));
-            channels.push(FurtherChannel { channel, radio, propagation, mac });
+            channels.push(FurtherChannel { channel, radio, propagation, fading, mac });
         }
         if !written.is_empty() {
             self.complete.insert("channel".to_owned(), Value::Array(written));

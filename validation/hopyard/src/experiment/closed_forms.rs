@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use hopyard_engine::units::Rate;
 use hopyard_model::analysis::dcf::Dcf;
-use hopyard_model::radio::Reception;
+use hopyard_model::phy::Reception;
 use rayon::prelude::*;
 use serde::Serialize;
 

@@ -8,7 +8,7 @@ use hopyard_engine::{Span, Time};
 
 use super::account::Airtimes;
 use super::{Account, Attojoules, PacketPrices, Prices, Sent, Spent};
-use crate::radio::medium::{Hearer, TransmissionId};
+use crate::phy::medium::{Hearer, TransmissionId};
 
 /// Who is told of the beginning of every signal at every radio. Without one, nothing is compiled in.
 pub trait Meter {

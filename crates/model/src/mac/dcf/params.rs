@@ -6,16 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::params::{self, Fault};
-
-/// The preamble in front of every frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Preamble {
-    /// 144 bits and a 48 bit header at 1 Mb/s: 192 us.
-    Long,
-    /// 72 bits at 1 Mb/s and a 48 bit header at 2 Mb/s: 96 us (802.11b §18.2.2.2).
-    Short,
-}
+use crate::phy::mode::{MODES, Mode, Preamble};
 
 /// Parameters of the DCF.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -104,25 +95,16 @@ impl params::Params for Params {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        let rates = [1_000_000, 2_000_000, 5_500_000, 11_000_000].map(Rate::from_bps);
-        let known = |parameter, rate: Rate| {
-            if rates.contains(&rate) {
-                Ok(())
-            } else {
-                Err(Fault::new(parameter, format!("expected 1, 2, 5.5 or 11 Mbps, found {rate}")))
-            }
-        };
-        known("rate", self.rate)?;
-        known("basic_rate", self.basic_rate)?;
+        let data = Mode::of("rate", self.rate, None)?;
+        let basic = Mode::of("basic_rate", self.basic_rate, None)?;
         // §9.6: answers go at a basic rate that is at most the rate of the frame that they answer.
-        if self.basic_rate > self.rate {
+        if data.answer(&[basic]).is_none() {
             return Err(Fault::new(
                 "basic_rate",
                 format!("expected at most `rate`, {}, found {}", self.rate, self.basic_rate),
             ));
         }
-        if self.preamble == Preamble::Short && self.basic_rate == rates[0] {
-            // 802.11b §18.2.2.2: a frame at 1 Mb/s has the long preamble.
+        if Mode::of("preamble", self.basic_rate, Some(self.preamble)).is_err() {
             return Err(Fault::new("preamble", "a short preamble needs a basic rate of at least 2 Mbps"));
         }
         if self.slot.is_zero() {
@@ -150,6 +132,12 @@ impl params::Params for Params {
 }
 
 impl Params {
+    /// The modes of data frames, and of all others.
+    pub(super) fn modes(&self) -> Result<[&'static Mode; 2], Fault> {
+        let mode = |parameter, rate| Mode::of(parameter, rate, Some(self.preamble));
+        Ok([mode("rate", self.rate)?, mode("basic_rate", self.basic_rate)?])
+    }
+
     /// The largest packet that a frame carries, if there is a limit.
     pub(super) fn largest_packet(&self) -> Option<u32> {
         (self.max_msdu.count() > 0).then(|| u32::try_from(self.max_msdu.count() - LLC_SNAP).unwrap_or(u32::MAX))
@@ -183,7 +171,8 @@ pub const ACK_BYTES: u32 = 14;
 #[derive(Clone, Debug)]
 pub struct Timing {
     pub(super) params: Params,
-    preamble: Span,
+    pub(super) data: &'static Mode,
+    pub(super) basic: &'static Mode,
     /// DCF interframe space: SIFS and two slots.
     pub difs: Span,
     /// Extended interframe space: SIFS, DIFS and an ACK at 1 Mb/s (§9.2.10).
@@ -195,36 +184,24 @@ pub struct Timing {
 
 impl Timing {
     /// The times that follow from `params`.
+    ///
+    /// # Panics
+    /// When the parameters are impossible.
     #[must_use]
     pub fn new(params: &Params) -> Self {
-        let preamble = match params.preamble {
-            Preamble::Long => Span::from_micros(192),
-            Preamble::Short => Span::from_micros(96),
-        };
-        let control = |bytes| preamble + params.basic_rate.airtime(bytes);
+        let [data, basic] = params.modes().expect("the parameters are possible");
         let difs = params.sifs + params.slot * 2;
-        let eifs = params.sifs + difs + preamble + Rate::from_bps(1_000_000).airtime(ACK_BYTES);
+        let eifs = params.sifs + difs + basic.preamble + MODES[0].body(ACK_BYTES);
         Self {
-            preamble,
+            data,
+            basic,
             difs,
             eifs,
-            rts: control(RTS_BYTES),
-            cts: control(CTS_BYTES),
-            ack: control(ACK_BYTES),
+            rts: basic.airtime(RTS_BYTES),
+            cts: basic.airtime(CTS_BYTES),
+            ack: basic.airtime(ACK_BYTES),
             params: params.clone(),
         }
-    }
-
-    /// The time on the air of a frame with this many bytes from MAC header to frame check sequence.
-    #[must_use]
-    pub fn airtime(&self, bytes: u32, rate: Rate) -> Span {
-        self.preamble + rate.airtime(bytes)
-    }
-
-    /// The time that preamble and PLCP header take.
-    #[must_use]
-    pub const fn preamble(&self) -> Span {
-        self.preamble
     }
 
     /// The parameters.

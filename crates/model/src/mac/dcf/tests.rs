@@ -10,6 +10,10 @@ use super::*;
 use crate::address::Address;
 use crate::packet::{Body, FlowId, Packet, UdpHeader};
 use crate::params::{NS2, Params as _, RFC};
+use crate::phy::mode::MODES;
+
+/// The level at which frames are received.
+const LEVEL: Level = Level::new(1e-9, 0, 1e-13);
 
 const ME: InterfaceId = InterfaceId(0);
 const PEER: InterfaceId = InterfaceId(1);
@@ -117,7 +121,7 @@ impl<P: Procedure> Station<P> {
         self.to(from);
         self.station.on_busy(&self.timing, us(from));
         self.to(to);
-        self.station.on_error(&self.timing, us(to));
+        self.station.on_sensed(Sensed::Error, &self.timing, us(to));
         self.station.on_idle(&self.timing, us(to));
     }
 
@@ -128,9 +132,9 @@ impl<P: Procedure> Station<P> {
         let end = at + frame.airtime.nanos() / 1000;
         self.to(end);
         if frame.receiver == ME || frame.receiver.is_broadcast() {
-            self.station.on_frame(frame, &self.timing, &mut self.cx);
+            self.station.on_frame(frame, LEVEL, &self.timing, &mut self.cx);
         } else {
-            self.station.on_other_frame(frame, &self.timing, us(end));
+            self.station.on_sensed(Sensed::Other(frame), &self.timing, us(end));
         }
         self.station.on_idle(&self.timing, us(end));
         end
@@ -156,7 +160,8 @@ fn control(kind: FrameKind, from: InterfaceId, to: InterfaceId, duration: u64) -
         receiver: to,
         airtime: Span::from_micros(airtime),
         bytes: if kind == FrameKind::Rts { RTS_BYTES } else { CTS_BYTES },
-        rate: 1_000_000,
+        preamble: MODES[0].preamble,
+        mode: &MODES[0],
         packet: None,
         kept: true,
         control: Control { kind, duration: Span::from_micros(duration), sequence: 0, retry: false },
@@ -169,7 +174,8 @@ fn data<P: Procedure>(bench: &mut Station<P>, from: InterfaceId, to: InterfaceId
         receiver: to,
         airtime: Span::from_micros(DATA),
         bytes: 500,
-        rate: 2_000_000,
+        preamble: MODES[1].preamble,
+        mode: &MODES[1],
         packet: Some(bench.packet()),
         kept: true,
         control: Control { kind: FrameKind::Data, duration: Span::from_micros(SIFS + ACK), sequence, retry },
@@ -342,7 +348,7 @@ fn the_eifs_begins_when_the_medium_turns_idle() {
         bench.to(500);
         bench.station.on_busy(&bench.timing, us(500));
         bench.to(900);
-        bench.station.on_error(&bench.timing, us(900));
+        bench.station.on_sensed(Sensed::Error, &bench.timing, us(900));
         bench.to(900 + outlasts);
         bench.station.on_idle(&bench.timing, us(900 + outlasts));
         assert_eq!(bench.slots(900 + outlasts, EIFS), slots, "{outlasts} us");
@@ -358,7 +364,7 @@ fn in_ns2_a_frame_in_error_sets_the_nav() {
     let (mut bench, slots) = in_backoff(NS2, 5);
     bench.to(500);
     bench.station.on_busy(&bench.timing, us(500));
-    bench.station.on_ignored(us(1300), &bench.timing);
+    bench.station.on_sensed(Sensed::Ignored(us(1300)), &bench.timing, us(600));
     bench.to(900);
     bench.station.on_idle(&bench.timing, us(900));
     assert_eq!(bench.slots(1300 + EIFS, DIFS), slots);
@@ -498,7 +504,7 @@ fn a_broadcast_is_sent_once_at_the_basic_rate() {
     assert_eq!(bench.station.held(), Some(packet));
     let (at, frame) = bench.next_frame();
     assert_eq!(
-        (at, frame.control.kind, frame.control.duration, frame.rate),
+        (at, frame.control.kind, frame.control.duration, frame.mode.rate().bps()),
         (1000, FrameKind::Data, Span::ZERO, 1_000_000)
     );
     assert_eq!(frame.airtime, Span::from_micros(192 + 500 * 8));
@@ -566,14 +572,14 @@ fn anything_but_the_answer_is_a_failure_and_is_processed() {
 #[test]
 fn airtimes_follow_preamble_and_rate() {
     let long = Timing::new(&Params::of_profile(RFC));
-    assert_eq!(long.airtime(500, Rate::from_bps(2_000_000)), Span::from_micros(192 + 2000));
-    assert_eq!(long.airtime(1500, Rate::from_bps(11_000_000)).nanos(), 192_000 + 1_090_910);
+    assert_eq!(long.data.airtime(500), Span::from_micros(192 + 2000));
+    assert_eq!(long.basic.airtime(500), Span::from_micros(192 + 4000));
     assert_eq!((long.difs, long.eifs), (Span::from_micros(DIFS), Span::from_micros(EIFS)));
     let short = Timing::new(&Params {
         preamble: Preamble::Short,
         basic_rate: Rate::from_bps(2_000_000),
         ..Params::of_profile(RFC)
     });
-    assert_eq!(short.airtime(500, Rate::from_bps(2_000_000)), Span::from_micros(96 + 2000));
-    assert_eq!(short.preamble(), Span::from_micros(96));
+    assert_eq!(short.data.airtime(500), Span::from_micros(96 + 2000));
+    assert_eq!(short.cts, Span::from_micros(96 + 56));
 }

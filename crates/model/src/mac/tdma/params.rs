@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::params::{self, Fault};
+use crate::phy::Mode;
 
 /// Who owns each slot of a frame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -344,10 +345,7 @@ impl params::Params for Params {
 
     fn check(&self) -> Result<(), Fault> {
         let fault = |parameter, problem: String| Err(Fault::new(parameter, problem));
-        let rates = [1_000_000, 2_000_000, 5_500_000, 11_000_000].map(Rate::from_bps);
-        if !rates.contains(&self.rate) {
-            return fault("rate", format!("expected 1, 2, 5.5 or 11 Mbps, found {}", self.rate));
-        }
+        Mode::of("rate", self.rate, None)?;
         if self.header.count() > 1000 {
             return fault("header", format!("expected at most 1000 B, found {}", self.header));
         }
@@ -463,17 +461,26 @@ impl Params {
         }
     }
 
+    /// The mode of all frames. Their preamble is a parameter of its own.
+    ///
+    /// # Panics
+    /// When no mode has the rate, which [`params::Params::check`] refuses.
+    #[must_use]
+    pub fn mode(&self) -> &'static Mode {
+        Mode::of("rate", self.rate, None).expect("the parameters are possible")
+    }
+
     /// How long a frame with a packet of this size is on the air.
     #[inline]
     #[must_use]
     pub fn airtime(&self, size: u32) -> Span {
-        self.preamble + self.rate.airtime(size + self.header.count() as u32)
+        self.preamble + self.mode().body(size + self.header.count() as u32)
     }
 
     /// Bytes and duration of an acknowledgement.
     #[must_use]
     pub fn ack(&self) -> (u32, Span) {
-        (ACK_BYTES, self.preamble + self.rate.airtime(ACK_BYTES))
+        (ACK_BYTES, self.preamble + self.mode().body(ACK_BYTES))
     }
 
     /// How long the frame with a packet of this size occupies the sender, its acknowledgement included.

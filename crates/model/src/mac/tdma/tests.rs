@@ -1,13 +1,16 @@
 //! One station with an empty context.
 
 use hopyard_engine::Streams;
-use hopyard_engine::units::Bytes;
+use hopyard_engine::units::{Bytes, Rate};
 use proptest::prelude::*;
 
 use super::*;
 use crate::address::Address;
 use crate::packet::{Body, FlowId, Packet, UdpHeader};
 use crate::params::{NS2, Params as _, RFC};
+
+/// The level at which frames are received.
+const LEVEL: Level = Level::new(1e-9, 0, 1e-13);
 
 const SLOT: u64 = 6000;
 
@@ -365,7 +368,7 @@ fn an_acknowledgement_ends_the_exchange_and_a_repeated_frame_is_not_delivered_ag
     there.now = cx.now;
     for repeated in [false, true] {
         data.control.retry = repeated;
-        other.on_frame(&data, &frames, &mut there);
+        other.on_frame(&data, LEVEL, &frames, &mut there);
         let delivered = there.actions.drain(..).any(|action| matches!(action, Action::Arrived { .. }));
         assert_eq!(delivered, !repeated);
         assert_eq!(other.deadline(&frames), there.now + Span::from_micros(10));
@@ -376,9 +379,9 @@ fn an_acknowledgement_ends_the_exchange_and_a_repeated_frame_is_not_delivered_ag
         assert!(other.on_timer(&frames, &mut there).is_none());
         if repeated {
             let wrong = Frame { control: Control { sequence: 9, ..ack.control }, ..ack };
-            mac.on_frame(&wrong, &frames, &mut cx);
+            mac.on_frame(&wrong, LEVEL, &frames, &mut cx);
             assert_eq!(mac.held(), Some(outgoing.packet), "of another frame");
-            mac.on_frame(&ack, &frames, &mut cx);
+            mac.on_frame(&ack, LEVEL, &frames, &mut cx);
             assert_eq!((mac.held(), cx.ledger.handed_over, mac.is_ready()), (None, 1, true));
         }
     }

@@ -11,6 +11,7 @@ use hopyard_engine::{Rng, Span, Time};
 use super::params::{FrameRule, Params, Rule, Schedule};
 use crate::address::NodeId;
 use crate::context::Slots;
+use crate::phy::Mode;
 
 const BILLION: i128 = 1_000_000_000;
 
@@ -111,6 +112,8 @@ impl Own {
 pub struct Frames {
     /// The parameters.
     pub params: Params,
+    /// The mode of all frames on the air.
+    pub mode: &'static Mode,
     /// Lengths in nanoseconds: of a slot, of a contention part, of what comes before the first slot of a round, of a
     /// round.
     slot: i64,
@@ -158,6 +161,7 @@ impl Frames {
             round: nanos(contention + params.slot * all),
             slots: slots as i64,
             listed,
+            mode: params.mode(),
             params: params.clone(),
         }
     }

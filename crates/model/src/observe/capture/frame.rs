@@ -1,10 +1,13 @@
 //! Frames of the DCF as 802.11 frames of an ad hoc network, and what a radio knows of them.
 
 use hopyard_engine::Span;
-use hopyard_engine::units::{Frequency, Power, Rate};
+use hopyard_engine::units::{Frequency, Power};
 use hopyard_wire::ieee80211::{Addresses, Data, EtherType, Header};
 use hopyard_wire::radiotap::{self as tap, Channel};
 use hopyard_wire::{HardwareAddress, WireError};
+
+use crate::phy::Mode;
+use crate::phy::mode::{Modulation, Preamble};
 
 /// A frame in the values of the standard.
 ///
@@ -99,10 +102,19 @@ impl Frame<'_> {
     }
 }
 
-/// The radiotap header of a frame: its rate, the channel's frequency if the propagation model has one, and the power
-/// that was received; the transmitter receives none.
+/// The radiotap header of a frame: its rate and preamble, the channel's frequency if the propagation model has one, and
+/// the power that was received; the transmitter receives none.
 #[must_use]
-pub fn radiotap(rate: Rate, frequency: Option<Frequency>, signal: Option<Power>, damaged: bool) -> tap::Header {
+pub fn radiotap(
+    mode: &Mode,
+    preamble: Span,
+    frequency: Option<Frequency>,
+    signal: Option<Power>,
+    damaged: bool,
+) -> tap::Header {
+    let modulation = match mode.body.modulation {
+        Modulation::Dbpsk | Modulation::Dqpsk | Modulation::Cck5 | Modulation::Cck11 => Channel::CCK,
+    };
     let channel = |frequency: Frequency| {
         let megahertz = (frequency.hertz() / 1e6).round() as u16;
         let band = match megahertz {
@@ -110,16 +122,15 @@ pub fn radiotap(rate: Rate, frequency: Option<Frequency>, signal: Option<Power>,
             4900..5900 => Channel::BAND_5GHZ,
             _ => 0,
         };
-        // All rates of the DCF are those of 802.11b.
-        Channel { frequency: megahertz, flags: Channel::CCK | band }
+        Channel { frequency: megahertz, flags: modulation | band }
     };
     tap::Header {
+        short_preamble: preamble == Preamble::Short.span(),
         has_check_sequence: true,
         bad_check_sequence: damaged,
-        rate: u32::try_from(rate.bps()).ok().and_then(tap::Header::rate_of),
+        rate: u32::try_from(mode.rate().bps()).ok().and_then(tap::Header::rate_of),
         channel: frequency.map(channel),
         signal: signal.map(|power| power.dbm().round() as i8),
-        ..tap::Header::default()
     }
 }
 
@@ -128,6 +139,7 @@ mod tests {
     use super::super::station_of;
     use super::*;
     use crate::address::InterfaceId;
+    use crate::phy::mode::MODES;
 
     const A: HardwareAddress = station_of(InterfaceId(0));
     const B: HardwareAddress = station_of(InterfaceId(1));
@@ -182,18 +194,21 @@ mod tests {
 
     #[test]
     fn a_radio_knows_rate_frequency_and_power() {
-        let header = |rate, frequency, dbm: Option<f64>| {
-            radiotap(Rate::from_bps(rate), Some(Frequency::new(frequency)), dbm.map(Power::from_dbm), false)
+        let header = |row: usize, frequency, dbm: Option<f64>| {
+            let (mode, frequency) = (&MODES[row], Some(Frequency::new(frequency)));
+            radiotap(mode, mode.preamble, frequency, dbm.map(Power::from_dbm), false)
         };
-        let at_2_ghz = header(5_500_000, 2412e6, Some(-81.6));
-        assert_eq!((at_2_ghz.rate, at_2_ghz.signal), (Some(11), Some(-82)));
+        // 5.5 Mb/s with the short preamble.
+        let at_2_ghz = header(4, 2412e6, Some(-81.6));
+        assert_eq!((at_2_ghz.rate, at_2_ghz.short_preamble, at_2_ghz.signal), (Some(11), true, Some(-82)));
         let flags = Channel::CCK | Channel::BAND_2GHZ;
         assert_eq!(at_2_ghz.channel, Some(Channel { frequency: 2412, flags }));
-        let wavelan = header(2_000_000, 914e6, None);
+        let wavelan = header(1, 914e6, None);
+        assert!(!wavelan.short_preamble);
         assert_eq!((wavelan.channel, wavelan.signal), (Some(Channel { frequency: 914, flags: Channel::CCK }), None));
         // A station next to the transmitter, and one that receives nothing.
-        assert_eq!([200.0, -500.0].map(|dbm| header(1, 914e6, Some(dbm)).signal), [Some(127), Some(-128)]);
-        let without = radiotap(Rate::from_bps(1_000_000), None, None, true);
+        assert_eq!([200.0, -500.0].map(|dbm| header(0, 914e6, Some(dbm)).signal), [Some(127), Some(-128)]);
+        let without = radiotap(&MODES[0], Span::ZERO, None, None, true);
         assert_eq!((without.bad_check_sequence, without.channel), (true, None));
     }
 }

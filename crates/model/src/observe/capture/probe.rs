@@ -16,12 +16,12 @@ use std::io::{self, BufWriter};
 use std::net::Ipv4Addr;
 use std::path::Path;
 
-use hopyard_engine::units::{Frequency, Power, Rate};
-use hopyard_engine::{Span, Time};
+use hopyard_engine::Time;
+use hopyard_engine::units::{Frequency, Power};
 use hopyard_wire::ieee80211::EtherType;
 use hopyard_wire::ipv4::Protocol;
 use hopyard_wire::pcapng::{self, CaptureError, Direction, LinkType, Record, Writer};
-use hopyard_wire::{HardwareAddress, cooked, radiotap as tap};
+use hopyard_wire::{HardwareAddress, cooked};
 
 use super::comments::{of_drop, of_segment};
 use super::frame::{Frame, FrameKind, radiotap};
@@ -37,9 +37,6 @@ use crate::transport::tcp::SenderState;
 
 /// Comments about so many segments of a flow are kept until the segments leave their source.
 const KEPT: usize = 4096;
-
-/// The time that the short preamble takes, with the header of the physical layer (802.11b §18.2.2.2).
-const SHORT_PREAMBLE: Span = Span::from_micros(96);
 
 /// How many bytes of a dropped segment are captured behind its IP header.
 const QUOTED: usize = 8;
@@ -58,7 +55,6 @@ struct Place {
 struct Air {
     channel: u16,
     frequency: Option<Frequency>,
-    short_preamble: bool,
 }
 
 /// A flow, and the comments about its segments that may not have left their source.
@@ -272,10 +268,8 @@ impl<W: io::Write> Capture<W> {
         let group = captured.as_ref().filter(|_| frame.receiver.is_broadcast()).and_then(Captured::group);
         let receiver = group.unwrap_or_else(|| station_of(frame.receiver));
         let whole = Frame { kind, duration: frame.duration, transmitter, receiver, damaged };
-        let rate = Rate::from_bps(u64::from(frame.rate));
-        let header = radiotap(rate, air.frequency, signal, damaged);
         let mut bytes = Vec::new();
-        tap::Header { short_preamble: air.short_preamble, ..header }.emit(&mut bytes);
+        radiotap(frame.mode, frame.preamble, air.frequency, signal, damaged).emit(&mut bytes);
         let mut comments = captured.as_ref().map(|captured| captured.comments.clone()).unwrap_or_default();
         if let Err(error) = whole.emit(&mut bytes) {
             comments.push(format!("not captured: {error}"));
@@ -424,9 +418,7 @@ fn behind(body: &Body, source: Address) -> Option<(&TcpHeader, usize)> {
 
 fn air(attachment: &AttachmentView) -> Air {
     match *attachment {
-        AttachmentView::Radio { channel, frequency, preamble } => {
-            Air { channel, frequency, short_preamble: preamble == SHORT_PREAMBLE }
-        }
+        AttachmentView::Radio { channel, frequency } => Air { channel, frequency },
         _ => Air::default(),
     }
 }

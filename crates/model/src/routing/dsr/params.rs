@@ -1,11 +1,12 @@
 //! DSR's parameters.
 
 use hopyard_engine::Span;
+use hopyard_wire::dsr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::address::Prefix;
-use crate::packet::{MOST_ADDRESSES, OPTIONS_HEADER};
+use crate::packet::MOST_ADDRESSES;
 use crate::params::{self, Fault, NS2, RFC};
 use crate::routing::{Facts, MostHops};
 
@@ -275,7 +276,8 @@ impl Facts for Params {
     /// A source route, and the request for an acknowledgement.
     fn added_bytes(&self, hops: u32) -> u32 {
         let request = if self.acknowledgement == Acknowledgement::Network { 4 } else { 0 };
-        OPTIONS_HEADER + 4 * hops + request
+        // RFC 4728 §6.7: the option has four bytes before its addresses.
+        dsr::FIXED + 4 + 4 * hops + request
     }
 
     /// Where a search begins with the neighbours alone, this is how far it goes then.

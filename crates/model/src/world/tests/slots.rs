@@ -12,8 +12,8 @@ fn chain(nodes: u32, change: impl FnOnce(&mut Params)) -> Spec {
     let mut spec = Spec::network(RFC);
     spec.duration = Span::from_secs(20);
     spec.link.arp.resolution = crate::link::arp::Resolution::Off;
-    spec.channels[0].radio.receive = crate::radio::Sensitivity::Range(hopyard_engine::units::Distance::new(250.0));
-    spec.channels[0].radio.sense = spec.channels[0].radio.receive;
+    let range = crate::phy::Sensitivity::Range(hopyard_engine::units::Distance::new(250.0));
+    (spec.channels[0].radio.receive, spec.channels[0].radio.sense) = (range.into(), range);
     let mut params = Params { schedule: Schedule::Rule(Rule::Agent), ..Params::of_profile(RFC) };
     change(&mut params);
     params.check().expect("possible parameters");

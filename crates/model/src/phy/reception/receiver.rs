@@ -4,7 +4,8 @@
 
 use std::fmt::Debug;
 
-use hopyard_engine::{Rng, Span, Time};
+use hopyard_engine::units::{Power, Ratio};
+use hopyard_engine::{Rng, Time};
 
 use crate::frame::Frame;
 
@@ -19,8 +20,6 @@ pub struct Receiver {
     pub preamble_sinr: f64,
     /// Thermal noise in watts.
     pub noise: f64,
-    /// How long the preamble and the PLCP header last, which are sent at 1 Mb/s.
-    pub preamble: Span,
 }
 
 /// What the beginning of a signal means to the MAC.
@@ -41,6 +40,37 @@ pub struct End {
     pub verdict: Verdict,
     /// Whether the medium is idle now.
     pub idle: bool,
+    /// The power of the signals that remain, in attowatts; zero where the model does not add powers.
+    pub others: u64,
+}
+
+/// How strong a frame was at a receiver that decoded it.
+#[derive(Clone, Copy, Debug)]
+pub struct Level {
+    power: f64,
+    others: u64,
+    noise: f64,
+}
+
+impl Level {
+    /// The level of a frame that was received with this power, in watts, beside other signals and noise.
+    #[inline]
+    #[must_use]
+    pub const fn new(power: f64, others: u64, noise: f64) -> Self {
+        Self { power, others, noise }
+    }
+
+    /// The received power.
+    #[must_use]
+    pub const fn power(&self) -> Power {
+        Power::from_watts(self.power)
+    }
+
+    /// The ratio of its power to that of noise and of the other signals at its end.
+    #[must_use]
+    pub fn sinr(&self) -> Ratio {
+        Ratio::from_factor(self.power / (self.noise + self.others as f64 / ATTO))
+    }
 }
 
 /// What became of a frame.
@@ -152,6 +182,13 @@ impl Signals {
     #[must_use]
     pub const fn count(&self) -> u32 {
         self.count
+    }
+
+    /// The power of all signals, in attowatts.
+    #[inline]
+    #[must_use]
+    pub const fn energy(&self) -> u64 {
+        self.energy
     }
 
     /// The power of all signals, in watts.

@@ -88,7 +88,7 @@ impl Radio for Threshold {
             self.collisions += u32::from(self.collided);
             if self.collided { Verdict::Error } else { Verdict::Decoded }
         };
-        End { verdict, idle: self.signals.count() == 0 }
+        End { verdict, idle: self.signals.count() == 0, others: self.signals.energy() }
     }
 
     fn lost(&self) -> Lost {

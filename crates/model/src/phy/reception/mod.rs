@@ -12,7 +12,7 @@ use hopyard_engine::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use receiver::{Begin, End, Lost, Radio, Receiver, Verdict};
+pub use receiver::{Begin, End, Level, Lost, Radio, Receiver, Verdict};
 
 /// Makes the enum of models, and that of the radios of a channel.
 macro_rules! models {
@@ -80,7 +80,7 @@ macro_rules! models {
         /// has to ask which one it is.
         macro_rules! each_model {
             ($any:expr, $radios:ident => $call:expr) => {
-                match $any { $($crate::radio::reception::Radios::$variant($radios) => $call,)+ }
+                match $any { $($crate::phy::reception::Radios::$variant($radios) => $call,)+ }
             };
         }
         pub(super) use each_model;

@@ -1,13 +1,17 @@
 //! The radio: which nodes receive a signal, with what power, and which frames they can decode.
 
+pub mod draws;
 pub mod error_rate;
+pub mod fading;
 pub mod hearers;
 pub mod medium;
+pub mod mode;
 pub mod neighbours;
 mod params;
 mod paths;
 pub mod propagation;
 pub mod reception;
 
-pub use params::{Params, Sensitivity};
+pub use mode::Mode;
+pub use params::{Params, Receive, Sensitivity};
 pub use reception::Reception;

@@ -7,7 +7,8 @@ use super::sinr::ERROR_FREE;
 use super::*;
 use crate::address::InterfaceId;
 use crate::frame::Frame;
-use crate::radio::error_rate::{Modulation, chunk_success};
+use crate::phy::error_rate::chunk_success;
+use crate::phy::mode::{MODES, Mode};
 
 /// The weakest power that can be decoded.
 const LEAST: f64 = 1e-10;
@@ -23,19 +24,13 @@ struct Bench {
     radio: Radios,
     receiver: Receiver,
     rng: Rng,
-    rate: u32,
+    mode: &'static Mode,
 }
 
 impl Bench {
     fn new(reception: Reception) -> Self {
-        let receiver = Receiver {
-            threshold: LEAST,
-            capture: 10.0,
-            preamble_sinr: 2.5,
-            noise: 4.4e-13,
-            preamble: Span::from_micros(PREAMBLE),
-        };
-        Self { radio: reception.radios(1), receiver, rng: Streams::new(1, 0).stream("bits"), rate: 1_000_000 }
+        let receiver = Receiver { threshold: LEAST, capture: 10.0, preamble_sinr: 2.5, noise: 4.4e-13 };
+        Self { radio: reception.radios(1), receiver, rng: Streams::new(1, 0).stream("bits"), mode: &MODES[0] }
     }
 
     fn begin(&mut self, id: u32, power: f64, at: u64) -> Begin {
@@ -44,7 +39,8 @@ impl Bench {
             receiver: InterfaceId(99),
             airtime: Span::from_micros(AIRTIME),
             bytes: 101,
-            rate: self.rate,
+            preamble: self.mode.preamble,
+            mode: self.mode,
             packet: None,
             kept: true,
             control: (),
@@ -214,16 +210,14 @@ fn a_radio_that_sends_hears_nothing() {
 }
 
 /// What the probability of no bit error must be: the product over chunks of constant rate and interference.
-fn expected_success(receiver: &Receiver, power: f64, body: Modulation, chunks: &[(u64, f64)]) -> f64 {
+fn expected_success(receiver: &Receiver, power: f64, body: &Mode, chunks: &[(u64, f64)]) -> f64 {
     let mut begun = 0;
     let mut success = 1.0;
     for &(until, interference) in chunks {
         let sinr = power / (receiver.noise + interference);
-        for (modulation, from, to) in
-            [(Modulation::Dbpsk, begun, until.min(PREAMBLE)), (body, begun.max(PREAMBLE), until)]
-        {
+        for (mode, from, to) in [(&MODES[0], begun, until.min(PREAMBLE)), (body, begun.max(PREAMBLE), until)] {
             if to > from {
-                success *= chunk_success(modulation, sinr, (to - from) as f64 * 1e-6 * modulation.rate().bps() as f64);
+                success *= chunk_success(&mode.body, sinr, (to - from) as f64 * 1e-6 * mode.rate().bps() as f64);
             }
         }
         begun = until;
@@ -232,26 +226,16 @@ fn expected_success(receiver: &Receiver, power: f64, body: Modulation, chunks: &
 }
 
 #[test]
-#[should_panic(expected = "no error model for a frame at 6 Mbps")]
-fn a_rate_without_a_modulation_is_not_taken_for_another() {
-    let mut bench = Bench::new(Reception::Sinr);
-    bench.rate = 6_000_000;
-    bench.begin(1, 2.0 * LEAST, 0);
-    bench.begin(2, LEAST, 100);
-    bench.end(2, LEAST, 800);
-}
-
-#[test]
 fn bit_errors_are_counted_by_chunks_with_two_interferers() {
     let mut bench = Bench::new(Reception::Sinr);
-    bench.rate = 11_000_000;
+    bench.mode = &MODES[5];
     let (power, one, two) = (2.0 * LEAST, 0.17 * LEAST, 0.13 * LEAST);
     bench.begin(1, power, 0);
     bench.begin(2, one, 100);
     bench.begin(3, two, 400);
     bench.end(2, one, 800);
     let chunks = [(100, 0.0), (400, one), (800, one + two), (AIRTIME, two)];
-    let expected = expected_success(&bench.receiver, power, Modulation::Cck11, &chunks);
+    let expected = expected_success(&bench.receiver, power, bench.mode, &chunks);
     assert!((0.001..0.999).contains(&expected), "a case in between: {expected}");
     let success = bench.success();
     assert!((success / expected - 1.0).abs() < 1e-9, "{success} for {expected}");
@@ -259,12 +243,12 @@ fn bit_errors_are_counted_by_chunks_with_two_interferers() {
 
 #[test]
 fn the_slow_rate_survives_interference_that_the_fast_one_does_not() {
-    for (rate, expected) in [(1_000_000, Verdict::Decoded), (11_000_000, Verdict::Error)] {
+    for (row, expected) in [(0, Verdict::Decoded), (5, Verdict::Error)] {
         let mut bench = Bench::new(Reception::Sinr);
-        bench.rate = rate;
+        bench.mode = &MODES[row];
         bench.begin(1, 2.0 * LEAST, 0);
         bench.begin(2, LEAST, 300);
-        assert_eq!(bench.end(1, 2.0 * LEAST, AIRTIME), (expected, false), "{rate}");
+        assert_eq!(bench.end(1, 2.0 * LEAST, AIRTIME), (expected, false), "{row}");
         assert_eq!(bench.lost().bit_errors, u64::from(expected == Verdict::Error));
         assert_eq!(bench.end(2, LEAST, AIRTIME + 300), (Verdict::Missed, true));
     }
@@ -274,21 +258,17 @@ fn the_slow_rate_survives_interference_that_the_fast_one_does_not() {
 /// `error_rate.rs` in another program (CCK by the trapezoid rule over 40000 steps).
 #[test]
 fn a_hidden_station_costs_each_rate_what_its_formula_says() {
-    let cases = [
-        (1_000_000, -5.7, 0.511_286),
-        (2_000_000, -0.9, 0.486_860),
-        (5_500_000, 2.5, 0.494_598),
-        (11_000_000, 5.9, 0.492_383),
-    ];
-    for (rate, sinr_db, expected) in cases {
+    let cases = [(0, -5.7, 0.511_286), (1, -0.9, 0.486_860), (3, 2.5, 0.494_598), (5, 5.9, 0.492_383)];
+    for (row, sinr_db, expected) in cases {
         let mut bench = Bench::new(Reception::Sinr);
-        bench.rate = rate;
+        let mode: &Mode = &MODES[row];
+        bench.mode = mode;
         let power = 1000.0 * LEAST;
         let interference = power / libm::pow(10.0, sinr_db / 10.0) - bench.receiver.noise;
         bench.begin(1, power, 0);
         bench.begin(2, interference, AIRTIME / 2);
         let success = bench.success();
-        assert!((success / expected - 1.0).abs() < 0.01, "{success} at {rate}, expected {expected}");
+        assert!((success / expected - 1.0).abs() < 0.01, "{success} at {mode:?}, expected {expected}");
     }
 }
 
@@ -344,8 +324,8 @@ fn a_receiver_that_has_found_no_preamble_is_free_for_the_next_frame() {
 
 #[test]
 fn above_the_error_free_ratio_no_bit_of_any_modulation_is_wrong() {
-    for modulation in Modulation::ALL {
-        assert_eq!(chunk_success(modulation, ERROR_FREE, 1e9), 1.0, "{modulation:?}");
+    for mode in &MODES {
+        assert_eq!(chunk_success(&mode.body, ERROR_FREE, 1e9), 1.0, "{mode:?}");
     }
 }
 

@@ -1,14 +1,14 @@
 //! Path loss: the fraction of the transmitted power that arrives at a distance.
 //!
 //! Parameters are compiled once into a [`Channel`], which is asked for every pair of sender and hearer. It works on
-//! squared distances: most models need neither a root nor a logarithm. Shadowing is a separate factor. It is drawn from
-//! a key (transmission, receiver) and not from a random stream, so that a pair that the search leaves out does not
-//! change the draws of other pairs.
+//! squared distances: most models need neither a root nor a logarithm. What differs from signal to signal is fading,
+//! which has a list of its own.
 
 use hopyard_engine::units::{Distance, Frequency, Power};
 
-pub use path_loss::{Carrier, PathLoss, SHADOWING_LIMIT, SPEED_OF_LIGHT};
+pub use path_loss::{Carrier, PathLoss, SPEED_OF_LIGHT};
 
+use super::fading::Fader;
 use crate::registry;
 
 pub mod free_space;
@@ -74,34 +74,22 @@ macro_rules! models {
                 match self { $(Self::$variant(model) => model.gains(squares, gains),)+ }
             }
 
-            /// The factor on [`Channel::gain`] that shadowing adds, drawn from `key`; one where there is no shadowing.
-            /// The key is a number for the pair (transmission, receiver). Its bits need not look random.
-            #[inline]
-            #[must_use]
-            pub fn shadowing(&self, key: u64) -> f64 {
-                match self { $(Self::$variant(model) => model.shadowing(key),)+ }
-            }
-
-            /// A distance in metres beyond which no gain, shadowing included, is as high as `gain`.
+            /// A distance in metres beyond which no gain is as high as `gain`.
             #[must_use]
             pub fn reach(&self, gain: f64) -> f64 {
-                let distance = match self { $(Self::$variant(model) => model.reach(gain),)+ };
-                distance * (1.0 + REACH_MARGIN)
+                self.range(gain) * (1.0 + REACH_MARGIN)
             }
 
-            /// The distance in metres up to which the gain is as high as this; nothing where distance alone does not
-            /// decide.
+            /// The distance in metres up to which the gain is as high as this.
             #[must_use]
-            pub fn range(&self, gain: f64) -> Option<f64> {
-                let distance = match self { $(Self::$variant(model) => model.reach(gain),)+ };
-                self.is_deterministic().then_some(distance)
+            pub fn range(&self, gain: f64) -> f64 {
+                match self { $(Self::$variant(model) => model.reach(gain),)+ }
             }
 
-            /// Whether equal distances always give equal gains, so that the gains of nodes that do not move can be
-            /// kept.
+            /// The fading that belongs to the model, if it has any.
             #[must_use]
-            pub fn is_deterministic(&self) -> bool {
-                match self { $(Self::$variant(model) => model.is_deterministic(),)+ }
+            pub fn shadowing(&self) -> Option<Fader> {
+                match self { $(Self::$variant(model) => model.shadowing(),)+ }.map(Fader::LogNormal)
             }
         }
     };
@@ -155,28 +143,14 @@ mod tests {
 
     #[test]
     fn reach_is_the_inverse_of_gain() {
-        for (name, channel) in channels().filter(|(_, channel)| channel.is_deterministic()) {
+        for (name, channel) in channels() {
             for distance in [2.0, 50.0, 86.0, 86.2, 226.0, 250.0, 550.0, 3000.0] {
                 let reach = channel.reach(channel.gain(distance * distance));
-                let range = channel.range(channel.gain(distance * distance)).expect("no shadowing");
+                let range = channel.range(channel.gain(distance * distance));
                 assert!((range / distance - 1.0).abs() < 1e-6, "{name}: {range} for {distance}");
                 assert!(reach >= distance, "{name}: {reach} leaves out {distance}");
                 assert!(reach < distance * (1.0 + 1e-6), "{name}: {reach} for {distance}");
             }
-        }
-    }
-
-    #[test]
-    fn no_shadowing_draw_passes_the_reach() {
-        let drawn: Vec<_> = channels().filter(|(_, channel)| !channel.is_deterministic()).collect();
-        assert!(!drawn.is_empty(), "a model with shadowing");
-        for (name, channel) in drawn {
-            let strongest = (0..400_000).map(|key| channel.shadowing(key)).fold(0.0, f64::max);
-            let threshold = channel.gain(250.0 * 250.0);
-            let reach = channel.reach(threshold);
-            assert!(reach > 250.0, "{name}: a reach of {reach} m leaves out what a draw makes strong");
-            let beyond = channel.gain(reach * reach * 1.000_001) * strongest;
-            assert!(beyond < threshold, "{name}: beyond its reach of {reach} m a draw of {strongest} is received");
         }
     }
 

@@ -3,8 +3,9 @@
 //! A transmission examines all stations of its sender's list of neighbours. Distances, gains and delays are computed
 //! for whole lists, array by array, which processors do several at a time.
 
-use hopyard_engine::{Rng, Time};
+use hopyard_engine::Time;
 
+use super::fading::{Fader, Fading as _, Signal};
 use super::neighbours::Neighbours;
 use super::propagation::{Channel, SPEED_OF_LIGHT};
 use crate::mobility::{Leg, Position};
@@ -40,9 +41,10 @@ pub struct Hearers {
     floor: f64,
     neighbours: Neighbours,
     still: Vec<Still>,
-    /// The number of each station's interface, on which its draws of shadowing depend.
+    /// The number of each station's interface, on which its draws of fading depend.
     names: Vec<u32>,
-    shadowing: u64,
+    /// The models of fading, each with the key of all its draws.
+    fading: Vec<(Fader, u64)>,
     /// Of the last list examined, station by station: the power received, in watts, and the delay.
     powers: Vec<f64>,
     delays: Vec<u32>,
@@ -61,14 +63,14 @@ struct Still {
 
 impl Hearers {
     /// The search among stations with these neighbours and interfaces. `floor` is the weakest signal, in watts, that is
-    /// taken into account. `shadowing` is the stream from which the key of all draws of shadowing comes.
+    /// taken into account. `fading` is each model of fading, with the key of all its draws.
     #[must_use]
     pub fn new(
         channel: Channel,
         (transmit_power, floor): (f64, f64),
         neighbours: Neighbours,
         names: Vec<u32>,
-        mut shadowing: Rng,
+        fading: Vec<(Fader, u64)>,
     ) -> Self {
         Self {
             channel,
@@ -77,7 +79,7 @@ impl Hearers {
             neighbours,
             still: Vec::new(),
             names,
-            shadowing: shadowing.next_u64(),
+            fading,
             powers: Vec::new(),
             delays: Vec::new(),
             others: Vec::new(),
@@ -100,17 +102,17 @@ impl Hearers {
     /// decide.
     #[must_use]
     pub fn range(&self, threshold: f64) -> Option<f64> {
-        self.channel.range(threshold / self.transmit_power)
+        self.fading.is_empty().then(|| self.channel.range(threshold / self.transmit_power))
     }
 
-    /// The power, in watts, that `b` receives of a signal of `a`, shadowing aside.
+    /// The power, in watts, that `b` receives of a signal of `a`, fading aside.
     #[must_use]
     pub fn power(&self, a: usize, b: usize, now: Time) -> f64 {
         let squared = self.position(a, now).distance_squared(self.position(b, now));
         self.transmit_power * self.channel.gain(squared)
     }
 
-    /// The stations that receive a signal of `station` with at least this power, in watts, shadowing aside; in order.
+    /// The stations that receive a signal of `station` with at least this power, in watts, fading aside; in order.
     /// They take the place of what is in `found`.
     pub fn in_range(&mut self, station: usize, threshold: f64, now: Time, found: &mut Vec<usize>) {
         let Self { channel, neighbours, powers, marks, .. } = self;
@@ -143,7 +145,7 @@ impl Hearers {
     pub fn find(&mut self, station: usize, count: u64, now: Time, hearers: &mut Vec<Hearer>) {
         hearers.clear();
         let epoch = self.neighbours.still_epoch();
-        let constant = epoch != 0 && self.channel.is_deterministic();
+        let constant = epoch != 0 && self.fading.is_empty();
         if constant && let Some(still) = self.still.get(station).filter(|still| still.epoch == epoch) {
             return hearers.extend_from_slice(&still.hearers);
         }
@@ -161,13 +163,19 @@ impl Hearers {
         let (transmit_power, floor) = (self.transmit_power, self.floor);
         let near = neighbours.near(station, now);
         channel.gains(near.squares, powers);
-        if !channel.is_deterministic() {
+        for (fader, key) in &self.fading {
             // The draw depends on the transmission and the hearer only, not on which other stations are examined or
             // send.
-            let key = self.shadowing ^ (u64::from(names[station]) << 40 | count).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-            for (gain, &station) in powers.iter_mut().zip(near.stations) {
+            let name = u64::from(names[station]);
+            let transmission = key ^ (name << 40 | count).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            for ((gain, &station), &distance_squared) in powers.iter_mut().zip(near.stations).zip(near.squares) {
                 let hearer = u64::from(names[station as usize]);
-                *gain *= channel.shadowing(key ^ (hearer << 32 | hearer));
+                *gain *= fader.factor(&Signal {
+                    transmission: transmission ^ (hearer << 32 | hearer),
+                    pair: key ^ (name.min(hearer) << 32 | name.max(hearer)),
+                    at: now,
+                    distance_squared,
+                });
             }
         }
         powers.iter_mut().for_each(|power| *power *= transmit_power);

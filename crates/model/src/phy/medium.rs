@@ -11,10 +11,13 @@
 //!
 //! The medium knows its radios as stations, counted from zero.
 
+use hopyard_engine::units::Rate;
 use hopyard_engine::{Rank, Rng, Span, Time};
 
+use super::fading::{self, Fader};
 pub use super::hearers::Hearer;
 use super::hearers::Hearers;
+use super::mode::Mode;
 use super::neighbours::{Neighbours, Search};
 use super::params::{HORIZON, Params};
 use super::propagation::Channel;
@@ -36,6 +39,8 @@ struct Transmission<C> {
     frame: Frame<C>,
     station: u32,
     start: Time,
+    /// The weakest power, in watts, with which the frame can be decoded.
+    threshold: f64,
     hearers: Vec<Hearer>,
     /// The index of the next edge. Indices below the number of hearers are beginnings, all others are ends.
     next: usize,
@@ -161,7 +166,7 @@ pub enum Ended {
 pub struct Places {
     /// The first leg of each station.
     pub legs: Vec<Leg>,
-    /// The number of each station's interface, on which its draws of shadowing depend.
+    /// The number of each station's interface, on which its draws of fading depend.
     pub names: Vec<u32>,
     /// How the medium searches.
     pub search: Search,
@@ -172,7 +177,10 @@ pub struct Places {
 /// The medium that all radios of a channel share. `C` is what frames have for their MAC.
 #[derive(Debug)]
 pub struct Medium<C> {
+    /// What radios do with data frames.
     receiver: Receiver,
+    /// The weakest frame, in watts, that can be decoded at each rate.
+    thresholds: Vec<(Rate, f64)>,
     radios: Radios,
     reception: Vec<Rng>,
     hearers: Hearers,
@@ -186,23 +194,28 @@ pub struct Medium<C> {
 }
 
 impl<C: Copy> Medium<C> {
-    /// A silent medium with a station at each of these places. `preamble` is the time that preamble and PLCP header
-    /// take. `shadowing` is the stream from which the key of all draws of shadowing comes.
+    /// A silent medium with a station at each of these places, for frames in these modes, of which the first is that of
+    /// data frames. `fading` is each model of fading, with the stream from which the key of all its draws comes.
     #[must_use]
-    pub fn new(params: &Params, channel: Channel, preamble: Span, places: Places, shadowing: Rng) -> Self {
+    pub fn new(params: &Params, channel: Channel, fading: Vec<(Fader, Rng)>, modes: &[&Mode], places: Places) -> Self {
         let floor = params.sense.watts(&channel, params.transmit_power);
-        let receiver = params.receiver(&channel, preamble);
+        let receiver = |mode| params.receiver(&channel, mode);
+        let thresholds = modes.iter().map(|mode| (mode.rate(), receiver(mode).threshold)).collect();
+        let receiver = receiver(modes[0]);
         let transmit_power = params.transmit_power.watts();
-        let reach = channel.reach(floor / transmit_power).min(HORIZON);
+        let strongest = fading::limit(fading.iter().map(|it| &it.0));
+        let reach = channel.reach(floor / transmit_power / strongest).min(HORIZON);
+        let fading = fading.into_iter().map(|(fader, mut rng)| (fader, rng.next_u64())).collect();
         let Places { legs, names, search, reception } = places;
         let stations = legs.len();
         assert_eq!((reception.len(), names.len()), (stations, stations), "every station has a receiver and a name");
         let neighbours = Neighbours::new(&legs, reach, search);
         Self {
             receiver,
+            thresholds,
             radios: params.reception.radios(stations),
             reception,
-            hearers: Hearers::new(channel, (transmit_power, floor), neighbours, names, shadowing),
+            hearers: Hearers::new(channel, (transmit_power, floor), neighbours, names, fading),
             transmissions: Vec::new(),
             free: Vec::new(),
             in_air: 0,
@@ -216,7 +229,7 @@ impl<C: Copy> Medium<C> {
         self.hearers.set_leg(station, leg);
     }
 
-    /// The distance in metres up to which a frame can be decoded when nothing disturbs it, if distance alone decides.
+    /// The distance in metres up to which a data frame can be decoded when nothing disturbs it, if distance alone decides.
     #[must_use]
     pub fn range(&self) -> Option<f64> {
         self.hearers.range(self.receiver.threshold)
@@ -246,13 +259,13 @@ impl<C: Copy> Medium<C> {
         self.count
     }
 
-    /// Whether `b` can decode a frame of `a` when nothing disturbs it, shadowing aside.
+    /// Whether `b` can decode a data frame of `a` when nothing disturbs it, fading aside.
     #[must_use]
     pub fn reaches(&self, a: usize, b: usize, now: Time) -> bool {
         self.hearers.power(a, b, now) >= self.receiver.threshold
     }
 
-    /// The stations that can decode a frame of `station` when nothing disturbs it, in order. They take the place of
+    /// The stations that can decode a data frame of `station` when nothing disturbs it, in order. They take the place of
     /// what is in `found`.
     pub fn in_range(&mut self, station: usize, now: Time, found: &mut Vec<usize>) {
         self.hearers.in_range(station, self.receiver.threshold, now, found);
@@ -270,10 +283,13 @@ impl<C: Copy> Medium<C> {
         let until = now + frame.airtime;
         self.radios.send(station, until);
         let station = station as u32;
+        let of_rate = self.thresholds.iter().find(|(rate, _)| *rate == frame.mode.rate());
+        let threshold = of_rate.map_or(self.receiver.threshold, |it| it.1);
         let new = |hearers, first| Transmission {
             frame,
             station,
             start: now,
+            threshold,
             hearers,
             next: 0,
             outcome: Outcome::default(),
@@ -495,9 +511,9 @@ impl<C: Copy> Medium<C> {
 
     /// Whether a part of a transmission came to a station with enough power.
     fn reached(&self, id: TransmissionId, station: usize) -> Outcome {
-        let mut hearers = self.transmissions[id.0 as usize].hearers.iter();
-        let hears = |it: &Hearer| it.station as usize == station && it.power >= self.receiver.threshold;
-        if hearers.any(hears) { Outcome::IN_REACH } else { Outcome::default() }
+        let Transmission { hearers, threshold, .. } = &self.transmissions[id.0 as usize];
+        let hears = |it: &Hearer| it.station as usize == station && it.power >= *threshold;
+        if hearers.iter().any(hears) { Outcome::IN_REACH } else { Outcome::default() }
     }
 
     /// Ends a part of a transmission. Returns whether it is the last one.
@@ -514,10 +530,16 @@ impl<C: Copy> Medium<C> {
         whole.parts == 0
     }
 
-    /// The weakest frame that can be decoded, in watts.
+    /// Thermal noise in watts.
     #[must_use]
-    pub const fn threshold(&self) -> f64 {
-        self.receiver.threshold
+    pub const fn noise(&self) -> f64 {
+        self.receiver.noise
+    }
+
+    /// The weakest frame, in watts, that can be decoded at any rate.
+    #[must_use]
+    pub fn threshold(&self) -> f64 {
+        self.thresholds.iter().map(|it| it.1).fold(self.receiver.threshold, f64::min)
     }
 
     /// A station stops for good. Those packets that its MAC holds (`held`) and that are in frames on the air belong to
@@ -570,7 +592,8 @@ impl<C: Copy> Transmission<C> {
         exact: bool,
         listener: &mut L,
     ) -> Walk {
-        let Self { frame, start, hearers, next, outcome, .. } = self;
+        let Self { frame, start, hearers, next, outcome, threshold, .. } = self;
+        let receiver = &Receiver { threshold: *threshold, ..*receiver };
         let n = hearers.len();
         let transmitter = frame.transmitter.0;
         // Of one length, so that one check of a station's number serves both.

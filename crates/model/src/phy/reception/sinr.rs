@@ -1,15 +1,15 @@
 //! Reception with bit errors, which are drawn from the ratio of signal to noise and interference (SINR).
 //!
-//! Read: the error rates of DSSS in `error_rate`, and ns-3's `ThresholdPreambleDetectionModel`, for how long a receiver
+//! Read: the error rates in `error_rate`, and ns-3's `ThresholdPreambleDetectionModel`, for how long a receiver
 //! looks for a preamble. Left out: fading within a frame, and the energy that a receiver needs for its clock. Validated
 //! by the cases in `tests`, and against ns-3.37 on the same scenarios.
 
-use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
 
 use super::receiver::{Begin, End, Lost, NONE, Radio, Receiver, Signals, Strength, Verdict};
 use crate::frame::Frame;
-use crate::radio::error_rate::{Modulation, chunk_success};
+use crate::phy::error_rate::chunk_success;
+use crate::phy::mode::{MODES, Mode};
 
 /// How long a receiver looks at a signal before it decides whether this is a preamble: the value of ns-3's
 /// `ThresholdPreambleDetectionModel`.
@@ -49,8 +49,9 @@ struct Bits {
     detection: Time,
     /// It has found the preamble.
     detected: bool,
-    airtime: Span,
-    modulation: Modulation,
+    /// When the body begins.
+    body: Time,
+    mode: &'static Mode,
     /// Another signal came with some of the bits.
     disturbed: bool,
     /// Frames lost to bit errors.
@@ -64,8 +65,8 @@ impl Default for Bits {
             counted_until: Time::ZERO,
             detection: Time::ZERO,
             detected: false,
-            airtime: Span::ZERO,
-            modulation: Modulation::Dbpsk,
+            body: Time::ZERO,
+            mode: &MODES[0],
             disturbed: false,
             errors: 0,
         }
@@ -153,7 +154,7 @@ impl Radio for Sinr {
                 true => Verdict::Noise,
             }
         };
-        End { verdict, idle: self.signals.count() == 0 }
+        End { verdict, idle: self.signals.count() == 0, others: self.signals.energy() }
     }
 
     fn lost(&self) -> Lost {
@@ -208,16 +209,14 @@ impl Sinr {
             bits.counted_until = now;
             return;
         }
-        // Preamble and header are sent at 1 Mb/s, the body at the frame's rate.
-        let body = self.locked_end - bits.airtime + receiver.preamble;
-        let modulation = bits.modulation;
-        let header = bits.counted_until.min(body);
-        for (modulation, from, until) in
-            [(Modulation::Dbpsk, header, now.min(body)), (modulation, bits.counted_until.max(body), now)]
+        let Mode { header, body, .. } = bits.mode;
+        let begin = bits.counted_until;
+        for (coding, from, until) in
+            [(header, begin.min(bits.body), now.min(bits.body)), (body, begin.max(bits.body), now)]
         {
-            let count = until.since(from).seconds() * modulation.rate().bps() as f64;
+            let count = until.since(from).seconds() * coding.rate.bps() as f64;
             if count > 0.0 {
-                bits.success *= chunk_success(modulation, sinr, count);
+                bits.success *= chunk_success(coding, sinr, count);
             }
         }
         bits.counted_until = bits.counted_until.max(now);
@@ -228,11 +227,8 @@ impl Sinr {
         self.locked_power = power;
         self.locked_end = end;
         let bits = self.bits.get_or_insert_default();
-        bits.airtime = frame.airtime;
-        let rate = Rate::from_bps(u64::from(frame.rate));
-        // The world was built with the rates that the MAC has named.
-        bits.modulation = Modulation::of_rate(rate)
-            .unwrap_or_else(|| panic!("no error model for a frame at {rate}, which the MAC's `rates` do not have"));
+        bits.body = end - frame.airtime + frame.preamble;
+        bits.mode = frame.mode;
         bits.success = 1.0;
         bits.counted_until = now;
         bits.detection = now + DETECTION;

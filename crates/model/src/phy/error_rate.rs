@@ -13,97 +13,53 @@
 
 use std::sync::OnceLock;
 
-use hopyard_engine::units::{Frequency, Power, Rate, Ratio};
+use hopyard_engine::units::{Power, Ratio};
 
-/// The bandwidth of a DSSS signal, in which noise is counted (IEEE Std 802.11-1999 §15.4.7.4).
-pub const BANDWIDTH: Frequency = Frequency::new(22e6);
+use super::mode::{Coding, DSSS_BANDWIDTH, Modulation};
 
-/// Symbols a second of CCK: 11 Mchip/s in words of 8 chips (IEEE Std 802.11b-1999 §18.4.6.5).
-const CCK_SYMBOLS: f64 = 1.375e6;
-
-/// How a frame's bits are modulated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Modulation {
-    /// DBPSK with the Barker sequence, 1 Mb/s.
-    Dbpsk,
-    /// DQPSK with the Barker sequence, 2 Mb/s.
-    Dqpsk,
-    /// Complementary code keying, 5.5 Mb/s.
-    Cck5,
-    /// Complementary code keying, 11 Mb/s.
-    Cck11,
-}
-
-impl Modulation {
-    /// Every modulation, slowest first.
-    pub const ALL: [Self; 4] = [Self::Dbpsk, Self::Dqpsk, Self::Cck5, Self::Cck11];
-
-    /// Its data rate.
-    #[must_use]
-    pub const fn rate(self) -> Rate {
-        Rate::from_bps(match self {
-            Self::Dbpsk => 1_000_000,
-            Self::Dqpsk => 2_000_000,
-            Self::Cck5 => 5_500_000,
-            Self::Cck11 => 11_000_000,
-        })
-    }
-
-    /// The modulation of a data rate, if 802.11b has that rate.
-    #[must_use]
-    pub fn of_rate(rate: Rate) -> Option<Self> {
-        Self::ALL.into_iter().find(|modulation| modulation.rate() == rate)
-    }
-}
-
-/// The noise of a receiver in [`BANDWIDTH`]: k·T·B at 290 K, raised by its noise figure.
+/// The noise of a receiver in the band of DSSS: k·T·B at 290 K, raised by its noise figure.
 #[must_use]
 pub fn thermal_noise(noise_figure: Ratio) -> Power {
     const BOLTZMANN: f64 = 1.380_649e-23;
     const TEMPERATURE: f64 = 290.0;
-    Power::from_watts(BOLTZMANN * TEMPERATURE * BANDWIDTH.hertz() * noise_figure.factor())
+    Power::from_watts(BOLTZMANN * TEMPERATURE * DSSS_BANDWIDTH.hertz() * noise_figure.factor())
 }
 
 /// The probability that `bits` bits arrive without an error while signal over noise and interference, in the band of
-/// [`BANDWIDTH`], is `sinr` (a factor).
+/// the signal, is `sinr` (a factor).
 #[must_use]
-pub fn chunk_success(modulation: Modulation, sinr: f64, bits: f64) -> f64 {
-    libm::exp(bits * log_bit_success(modulation, sinr))
+pub fn chunk_success(coding: &Coding, sinr: f64, bits: f64) -> f64 {
+    libm::exp(bits * log_bit_success(coding, sinr))
 }
 
 /// The natural logarithm of the probability that a bit is right.
-fn log_bit_success(modulation: Modulation, sinr: f64) -> f64 {
-    match modulation {
-        Modulation::Dbpsk => libm::log1p(-dbpsk(sinr)),
-        Modulation::Dqpsk => libm::log1p(-dqpsk(sinr)),
+fn log_bit_success(coding: &Coding, sinr: f64) -> f64 {
+    // Energy over noise density, of a bit, and of a symbol less the 3 dB of the CCK detector.
+    let bit = || sinr * coding.bandwidth.hertz() / coding.rate.bps() as f64;
+    let symbol = || {
+        let symbols = coding.rate.bps() as f64 / f64::from(coding.symbol_bits);
+        sinr * coding.bandwidth.hertz() / symbols / 2.0
+    };
+    match coding.modulation {
+        Modulation::Dbpsk => libm::log1p(-dbpsk(bit())),
+        Modulation::Dqpsk => libm::log1p(-dqpsk(bit())),
         // Four bits a symbol.
-        Modulation::Cck5 => libm::log1p(-biorthogonal_16(symbol_energy(sinr))) / 4.0,
+        Modulation::Cck5 => libm::log1p(-biorthogonal_16(symbol())) / 4.0,
         // Eight bits a symbol, which is right if both halves are.
-        Modulation::Cck11 => libm::log1p(-biorthogonal_16(symbol_energy(sinr) / 2.0)) / 4.0,
+        Modulation::Cck11 => libm::log1p(-biorthogonal_16(symbol() / 2.0)) / 4.0,
     }
 }
 
-/// Energy of a bit over noise density.
-fn bit_energy(sinr: f64, rate: f64) -> f64 {
-    sinr * BANDWIDTH.hertz() / rate
-}
-
-/// Energy of a CCK symbol over noise density, less the detector's 3 dB.
-fn symbol_energy(sinr: f64) -> f64 {
-    sinr * BANDWIDTH.hertz() / CCK_SYMBOLS / 2.0
-}
-
-/// Bit error rate of DBPSK.
-fn dbpsk(sinr: f64) -> f64 {
-    0.5 * libm::exp(-bit_energy(sinr, 1e6))
+/// Bit error rate of DBPSK at this energy of a bit over noise density.
+fn dbpsk(energy: f64) -> f64 {
+    0.5 * libm::exp(-energy)
 }
 
 /// Bit error rate of DQPSK: an approximation for high ratios. Below -13 dB it would exceed one half, so it is limited
 /// to one half.
-fn dqpsk(sinr: f64) -> f64 {
+fn dqpsk(energy: f64) -> f64 {
     use std::f64::consts::{PI, SQRT_2};
-    let x = bit_energy(sinr, 2e6);
-    let rate = (SQRT_2 + 1.0) / libm::sqrt(8.0 * PI * SQRT_2 * x) * libm::exp(-(2.0 - SQRT_2) * x);
+    let rate = (SQRT_2 + 1.0) / libm::sqrt(8.0 * PI * SQRT_2 * energy) * libm::exp(-(2.0 - SQRT_2) * energy);
     rate.min(0.5)
 }
 
@@ -144,7 +100,13 @@ fn integrate_16(energy: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::mode::MODES;
     use super::*;
+
+    /// The codings of 1, 2, 5.5 and 11 Mb/s.
+    fn codings() -> [&'static Coding; 4] {
+        [0, 1, 3, 5].map(|row: usize| &MODES[row].body)
+    }
 
     /// Energy over noise density, symbol error rate (mpmath 1.3, 25 digits).
     const INTEGRALS: &[(f64, f64)] = &[
@@ -201,7 +163,7 @@ mod tests {
     fn slow_rates_withstand_more() {
         for db in -12..16 {
             let sinr = libm::pow(10.0, f64::from(db) / 10.0);
-            let success = Modulation::ALL.map(|modulation| chunk_success(modulation, sinr, 8192.0));
+            let success = codings().map(|coding| chunk_success(coding, sinr, 8192.0));
             assert!(success.windows(2).all(|pair| pair[0] >= pair[1]), "{success:?} at {db} dB");
             assert!(success.iter().all(|p| (0.0..=1.0).contains(p)));
         }
@@ -210,24 +172,19 @@ mod tests {
     #[test]
     fn a_kilobyte_needs_its_signal_to_noise_ratio() {
         // Where half of all 1024-byte frames arrive, in dB, by bisection of the formulas in another program.
-        for (modulation, expected) in Modulation::ALL.into_iter().zip(HALF_SUCCESS) {
-            let success = |db: f64| chunk_success(modulation, libm::pow(10.0, db / 10.0), 8192.0);
-            assert!(success(expected - 0.02) < 0.5 && success(expected + 0.02) > 0.5, "{modulation:?}");
+        for (coding, expected) in codings().into_iter().zip(HALF_SUCCESS) {
+            let success = |db: f64| chunk_success(coding, libm::pow(10.0, db / 10.0), 8192.0);
+            assert!(success(expected - 0.02) < 0.5 && success(expected + 0.02) > 0.5, "{coding:?}");
         }
     }
 
     #[test]
     fn chunks_multiply() {
-        let whole = chunk_success(Modulation::Cck11, 4.0, 1000.0);
-        let parts = chunk_success(Modulation::Cck11, 4.0, 300.0) * chunk_success(Modulation::Cck11, 4.0, 700.0);
+        let [slowest, .., fastest] = codings();
+        let whole = chunk_success(fastest, 4.0, 1000.0);
+        let parts = chunk_success(fastest, 4.0, 300.0) * chunk_success(fastest, 4.0, 700.0);
         assert!(close(parts, whole, 1e-12));
-        assert!(close(chunk_success(Modulation::Dbpsk, 0.0, 8.0), 1.0 / 256.0, 1e-12));
-        assert_eq!(chunk_success(Modulation::Cck11, 1e4, 12_000.0), 1.0);
-    }
-
-    #[test]
-    fn rates_have_their_modulation() {
-        assert_eq!(Modulation::of_rate(Rate::from_bps(5_500_000)), Some(Modulation::Cck5));
-        assert_eq!(Modulation::of_rate(Rate::from_bps(6_000_000)), None);
+        assert!(close(chunk_success(slowest, 0.0, 8.0), 1.0 / 256.0, 1e-12));
+        assert_eq!(chunk_success(fastest, 1e4, 12_000.0), 1.0);
     }
 }

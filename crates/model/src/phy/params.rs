@@ -1,14 +1,15 @@
 //! Parameters of the radio: power, sensitivity, reception.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use hopyard_engine::Span;
-use hopyard_engine::units::{Distance, Power, Ratio};
+use hopyard_engine::units::{Distance, Power, Rate, Ratio};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::error_rate::thermal_noise;
+use super::mode::Mode;
 use super::propagation::Channel;
 use super::reception::{Receiver, Reception};
 use crate::params::{self, Fault};
@@ -79,14 +80,92 @@ impl JsonSchema for Sensitivity {
     }
 }
 
+/// The weakest frame that can be decoded, which may depend on its mode.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Receive {
+    /// In every mode.
+    Every(Sensitivity),
+    /// At each of these rates.
+    ByRate(BTreeMap<Rate, Sensitivity>),
+}
+
+const RECEIVE: &str = "a range such as \"250 m\", a power such as \"-64 dBm\", or one of them for each rate, such as \
+                       { \"1 Mbps\" = \"250 m\", \"11 Mbps\" = \"100 m\" }";
+
+impl Receive {
+    /// Every value.
+    pub fn values(&self) -> impl Iterator<Item = Sensitivity> {
+        let (every, by_rate) = match self {
+            Self::Every(value) => (Some(*value), None),
+            Self::ByRate(values) => (None, Some(values.values().copied())),
+        };
+        every.into_iter().chain(by_rate.into_iter().flatten())
+    }
+
+    /// The value for a mode; nothing if none is given for its rate.
+    #[must_use]
+    pub fn of(&self, mode: &Mode) -> Option<Sensitivity> {
+        match self {
+            Self::Every(value) => Some(*value),
+            Self::ByRate(values) => values.get(&mode.rate()).copied(),
+        }
+    }
+}
+
+impl From<Sensitivity> for Receive {
+    fn from(value: Sensitivity) -> Self {
+        Self::Every(value)
+    }
+}
+
+impl<'de> Deserialize<'de> for Receive {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Receive;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(RECEIVE)
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Receive, E> {
+                text.parse().map(Receive::Every).map_err(|_| E::invalid_value(de::Unexpected::Str(text), &self))
+            }
+            fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Receive, A::Error> {
+                let mut values = BTreeMap::new();
+                while let Some((rate, value)) = map.next_entry::<Rate, Sensitivity>()? {
+                    if values.insert(rate, value).is_some() {
+                        return Err(de::Error::custom(format!("{rate} is given twice")));
+                    }
+                }
+                Ok(Receive::ByRate(values))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl JsonSchema for Receive {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Receive".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": ["string", "object"],
+            "description": RECEIVE,
+            "additionalProperties": { "type": "string" },
+            "examples": ["250 m", "-64 dBm", { "1 Mbps": "250 m", "11 Mbps": "100 m" }],
+        })
+    }
+}
+
 /// Parameters of every radio.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// Transmitted power.
     pub transmit_power: Power,
-    /// The weakest frame that can be decoded, as a range or a power.
-    pub receive: Sensitivity,
+    /// The weakest frame that can be decoded, as a range or a power: one for all frames, or one for each rate.
+    pub receive: Receive,
     /// The weakest signal that makes the medium busy, as a range or a power. Weaker signals are ignored, also as
     /// interference.
     pub sense: Sensitivity,
@@ -106,7 +185,7 @@ impl params::Params for Params {
     fn of_profile(profile: &str) -> Self {
         Self {
             transmit_power: Power::from_watts(0.281_838_15),
-            receive: Sensitivity::Range(Distance::new(250.0)),
+            receive: Sensitivity::Range(Distance::new(250.0)).into(),
             sense: Sensitivity::Range(Distance::new(550.0)),
             capture: Ratio::from_db(10.0),
             reception: if profile == params::NS2 { Reception::Ns2 } else { Reception::Sinr },
@@ -116,22 +195,31 @@ impl params::Params for Params {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        match (self.receive, self.sense) {
-            (Sensitivity::Range(receive), Sensitivity::Range(sense)) if sense < receive => {
-                return Err(Fault::new(
-                    "sense",
-                    format!("expected at least the receive range, {receive}; found {sense}"),
-                ));
+        if let Receive::ByRate(values) = &self.receive {
+            if values.is_empty() {
+                return Err(Fault::new("receive", "expected a value for at least one rate, found an empty table"));
             }
-            (Sensitivity::Threshold(receive), Sensitivity::Threshold(sense)) if sense > receive => {
-                return Err(Fault::new(
-                    "sense",
-                    format!("expected at most the receive power, {receive}; found {sense}"),
-                ));
-            }
-            _ => {}
+            values.keys().try_for_each(|&rate| Mode::of("receive", rate, None).map(|_| ()))?;
         }
-        for (parameter, value) in [("receive", self.receive), ("sense", self.sense)] {
+        for receive in self.receive.values() {
+            match (receive, self.sense) {
+                (Sensitivity::Range(receive), Sensitivity::Range(sense)) if sense < receive => {
+                    return Err(Fault::new(
+                        "sense",
+                        format!("expected at least the receive range, {receive}; found {sense}"),
+                    ));
+                }
+                (Sensitivity::Threshold(receive), Sensitivity::Threshold(sense)) if sense > receive => {
+                    return Err(Fault::new(
+                        "sense",
+                        format!("expected at most the receive power, {receive}; found {sense}"),
+                    ));
+                }
+                _ => {}
+            }
+        }
+        let all = || self.receive.values().map(|value| ("receive", value)).chain([("sense", self.sense)]);
+        for (parameter, value) in all() {
             if let Sensitivity::Range(range) = value
                 && !(range.metres() > 0.0 && range.metres() <= HORIZON)
             {
@@ -147,7 +235,7 @@ impl params::Params for Params {
                 format!("expected a power above zero, found {}", self.transmit_power),
             ));
         }
-        for (parameter, value) in [("receive", self.receive), ("sense", self.sense)] {
+        for (parameter, value) in all() {
             // No radio would hear any other: a signal is never received with more power than it was sent.
             if let Sensitivity::Threshold(power) = value
                 && power >= self.transmit_power
@@ -177,15 +265,24 @@ impl Sensitivity {
 }
 
 impl Params {
-    /// What the radios share; `preamble` is the time that preamble and PLCP header take.
+    /// The first of these modes for whose rate no weakest frame is given.
     #[must_use]
-    pub fn receiver(&self, channel: &Channel, preamble: Span) -> Receiver {
+    pub fn lacking(&self, modes: &[&'static Mode]) -> Option<&'static Mode> {
+        modes.iter().copied().find(|mode| self.receive.of(mode).is_none())
+    }
+
+    /// What the radios share, for frames in a mode.
+    ///
+    /// # Panics
+    /// When no weakest frame is given for the mode's rate ([`Params::lacking`]).
+    #[must_use]
+    pub fn receiver(&self, channel: &Channel, mode: &Mode) -> Receiver {
+        let receive = self.receive.of(mode).expect("every rate has a weakest frame");
         Receiver {
-            threshold: self.receive.watts(channel, self.transmit_power),
+            threshold: receive.watts(channel, self.transmit_power),
             capture: self.capture.factor(),
             preamble_sinr: self.preamble_sinr.factor(),
             noise: thermal_noise(self.noise_figure).watts(),
-            preamble,
         }
     }
 }

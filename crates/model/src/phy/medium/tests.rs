@@ -7,17 +7,18 @@ use super::super::hearers::delay_nanos;
 use super::*;
 use crate::address::{Address, InterfaceId};
 use crate::params::{Params as _, RFC};
-use crate::radio::Sensitivity;
-use crate::radio::propagation::Config;
+use crate::phy::Sensitivity;
+use crate::phy::mode::MODES;
+use crate::phy::propagation::Config;
 
 fn medium(places: &[(f64, f64)], sense: f64, search: Search) -> Medium<()> {
     let params = Params {
-        receive: Sensitivity::Range(Distance::new(sense.min(250.0))),
+        receive: Sensitivity::Range(Distance::new(sense.min(250.0))).into(),
         sense: Sensitivity::Range(Distance::new(sense)),
         ..Params::of_profile(RFC)
     };
     let channel = Config::of_profile("two_ray_ground", RFC).expect("a model").channel();
-    Medium::new(&params, channel, Span::from_micros(192), still(places, search), Streams::new(1, 0).stream("shadowing"))
+    Medium::new(&params, channel, Vec::new(), &[&MODES[0]], still(places, search))
 }
 
 fn still(places: &[(f64, f64)], search: Search) -> Places {
@@ -32,7 +33,8 @@ fn frame(from: u32, packet: Option<PacketId>, to: InterfaceId) -> Frame<()> {
         receiver: to,
         airtime: Span::from_micros(500),
         bytes: 38,
-        rate: 1_000_000,
+        preamble: Span::from_micros(192),
+        mode: &MODES[0],
         packet,
         kept: !to.is_broadcast(),
         control: (),
@@ -281,8 +283,7 @@ fn no_signal_is_followed_beyond_the_horizon() {
         Params { sense: Sensitivity::Threshold("-150 dBm".parse().expect("a power")), ..Params::of_profile(RFC) };
     let channel = Config::of_profile("free_space", RFC).expect("a model").channel();
     let places = still(&[(0.0, 0.0), (20_000.0, 0.0), (60_000.0, 0.0)], Search::Auto);
-    let shadowing = Streams::new(1, 0).stream("shadowing");
-    let mut medium = Medium::new(&params, channel, Span::from_micros(192), places, shadowing);
+    let mut medium = Medium::new(&params, channel, Vec::new(), &[&MODES[0]], places);
     assert_eq!(hearers(&mut medium, 0, Time::ZERO), [(1, 66_667)]);
 }
 

@@ -3,13 +3,10 @@
 use hopyard_engine::units::{Frequency, Ratio};
 
 use crate::params::Fault;
+use crate::phy::fading::log_normal::LogNormal;
 
 /// Metres per second, rounded as in ns-2, whose wavelengths and propagation delays the `ns2` profile must meet.
 pub const SPEED_OF_LIGHT: f64 = 3e8;
-
-/// How many standard deviations a shadowing draw may lie from its mean: it is cut there (twice in 10^9 draws), so that
-/// [`PathLoss::reach`] bounds every draw and a search limited to it changes no decision.
-pub const SHADOWING_LIMIT: f64 = 6.0;
 
 /// A path loss model, ready for use.
 pub trait PathLoss: Copy {
@@ -26,18 +23,12 @@ pub trait PathLoss: Copy {
         gains.extend(squares.iter().map(|&squared| model.gain(squared)));
     }
 
-    /// The distance in metres beyond which no gain, shadowing included, is as high as `gain`.
+    /// The distance in metres beyond which no gain is as high as `gain`.
     fn reach(&self, gain: f64) -> f64;
 
-    /// The factor on the gain that shadowing adds, drawn from `key`, a number for the pair (transmission, receiver).
-    #[inline]
-    fn shadowing(&self, _key: u64) -> f64 {
-        1.0
-    }
-
-    /// Whether equal distances always give equal gains.
-    fn is_deterministic(&self) -> bool {
-        true
+    /// The fading that belongs to the model, if it has any.
+    fn shadowing(&self) -> Option<LogNormal> {
+        None
     }
 }
 

@@ -82,7 +82,7 @@ impl Radio for Ns2 {
     #[inline(always)]
     fn end(&mut self, transmission: u32, _power: f64, now: Time, _receiver: &Receiver, _rng: &mut Rng) -> End {
         if self.locked != transmission {
-            return End { verdict: Verdict::Missed, idle: false };
+            return End { verdict: Verdict::Missed, idle: false, others: 0 };
         }
         self.locked = NONE;
         let verdict = if now < self.sending_until {
@@ -92,7 +92,7 @@ impl Radio for Ns2 {
         } else {
             Verdict::Decoded
         };
-        End { verdict, idle: true }
+        End { verdict, idle: true, others: 0 }
     }
 
     fn lost(&self) -> Lost {

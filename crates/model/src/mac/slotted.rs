@@ -1,0 +1,107 @@
+//! What slotted access adds to a MAC.
+
+use hopyard_engine::{Span, Time};
+
+use super::protocol::Mac;
+use crate::address::NodeId;
+use crate::context::{Context, Slots};
+use crate::frame::Fate;
+use crate::packet::{PacketId, PacketKind};
+use crate::params::Fault;
+
+/// A frame of slots whose owners are known before the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Round {
+    /// After how long each of its slots comes again.
+    pub length: Span,
+    /// From the end of its last slot to the beginning of its first one.
+    pub pause: Span,
+}
+
+/// A MAC whose stations own slots. Every default is the answer of a MAC without slots, which implements the trait
+/// with nothing in it.
+pub trait Slotted: Mac {
+    /// Whether the MAC may choose which kinds of packets the link gives it next ([`Self::takes`]).
+    const CHOOSES: bool = false;
+
+    /// Whether the MAC counts what becomes of its frames ([`Self::on_fate`]).
+    const COUNTS_FATES: bool = false;
+
+    /// The longest propagation delay with which a sender still hears that a frame was acknowledged; nothing if other
+    /// delays are shorter than what it waits anyway.
+    fn answered_within(_params: &Self::Params) -> Option<Span> {
+        None
+    }
+
+    /// The nodes that the parameters let send at the same time: a list for each slot of a frame.
+    fn slots(_params: &Self::Params, _nodes: &[NodeId]) -> Vec<Vec<NodeId>> {
+        Vec::new()
+    }
+
+    /// The frame of those slots; nothing without slots that are known before the run.
+    fn round(_params: &Self::Params, _nodes: &[NodeId]) -> Option<Round> {
+        None
+    }
+
+    /// What is left of a slot when as many frames with packets of this size have ended as fit.
+    fn spare(_params: &Self::Params, _size: u32) -> Option<Span> {
+        None
+    }
+
+    /// Whether agents of the nodes must find slots ([`Self::on_slots`]). Otherwise those that they find are not asked
+    /// for.
+    fn needs_agent(_params: &Self::Params) -> bool {
+        false
+    }
+
+    /// When the simulator must look next at who hears whom, for [`Self::slots_for`]; `before` is when it did last.
+    fn next_look(_shared: &Self::Shared, _before: Option<Time>) -> Option<Time> {
+        None
+    }
+
+    /// The slots of stations that hear each other like this: for each, the others that it hears and that hear it.
+    fn slots_for(_neighbours: &[Vec<u32>]) -> Vec<Slots> {
+        Vec::new()
+    }
+
+    /// The stations that own no slot by the schedule that the parameters make of who hears whom.
+    fn slotless(_params: &Self::Params, _neighbours: &[Vec<u32>]) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// The longest message of an agent that can be sent, and the parameter that limits it, if there is a limit of its
+    /// own for such messages.
+    fn largest_message(_params: &Self::Params) -> Option<(u32, &'static str)> {
+        None
+    }
+
+    /// Checks that stations of these nodes can share a channel.
+    ///
+    /// # Errors
+    /// The first parameter that is impossible, and why.
+    fn check_stations(_params: &Self::Params, _nodes: &[NodeId]) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// Whether the station now chooses by kind. Asked only of a MAC that may ([`Self::CHOOSES`]).
+    fn chooses(&self, _shared: &Self::Shared) -> bool {
+        false
+    }
+
+    /// Whether the station, which chooses, takes a packet of this kind now.
+    fn takes(&self, _kind: PacketKind, _shared: &Self::Shared) -> bool {
+        self.is_ready()
+    }
+
+    /// The packet that the station holds beside [`Mac::held`], if it chooses by kind.
+    fn held_apart(&self) -> Option<PacketId> {
+        None
+    }
+
+    /// What became of a frame of this station with a packet for one receiver, after its end. Called only for a MAC that
+    /// counts it ([`Self::COUNTS_FATES`]).
+    fn on_fate(&mut self, _fate: Fate) {}
+
+    /// An agent of the node, or the simulator ([`Self::slots_for`]), has found slots, or lost them.
+    fn on_slots(&mut self, _slots: &Slots, _shared: &Self::Shared, _cx: &mut Context) {}
+}

@@ -1,0 +1,95 @@
+//! Fading: the factor on the median power of path loss that differs from signal to signal.
+//!
+//! A channel has any number of these beside its path loss, and their factors are multiplied. A model draws its factor
+//! from keys of the signal ([`Signal`]) and not from a random stream, so that a pair of radios that the search leaves
+//! out, or that does not send, changes the draws of no other pair.
+
+pub use signal::{Fading, Signal};
+
+use crate::registry;
+
+pub mod log_normal;
+pub mod nakagami;
+pub mod none;
+mod signal;
+
+/// Makes the registry, and the enum that forwards to one of the models.
+///
+/// A model's module holds `Params`, and a type of the variant's name, which implements [`Fading`] and has
+/// `new(&Params)`.
+macro_rules! models {
+    ($($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
+        registry! { "fading": $($name => $module::$variant, $summary;)+ }
+
+        /// Any model of fading, ready for use.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum Fader {
+            $(#[doc = $summary] $variant($module::$variant),)+
+        }
+
+        impl Config {
+            /// Compiles the parameters.
+            #[must_use]
+            pub fn fader(&self) -> Fader {
+                match self { $(Self::$variant(params) => Fader::$variant($module::$variant::new(params)),)+ }
+            }
+        }
+
+        impl Fading for Fader {
+            fn factor(&self, signal: &Signal) -> f64 {
+                match self { $(Self::$variant(model) => model.factor(signal),)+ }
+            }
+
+            fn limit(&self) -> f64 {
+                match self { $(Self::$variant(model) => model.limit(),)+ }
+            }
+
+            fn is_none(&self) -> bool {
+                match self { $(Self::$variant(model) => model.is_none(),)+ }
+            }
+        }
+    };
+}
+
+models! {
+    "none" => none::NoFading, "No fading: path loss alone decides.";
+    "log_normal" => log_normal::LogNormal,
+        "Log-normal shadowing, drawn for each reception of each transmission (Rappaport 2002 §4.9).";
+    "nakagami" => nakagami::Nakagami, "Nakagami fading, whose severity depends on the distance (Nakagami 1960).";
+}
+
+/// The largest factor of several models together.
+#[must_use]
+pub fn limit<'a>(faders: impl IntoIterator<Item = &'a Fader>) -> f64 {
+    faders.into_iter().map(Fading::limit).product()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::{NS2, RFC};
+
+    #[test]
+    fn no_draw_passes_the_limit_and_equal_keys_give_equal_draws() {
+        for model in MODELS {
+            for profile in [RFC, NS2] {
+                assert_eq!((model.check)(&(model.defaults)(profile)), Ok(()), "{model:?}");
+                let fader = Config::of_profile(model.name, profile).expect("a model of this room").fader();
+                let draw = |key, metres| fader.factor(&Signal::keyed(key, metres));
+                for metres in [1.0, 150.0, 500.0] {
+                    let strongest = (0..100_000).map(|key| draw(key, metres)).fold(0.0, f64::max);
+                    assert!(strongest <= fader.limit(), "{model:?}: {strongest}");
+                    assert_eq!(draw(5, metres).to_bits(), draw(5, metres).to_bits(), "{model:?}");
+                    assert_eq!(draw(5, metres) == draw(6, metres), fader.is_none(), "{model:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn limits_are_multiplied() {
+        let of = |name| Config::of_profile(name, RFC).expect("a model").fader();
+        assert_eq!(limit(&[of("none")]), 1.0);
+        assert_eq!(limit(&[of("nakagami"), of("log_normal")]), of("nakagami").limit() * of("log_normal").limit());
+    }
+}

@@ -1,0 +1,38 @@
+//! What a model of fading is asked.
+
+use hopyard_engine::Time;
+
+/// A signal on its way from a transmitter to a hearer.
+#[derive(Clone, Copy, Debug)]
+pub struct Signal {
+    /// A key of the transmission and the hearer.
+    pub transmission: u64,
+    /// A key of the two radios, equal for both directions.
+    pub pair: u64,
+    /// When the transmission begins.
+    pub at: Time,
+    /// The square of the distance, in square metres.
+    pub distance_squared: f64,
+}
+
+/// A model of fading, ready for use.
+pub trait Fading: Copy {
+    /// The factor on the power of a signal.
+    fn factor(&self, signal: &Signal) -> f64;
+
+    /// The largest factor, which is never exceeded: the search for hearers looks as far as it makes signals strong.
+    fn limit(&self) -> f64;
+
+    /// Whether the factor is always one.
+    fn is_none(&self) -> bool {
+        self.limit() == 1.0
+    }
+}
+
+#[cfg(test)]
+impl Signal {
+    /// The signal of a transmission of a key, over a distance in metres.
+    pub const fn keyed(key: u64, metres: f64) -> Self {
+        Self { transmission: key, pair: 7, at: Time::from_nanos(key), distance_squared: metres * metres }
+    }
+}
