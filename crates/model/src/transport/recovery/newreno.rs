@@ -1,6 +1,6 @@
 //! NewReno's recovery (RFC 6582): it ends when everything that was outstanding at its start is acknowledged.
 
-use super::loss_recovery::{Arrival, LossRecovery, Recovers};
+use super::{Arrival, LossRecovery, Recovers};
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Controller, Phase};
 use crate::transport::connection::{Core, Params};

@@ -8,8 +8,9 @@ use super::trip::Trip;
 use crate::packet::{SackBlocks, TcpFlags, TcpHeader};
 use crate::transport::acking::{self, AckPolicy, Arrival, Policy, Reading, Verdict};
 use crate::transport::connection::{
-    Connect, EchoCopies, Estimation, LateOpening, Params, Timers, Wheel, header_bytes, is_earlier, milliseconds,
+    Connect, EchoCopies, Habits, Params, Wheel, header_bytes, is_earlier, milliseconds,
 };
+use crate::transport::linux::Timers;
 
 /// So many of the blocks that were extended last are in each acknowledgement, and in the one after.
 const RECENT: usize = 2;
@@ -239,7 +240,7 @@ impl TcpReceiver {
     /// (RFC 7323 §5). A difference of a millisecond may come from rounding.
     fn is_outdated(&self, header: &TcpHeader) -> bool {
         let (Some((value, _)), Some(recent)) = (header.timestamps, self.echo) else { return false };
-        self.params.paws && header.len > 0 && is_earlier(value.wrapping_add(1), recent)
+        self.params.habits == Habits::Linux && header.len > 0 && is_earlier(value.wrapping_add(1), recent)
     }
 
     /// TS.Recent: it belongs to the segment at the left edge of the window, and never goes back (RFC 7323 §4.3 (2)). A
@@ -412,7 +413,7 @@ impl TcpReceiver {
             self.fin_sent = true;
             self.await_fin_answer(now);
         }
-        if syn && !self.opened && self.params.late_opening == LateOpening::Linux {
+        if syn && !self.opened && self.params.habits == Habits::Linux {
             self.answer_again = self.timer_in(self.answer_wait, now);
         }
         let window = if syn {
@@ -434,7 +435,7 @@ impl TcpReceiver {
 
     /// Sets the timer after the FIN was sent, twice as long each time (RFC 6298 §5.5).
     fn await_fin_answer(&mut self, now: Time) {
-        let opening = self.trip.opening().filter(|_| self.params.estimation == Estimation::Linux);
+        let opening = self.trip.opening().filter(|_| self.params.habits == Habits::Linux);
         let wait = match (self.fin_wait, opening) {
             (Some(wait), _) => wait,
             // No data of this side has given a round trip (§2.1).
@@ -454,7 +455,11 @@ impl TcpReceiver {
 
     /// When a timer expires that is set now.
     fn timer_in(&self, wait: Span, now: Time) -> Time {
-        let tick = if self.params.timers == Timers::Wheel { self.params.tick } else { Span::ZERO };
+        let tick = if self.params.habits == Habits::Linux && self.params.linux.timers == Timers::Wheel {
+            self.params.tick
+        } else {
+            Span::ZERO
+        };
         Wheel::new(tick).expiry(now, wait)
     }
 
