@@ -24,7 +24,7 @@ mod window;
 pub use self::core::{Core, Judged};
 pub use self::counters::SenderCounters;
 pub(crate) use self::header::{dsack, header_bytes, is_earlier, milliseconds};
-pub use self::params::{Close, Connect, EchoCopies, Estimation, Habits, IdleRestart, Params, Reader, RecoveryExit};
+pub use self::params::{Close, Connect, EchoCopies, Habits, IdleRestart, Params, Reader, RecoveryExit};
 pub(crate) use self::peer::{Peer, Persist, Stage};
 pub use self::phases::{Phase, Phases, Work};
 pub use self::scoreboard::{Acked, Board, Marks, Segment};

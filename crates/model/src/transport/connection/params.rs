@@ -55,16 +55,6 @@ pub enum EchoCopies {
     None,
 }
 
-/// How the retransmission timeout is computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Estimation {
-    /// RFC 6298, with the clock's granularity as its G.
-    Rfc6298,
-    /// As in ns-2: whole ticks of a clock with a random phase, integer averages, the minimum applied before back-off.
-    Ns2,
-}
-
 /// The window after a pause longer than the retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -77,16 +67,17 @@ pub enum IdleRestart {
     OneSegment,
 }
 
-/// Whose details a sender has where no parameter of its own says it.
+/// Whose TCP it is, in details that no other parameter says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Habits {
     /// Those of the RFCs.
     Rfc,
-    /// Those of ns-2.35: its recoveries, and the fine-grained timeouts of its Vegas.
+    /// Those of ns-2.35: its recoveries, the fine-grained timeouts of its Vegas, a timeout of whole ticks of a clock with
+    /// a random phase, no round-trip sample from acknowledgements of part of the losses, options that are not padded.
     Ns2,
-    /// Those of Linux 6.1: a sender and a receiver of their own, with the parameters of `[tcp.linux]`. The keys of the
-    /// plain TCP's recovery and of its timeout's computation do not apply.
+    /// Those of Linux 6.1: a sender of its own and rules of the receiver, with the parameters of `[tcp.linux]`. The keys
+    /// of the plain recovery do not apply.
     Linux,
 }
 
@@ -148,7 +139,8 @@ pub struct Params {
     pub duplicate_threshold: u32,
     /// Whether each of the first duplicate acknowledgements allows one new segment (RFC 3042). ns-2: `singledup_`.
     pub limited_transmit: bool,
-    /// Whose details a sender has where no other key says it: "rfc" or "ns2".
+    /// Whose TCP it is, in details that no other key says: "rfc", "ns2" (recoveries, the computation of the timeout,
+    /// options that are not padded to words) or "linux" (a sender of its own, with the keys of `[tcp.linux]`).
     pub habits: Habits,
     /// The window at the end of a fast recovery.
     pub recovery_exit: RecoveryExit,
@@ -156,8 +148,6 @@ pub struct Params {
     pub recovery_burst: u32,
     /// Whether a fast retransmission restarts the retransmission timer. rfc: RFC 6298 §5.1.
     pub fast_retransmit_restarts_timer: bool,
-    /// Whether acknowledgements of part of the losses give round-trip samples.
-    pub sample_partial_acks: bool,
     /// The maximum number of segments sent on one event; 0 means no limit. ns-2: `maxburst_`.
     pub max_burst: u32,
     /// Whether segments carry timestamps (RFC 7323), so that every acknowledgement gives a round-trip sample. Without
@@ -167,8 +157,6 @@ pub struct Params {
     /// (RFC 7323 §4.3 and appendix D; ns-2's `update_ts`), "last" (those that reach the last acknowledgement: Linux,
     /// FreeBSD) or "none" (RFC 7323 §5.3).
     pub echo_copies: EchoCopies,
-    /// How the retransmission timeout is computed.
-    pub estimation: Estimation,
     /// The timeout before the first sample. rfc: RFC 6298 §2.1; ns2: `rtxcur_init_`.
     pub initial_rto: Span,
     /// The minimum timeout. rfc: RFC 6298 §2.4; ns2: `minrto_`.
@@ -181,9 +169,6 @@ pub struct Params {
     pub tick: Span,
     /// The window after a pause. rfc: RFC 5681 §4.1.
     pub idle_restart: IdleRestart,
-    /// Whether header options are padded to whole 32-bit words, as on the wire. Otherwise a SACK block is
-    /// 8 bytes, and timestamps are 10.
-    pub padded_options: bool,
     /// The parameters of Linux's TCP.
     pub linux: linux::Params,
 }
@@ -232,18 +217,15 @@ impl params::Params for Params {
             recovery_exit: RecoveryExit::Flight,
             recovery_burst: 0,
             fast_retransmit_restarts_timer: false,
-            sample_partial_acks: true,
             max_burst: 0,
             timestamps: true,
             echo_copies: if profile == NS2 { EchoCopies::All } else { EchoCopies::Last },
-            estimation: Estimation::Rfc6298,
             initial_rto: Span::from_secs(1),
             min_rto: Span::from_secs(1),
             max_rto: Span::from_secs(60),
             timeout_factor: 1.0,
             tick: Span::from_millis(1),
             idle_restart: IdleRestart::InitialWindow,
-            padded_options: true,
             linux: linux::Params::default(),
         };
         if profile == LINUX {
@@ -272,14 +254,11 @@ impl params::Params for Params {
             recovery_exit: RecoveryExit::Grow,
             recovery_burst: 2,
             fast_retransmit_restarts_timer: true,
-            sample_partial_acks: false,
             timestamps: false,
-            estimation: Estimation::Ns2,
             initial_rto: Span::from_secs(3),
             min_rto: Span::from_millis(200),
             tick: Span::from_millis(10),
             idle_restart: IdleRestart::OneSegment,
-            padded_options: false,
             ..rfc
         }
     }

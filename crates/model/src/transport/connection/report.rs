@@ -86,7 +86,7 @@ impl Core {
         self.announced = false;
         let answer = control.on_ack(ack, &self.view());
         self.apply(answer);
-        if ack.rate.is_some() && control.limits_itself() {
+        if ack.rate.is_some() && control.pace().limits_itself {
             self.mark_app_limited();
         }
     }
@@ -98,7 +98,7 @@ impl Core {
         let duplicate = Duplicate { count: self.duplicates, sacked, rate: self.rate() };
         let answer = control.on_duplicate(&duplicate, &self.view());
         self.apply(answer);
-        if duplicate.rate.is_some() && control.limits_itself() {
+        if duplicate.rate.is_some() && control.pace().limits_itself {
             self.mark_app_limited();
         }
     }

@@ -43,7 +43,7 @@ impl Sender {
     pub fn new(core: Core, control: Controller) -> Self {
         let mut tcp = State::new(core);
         let params = tcp.core.params.clone();
-        if control.wants_rate() {
+        if control.wants().rate {
             tcp.core.sample_rate(Some(params.mss()));
         }
         let segments = 1 + u64::from(params.linux.pair_segments);
@@ -160,7 +160,7 @@ impl Sender {
             if self.small_queue.is_on() && !self.may_force(index) {
                 self.recovery.on_refused(&mut self.tcp);
             } else if self.tcp.core.fits_advertised(index) {
-                let gap = self.control.pacing_gap().min(self.tcp.core.rtt.timeout());
+                let gap = self.control.pace().gap.min(self.tcp.core.rtt.timeout());
                 let departure = self.pacing.on_forced(now, gap);
                 self.tcp.departs = self.pacing.slot();
                 self.tcp.core.board.split(index);
@@ -183,8 +183,9 @@ impl Sender {
             return None;
         }
         let unpaced = UNPACED.saturating_sub(self.tcp.core.counters.segments);
-        let paces = !self.control.pacing_gap().is_zero();
-        self.tcp.quantum = (self.control.governs_recovery() && paces).then(|| self.control.pacing_quantum());
+        let pace = self.control.pace();
+        let paces = !pace.gap.is_zero();
+        self.tcp.quantum = (self.control.wants().recovery_window && paces).then_some(pace.quantum);
         if unpaced == 0 && paces && self.tcp.core.has_more() && self.pacing.blocks(now) {
             return None;
         }
@@ -207,8 +208,8 @@ impl Sender {
         }
         // A congestion control that has seen only timeouts would wait for minutes with nothing outstanding.
         let longest = self.tcp.core.rtt.timeout();
-        let gap = |segments: u32| self.control.pacing_gap_of(segments).min(longest * u64::from(segments));
-        let quantum = || self.recovery.together(&self.tcp, index, self.control.pacing_quantum());
+        let gap = |segments: u32| pace.gap_of(segments).min(longest * u64::from(segments));
+        let quantum = || self.recovery.together(&self.tcp, index, pace.quantum);
         if !self.pacing.allows(now, gap, unpaced, quantum) {
             return None;
         }
@@ -240,7 +241,7 @@ impl Sender {
     /// Whether the application writes more now. The send buffer has room for more windows with a congestion control
     /// that sets the window itself.
     fn admits(&mut self) -> bool {
-        let times = if self.control.governs_recovery() { 3 } else { 2 };
+        let times = if self.control.wants().recovery_window { 3 } else { 2 };
         if self.tcp.core.burst == 0 {
             self.recovery.on_pause(&mut self.tcp);
         }
@@ -285,7 +286,7 @@ impl Sender {
         let len = sent.unwrap_or_else(|| u64::from(core.new_payload()));
         let piece = buffer.map(|segments| u64::from(segments) * u64::from(core.params.mss()));
         small_queue.allows(len, sent.is_some(), piece, || {
-            let (gap, segment) = (control.pacing_gap(), f64::from(core.params.mss()));
+            let (gap, segment) = (control.pace().gap, f64::from(core.params.mss()));
             if !gap.is_zero() {
                 return segment / gap.seconds();
             }

@@ -119,7 +119,7 @@ pub(crate) trait Recovers: LossRecovery + Sized {
 /// otherwise.
 pub(crate) fn proportional(params: &Params, control: &Controller, by_itself: bool) -> bool {
     match params.prr {
-        _ if control.governs_recovery() => false,
+        _ if control.wants().recovery_window => false,
         Proportional::Recovery => by_itself,
         choice => choice == Proportional::On,
     }

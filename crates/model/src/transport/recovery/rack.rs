@@ -276,7 +276,7 @@ impl Recovers for Rack {
     const WANTS_SACK: bool = true;
 
     fn new(params: &Params, control: &Controller) -> Self {
-        Self::with(proportional(params, control, true), control.governs_recovery())
+        Self::with(proportional(params, control, true), control.wants().recovery_window)
     }
 }
 

@@ -30,8 +30,7 @@ pub use self::receiver::{ReceiverCounters, TcpReceiver};
 pub use self::sender::{SenderState, TcpSender};
 pub use self::state::Connection;
 pub use super::connection::{
-    Close, Connect, EchoCopies, Estimation, Habits, IdleRestart, Judged, Marks, Params, Reader, RecoveryExit,
-    SenderCounters,
+    Close, Connect, EchoCopies, Habits, IdleRestart, Judged, Marks, Params, Reader, RecoveryExit, SenderCounters,
 };
 pub use super::linux;
 pub use super::notice::NetworkEvent;

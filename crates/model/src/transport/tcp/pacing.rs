@@ -36,12 +36,12 @@ impl Pacing {
 
     /// Whether a segment may leave now; if so, the next one leaves later by the gaps of a `quantum` of them. A segment
     /// that may not leave waits.
-    pub fn allows(&mut self, now: Time, gap: Span, quantum: impl FnOnce() -> u32) -> bool {
+    pub fn allows(&mut self, now: Time, gap: Span, quantum: u32) -> bool {
         if gap.is_zero() {
             // When pacing begins again, the first segment is sent at once.
             self.slot = now;
         } else if now >= self.slot {
-            let quantum = quantum().max(1);
+            let quantum = quantum.max(1);
             self.slot = now + gap * u64::from(quantum);
             self.together = quantum - 1;
         } else if self.together > 0 {
@@ -67,11 +67,11 @@ mod tests {
     #[test]
     fn segments_leave_one_gap_apart_or_in_quanta() {
         let mut pacing = Pacing::new();
-        assert!(pacing.allows(ms(100), GAP, || 1));
-        assert!(!pacing.allows(ms(105), GAP, || 1));
+        assert!(pacing.allows(ms(100), GAP, 1));
+        assert!(!pacing.allows(ms(105), GAP, 1));
         assert_eq!(pacing.wake(), ms(110));
-        assert!(pacing.allows(ms(110), GAP, || 2) && pacing.allows(ms(110), GAP, || 2));
-        assert!(!pacing.allows(ms(110), GAP, || 2));
+        assert!(pacing.allows(ms(110), GAP, 2) && pacing.allows(ms(110), GAP, 2));
+        assert!(!pacing.allows(ms(110), GAP, 2));
         assert_eq!(pacing.wake(), ms(130));
     }
 }

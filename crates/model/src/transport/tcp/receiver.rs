@@ -399,7 +399,7 @@ impl TcpReceiver {
         let duplicate = self.duplicate.take();
         let sack = if self.sack && (duplicate.is_some() || !self.blocks.is_empty()) {
             // Timestamps leave room for three blocks (RFC 2018 §3); ns-2 sends three at most in any case.
-            let room = if timestamps.is_some() || !self.params.padded_options { 3 } else { 4 };
+            let room = if timestamps.is_some() || self.params.habits == Habits::Ns2 { 3 } else { 4 };
             let base = duplicate.map_or(self.next, |(start, _)| start.min(self.next));
             SackBlocks::new(base, duplicate.into_iter().chain(self.blocks.iter().copied()).take(room))
         } else {

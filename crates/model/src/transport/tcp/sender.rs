@@ -67,7 +67,7 @@ impl TcpSender {
     /// Whether the sender asks for notices of segments that a node could not forward.
     #[must_use]
     pub fn wants_notices(&self) -> bool {
-        self.machine.control().wants_notices()
+        self.machine.control().wants().notices
     }
 
     /// Whether the amount of data that waits in the sender's node is limited: then the node tells of it.

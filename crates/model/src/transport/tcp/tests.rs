@@ -10,7 +10,8 @@ use crate::packet::{SackBlocks, TcpFlags, TcpHeader};
 use crate::params::{NS2, Params as _, RFC};
 use crate::transport::acking;
 use crate::transport::congestion::{
-    Ack, Answer, Config, CongestionControl, Controller, Loss, NetworkEvent, RecoveryChoice, Restore, Timeout, View,
+    Ack, Answer, Config, CongestionControl, Controller, ExternalControl, Loss, NetworkEvent, Pace, RecoveryChoice,
+    Restore, Timeout, View, Wants,
 };
 
 mod as_linux;
@@ -442,16 +443,15 @@ impl CongestionControl for Scripted {
             NetworkEvent::HopCount(_) | NetworkEvent::Unreachable { .. } | NetworkEvent::CareOfChanged => Answer::Keep,
         }
     }
-    fn pacing_gap(&self) -> Span {
-        self.pace
-    }
-    fn pacing_quantum(&self) -> u32 {
-        self.quantum
+    fn pace(&self) -> Pace {
+        Pace { quantum: self.quantum, ..Pace::of(self.pace) }
     }
     fn recovery(&self) -> RecoveryChoice {
         RecoveryChoice::NewReno
     }
 }
+
+impl ExternalControl for Scripted {}
 
 fn scripted(pace: Span, on_timeout: Answer) -> (Talk, String) {
     scripted_bursts(pace, 1, on_timeout)

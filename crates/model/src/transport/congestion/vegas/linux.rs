@@ -87,6 +87,15 @@ impl Linux {
     }
 }
 
+impl Linux {
+    pub fn on_condition(&mut self, condition: Condition, view: &View) {
+        self.open = condition == Condition::Open;
+        if self.open {
+            self.begin_round(view);
+        }
+    }
+}
+
 impl CongestionControl for Linux {
     fn on_arrival(&mut self, arrived: &Arrived, _view: &View) -> Answer {
         if let Some(round_trip) = arrived.round_trip {
@@ -125,13 +134,6 @@ impl CongestionControl for Linux {
         self.whole.forget();
         let halved = libm::floor(view.cwnd / 2.0).max(2.0);
         Answer::Set { cwnd: 1.0, ssthresh: if timeout.repeated > 0 { view.ssthresh } else { halved } }
-    }
-
-    fn on_condition(&mut self, condition: Condition, view: &View) {
-        self.open = condition == Condition::Open;
-        if self.open {
-            self.begin_round(view);
-        }
     }
 
     fn on_sent(&mut self, sent: &Sent, view: &View) {

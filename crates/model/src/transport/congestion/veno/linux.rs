@@ -88,6 +88,15 @@ impl Linux {
     }
 }
 
+impl Linux {
+    pub fn on_condition(&mut self, condition: Condition) {
+        self.open = condition == Condition::Open;
+        if self.open {
+            self.least = None;
+        }
+    }
+}
+
 impl CongestionControl for Linux {
     fn on_arrival(&mut self, arrived: &Arrived, _view: &View) -> Answer {
         if let Some(round_trip) = arrived.round_trip {
@@ -121,13 +130,6 @@ impl CongestionControl for Linux {
         self.whole.forget();
         let ssthresh = if timeout.repeated > 0 { view.ssthresh } else { self.cut(view) };
         Answer::Set { cwnd: 1.0, ssthresh }
-    }
-
-    fn on_condition(&mut self, condition: Condition, _view: &View) {
-        self.open = condition == Condition::Open;
-        if self.open {
-            self.least = None;
-        }
     }
 
     fn on_sent(&mut self, _sent: &Sent, view: &View) {

@@ -21,7 +21,7 @@ impl Recovery {
         Self {
             sack: params.linux.sack,
             proportional: proportional(params, control, true),
-            governed: control.governs_recovery(),
+            governed: control.wants().recovery_window,
             condition: Condition::Open,
             end: 0,
             detection: Detection::new(params.duplicate_threshold),

@@ -38,7 +38,7 @@ use self::undo::Undo;
 use self::usage::Usage;
 use super::state::State;
 use crate::packet::TcpHeader;
-use crate::transport::congestion::{Before, Condition, CongestionControl, Controller, Phase};
+use crate::transport::congestion::{Before, Condition, Controller, Phase};
 use crate::transport::connection::{Acked, IdleRestart};
 use crate::transport::recovery::Prr;
 

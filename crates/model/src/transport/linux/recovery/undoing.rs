@@ -1,7 +1,7 @@
 //! What is taken back when a reduction was for nothing.
 
 use super::Recovery;
-use crate::transport::congestion::{CongestionControl as _, Controller};
+use crate::transport::congestion::Controller;
 use crate::transport::linux::state::State;
 
 impl Recovery {

@@ -6,7 +6,7 @@ use super::super::idle;
 use super::super::pacing::Pacing;
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{CongestionControl, Controller, Sent, Timeout};
-use crate::transport::connection::{Connect, Core, Estimation, Peer, Persist, SendingEnd, Stage};
+use crate::transport::connection::{Connect, Core, Habits, Peer, Persist, SendingEnd, Stage};
 use crate::transport::notice::NetworkEvent;
 use crate::transport::recovery::{Arrival, LossRecovery, Recovery};
 
@@ -31,7 +31,7 @@ impl Plain {
     pub fn new(mut core: Core, control: Controller) -> Self {
         let recovery = Recovery::new(&core.params, &control);
         core.scoreboard = recovery.marks();
-        if control.wants_rate() {
+        if control.wants().rate {
             core.sample_rate(None);
         }
         Self {
@@ -53,7 +53,7 @@ impl Plain {
         let connect = self.core.params.connect;
         let opening = match connect {
             Connect::None => false,
-            Connect::Ns2 => !self.control.opens_with_data(),
+            Connect::Ns2 => !self.control.is_ns2_vegas(),
             Connect::ThreeWay => true,
         };
         self.stage = if opening { Stage::Opening } else { Stage::Open };
@@ -102,7 +102,7 @@ impl Plain {
     fn on_new_ack(&mut self, header: &TcpHeader) {
         self.active = self.core.now;
         self.core.before_ack(header);
-        let opened_with_data = self.await_initial_window && self.control.opens_with_data();
+        let opened_with_data = self.await_initial_window && self.control.is_ns2_vegas();
         if opened_with_data && self.core.una() > 0 {
             // ns-2's Vegas checks before it counts this acknowledgement. It grants the window only if the
             // acknowledgement before had covered only the first segment.
@@ -124,7 +124,7 @@ impl Plain {
 
     fn on_timeout(&mut self) {
         let core = &mut self.core;
-        if core.board.una() == 0 && !(self.await_initial_window && self.control.opens_with_data()) {
+        if core.board.una() == 0 && !(self.await_initial_window && self.control.is_ns2_vegas()) {
             // RFC 5681 §3.1: the first segment is lost, so the initial window is one segment. ns-2's Vegas does not do
             // this.
             self.initial_window = 1.0;
@@ -169,7 +169,7 @@ impl Plain {
                 core.mark_lost(index);
             }
             let segment = core.board.resend(index, now);
-            if core.params.estimation == Estimation::Rfc6298 {
+            if core.params.habits != Habits::Ns2 {
                 core.stop_timing_of(segment.end());
             }
             segment
@@ -344,8 +344,9 @@ impl SendingEnd for Plain {
             return None;
         };
         // A congestion control that has seen only timeouts would wait for minutes with nothing outstanding.
-        let gap = self.control.pacing_gap_of(1).min(self.core.rtt.timeout());
-        if !self.pacing.allows(now, gap, || self.control.pacing_quantum()) {
+        let pace = self.control.pace();
+        let gap = pace.gap_of(1).min(self.core.rtt.timeout());
+        if !self.pacing.allows(now, gap, pace.quantum) {
             return None;
         }
         self.core.burst -= 1;

@@ -69,7 +69,7 @@ impl TcpSender {
             timeouts: core.timeouts_in_row,
             frozen: core.frozen.is_some(),
             bandwidth: self.machine.control().bandwidth(),
-            pacing_gap: self.machine.control().pacing_gap(),
+            pacing_gap: self.machine.control().pace().gap,
         }
     }
 
@@ -132,11 +132,8 @@ impl TcpSender {
     /// The bytes of a segment's IP and TCP headers with options: a packet's size is this and the payload.
     #[must_use]
     pub fn header_bytes(&self, header: &TcpHeader) -> u32 {
-        if self.machine.control().charges_headers() || header.len == 0 {
-            header_bytes(&self.machine.core().params, header)
-        } else {
-            0
-        }
+        let free = header.len > 0 && self.machine.control().is_ns2_vegas();
+        if free { 0 } else { header_bytes(&self.machine.core().params, header) }
     }
 
     /// Whether the congestion control distinguishes causes of loss.
