@@ -73,8 +73,9 @@ pub enum IdleRestart {
 pub enum Habits {
     /// Those of the RFCs.
     Rfc,
-    /// Those of ns-2.35: its recoveries, the fine-grained timeouts of its Vegas, a timeout of whole ticks of a clock with
-    /// a random phase, no round-trip sample from acknowledgements of part of the losses, options that are not padded.
+    /// Those of ns-2.35: its recoveries, the fine-grained timeouts of its Vegas, a timeout of whole ticks of a clock
+    /// with a random phase, no round-trip sample from acknowledgements of part of the losses, options that are not
+    /// padded.
     Ns2,
     /// Those of Linux 6.1: a sender of its own and rules of the receiver, with the parameters of `[tcp.linux]`. The keys
     /// of the plain recovery do not apply.

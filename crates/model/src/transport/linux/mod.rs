@@ -1,4 +1,4 @@
-//! Linux's TCP: the sender and the receiver of `habits = "linux"`.
+//! Linux's TCP: the sender of `habits = "linux"`, and the rules of its receiver.
 //!
 //! They have their own state and parameters (`[tcp.linux]`). What they share with the plain TCP is pure: the
 //! scoreboard, the estimators of round trip and delivery rate, the congestion controls. `recovery` names what was
@@ -9,6 +9,8 @@ mod late;
 mod outdated;
 mod pacing;
 mod params;
+mod receive_window;
+mod receiving;
 mod recovery;
 mod send_buffer;
 mod sender;
@@ -17,4 +19,6 @@ mod state;
 mod writing;
 
 pub use self::params::{Params, ReceiveWindow, SendBufferSize, Timers};
+pub(crate) use self::receive_window::Growth;
+pub(crate) use self::receiving::Receiving;
 pub(crate) use self::sender::Sender;

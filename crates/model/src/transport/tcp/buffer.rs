@@ -9,10 +9,9 @@
 
 use hopyard_engine::{Span, Time};
 
-use super::receive_window::Growth;
 use super::trip::Trip;
 use crate::transport::connection::{Habits, Params, Reader};
-use crate::transport::linux::ReceiveWindow;
+use crate::transport::linux::{Growth, ReceiveWindow};
 
 /// A segment with new data.
 #[derive(Clone, Copy, Debug)]

@@ -14,7 +14,6 @@ mod buffer;
 mod config;
 mod idle;
 mod pacing;
-mod receive_window;
 mod receiver;
 mod sender;
 mod state;
