@@ -120,7 +120,7 @@ mod tests {
     use super::*;
     use crate::external::{ExternalControllers, Surroundings};
     use crate::scenario::Scenario;
-    use hopyard_model::transport::congestion::{Config, CongestionControl, Controller, ExternalControl};
+    use hopyard_model::transport::congestion::{Config, Controller, ExternalControl};
 
     /// Knows `my.module:Slow`, which accepts a share below one.
     #[derive(Debug)]

@@ -19,6 +19,7 @@ use crate::transport::notice::NetworkEvent;
 /// The two senders.
 #[enum_dispatch(SendingEnd)]
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "the plain sender is the usual one, and has no further indirection")]
 enum Machine {
     Plain(Plain),
     Linux(Box<linux::Sender>),
