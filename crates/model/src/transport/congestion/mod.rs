@@ -129,8 +129,8 @@ impl Controller {
         }
     }
 
-    /// Whether this variant distinguishes causes of loss. The world then records what is needed to compare its decisions
-    /// with the true causes.
+    /// Whether this variant distinguishes causes of loss. The world then records what is needed to compare its
+    /// decisions with the true causes.
     #[must_use]
     pub const fn classifies(&self) -> bool {
         matches!(self, Self::Welcome(_))
@@ -144,7 +144,8 @@ impl Controller {
         }
     }
 
-    /// Whether it is ns-2's Vegas: its first segment carries data, and headers do not count in the size of its segments.
+    /// Whether it is ns-2's Vegas: its first segment carries data, and headers do not count in the size of its
+    /// segments.
     #[must_use]
     pub fn is_ns2_vegas(&self) -> bool {
         matches!(self, Self::Vegas(vegas) if vegas.is_ns2())

@@ -77,8 +77,8 @@ pub enum Habits {
     /// with a random phase, no round-trip sample from acknowledgements of part of the losses, options that are not
     /// padded.
     Ns2,
-    /// Those of Linux 6.1: a sender of its own and rules of the receiver, with the parameters of `[tcp.linux]`. The keys
-    /// of the plain recovery do not apply.
+    /// Those of Linux 6.1: a sender of its own and rules of the receiver, with the parameters of `[tcp.linux]`. The
+    /// keys of the plain recovery do not apply.
     Linux,
 }
 

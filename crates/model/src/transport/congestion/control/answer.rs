@@ -115,8 +115,8 @@ pub struct Pace {
     pub gap: Span,
     /// Segments that a pacing sender sends together. As many gaps pass before it may send the next ones.
     pub quantum: u32,
-    /// The rate in bytes per second and the bytes of a segment, where the gaps of several segments are computed from them
-    /// (Linux's BBR).
+    /// The rate in bytes per second and the bytes of a segment, where the gaps of several segments are computed from
+    /// them (Linux's BBR).
     pub exact: Option<(u64, u32)>,
     /// Whether the congestion control itself sends less than the network could take. Rate samples of data that it sends
     /// now then count as limited by the application (BBR's PROBE_RTT).

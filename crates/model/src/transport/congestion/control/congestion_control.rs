@@ -96,8 +96,8 @@ pub trait ExternalControl: CongestionControl + Send {
     /// The sender begins or ends to see losses or reordering, or to repair losses; only Linux's TCP says so.
     fn on_condition(&mut self, _condition: Condition, _view: &View) {}
 
-    /// The error of a congestion control that cannot continue; it ends the run and is reported once. One that has failed
-    /// must answer [`Answer::Keep`] from then on.
+    /// The error of a congestion control that cannot continue; it ends the run and is reported once. One that has
+    /// failed must answer [`Answer::Keep`] from then on.
     fn failure(&mut self) -> Option<String> {
         None
     }
