@@ -225,10 +225,9 @@ def test_a_rule_is_told_every_event() -> None:
 
 
 class Undoing(NewReno):
-    """Records what only the recovery of Linux tells, and how far an undone reduction goes back."""
+    """Records what only the TCP of Linux tells, and how far an undone reduction goes back."""
 
     seen: ClassVar[list[tuple[str, float, object]]] = []
-    recovery = "rack_linux"
 
     def on_arrival(self, arrival: hopyard.congestion.Arrival) -> None:
         self.seen.append(("arrival", self.cwnd, arrival.round_trip))
@@ -253,7 +252,7 @@ class Returning(Undoing):
 #: waits in its node is sent again, as if the queue were another node's.
 BURST = {
     "profile": "linux",
-    "tcp": {"window": 4, "small_queues": False},
+    "tcp": {"window": 4, "linux": {"small_queues": False}},
     "wire": [{"between": [0, 1], "rate": "1 Mbps", "delay": "20 ms", "queue_length": 500}],
     "flow": [
         {"from": 0, "to": 1},

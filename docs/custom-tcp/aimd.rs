@@ -4,7 +4,7 @@
 
 use hopyard_model::params::{self, Fault};
 use hopyard_model::transport::congestion::{
-    Ack, Answer, CongestionControl, Loss, Phase, RecoveryChoice, Timeout, View,
+    Ack, Answer, CongestionControl, ExternalControl, Loss, Phase, RecoveryChoice, Timeout, View,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -76,3 +76,5 @@ impl CongestionControl for Aimd {
         RecoveryChoice::NewReno
     }
 }
+
+impl ExternalControl for Aimd {}

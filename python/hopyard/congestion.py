@@ -118,7 +118,7 @@ class CongestionControl(ControllerState):
     ) -> None:
         """The sender begins or ends to see or to repair losses. Windows cannot be set here.
 
-        Only the recovery "rack_linux" says so, with the states that Linux has.
+        Only Linux's TCP (`tcp.habits = "linux"`) says so, with the states that Linux has.
         """
 
     def on_sent(self, sent: Sent) -> None:

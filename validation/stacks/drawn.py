@@ -35,14 +35,15 @@ SEGMENT, SEGMENTS = 1448, 150
 TOLERANCE = 0.001
 STACKS = ("hopyard", "linux")
 UNLIMITED: dict[str, object] = {"send_buffer": "unlimited"}
+NO_LIMIT: dict[str, object] = {"small_queues": False}
 BUFFER: dict[str, object] = {"sysctls": ["net.ipv4.tcp_wmem=4096 4194304 4194304"]}
 AT_ONCE: dict[str, object] = {"completion": "immediate"}
-#: What is set beside the defaults: of Hopyard's `[tcp]`, and of `[linux]`.
+#: What is set beside the defaults: of Hopyard's `[tcp.linux]`, and of `[linux]`.
 CONDITIONS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
     "as given": ({}, {}),
     "large buffer": (UNLIMITED, BUFFER),
-    "at once": ({"small_queues": False}, AT_ONCE),
-    "as captured": ({"small_queues": False, **UNLIMITED}, {**AT_ONCE, **BUFFER}),
+    "at once": (NO_LIMIT, AT_ONCE),
+    "as captured": ({**NO_LIMIT, **UNLIMITED}, {**AT_ONCE, **BUFFER}),
 }
 USUAL = ("as given", "large buffer", "as captured")
 HEAD = (
@@ -117,7 +118,7 @@ def scenario(
         "duration": "40 s",
         "runs": 1,
         "nodes": {"wired": 2 * len(drawn)},
-        "tcp": {"segment_size": f"{SEGMENT} B", **of_tcp},
+        "tcp": {"segment_size": f"{SEGMENT} B", "linux": of_tcp},
         "linux": {"version": "6.1", "sample": "1 s", **of_linux},
         "wire": wires,
         "flow": flows,

@@ -13,7 +13,7 @@ use hopyard_model::transport::acking;
 use hopyard_model::transport::congestion::external::ExternalConfig;
 use hopyard_model::transport::congestion::welcome::{self, Welcome};
 use hopyard_model::transport::congestion::{
-    Ack, Answer, Config, CongestionControl, Duplicate, Loss, RecoveryChoice, Timeout, View,
+    Ack, Answer, Config, CongestionControl, Duplicate, ExternalControl, Loss, RecoveryChoice, Timeout, View,
 };
 use hopyard_model::world::{Spec, Transport, WireSpec};
 
@@ -205,10 +205,10 @@ impl CongestionControl for Silent {
     }
 }
 
+impl ExternalControl for Silent {}
+
 fn silent() -> Config {
-    let build = |_| -> Box<dyn CongestionControl + Send> {
-        Box::new(Silent(Welcome::new(&welcome::Params::of_profile("ns2"))))
-    };
+    let build = |_| -> Box<dyn ExternalControl> { Box::new(Silent(Welcome::new(&welcome::Params::of_profile("ns2")))) };
     Config::External(ExternalConfig::new("welcome", serde_json::Value::Null, build))
 }
 

@@ -11,7 +11,7 @@ use hopyard_model::params::Params as _;
 use hopyard_model::transport::congestion::external::ExternalConfig;
 use hopyard_model::transport::congestion::newreno::{NewReno, Params};
 use hopyard_model::transport::congestion::{
-    Ack, Answer, Config, CongestionControl, Loss, RecoveryChoice, Timeout, View,
+    Ack, Answer, Config, CongestionControl, ExternalControl, Loss, RecoveryChoice, Timeout, View,
 };
 use hopyard_model::world::{self, RuleFailure, RunError, RunFailure, Spec, Transport, Watch};
 use serde_json::json;
@@ -45,6 +45,9 @@ impl CongestionControl for Failing {
     fn recovery(&self) -> RecoveryChoice {
         self.newreno.recovery()
     }
+}
+
+impl ExternalControl for Failing {
     fn failure(&mut self) -> Option<String> {
         self.failure.take()
     }
@@ -56,7 +59,7 @@ type Streams = Arc<Mutex<Vec<u64>>>;
 /// NewReno from outside, which fails at a time.
 fn failing_at(at: Time, streams: &Streams) -> Config {
     let streams = Arc::clone(streams);
-    let build = move |mut rng: Rng| -> Box<dyn CongestionControl + Send> {
+    let build = move |mut rng: Rng| -> Box<dyn ExternalControl> {
         streams.lock().expect("nobody panics").push(rng.next_u64());
         let newreno = NewReno::new(&Params::of_profile("rfc"));
         Box::new(Failing { newreno, at, failure: None, failed: false })

@@ -206,7 +206,12 @@ fn recoveries() {
         add_tcp(&mut spec, 0, 2, "rfc", "newreno", |tcp| tcp.recovery = recovery);
         (format!("{recovery:?}"), run(&spec))
     });
-    check("recovery", &recoveries.collect::<Vec<_>>());
+    let linux = [("Linux", true), ("Linux, no SACK", false)].map(|(name, sack)| {
+        let mut spec = bottleneck("linux");
+        add_tcp(&mut spec, 0, 2, "linux", "newreno", |tcp| tcp.linux.sack = sack);
+        (name.to_owned(), run(&spec))
+    });
+    check("recovery", &recoveries.chain(linux).collect::<Vec<_>>());
 }
 
 /// A node that sends to one nearby and to one far away.

@@ -1,4 +1,4 @@
-//! The receiver with the policy `linux` and a window that grows, acknowledgement by acknowledgement against captures of
+//! The receiver with the policy `quick` and a window that grows, acknowledgement by acknowledgement against captures of
 //! Linux's receiver (`data/README.md`).
 //!
 //! Hopyard's sender gets the acknowledgements of the capture, so that both receivers get the same segments at the same

@@ -17,7 +17,7 @@ fn radio(senders: u32, small_queues: bool) -> Outcome {
     with_ranges(&mut spec, 250.0, 550.0);
     for _ in 0..senders {
         add_tcp(&mut spec, 0, 1, "linux", "newreno", |tcp| {
-            tcp.small_queues = small_queues;
+            tcp.linux.small_queues = small_queues;
             tcp.segment_size = Bytes::new(1460);
         });
     }
@@ -71,7 +71,7 @@ fn a_wire_tells_when_the_last_bit_is_on_it() {
         }
         let params = wired::Params { rate: mbps(1.0), ..wired::Params::of_profile("rfc") };
         spec.wires.push(WireSpec { ends: (NodeId(0), NodeId(1)), params, network: None });
-        add_tcp(&mut spec, 0, 1, "linux", "cubic", |tcp| tcp.small_queues = small_queues);
+        add_tcp(&mut spec, 0, 1, "linux", "cubic", |tcp| tcp.linux.small_queues = small_queues);
         spec.duration = Span::from_secs(20);
         spec
     };

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use aimd::{Aimd, Params};
 use hopyard_model::params::{Params as _, read};
-use hopyard_model::transport::congestion::CongestionControl;
+use hopyard_model::transport::congestion::ExternalControl;
 use hopyard_model::transport::congestion::external::ExternalConfig;
 use hopyard_model::world::{self, Watch};
 use hopyard_scenario::{Declaration, ExternalControllers, Refusal, Scenario, Surroundings};
@@ -44,7 +44,7 @@ fn configure(parameters: &Map<String, Value>) -> Result<ExternalConfig, Refusal>
         hint: None,
     })?;
     let identity = json!(params);
-    let build = move |_| -> Box<dyn CongestionControl + Send> { Box::new(Aimd::new(&params)) };
+    let build = move |_| -> Box<dyn ExternalControl> { Box::new(Aimd::new(&params)) };
     Ok(ExternalConfig::new(NAME, identity, build))
 }
 

@@ -249,12 +249,25 @@ fn all_places() -> BTreeMap<String, Vec<String>> {
         Value::Object(values) => values.into_iter().map(|(key, _)| key).collect::<Vec<_>>(),
         _ => Vec::new(),
     };
+    let tables = |info: &ModelInfo| match (info.defaults)("rfc") {
+        Value::Object(values) => {
+            let table = |(key, value)| if let Value::Object(values) = value { Some((key, values)) } else { None };
+            values.into_iter().filter_map(table).collect::<Vec<_>>()
+        }
+        _ => Vec::new(),
+    };
     for layout in LAYOUT {
         if !layout.name.is_empty() {
             places.entry(layout.name.to_owned()).or_default().push(layout.title());
         }
         for key in layout.parts.iter().flat_map(|info| keys(info)).filter(|key| key != layout.name) {
             places.entry(key).or_default().push(format!("a key of {}", layout.title()));
+        }
+        // A parameter that is a table has keys of its own.
+        for (table, values) in layout.parts.iter().flat_map(|info| tables(info)) {
+            for key in values.keys() {
+                places.entry(key.clone()).or_default().push(format!("a key of [{}.{table}]", layout.name));
+            }
         }
     }
     for room in ROOMS {

@@ -92,7 +92,7 @@ impl Subject {
     /// A delivery rate sample of twenty segments in a round trip.
     fn rate(&mut self, round_trip: Span) -> Option<RateSample> {
         self.delivered += SEGMENT;
-        self.control.wants_rate().then_some(RateSample {
+        self.control.wants().rate.then_some(RateSample {
             delivered: ACKS * SEGMENT,
             interval: Some(round_trip),
             app_limited: false,
@@ -147,14 +147,14 @@ impl Subject {
 
     /// Gives the variant what `tell` sends, and records the effect.
     fn told(mut self, tell: impl FnOnce(&mut Self, &mut Vec<String>)) -> Effect {
-        let (gap, before) = (self.control.pacing_gap(), self.view);
+        let (gap, before) = (self.control.pace().gap, self.view);
         let mut notes = Vec::new();
         tell(&mut self, &mut notes);
         if let Some(decision) = self.control.decision() {
             notes.push(format!("classified as {}", decision.cause.name().replace('_', " ")));
         }
-        if self.control.pacing_gap() != gap {
-            notes.push(format!("pacing gap {} ms", number(self.control.pacing_gap().seconds() * 1e3)));
+        if self.control.pace().gap != gap {
+            notes.push(format!("pacing gap {} ms", number(self.control.pace().gap.seconds() * 1e3)));
         }
         notes.dedup();
         Effect { before, after: self.view, notes }
@@ -294,8 +294,8 @@ fn others() -> Vec<Column> {
         "properties",
         Box::new(|it| {
             let mut traits = Vec::new();
-            if !it.control.pacing_gap().is_zero() {
-                traits.push(format!("paces, {} ms apart", number(it.control.pacing_gap().seconds() * 1e3)));
+            if !it.control.pace().gap.is_zero() {
+                traits.push(format!("paces, {} ms apart", number(it.control.pace().gap.seconds() * 1e3)));
             }
             if it.control.deadline() < Time::NEVER {
                 traits.push("has a timer".to_owned());
@@ -304,10 +304,10 @@ fn others() -> Vec<Column> {
                 traits.push(format!("estimates {} kbit/s", number(bandwidth * 8.0 / 1e3)));
             }
             for (has, what) in [
-                (it.control.wants_rate(), "uses rate samples"),
-                (it.control.wants_notices(), "uses notices of unreachable segments"),
+                (it.control.wants().rate, "uses rate samples"),
+                (it.control.wants().notices, "uses notices of unreachable segments"),
                 (it.control.classifies(), "classifies losses"),
-                (it.control.governs_recovery(), "sets the window in recovery"),
+                (it.control.wants().recovery_window, "sets the window in recovery"),
             ] {
                 traits.extend(has.then(|| what.to_owned()));
             }

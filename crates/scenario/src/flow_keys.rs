@@ -94,7 +94,7 @@ pub struct Flow {
     /// Whether the flow uses UDP instead of TCP.
     pub udp: bool,
     /// The receiver's acknowledgement policy. The default is "delayed" (RFC 9293 §3.8.6.3), "every" in the profile
-    /// `ns2`, and "linux" in the profile `linux`.
+    /// `ns2`, and "quick" in the profile `linux`.
     pub acking: String,
     /// The traffic of the application. The default is "ftp" over TCP and "cbr" over UDP.
     pub traffic: String,
@@ -156,7 +156,7 @@ impl Flow {
             udp: false,
             acking: match profile {
                 NS2 => "every",
-                LINUX => "linux",
+                LINUX => "quick",
                 _ => "delayed",
             }
             .to_owned(),
@@ -221,7 +221,7 @@ pub struct Flows {
     /// Whether the flows use UDP instead of TCP.
     pub udp: bool,
     /// The receivers' acknowledgement policy. The default is "delayed" (RFC 9293 §3.8.6.3), "every" in the profile
-    /// `ns2`, and "linux" in the profile `linux`.
+    /// `ns2`, and "quick" in the profile `linux`.
     pub acking: String,
     /// The traffic of the application. The default is "ftp" over TCP and "cbr" over UDP.
     pub traffic: String,

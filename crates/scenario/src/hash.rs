@@ -245,24 +245,7 @@ fn chosen(chosen: &Chosen, files: &BTreeMap<String, Arc<MovementFile>>) -> Value
 /// A parameter, and its value without effect.
 type WithoutEffect = (&'static str, fn() -> Value);
 
-/// Parameters of TCP that came with the profile `linux`, and the value of each without effect.
-const LATER_IN_TCP: [WithoutEffect; 13] = [
-    ("syn_options", || json!(false)),
-    ("lone_ack", || json!(false)),
-    ("pair_segments", || json!(false)),
-    ("push", || json!(false)),
-    ("paws", || json!(false)),
-    ("fin_beyond_window", || json!(false)),
-    ("close_after_sending", || json!(false)),
-    ("unpaced_segments", || json!(0)),
-    ("pacing_credit", || json!(false)),
-    ("small_queues", || json!(false)),
-    ("receive_window", || json!("fixed")),
-    ("timers", || json!("exact")),
-    ("late_opening", || json!("one_segment")),
-];
-
-/// The same of congestion controls.
+/// Parameters of congestion controls that came later, and the value of each without effect.
 const LATER_IN_CONGESTION: [WithoutEffect; 3] =
     [("whole_segments", || json!(false)), ("arithmetic", || json!("published")), ("first_phase", || json!(8))];
 
@@ -288,8 +271,6 @@ fn flow_kind(kind: &FlowKind, files: &BTreeMap<String, Arc<MovementFile>>) -> Va
             }
             Congestion::External(external) => json!([external.name(), external.identity()]),
         };
-        let mut machine = json!(machine);
-        remove(&mut machine, &LATER_IN_TCP.map(|(name, value)| (name, value())));
         json!([machine, congestion, chosen(acking, files)])
     });
     json!([tcp, chosen(traffic, files)])

@@ -169,7 +169,7 @@ fn taken(number: usize, flow: &mut FlowSpec, linux: &Linux, streams: &Streams, e
         stop,
         writes,
         segment: u32::try_from(config.tcp.segment_size.count()).unwrap_or(u32::MAX),
-        notices: Controller::new(&config.congestion, streams.stream("linux")).wants_notices(),
+        notices: Controller::new(&config.congestion, streams.stream("linux")).wants().notices,
     };
     (flow.start, flow.stop) = (Time::NEVER, Time::NEVER);
     Some(found)

@@ -206,14 +206,14 @@ fn keys_that_kernels_do_not_follow_are_named() {
     let many = load(flow).with(&[
         settings[1].clone(),
         ("flow.0.tcp".to_owned(), "reno".to_owned()),
-        ("flow.push".to_owned(), "true".to_owned()),
+        ("flow.nagle".to_owned(), "true".to_owned()),
     ]);
     let many = many.expect("possible");
     let found: Vec<_> = many.warnings().iter().map(|it| it.message.as_str()).collect();
-    assert_eq!(found, ["flows 0 and 1: Linux's TCP does not follow `push`"]);
+    assert_eq!(found, ["flows 0 and 1: Linux's TCP does not follow `nagle`"]);
     assert_eq!(many.warnings()[0].file(), Some("--set"));
-    let drawn = "[flows]\nrandom = 2\ntcp = \"reno\"\nstack = \"linux\"\npush = true\n";
-    assert_eq!(warnings(drawn), expected("flows.push", "Linux's TCP does not follow `push`"));
+    let drawn = "[flows]\nrandom = 2\ntcp = \"reno\"\nstack = \"linux\"\nnagle = true\n";
+    assert_eq!(warnings(drawn), expected("flows.nagle", "Linux's TCP does not follow `nagle`"));
 }
 
 /// A version is text, which reads as a number without quotes. Tables show it without.

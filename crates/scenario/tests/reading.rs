@@ -112,9 +112,9 @@ fn a_model_may_take_another_profile_than_the_scenario() {
     };
     let value = changed(&[("tcp.profile", "rfc"), ("flow.0.vegas.profile", "rfc")]).to_value(true);
     assert_eq!((&value["tcp"]["segment_size"], &value["link"]["queue_limit"]), (&json!("1448 B"), &json!("exclusive")));
-    assert_eq!(value["flow"][0]["vegas"]["charge_headers"], true, "the profile stands for all of its values");
+    assert_eq!(value["flow"][0]["vegas"]["habits"], "rfc", "the profile stands for all of its values");
     assert_eq!(value["flow"][0]["vegas"]["beta"], 3.0, "what the table gives besides holds");
-    assert_eq!(value["tcp"]["vegas"]["charge_headers"], false, "other flows keep the scenario's");
+    assert_eq!(value["tcp"]["vegas"]["habits"], "ns2", "other flows keep the scenario's");
     let scenario = changed(&[("tcp.profile", "rfc"), ("tcp.window", "7"), ("flow.0.vegas.profile", "rfc")]);
     assert_eq!(scenario.to_value(true)["tcp"]["window"], 7);
     for defaults in [true, false] {

@@ -8,7 +8,7 @@ use hopyard_engine::Span;
 use hopyard_engine::units::Bytes;
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::recovery_choice::{Proportional, RecoveryChoice};
-use hopyard_model::transport::tcp::{Config, IdleRestart, Params, RecoveryExit};
+use hopyard_model::transport::tcp::{Config, IdleRestart, Params, RecoveryExit, linux};
 use hopyard_model::transport::{acking, congestion};
 
 use crate::features::Role;
@@ -178,12 +178,11 @@ impl Model {
                 IdleRestart::Off
             },
             recovery: match (agreement.sack, setup.is_on("tcp_recovery", true)) {
-                (false, _) if profile == "linux" => RecoveryChoice::NewRenoLinux,
                 (false, _) => RecoveryChoice::NewReno,
                 (true, false) => RecoveryChoice::Sack,
-                (true, true) if profile == "rfc" => RecoveryChoice::Rack,
-                (true, true) => tcp.recovery,
+                (true, true) => RecoveryChoice::Rack,
             },
+            linux: linux::Params { sack: agreement.sack, ..tcp.linux },
             ..tcp
         };
         let congestion =
@@ -205,7 +204,7 @@ fn linux_values(rfc: Params) -> Params {
 
 /// Linux's acknowledgements where there is a model of them, otherwise delayed ones with Linux's shortest delay.
 fn acking(profile: &str) -> acking::Config {
-    acking::Config::of_profile("linux", profile).unwrap_or_else(|_| {
+    acking::Config::of_profile("quick", profile).unwrap_or_else(|_| {
         let params =
             acking::delayed::Params { interval: Span::from_millis(40), ..acking::delayed::Params::of_profile(profile) };
         acking::Config::Delayed(params.into())

@@ -13,6 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hopyard_engine::{Span, Time};
+use hopyard_model::transport::tcp::Habits;
 
 use crate::agreement::{Agreement, Model, ModelError};
 use crate::code::{self, Names, NoValue, Statement};
@@ -84,7 +85,7 @@ pub fn play(script: &Script, profile: &str, load: &dyn Fn(&str) -> Option<String
     let mut player = Player {
         end: Endpoint::new(role, &model, agreement, passive),
         agreement,
-        push: model.config.tcp.push,
+        push: model.config.tcp.habits == Habits::Linux,
         strict: script.options.iter().any(|(name, _)| name == "strict_segments"),
         tolerance: micros(script, "tolerance_usecs").unwrap_or(TOLERANCE),
         tick: micros(script, "tcp_ts_tick_usecs").filter(|tick| !tick.is_zero()),

@@ -148,9 +148,12 @@ fn own_with(congestion: congestion::Config, case: &Case) -> Course {
     let params = tcp::Params {
         segment_size: Bytes::new(SEGMENT),
         window: 4000,
-        // One write, and a buffer for all of it, as the kernel has.
-        send_buffer: tcp::SendBufferSize::Unlimited,
         nagle: false,
+        // One write, and a buffer for all of it, as the kernel has.
+        linux: tcp::linux::Params {
+            send_buffer: tcp::linux::SendBufferSize::Unlimited,
+            ..tcp::linux::Params::default()
+        },
         ..tcp::Params::of_profile(LINUX)
     };
     let config = tcp::Config { tcp: params, congestion };

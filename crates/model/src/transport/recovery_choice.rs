@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// The list of all recoveries: calls a macro with it. The names, and the recoveries themselves, come from this list.
 ///
-/// `name => module::Type, "summary"`: the type implements the traits of `recovery/loss_recovery.rs`.
+/// `name => module::Type, "summary"`: the type implements the traits of `recovery/mod.rs`.
 macro_rules! recoveries {
     ($macro:ident) => {
         $macro! {
@@ -25,12 +25,6 @@ macro_rules! recoveries {
             "rack" => rack::Rack,
                 "Selective acknowledgements with RACK-TLP (RFC 8985): losses are detected by time, and tail loss probes \
                  are sent.";
-            "rack_linux" => rack_linux::RackLinux,
-                "RACK-TLP as Linux runs it: one timer for probes and timeouts, round trips from SACK, and spurious \
-                 timeouts undone (RFC 8985, RFC 3522, RFC 4015, RFC 5682).";
-            "newreno_linux" => rack_linux::NewRenoLinux,
-                "Duplicate acknowledgements counted as Linux does without SACK, with the timers and the undoing of \
-                 `rack_linux` (RFC 6582).";
             "pipe" => pipe::Pipe, "Selective acknowledgements, the pipe algorithm of ns-2's Sack1.";
             "fine_grained" => fine_grained::FineGrained,
                 "Vegas's timeout for each segment, checked on duplicate acknowledgements and on the first \

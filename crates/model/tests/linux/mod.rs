@@ -11,7 +11,7 @@ use hopyard_engine::units::{Bytes, Rate};
 use hopyard_engine::{Span, Time};
 use hopyard_model::params::{LINUX, Params as _};
 use hopyard_model::transport::congestion::control::hystart::Choice;
-use hopyard_model::transport::congestion::{self, RecoveryChoice, cubic};
+use hopyard_model::transport::congestion::{self, cubic};
 use hopyard_model::transport::tcp;
 
 /// The payload of a segment in the captures: an Ethernet frame with timestamps.
@@ -229,17 +229,17 @@ pub fn configuration(case: &Case, profile: &str) -> tcp::Config {
     if profile == LINUX {
         match &*case.set {
             "plain" | "nofrto" | "reordering" | "duplicates" => {}
-            "6.12" => config.tcp.fin_beyond_window = false,
-            "nosack" => config.tcp.recovery = RecoveryChoice::NewRenoLinux,
+            "6.12" => config.tcp.linux.fin_beyond_window = false,
+            "nosack" => config.tcp.linux.sack = false,
             "receiver" | "written" => {
                 let own = tcp::Params::of_profile(LINUX);
-                (config.tcp.window, config.tcp.receive_window) = (own.window, own.receive_window);
+                (config.tcp.window, config.tcp.linux.receive_window) = (own.window, own.linux.receive_window);
                 if case.set == "written" {
-                    (config.tcp.nagle, config.tcp.send_buffer) = (own.nagle, own.send_buffer);
+                    (config.tcp.nagle, config.tcp.linux.send_buffer) = (own.nagle, own.linux.send_buffer);
                 }
             }
             "notimestamps" => config.tcp.timestamps = false,
-            "tso1" => config.tcp.pair_segments = false,
+            "tso1" => config.tcp.linux.pair_segments = false,
             "nohystart" => {
                 let cubic = cubic::Params { hystart: Choice::Off, ..cubic::Params::of_profile(LINUX) };
                 config.congestion = congestion::Config::Cubic(cubic.into());
@@ -261,9 +261,12 @@ fn config(sender: &str, profile: &str) -> tcp::Config {
         tcp: tcp::Params {
             segment_size: Bytes::new(SEGMENT),
             window: 4000,
-            receive_window: tcp::ReceiveWindow::Fixed,
-            send_buffer: tcp::SendBufferSize::Unlimited,
             nagle: false,
+            linux: tcp::linux::Params {
+                receive_window: tcp::linux::ReceiveWindow::Fixed,
+                send_buffer: tcp::linux::SendBufferSize::Unlimited,
+                ..tcp::linux::Params::default()
+            },
             ..tcp::Params::of_profile(profile)
         },
         congestion: congestion::Config::of_profile(variant, profile).expect("a variant of this name"),

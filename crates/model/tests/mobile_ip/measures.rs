@@ -11,7 +11,9 @@ use hopyard_model::packet::Form;
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::congestion::external::ExternalConfig;
 use hopyard_model::transport::congestion::newreno::{self, NewReno};
-use hopyard_model::transport::congestion::{self, Ack, Answer, CongestionControl, Loss, RecoveryChoice, Timeout, View};
+use hopyard_model::transport::congestion::{
+    self, Ack, Answer, CongestionControl, ExternalControl, Loss, RecoveryChoice, Timeout, View,
+};
 use hopyard_model::transport::tcp::NetworkEvent;
 use hopyard_model::world::{RoleSpec, Spec, Transport};
 
@@ -216,6 +218,8 @@ impl CongestionControl for Told {
     }
 }
 
+impl ExternalControl for Told {}
+
 #[test]
 fn a_sender_is_told_of_each_new_care_of_address() {
     // Away and back again. A host that is at home from the start has its first care-of address abroad; in profile
@@ -224,7 +228,7 @@ fn a_sender_is_told_of_each_new_care_of_address() {
     for (profile, routing) in [("rfc", "static"), ("ns2", "dsdv")] {
         let times = Arc::new(Mutex::new(Vec::new()));
         let noted = Arc::clone(&times);
-        let build = move |_: Rng| -> Box<dyn CongestionControl + Send> {
+        let build = move |_: Rng| -> Box<dyn ExternalControl> {
             let newreno = NewReno::new(&newreno::Params::of_profile("rfc"));
             Box::new(Told { newreno, times: Arc::clone(&noted) })
         };

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use hopyard_engine::{Rng, Span, Time};
 use hopyard_model::transport::congestion::external::ExternalConfig;
 use hopyard_model::transport::congestion::{
-    self, Answer, Condition, CongestionControl, NetworkEvent, RecoveryChoice, View,
+    self, Answer, Condition, CongestionControl, ExternalControl, NetworkEvent, Pace, RecoveryChoice, View, Wants,
 };
 use hopyard_scenario::{Declaration, ExternalControllers, Refusal};
 use pyo3::exceptions::PyValueError;
@@ -158,7 +158,7 @@ fn configure(class: &Arc<Class>, parameters: &Map<String, Value>) -> Result<Exte
     let identity = json!({ "parameters": parameters, "source": class.source });
     let (class, parameters) = (Arc::clone(class), parameters.clone());
     let name = class.name.clone();
-    let build = move |mut rng: Rng| -> Box<dyn CongestionControl + Send> {
+    let build = move |mut rng: Rng| -> Box<dyn ExternalControl> {
         match PythonController::new(&class, &parameters, rng.next_u64()) {
             Ok(controller) => Box::new(controller),
             Err(message) => Box::new(FailedController(Some(message))),
@@ -186,7 +186,9 @@ impl CongestionControl for FailedController {
     fn recovery(&self) -> RecoveryChoice {
         RecoveryChoice::NewReno
     }
+}
 
+impl ExternalControl for FailedController {
     fn failure(&mut self) -> Option<String> {
         self.0.take()
     }
@@ -199,9 +201,7 @@ struct PythonController {
     /// The method for each event; `None` for events that the class does not define.
     methods: [Option<Py<PyAny>>; Event::COUNT],
     recovery: RecoveryChoice,
-    wants_rate: bool,
-    wants_notices: bool,
-    governs_recovery: bool,
+    wants: Wants,
     /// The values that the instance has set last. They are read without the interpreter.
     deadline: Time,
     gap: Span,
@@ -231,9 +231,11 @@ impl PythonController {
                 let mut controller = Self {
                     class: Arc::clone(class),
                     recovery,
-                    wants_rate: made.getattr("wants_rate")?.is_truthy()?,
-                    wants_notices: made.getattr("wants_notices")?.is_truthy()?,
-                    governs_recovery: made.getattr("governs_recovery")?.is_truthy()?,
+                    wants: Wants {
+                        rate: made.getattr("wants_rate")?.is_truthy()?,
+                        notices: made.getattr("wants_notices")?.is_truthy()?,
+                        recovery_window: made.getattr("governs_recovery")?.is_truthy()?,
+                    },
                     state: made.cast_into::<ControllerState>()?.unbind(),
                     methods,
                     deadline: Time::NEVER,
@@ -357,18 +359,6 @@ impl CongestionControl for PythonController {
         self.event(Event::Recovered, view, |_| Ok(None))
     }
 
-    fn on_undo(&mut self, before: &congestion::Before, view: &View) -> Answer {
-        if self.methods[Event::Undo as usize].is_none() {
-            let (cwnd, ssthresh) = (view.cwnd.max(before.cwnd), view.ssthresh.max(before.ssthresh));
-            return Answer::Set { cwnd, ssthresh };
-        }
-        self.event(Event::Undo, view, |py| object(py, Before::new(before)))
-    }
-
-    fn on_condition(&mut self, condition: Condition, view: &View) {
-        self.event(Event::Condition, view, |py| Ok(Some(word(condition).into_pyobject(py)?.into_any())));
-    }
-
     fn on_sent(&mut self, sent: &congestion::Sent, view: &View) {
         self.event(Event::Sent, view, |py| object(py, Sent::new(sent)));
     }
@@ -392,32 +382,33 @@ impl CongestionControl for PythonController {
         self.deadline
     }
 
-    fn pacing_gap(&self) -> Span {
-        self.gap
+    fn pace(&self) -> Pace {
+        Pace { limits_itself: self.limits_itself, ..Pace::of(self.gap) }
     }
 
     fn bandwidth(&self) -> Option<f64> {
         self.bandwidth
     }
 
-    fn wants_rate(&self) -> bool {
-        self.wants_rate
-    }
-
-    fn wants_notices(&self) -> bool {
-        self.wants_notices
-    }
-
-    fn limits_itself(&self) -> bool {
-        self.limits_itself
-    }
-
-    fn governs_recovery(&self) -> bool {
-        self.governs_recovery
+    fn wants(&self) -> Wants {
+        self.wants
     }
 
     fn recovery(&self) -> RecoveryChoice {
         self.recovery
+    }
+}
+
+impl ExternalControl for PythonController {
+    fn on_undo(&mut self, before: &congestion::Before, view: &View) -> Answer {
+        if self.methods[Event::Undo as usize].is_none() {
+            return before.restored(view);
+        }
+        self.event(Event::Undo, view, |py| object(py, Before::new(before)))
+    }
+
+    fn on_condition(&mut self, condition: Condition, view: &View) {
+        self.event(Event::Condition, view, |py| Ok(Some(word(condition).into_pyobject(py)?.into_any())));
     }
 
     fn failure(&mut self) -> Option<String> {

@@ -624,7 +624,7 @@ impl Resolver<'_> {
         let profile = &resolved.head.profile;
         let reports = |name: &str| routing::Config::of_profile(name, profile).is_ok_and(|it| it.reports_breaks());
         let wants = congestion::Config::read(variant.model.name, &Value::Object(variant.values.clone()))
-            .is_ok_and(|config| Controller::new(&config, Streams::new(0, 0).stream("check")).wants_notices());
+            .is_ok_and(|config| Controller::new(&config, Streams::new(0, 0).stream("check")).wants().notices);
         if !wants || reports(routing) {
             return;
         }

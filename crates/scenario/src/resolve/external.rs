@@ -120,7 +120,7 @@ mod tests {
     use super::*;
     use crate::external::{ExternalControllers, Surroundings};
     use crate::scenario::Scenario;
-    use hopyard_model::transport::congestion::{Config, CongestionControl, Controller};
+    use hopyard_model::transport::congestion::{Config, Controller, ExternalControl};
 
     /// Knows `my.module:Slow`, which accepts a share below one.
     #[derive(Debug)]
@@ -131,7 +131,7 @@ mod tests {
             return Err(Refusal { message: "share is too large".to_owned(), expected: None, hint: None });
         }
         let reno = Config::of_profile("reno", "rfc").unwrap_or_else(|error| panic!("{error}"));
-        let build = move |rng| -> Box<dyn CongestionControl + Send> { Box::new(Controller::new(&reno, rng)) };
+        let build = move |rng| -> Box<dyn ExternalControl> { Box::new(Controller::new(&reno, rng)) };
         Ok(ExternalConfig::new("my.module:Slow", Value::Object(parameters.clone()), build))
     }
 

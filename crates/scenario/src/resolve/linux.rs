@@ -20,6 +20,8 @@ const SMALLEST_SEGMENT: u64 = 88;
 const MOST_PROGRAMS: usize = 256;
 /// The keys of TCP that kernels follow.
 const FOLLOWED: [&str; 2] = ["tcp", "segment_size"];
+/// The parameters of Hopyard's own TCP of Linux are a table.
+const OWN: &str = "linux";
 /// What can be done about a key that they do not follow.
 const INSTEAD: &str = "kernels have Linux's defaults, which `sysctls` in [linux] changes";
 
@@ -113,8 +115,9 @@ impl Resolver<'_> {
             Congestion::Model(Chosen { model, .. }) => [model.name, tcp.acking.model.name],
             Congestion::External(external) => [external.name(), tcp.acking.model.name],
         };
-        let is_own =
-            |key: &&str| own.contains(key) || !matches!(table.get(key).map(|it| &it.node.kind), Some(Kind::Table(_)));
+        let is_own = |key: &&str| {
+            *key == OWN || own.contains(key) || !matches!(table.get(key).map(|it| &it.node.kind), Some(Kind::Table(_)))
+        };
         let keys: Vec<&str> = ignored(table).filter(is_own).collect();
         let Some(&first) = keys.first() else { return };
         let fault = self.flow_problem(at, first, format!("Linux's TCP does not follow {}", all_of(&keys)));
@@ -165,7 +168,8 @@ impl Resolver<'_> {
         for section in ["tcp", "acking"] {
             let Some(table) = self.table(section) else { continue };
             let is_own = |key: &&str| {
-                !matches!(table.get(key).map(|it| &it.node.kind), Some(Kind::Table(_)))
+                *key == OWN
+                    || !matches!(table.get(key).map(|it| &it.node.kind), Some(Kind::Table(_)))
                     || self.used.iter().any(|(_, model)| model == key)
             };
             let keys: Vec<&str> = ignored(table).filter(is_own).collect();

@@ -6,8 +6,8 @@
 pub mod adaptive;
 pub mod delayed;
 pub mod every;
-pub mod linux;
 mod policy;
+pub mod quick;
 
 use enum_dispatch::enum_dispatch;
 use hopyard_engine::Time;
@@ -43,6 +43,6 @@ policies! {
     "delayed" => delayed::Delayed, "Acknowledges every second segment, or after a delay (RFC 5681 §4.2).";
     "adaptive" => adaptive::Adaptive,
         "One acknowledgement for up to four segments while the channel is good (TCP-DAA, 2005).";
-    "linux" => linux::Linux,
+    "quick" => quick::Quick,
         "As a Linux receiver: quick, then delayed acknowledgements, and compressed ones while disorder lasts.";
 }

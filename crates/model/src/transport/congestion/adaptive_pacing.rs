@@ -26,7 +26,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reno::{self, Halve, Reno};
-use super::{Ack, Answer, CongestionControl, Duplicate, Loss, RecoveryChoice, Timeout, View};
+use super::{Ack, Answer, CongestionControl, Duplicate, Loss, Pace, RecoveryChoice, Timeout, View};
 use crate::params::{self, Fault, NS2, RFC};
 
 /// The profile that follows the paper's formulas.
@@ -362,8 +362,8 @@ impl CongestionControl for AdaptivePacing {
         }
     }
 
-    fn pacing_gap(&self) -> Span {
-        if self.paused { Span::ZERO } else { self.gap }
+    fn pace(&self) -> Pace {
+        if self.paused { Pace::NONE } else { Pace::of(self.gap) }
     }
 
     fn recovery(&self) -> RecoveryChoice {

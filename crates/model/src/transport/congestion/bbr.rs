@@ -18,15 +18,15 @@ mod published;
 mod steps;
 
 use enum_dispatch::enum_dispatch;
-use hopyard_engine::{Rng, Span, Time};
+use hopyard_engine::{Rng, Time};
 
 use self::linux::Linux;
 pub use self::params::{Mode, Params};
 use self::published::Published;
 use super::control::Arithmetic;
 use super::{
-    Ack, Answer, Arrived, Before, Condition, CongestionControl, Decision, Duplicate, Loss, NetworkEvent,
-    RecoveryChoice, Sent, Timeout, View,
+    Ack, Answer, Arrived, Before, Condition, CongestionControl, Duplicate, Loss, NetworkEvent, Pace, RecoveryChoice,
+    Sent, Timeout, View, Wants,
 };
 
 /// BBR's congestion control.
@@ -47,6 +47,33 @@ impl Bbr {
             Linux::new(params.linux()).into()
         } else {
             Published::new(params).into()
+        }
+    }
+
+    /// The sender's own random stream, given before anything happens.
+    pub fn seed(&mut self, rng: Rng) {
+        match self {
+            Self::Published(published) => published.seed(rng),
+            Self::Linux(linux) => linux.seed(rng),
+        }
+    }
+
+    pub(super) fn on_opened(&mut self, view: &View) {
+        if let Self::Linux(linux) = self {
+            linux.on_opened(view);
+        }
+    }
+
+    pub(super) fn on_undo(&mut self, before: &Before, view: &View) -> Answer {
+        match self {
+            Self::Published(_) => before.restored(view),
+            Self::Linux(linux) => linux.on_undo(before, view),
+        }
+    }
+
+    pub(super) fn on_condition(&mut self, condition: Condition) {
+        if let Self::Linux(linux) = self {
+            linux.on_condition(condition);
         }
     }
 }

@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reno::{self, Halve, Reno};
-use super::{Ack, Answer, CongestionControl, Loss, NetworkEvent, RecoveryChoice, Restore, Timeout, View};
+use super::{Ack, Answer, CongestionControl, Loss, NetworkEvent, RecoveryChoice, Restore, Timeout, View, Wants};
 use crate::params::{self, Fault, NS2, RFC};
 
 /// The base variant, while no route is broken. All have Reno's window and differ in their loss recovery.
@@ -159,8 +159,8 @@ impl CongestionControl for Elfn {
         }
     }
 
-    fn wants_notices(&self) -> bool {
-        true
+    fn wants(&self) -> Wants {
+        Wants { notices: true, ..Wants::default() }
     }
 
     fn recovery(&self) -> RecoveryChoice {

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use hopyard_engine::Rng;
 use serde_json::Value;
 
-use super::CongestionControl;
+use super::ExternalControl;
 
 /// Makes the congestion control of one connection of one run. The argument is the sender's own random stream.
-type Build = dyn Fn(Rng) -> Box<dyn CongestionControl + Send> + Send + Sync;
+type Build = dyn Fn(Rng) -> Box<dyn ExternalControl> + Send + Sync;
 
 /// A congestion control from outside this crate, with its parameters.
 #[derive(Clone)]
@@ -27,12 +27,12 @@ impl ExternalConfig {
     /// `identity` is what its runs depend on besides scenario and seed: its parameters, and its code or a hash of that.
     /// Congestion controls with the same name and the same identity behave the same. `build` is called for each
     /// connection of each run. If it cannot make a congestion control, the one that it returns reports this as its
-    /// [failure](CongestionControl::failure).
+    /// [failure](ExternalControl::failure).
     #[must_use]
     pub fn new(
         name: &str,
         identity: Value,
-        build: impl Fn(Rng) -> Box<dyn CongestionControl + Send> + Send + Sync + 'static,
+        build: impl Fn(Rng) -> Box<dyn ExternalControl> + Send + Sync + 'static,
     ) -> Self {
         Self { name: name.into(), identity, build: Arc::new(build) }
     }
@@ -51,7 +51,7 @@ impl ExternalConfig {
 
     /// The congestion control of one connection of one run.
     #[must_use]
-    pub fn build(&self, rng: Rng) -> Box<dyn CongestionControl + Send> {
+    pub fn build(&self, rng: Rng) -> Box<dyn ExternalControl> {
         (self.build)(rng)
     }
 }

@@ -16,7 +16,7 @@
 mod linux;
 
 use enum_dispatch::enum_dispatch;
-use hopyard_engine::{Rng, Span, Time};
+use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,8 +24,8 @@ use self::linux::{Constants, Linux};
 use super::control::Arithmetic;
 use super::reno::{self, Halve, Reno};
 use super::{
-    Ack, Answer, Arrived, Before, Condition, CongestionControl, Decision, Duplicate, Loss, NetworkEvent, Phase,
-    RecoveryChoice, Sent, Timeout, View,
+    Ack, Answer, Arrived, CongestionControl, Duplicate, Loss, NetworkEvent, Pace, Phase, RecoveryChoice, Sent, Timeout,
+    View, Wants,
 };
 use crate::params::{self, Fault, LINUX, RFC};
 

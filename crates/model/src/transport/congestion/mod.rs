@@ -28,11 +28,11 @@ pub mod westwood_plus;
 mod testing;
 
 use enum_dispatch::enum_dispatch;
-use hopyard_engine::{Rng, Span, Time};
+use hopyard_engine::{Rng, Time};
 
 pub use self::control::{
-    Ack, Answer, Arrived, Before, Cause, Condition, CongestionControl, Decision, Duplicate, Loss, Phase, RateSample,
-    Restore, Sent, Sign, Timeout, View,
+    Ack, Answer, Arrived, Before, Cause, Condition, CongestionControl, Decision, Duplicate, ExternalControl, Loss,
+    Pace, Phase, RateSample, Restore, Sent, Sign, Timeout, View, Wants,
 };
 pub use super::notice::NetworkEvent;
 pub use super::recovery_choice::RecoveryChoice;
@@ -50,21 +50,21 @@ macro_rules! variants {
         pub enum Controller {
             $(#[doc = $summary] $variant($module::$variant),)+
             /// A congestion control from outside this crate.
-            External(Box<dyn CongestionControl + Send>),
+            External(Box<dyn ExternalControl>),
         }
 
         impl Controller {
             /// The congestion control that a configuration names. `rng` is the sender's own stream.
             #[must_use]
             pub fn new(config: &Config, rng: Rng) -> Self {
-                match config {
-                    $(Config::$variant(params) => {
-                        let mut control = $module::$variant::new(params);
-                        control.seed(rng);
-                        Self::$variant(control)
-                    })+
-                    Config::External(external) => Self::External(external.build(rng)),
+                let mut control = match config {
+                    $(Config::$variant(params) => Self::$variant($module::$variant::new(params)),)+
+                    Config::External(external) => return Self::External(external.build(rng)),
+                };
+                if let Self::Bbr(bbr) = &mut control {
+                    bbr.seed(rng);
                 }
+                control
             }
         }
     };
@@ -96,5 +96,81 @@ variants! {
 impl std::fmt::Debug for Controller {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Controller")
+    }
+}
+
+/// The events and answers of few variants.
+impl Controller {
+    /// The opening was answered. Not called if the connection opens without an exchange.
+    pub fn on_opened(&mut self, view: &View) {
+        if let Self::Bbr(bbr) = self {
+            bbr.on_opened(view);
+        }
+    }
+
+    /// The loss that reduced the window was none: the window and the threshold as they were before.
+    pub fn on_undo(&mut self, before: &Before, view: &View) -> Answer {
+        match self {
+            Self::Bbr(bbr) => bbr.on_undo(before, view),
+            Self::Welcome(welcome) => welcome.on_undo(before, view),
+            Self::External(control) => control.on_undo(before, view),
+            _ => before.restored(view),
+        }
+    }
+
+    /// The sender begins or ends to see losses or reordering, or to repair losses; only Linux's TCP says so.
+    pub fn on_condition(&mut self, condition: Condition, view: &View) {
+        match self {
+            Self::Bbr(bbr) => bbr.on_condition(condition),
+            Self::Vegas(vegas) => vegas.on_condition(condition, view),
+            Self::Veno(veno) => veno.on_condition(condition),
+            Self::External(control) => control.on_condition(condition, view),
+            _ => {}
+        }
+    }
+
+    /// Whether this variant distinguishes causes of loss. The world then records what is needed to compare its
+    /// decisions with the true causes.
+    #[must_use]
+    pub const fn classifies(&self) -> bool {
+        matches!(self, Self::Welcome(_))
+    }
+
+    /// How the loss just answered was judged; asked after each `on_loss` and `on_timeout`.
+    pub fn decision(&mut self) -> Option<Decision> {
+        match self {
+            Self::Welcome(welcome) => welcome.decision(),
+            _ => None,
+        }
+    }
+
+    /// Whether it is ns-2's Vegas: its first segment carries data, and headers do not count in the size of its
+    /// segments.
+    #[must_use]
+    pub fn is_ns2_vegas(&self) -> bool {
+        matches!(self, Self::Vegas(vegas) if vegas.is_ns2())
+    }
+
+    /// The error of a congestion control from outside this crate, if it failed; reported once.
+    pub fn failure(&mut self) -> Option<String> {
+        match self {
+            Self::External(control) => control.failure(),
+            _ => None,
+        }
+    }
+}
+
+/// A variant may be wrapped in a congestion control from outside.
+impl ExternalControl for Controller {
+    fn on_undo(&mut self, before: &Before, view: &View) -> Answer {
+        Self::on_undo(self, before, view)
+    }
+
+    fn on_condition(&mut self, condition: Condition, view: &View) {
+        Self::on_condition(self, condition, view);
+    }
+
+    fn failure(&mut self) -> Option<String> {
+        Self::failure(self)
     }
 }

@@ -4,25 +4,26 @@
 //! 13(8), 1995; for the profile `ns2`, ns-2.35's `VegasTcpAgent`. This file implements §3.2 of the paper (congestion
 //! avoidance) and §3.3 (slow start). The fine-grained retransmission of §3.1 is in `recovery/fine_grained.rs`. The
 //! profile `ns2` differs as follows. The difference is rounded to whole segments. Data packets count without their
-//! headers. The inflation of the window by duplicate acknowledgements ends only if there were more than three; the
-//! window then is that of the last reduction, which a timeout sets to zero. Times count from the last transmission of
-//! the first segment. Left out of ns-2: arrays that wrap at the window's size, so that some segments are mistaken for
-//! retransmitted ones. Validated segment by segment against ns-2.35 (`tests/forced_drops.rs`).
+//! headers, and the first segment carries data. The inflation of the window by duplicate acknowledgements ends only
+//! if there were more than three; the window then is that of the last reduction, which a timeout sets to zero. Times
+//! count from the last transmission of the first segment. Left out of ns-2: arrays that wrap at the window's size, so
+//! that some segments are mistaken for retransmitted ones. Validated segment by segment against ns-2.35
+//! (`tests/forced_drops.rs`).
 
 mod linux;
 
 use enum_dispatch::enum_dispatch;
-use hopyard_engine::{Rng, Span, Time};
+use hopyard_engine::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::linux::{Constants, Linux};
-use super::control::Arithmetic;
 use super::{
-    Ack, Answer, Arrived, Before, Condition, CongestionControl, Decision, Duplicate, Loss, NetworkEvent,
-    RecoveryChoice, Sent, Timeout, View,
+    Ack, Answer, Arrived, Condition, CongestionControl, Duplicate, Loss, NetworkEvent, Pace, RecoveryChoice, Sent,
+    Timeout, View, Wants,
 };
 use crate::params::{self, Fault, LINUX, NS2, RFC};
+use crate::transport::connection::Habits;
 
 /// Vegas's parameters. The thresholds are numbers of segments queued on the path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -34,20 +35,8 @@ pub struct Params {
     pub beta: f64,
     /// Slow start ends if more segments are queued. ns-2: `v_gamma_`.
     pub gamma: f64,
-    /// Whether the difference is rounded to whole segments.
-    pub whole_segments: bool,
-    /// Whether IP and TCP headers count in the size of data packets.
-    pub charge_headers: bool,
-    /// Whether the next new acknowledgement always ends the inflation of the window by duplicate acknowledgements.
-    pub always_deflate: bool,
-    /// Whether a sample may include the time that its segment waited behind a lost segment: the round trip of the
-    /// newest segment acknowledged is used even if other segments are acknowledged with it.
-    pub sample_holes: bool,
-    /// Whether the clock restarts each time that the first segment is sent, as in ns-2. The time of the last reduction
-    /// is then not converted, and a first segment with data gives no sample, because its sending time is 0.
-    pub clock_restarts: bool,
-    /// Whether the computation is the published one, or Linux's in whole segments. linux: linux.
-    pub arithmetic: Arithmetic,
+    /// Whose computation it is: the published one, ns-2's, or Linux's in whole segments.
+    pub habits: Habits,
 }
 
 impl Params {
@@ -62,17 +51,16 @@ impl params::Params for Params {
     const PROFILES: &'static [&'static str] = &[RFC, NS2, LINUX];
 
     fn of_profile(profile: &str) -> Self {
-        let (ns2, linux) = (profile == NS2, profile == LINUX);
+        let linux = profile == LINUX;
         Self {
             alpha: if linux { 2.0 } else { 1.0 },
             beta: if linux { 4.0 } else { 3.0 },
             gamma: 1.0,
-            whole_segments: ns2,
-            charge_headers: !ns2,
-            always_deflate: !ns2,
-            sample_holes: ns2,
-            clock_restarts: ns2,
-            arithmetic: if linux { Arithmetic::Linux } else { Arithmetic::Published },
+            habits: match profile {
+                NS2 => Habits::Ns2,
+                LINUX => Habits::Linux,
+                _ => Habits::Rfc,
+            },
         }
     }
 
@@ -104,10 +92,17 @@ impl Vegas {
     /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
-        if params.arithmetic == Arithmetic::Linux {
-            Linux::new(params.linux()).into()
-        } else {
-            Published::new(params).into()
+        if params.habits == Habits::Linux { Linux::new(params.linux()).into() } else { Published::new(params).into() }
+    }
+
+    /// Whether it is ns-2's.
+    pub(super) const fn is_ns2(&self) -> bool {
+        matches!(self, Self::Published(published) if published.is_ns2())
+    }
+
+    pub(super) fn on_condition(&mut self, condition: Condition, view: &View) {
+        if let Self::Linux(linux) = self {
+            linux.on_condition(condition, view);
         }
     }
 }
@@ -154,6 +149,10 @@ impl Published {
         }
     }
 
+    const fn is_ns2(&self) -> bool {
+        matches!(self.params.habits, Habits::Ns2)
+    }
+
     /// The shortest round trip so far in seconds.
     #[must_use]
     pub const fn base_rtt(&self) -> Option<f64> {
@@ -181,7 +180,7 @@ impl Published {
         // The segment that this acknowledgement allows counts as sent.
         let expected = (segments(view.next - view.una) + 1.0) / base;
         let mut queued = (expected - actual) * base;
-        if self.params.whole_segments {
+        if self.is_ns2() {
             queued = libm::trunc(queued + 0.5);
         }
         self.increment = 0.0;
@@ -212,8 +211,7 @@ impl CongestionControl for Published {
         {
             self.base = Some(view.now.since(started).seconds());
         }
-        let deflate =
-            if self.params.always_deflate { self.inflated } else { ack.duplicates > view.duplicate_threshold };
+        let deflate = if self.is_ns2() { ack.duplicates > view.duplicate_threshold } else { self.inflated };
         if deflate && cwnd > self.cut_to {
             cwnd = self.cut_to;
             ssthresh = 2.0;
@@ -230,9 +228,9 @@ impl CongestionControl for Published {
         if self.increment > 0.0 && cwnd - outstanding <= 2.0 {
             cwnd += self.increment;
         }
-        let sample = if self.params.sample_holes { ack.newest_round_trip } else { ack.round_trip };
+        let sample = if self.is_ns2() { ack.newest_round_trip } else { ack.round_trip };
         let first_data = ack.segments == 1 && ack.bytes > 0 && view.una == ack.bytes;
-        if let Some(round_trip) = sample.filter(|_| !(self.params.clock_restarts && first_data)) {
+        if let Some(round_trip) = sample.filter(|_| !(self.is_ns2() && first_data)) {
             let rtt = round_trip.seconds();
             self.samples.0 += rtt;
             self.samples.1 += 1;
@@ -242,7 +240,7 @@ impl CongestionControl for Published {
     }
 
     fn on_duplicate(&mut self, _duplicate: &Duplicate, view: &View) -> Answer {
-        if self.params.always_deflate && !self.inflated {
+        if !self.is_ns2() && !self.inflated {
             return Answer::Keep;
         }
         Answer::Set { cwnd: view.cwnd + 1.0, ssthresh: view.ssthresh }
@@ -278,7 +276,7 @@ impl CongestionControl for Published {
             // The first round begins with the last transmission of the first segment.
             self.round_began = view.now;
             self.last_cut = match self.started {
-                Some(started) if self.params.clock_restarts => view.now + self.last_cut.since(started),
+                Some(started) if self.is_ns2() => view.now + self.last_cut.since(started),
                 _ => view.now,
             };
             self.started = Some(view.now);
@@ -287,13 +285,5 @@ impl CongestionControl for Published {
 
     fn recovery(&self) -> RecoveryChoice {
         RecoveryChoice::FineGrained
-    }
-
-    fn charges_headers(&self) -> bool {
-        self.params.charge_headers
-    }
-
-    fn opens_with_data(&self) -> bool {
-        !self.params.charge_headers
     }
 }

@@ -13,7 +13,7 @@
 mod linux;
 
 use enum_dispatch::enum_dispatch;
-use hopyard_engine::{Rng, Span, Time};
+use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,8 +21,8 @@ use self::linux::{Constants, Linux};
 use super::control::Arithmetic;
 use super::reno::{self, Halve, Reno};
 use super::{
-    Ack, Answer, Arrived, Before, Condition, CongestionControl, Decision, Duplicate, Loss, NetworkEvent, Phase,
-    RecoveryChoice, Sent, Timeout, View,
+    Ack, Answer, Arrived, Condition, CongestionControl, Duplicate, Loss, NetworkEvent, Pace, Phase, RecoveryChoice,
+    Sent, Timeout, View, Wants,
 };
 use crate::params::{self, Fault};
 
@@ -142,6 +142,12 @@ impl Veno {
             Linux::new(params.linux()).into()
         } else {
             Published::new(params).into()
+        }
+    }
+
+    pub(super) fn on_condition(&mut self, condition: Condition) {
+        if let Self::Linux(linux) = self {
+            linux.on_condition(condition);
         }
     }
 }

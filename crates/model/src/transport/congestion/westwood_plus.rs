@@ -20,7 +20,7 @@
 mod linux;
 
 use enum_dispatch::enum_dispatch;
-use hopyard_engine::{Rng, Span, Time};
+use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,8 +29,8 @@ use super::control::Arithmetic;
 use super::reno::{self, Halve, Reno};
 use super::westwood::{Counting, pipe_size};
 use super::{
-    Ack, Answer, Arrived, Before, Condition, CongestionControl, Decision, Duplicate, Loss, NetworkEvent,
-    RecoveryChoice, Sent, Timeout, View,
+    Ack, Answer, Arrived, CongestionControl, Duplicate, Loss, NetworkEvent, Pace, RecoveryChoice, Sent, Timeout, View,
+    Wants,
 };
 use crate::params::{self, Fault};
 

@@ -6,13 +6,11 @@ use hopyard_engine::{Rng, Span, Time};
 use super::counters::SenderCounters;
 use super::frozen::{Frozen, Kept};
 use super::header::milliseconds;
-use super::params::{Connect, Habits, Params, SendBufferSize, Timers};
+use super::params::{Connect, Habits, Params};
 use super::phases::{Phase, Phases};
 use super::rate::RateSampler;
 use super::rtt::{Estimator, Sample};
 use super::scoreboard::Board;
-use super::send_buffer::SendBuffer;
-use super::wheel::Wheel;
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Decision, RateSample};
 
@@ -40,8 +38,6 @@ pub struct Core {
     /// The congestion window and the slow start threshold, in segments.
     pub(crate) cwnd: f64,
     pub(crate) ssthresh: f64,
-    /// When the window was last changed by other than growth, or was full (RFC 2861).
-    pub(crate) window_changed: Time,
     /// Segments that recovery adds to the window for duplicate acknowledgements.
     pub(crate) inflation: f64,
     /// The right edge of the receiver's window: the first sequence number that it has no room for.
@@ -49,18 +45,12 @@ pub struct Core {
     /// The acknowledgement number that came with it (SND.WL2).
     pub(super) edge_from: u64,
     /// The largest window that the receiver has announced, in bytes.
-    pub(super) largest_window: u64,
+    pub(crate) largest_window: u64,
     /// Duplicate acknowledgements in a row.
     pub(crate) duplicates: u32,
     /// Losses below this do not start another reduction (RFC 6582's `recover`, counted to the byte after).
     pub(crate) recover: u64,
     pub(crate) rtt: Estimator,
-    /// When timers expire that are set.
-    pub(crate) wheel: Wheel,
-    /// When a segment was last sent.
-    pub(crate) last_sent: Time,
-    /// When pacing lets the next segment leave.
-    pub(crate) departs: Time,
     /// When the retransmission timer expires.
     pub(crate) rto: Time,
     /// Timeouts since the last new acknowledgement.
@@ -89,18 +79,10 @@ pub struct Core {
     pub(crate) scoreboard: bool,
     /// The recovery's own estimate of segments in the network, if the marks of the scoreboard are not enough for it.
     pub(crate) pipe: Option<u32>,
-    /// Segments that have left the network by the count of duplicate acknowledgements, without SACK (`newreno_linux`).
-    pub(crate) unnamed: u32,
-    /// Whether data counts as in Linux: what lets the window grow, and samples of the delivery rate.
-    pub(crate) as_linux: bool,
-    /// The duplicate that the acknowledgement at hand reports, as far as a retransmission explains it, and how many
-    /// segments were reported so (Linux).
-    pub(crate) spurious: Option<(u64, u64)>,
-    pub(super) spurious_segments: u64,
     /// Bytes deemed lost so far.
     pub(crate) lost: u64,
     /// Samples the delivery rate, if the congestion control asks for it.
-    pub(super) sampler: Option<Box<RateSampler>>,
+    pub(crate) sampler: Option<Box<RateSampler>>,
     /// The delivery rate sample of the current acknowledgement.
     pub(super) rate: Option<RateSample>,
     /// Segments sent by limited transmit, which do not count as outstanding when a loss is answered (RFC 5681 §3.2 step
@@ -112,19 +94,16 @@ pub struct Core {
     pub(crate) tail_probe: bool,
     /// On this event the Nagle algorithm holds nothing back.
     pub(crate) pushes: bool,
-    /// The end of the last new segment that was not full.
+    /// A segment that is not full waits until the data before this number is acknowledged: all data, or that of the
+    /// last new segment that was not full.
     pub(crate) small_end: u64,
     /// One segment may be sent beyond the window.
     pub(crate) limited: bool,
     /// How many segments may still be sent on this event.
     pub(crate) burst: u32,
-    /// Segments that leave together, if the congestion control sets the rate.
-    pub(crate) quantum: Option<u32>,
     pub(crate) frozen: Option<Frozen>,
     /// The application's data ends before this sequence number.
     pub(crate) app_end: u64,
-    /// How it lies there, and what the application has not written yet, if the send buffer has a limit.
-    pub(crate) buffer: SendBuffer,
     /// The application writes no more.
     pub(crate) closing: bool,
     /// The FIN was sent.
@@ -148,7 +127,6 @@ impl Core {
             board: Board::default(),
             cwnd: f64::from(params.initial_window),
             ssthresh: params.first_ssthresh(),
-            window_changed: Time::ZERO,
             inflation: 0.0,
             edge: u64::from(params.window_bytes()),
             edge_from: 0,
@@ -156,12 +134,6 @@ impl Core {
             duplicates: 0,
             recover: 0,
             rtt: Estimator::new(params, rng),
-            wheel: match params.timers {
-                Timers::Exact => Wheel::EXACT,
-                Timers::Wheel => Wheel::new(params.tick),
-            },
-            last_sent: Time::ZERO,
-            departs: Time::ZERO,
             rto: Time::NEVER,
             timeouts_in_row: 0,
             before_timeout: None,
@@ -177,10 +149,6 @@ impl Core {
             recovering: false,
             scoreboard: false,
             pipe: None,
-            unnamed: 0,
-            as_linux: false,
-            spurious: None,
-            spurious_segments: 0,
             lost: 0,
             sampler: None,
             rate: None,
@@ -188,16 +156,11 @@ impl Core {
             forced: None,
             tail_probe: false,
             pushes: false,
-            small_end: 0,
+            small_end: u64::MAX,
             limited: false,
             burst: u32::MAX,
-            quantum: None,
             frozen: None,
             app_end: 0,
-            buffer: match params.send_buffer {
-                SendBufferSize::Unlimited => SendBuffer::default(),
-                SendBufferSize::Growing => SendBuffer::growing(params.mss()),
-            },
             closing: false,
             fin_sent: false,
             hops: 0,
@@ -255,7 +218,7 @@ impl Core {
     pub(crate) fn in_network(&self) -> f64 {
         match self.pipe {
             Some(pipe) => f64::from(pipe),
-            None if self.scoreboard => self.board.in_network().saturating_sub(self.unnamed as usize) as f64,
+            None if self.scoreboard => self.board.in_network() as f64,
             None => self.flight(),
         }
     }
@@ -263,12 +226,7 @@ impl Core {
     /// Starts the retransmission timer anew.
     #[inline]
     pub(crate) fn arm_timer(&mut self) {
-        self.rto = self.wheel.expiry(self.now, self.rtt.timeout());
-    }
-
-    /// The whole ticks that a timer is set for.
-    pub(crate) const fn ticks(&self, wait: Span) -> Span {
-        self.wheel.ticks(wait)
+        self.rto = self.now + self.rtt.timeout();
     }
 
     /// Times a segment that is sent for the first time, if none is being timed.

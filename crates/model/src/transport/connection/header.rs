@@ -2,7 +2,7 @@
 
 use hopyard_engine::Time;
 
-use super::params::Params;
+use super::params::{Habits, Params};
 use crate::packet::{IP_HEADER, TCP_HEADER, TcpHeader};
 
 /// The milliseconds that timestamps count (RFC 7323 §5.4).
@@ -28,12 +28,12 @@ pub(crate) fn dsack(header: &TcpHeader) -> Option<(u64, u64)> {
 /// The bytes of a segment's IP and TCP headers with options.
 pub(crate) fn header_bytes(params: &Params, header: &TcpHeader) -> u32 {
     let blocks = header.sack.len() as u32;
-    let options = if params.padded_options {
+    let options = if params.habits != Habits::Ns2 {
         // Each option fills whole words: two NOPs lead (RFC 7323 appendix A, RFC 2018 §3). In a SYN the permission of
         // SACK takes the place of the NOPs before the timestamps; the segment size and the window scale take a word
         // each.
         let timestamps = u32::from(header.timestamps.is_some());
-        let opening = if params.syn_options && header.flags.syn { 8 + 4 * (1 - timestamps) } else { 0 };
+        let opening = if params.habits == Habits::Linux && header.flags.syn { 8 + 4 * (1 - timestamps) } else { 0 };
         12 * timestamps + opening + if blocks > 0 { 4 + 8 * blocks } else { 0 }
     } else {
         10 * u32::from(header.timestamps.is_some()) + 8 * blocks

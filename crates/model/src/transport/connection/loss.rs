@@ -31,13 +31,18 @@ impl Core {
 
     /// Reports the loss of the segment at `index` and cuts the window.
     pub(crate) fn begin_recovery(&mut self, control: &mut Controller, index: usize) {
+        self.cut(control, index);
+        if self.params.fast_retransmit_restarts_timer {
+            self.arm_timer();
+        }
+    }
+
+    /// As [`begin_recovery`](Self::begin_recovery), for a recovery with a timer of its own.
+    pub(crate) fn cut(&mut self, control: &mut Controller, index: usize) {
         self.recover = self.board.max();
         self.report_loss(control, index);
         self.recovering = true;
         self.limited_sent = 0;
-        if self.params.fast_retransmit_restarts_timer {
-            self.arm_timer();
-        }
         self.stop_timing();
     }
 

@@ -9,25 +9,24 @@ mod header;
 mod linux_rtt;
 mod loss;
 mod params;
+mod peer;
 mod phases;
 mod rate;
 mod report;
 mod rtt;
 mod sampling;
 mod scoreboard;
-mod send_buffer;
+mod sending;
+mod sending_end;
 mod wheel;
 mod window;
-mod writing;
 
 pub use self::core::{Core, Judged};
 pub use self::counters::SenderCounters;
 pub(crate) use self::header::{dsack, header_bytes, is_earlier, milliseconds};
-pub use self::params::{
-    Close, Connect, EchoCopies, Estimation, Habits, IdleRestart, LateOpening, Params, Reader, ReceiveWindow,
-    RecoveryExit, SendBufferSize, Timers,
-};
+pub use self::params::{Close, Connect, EchoCopies, Habits, IdleRestart, Params, Reader, RecoveryExit};
+pub(crate) use self::peer::{Peer, Persist, Stage};
 pub use self::phases::{Phase, Phases, Work};
 pub use self::scoreboard::{Acked, Board, Marks, Segment};
-pub use self::send_buffer::Written;
+pub(crate) use self::sending_end::SendingEnd;
 pub use self::wheel::Wheel;

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::params::{self, Fault, LINUX, NS2, RFC};
+use crate::transport::linux;
 use crate::transport::recovery_choice::{Proportional, RecoveryChoice};
 
 /// How a connection opens.
@@ -19,19 +20,6 @@ pub enum Connect {
     Ns2,
     /// SYN, SYN with ACK, ACK with the first data (RFC 9293 §3.5).
     ThreeWay,
-}
-
-/// What follows when the SYN or its answer takes longer than the timeout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum LateOpening {
-    /// The initial window is one segment (RFC 5681 §3.1), and the opening gives no round-trip sample. The receiver
-    /// answers each SYN once.
-    OneSegment,
-    /// As in Linux: the initial window is one segment only if the SYN was sent more than twice, and its answer does not
-    /// echo the timestamp of the first one. Where the SYN was sent again, timestamps measure the round trip. The
-    /// receiver sends its answer again until it is acknowledged.
-    Linux,
 }
 
 /// How a connection closes when the application has no more data.
@@ -54,27 +42,6 @@ pub enum Reader {
     Steady,
 }
 
-/// The window that the receiver announces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ReceiveWindow {
-    /// All that `window` says, less what was not read.
-    Fixed,
-    /// At first the whole segments of 64 KiB. It grows with what the application reads in a round trip, up to `window`
-    /// (Linux).
-    Growing,
-}
-
-/// How much of the application's data waits in the sender's own memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SendBufferSize {
-    /// All that the application has to send.
-    Unlimited,
-    /// At first the memory of twenty segments, at most 4 MB: it grows with the congestion window (Linux's `tcp_wmem`).
-    Growing,
-}
-
 /// Which copies of acknowledged data set the timestamp that the receiver echoes, if they were sent later than the
 /// segment whose timestamp it echoes now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -88,29 +55,6 @@ pub enum EchoCopies {
     None,
 }
 
-/// How the retransmission timeout is computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Estimation {
-    /// RFC 6298, with the clock's granularity as its G.
-    Rfc6298,
-    /// As in ns-2: whole ticks of a clock with a random phase, integer averages, the minimum applied before back-off.
-    Ns2,
-    /// As in Linux: microseconds; the minimum is the least part of the deviation, of which the largest of a round trip
-    /// counts.
-    Linux,
-}
-
-/// When timers expire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Timers {
-    /// When they are set to.
-    Exact,
-    /// As in Linux: with the tick after it, and the later a timer expires, with the next of 8, 64, ... ticks.
-    Wheel,
-}
-
 /// The window after a pause longer than the retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -119,21 +63,23 @@ pub enum IdleRestart {
     Off,
     /// At most the initial window (RFC 5681 §4.1).
     InitialWindow,
-    /// Half for each timeout that has passed beyond the first since data was sent, and at least the initial window (RFC
-    /// 2861, Linux). The threshold remembers three quarters of what it was.
-    Halving,
     /// One segment (ns-2's `slow_start_restart_`).
     OneSegment,
 }
 
-/// Whose details a sender has where no parameter of its own says it.
+/// Whose TCP it is, in details that no other parameter says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Habits {
     /// Those of the RFCs.
     Rfc,
-    /// Those of ns-2.35: its recoveries, and the fine-grained timeouts of its Vegas.
+    /// Those of ns-2.35: its recoveries, the fine-grained timeouts of its Vegas, a timeout of whole ticks of a clock
+    /// with a random phase, no round-trip sample from acknowledgements of part of the losses, options that are not
+    /// padded.
     Ns2,
+    /// Those of Linux 6.1: a sender of its own and rules of the receiver, with the parameters of `[tcp.linux]`. The
+    /// keys of the plain recovery do not apply.
+    Linux,
 }
 
 /// The window at the end of a fast recovery.
@@ -159,11 +105,6 @@ pub struct Params {
     /// The receiver's window in segments. rfc: the 65,535 bytes that a header can announce without scaling; ns2:
     /// `window_`; linux: half of the largest `tcp_rmem`.
     pub window: u32,
-    /// Whether the receiver announces the whole window from the beginning: "fixed", or "growing" (Linux).
-    pub receive_window: ReceiveWindow,
-    /// How much of the application's data waits in the sender: "unlimited", or "growing": the application waits for
-    /// room, and each of its writes is sent by itself (Linux).
-    pub send_buffer: SendBufferSize,
     /// The initial congestion window, in segments. rfc: RFC 6928 §2; ns2: `windowInit_`.
     pub initial_window: u32,
     /// The initial slow start threshold, in segments; 0 means the receiver's window. rfc: "arbitrarily high" (RFC 5681
@@ -173,23 +114,6 @@ pub struct Params {
     pub max_cwnd: u32,
     /// How the connection opens. ns2: `syn_`, `delay_growth_`.
     pub connect: Connect,
-    /// What follows when the SYN or its answer takes longer than the timeout: "one_segment" (RFC 5681 §3.1) or "linux".
-    pub late_opening: LateOpening,
-    /// Whether the options of a SYN for segment size, SACK and window scale count in its size.
-    pub syn_options: bool,
-    /// Whether `rack_linux` sends new segments in pairs: a single one may wait for the next acknowledgement (Linux).
-    pub pair_segments: bool,
-    /// Whether `rack_linux` sets the flag PSH in the last segment of each buffer of several, and of what the
-    /// application has written (Linux). The receiver's policy `linux` acknowledges such a segment at once.
-    pub push: bool,
-    /// Whether `rack_linux` sends the segment with the FIN beyond the congestion window: Linux 6.1 does, 6.12 does not.
-    pub fin_beyond_window: bool,
-    /// Whether the application closes when TCP has sent what it could of the data, as a program does that writes and
-    /// then closes: the FIN of a transfer within the window is a segment of its own (Linux). Otherwise TCP knows with
-    /// the last data that it is the last.
-    pub close_after_sending: bool,
-    /// Whether the acknowledgement that answers the receiver's SYN is a segment of its own, sent before the first data.
-    pub lone_ack: bool,
     /// How the connection closes when the application has no more data.
     pub close: Close,
     /// Whether a segment that is not full waits while others are outstanding, unless it is the last (RFC 9293 §3.7.4,
@@ -216,7 +140,8 @@ pub struct Params {
     pub duplicate_threshold: u32,
     /// Whether each of the first duplicate acknowledgements allows one new segment (RFC 3042). ns-2: `singledup_`.
     pub limited_transmit: bool,
-    /// Whose details a sender has where no other key says it: "rfc" or "ns2".
+    /// Whose TCP it is, in details that no other key says: "rfc", "ns2" (recoveries, the computation of the timeout,
+    /// options that are not padded to words) or "linux" (a sender of its own, with the keys of `[tcp.linux]`).
     pub habits: Habits,
     /// The window at the end of a fast recovery.
     pub recovery_exit: RecoveryExit,
@@ -224,17 +149,8 @@ pub struct Params {
     pub recovery_burst: u32,
     /// Whether a fast retransmission restarts the retransmission timer. rfc: RFC 6298 §5.1.
     pub fast_retransmit_restarts_timer: bool,
-    /// Whether acknowledgements of part of the losses give round-trip samples.
-    pub sample_partial_acks: bool,
     /// The maximum number of segments sent on one event; 0 means no limit. ns-2: `maxburst_`.
     pub max_burst: u32,
-    /// How many segments of data are sent without pacing when the connection begins. linux: 10.
-    pub unpaced_segments: u32,
-    /// Whether a segment that leaves later than pacing allows shortens the next gap, by a half at most. linux: on.
-    pub pacing_credit: bool,
-    /// Whether at most two buffers of segments wait in the queues of their node, or what the pacing rate sends in a
-    /// millisecond (Linux's TCP small queues). What still waits there is not sent again. linux: on.
-    pub small_queues: bool,
     /// Whether segments carry timestamps (RFC 7323), so that every acknowledgement gives a round-trip sample. Without
     /// timestamps, one segment is timed at a time. ns2: `timestamps_`.
     pub timestamps: bool,
@@ -242,11 +158,6 @@ pub struct Params {
     /// (RFC 7323 §4.3 and appendix D; ns-2's `update_ts`), "last" (those that reach the last acknowledgement: Linux,
     /// FreeBSD) or "none" (RFC 7323 §5.3).
     pub echo_copies: EchoCopies,
-    /// Whether both ends drop segments whose timestamp is older than that of those accepted last (RFC 7323 §5.3 R1,
-    /// PAWS). linux: on.
-    pub paws: bool,
-    /// How the retransmission timeout is computed.
-    pub estimation: Estimation,
     /// The timeout before the first sample. rfc: RFC 6298 §2.1; ns2: `rtxcur_init_`.
     pub initial_rto: Span,
     /// The minimum timeout. rfc: RFC 6298 §2.4; ns2: `minrto_`.
@@ -257,13 +168,10 @@ pub struct Params {
     pub timeout_factor: f64,
     /// The granularity of the clock that measures round trips. ns2: `tcpTick_`; linux: that of timers (HZ 250).
     pub tick: Span,
-    /// When timers expire: "exact", or as a "wheel" of ticks comes to them (Linux).
-    pub timers: Timers,
     /// The window after a pause. rfc: RFC 5681 §4.1.
     pub idle_restart: IdleRestart,
-    /// Whether header options are padded to whole 32-bit words, as on the wire. Otherwise a SACK block is
-    /// 8 bytes, and timestamps are 10.
-    pub padded_options: bool,
+    /// The parameters of Linux's TCP.
+    pub linux: linux::Params,
 }
 
 impl Params {
@@ -291,19 +199,10 @@ impl params::Params for Params {
         let rfc = Self {
             segment_size: Bytes::new(1448),
             window: 45,
-            receive_window: ReceiveWindow::Fixed,
-            send_buffer: SendBufferSize::Unlimited,
             initial_window: 10,
             initial_ssthresh: 65_535,
             max_cwnd: 0,
             connect: Connect::ThreeWay,
-            late_opening: LateOpening::OneSegment,
-            syn_options: false,
-            pair_segments: false,
-            push: false,
-            fin_beyond_window: false,
-            close_after_sending: false,
-            lone_ack: false,
             close: Close::Fin,
             nagle: true,
             reader: Reader::AtOnce,
@@ -319,47 +218,24 @@ impl params::Params for Params {
             recovery_exit: RecoveryExit::Flight,
             recovery_burst: 0,
             fast_retransmit_restarts_timer: false,
-            sample_partial_acks: true,
             max_burst: 0,
-            unpaced_segments: 0,
-            pacing_credit: false,
-            small_queues: false,
             timestamps: true,
-            paws: false,
             echo_copies: if profile == NS2 { EchoCopies::All } else { EchoCopies::Last },
-            estimation: Estimation::Rfc6298,
             initial_rto: Span::from_secs(1),
             min_rto: Span::from_secs(1),
             max_rto: Span::from_secs(60),
             timeout_factor: 1.0,
             tick: Span::from_millis(1),
-            timers: Timers::Exact,
             idle_restart: IdleRestart::InitialWindow,
-            padded_options: true,
+            linux: linux::Params::default(),
         };
         if profile == LINUX {
             return Self {
                 window: 2172,
-                receive_window: ReceiveWindow::Growing,
-                send_buffer: SendBufferSize::Growing,
-                late_opening: LateOpening::Linux,
-                syn_options: true,
-                pair_segments: true,
-                push: true,
-                paws: true,
-                fin_beyond_window: true,
-                close_after_sending: true,
-                unpaced_segments: 10,
-                pacing_credit: true,
-                small_queues: true,
-                lone_ack: true,
-                recovery: RecoveryChoice::RackLinux,
-                estimation: Estimation::Linux,
+                habits: Habits::Linux,
                 min_rto: Span::from_millis(200),
                 max_rto: Span::from_secs(120),
                 tick: Span::from_millis(4),
-                timers: Timers::Wheel,
-                idle_restart: IdleRestart::Halving,
                 ..rfc
             };
         }
@@ -379,14 +255,11 @@ impl params::Params for Params {
             recovery_exit: RecoveryExit::Grow,
             recovery_burst: 2,
             fast_retransmit_restarts_timer: true,
-            sample_partial_acks: false,
             timestamps: false,
-            estimation: Estimation::Ns2,
             initial_rto: Span::from_secs(3),
             min_rto: Span::from_millis(200),
             tick: Span::from_millis(10),
             idle_restart: IdleRestart::OneSegment,
-            padded_options: false,
             ..rfc
         }
     }
@@ -416,6 +289,9 @@ impl params::Params for Params {
         if !(self.timeout_factor >= 1.0 && self.timeout_factor.is_finite()) {
             let problem = format!("expected at least 1, found {}", self.timeout_factor);
             return Err(Fault::new("timeout_factor", problem));
+        }
+        if self.habits == Habits::Linux && self.connect == Connect::Ns2 {
+            return Err(Fault::new("connect", "expected \"three_way\" or \"none\" with `habits = \"linux\"`"));
         }
         if self.tick.is_zero() {
             return Err(Fault::new("tick", "expected more than 0 s"));

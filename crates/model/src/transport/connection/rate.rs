@@ -59,6 +59,11 @@ impl RateSampler {
         Self { coarse: each.is_some(), each: each.map_or(0, u64::from), ..Self::default() }
     }
 
+    /// Whether its times are whole microseconds.
+    pub const fn is_coarse(&self) -> bool {
+        self.coarse
+    }
+
     const fn time(&self, time: Time) -> Time {
         if self.coarse { Time::from_nanos(time.nanos() / 1000 * 1000) } else { time }
     }

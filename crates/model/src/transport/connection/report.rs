@@ -6,7 +6,9 @@ use super::core::{Core, Judged};
 use super::header::dsack;
 use super::scoreboard::Acked;
 use crate::packet::TcpHeader;
-use crate::transport::congestion::{Ack, Answer, Arrived, CongestionControl, Controller, Duplicate, Loss, Phase, View};
+use crate::transport::congestion::{
+    Ack, Answer, Arrived, CongestionControl, Controller, Duplicate, Loss, Phase, Timeout, View,
+};
 
 impl Core {
     /// The state that the congestion control can read.
@@ -37,21 +39,11 @@ impl Core {
         }
     }
 
-    /// Takes in the duplicate that an acknowledgement reports (RFC 2883). In Linux it counts as a segment that was sent
-    /// again for nothing and was delivered, unless more duplicates are reported than segments were sent again.
-    pub(crate) fn note_duplicate(&mut self, header: &TcpHeader) {
+    /// Takes in the duplicate that an acknowledgement reports (RFC 2883).
+    pub(crate) fn note_duplicate(&mut self, header: &TcpHeader) -> Option<(u64, u64)> {
         let duplicate = dsack(header);
         self.counters.reported_duplicates += u64::from(duplicate.is_some());
-        self.spurious = None;
-        if let Some((start, end)) = duplicate.filter(|_| self.as_linux) {
-            self.spurious_segments += (end - start).div_ceil(u64::from(self.mss));
-            self.spurious = duplicate.filter(|_| self.spurious_segments <= self.counters.retransmitted_segments);
-        }
-    }
-
-    /// How many segments it reports so.
-    pub(crate) fn spurious_count(&self) -> u64 {
-        self.spurious.map_or(0, |(start, end)| (end - start).div_ceil(u64::from(self.mss)))
+        duplicate
     }
 
     /// Tells the congestion control that an acknowledgement arrived, once.
@@ -66,10 +58,17 @@ impl Core {
     /// Tells the congestion control about newly acknowledged data.
     #[inline]
     pub(crate) fn grow(&mut self, control: &mut Controller, acked: &Acked, phase: Phase) {
-        let ack = Ack {
+        let ack = self.ack(acked, phase);
+        self.report_ack(control, &ack);
+    }
+
+    /// The event of newly acknowledged data.
+    #[inline]
+    pub(crate) fn ack(&mut self, acked: &Acked, phase: Phase) -> Ack {
+        Ack {
             bytes: acked.bytes,
             delivered: acked.delivered,
-            counted: if self.as_linux { acked.delivered } else { acked.bytes },
+            counted: acked.bytes,
             segments: acked.segments,
             round_trip: acked.round_trip,
             newest_round_trip: acked.newest_round_trip,
@@ -77,12 +76,17 @@ impl Core {
             duplicates: self.prior_duplicates,
             window_limited: self.window_limited,
             rate: self.rate(),
-        };
+        }
+    }
+
+    /// Tells the congestion control of this event.
+    #[inline]
+    pub(crate) fn report_ack(&mut self, control: &mut Controller, ack: &Ack) {
         self.announce(control, ack.round_trip);
         self.announced = false;
-        let answer = control.on_ack(&ack, &self.view());
+        let answer = control.on_ack(ack, &self.view());
         self.apply(answer);
-        if ack.rate.is_some() && control.limits_itself() {
+        if ack.rate.is_some() && control.pace().limits_itself {
             self.mark_app_limited();
         }
     }
@@ -94,7 +98,7 @@ impl Core {
         let duplicate = Duplicate { count: self.duplicates, sacked, rate: self.rate() };
         let answer = control.on_duplicate(&duplicate, &self.view());
         self.apply(answer);
-        if duplicate.rate.is_some() && control.limits_itself() {
+        if duplicate.rate.is_some() && control.pace().limits_itself {
             self.mark_app_limited();
         }
     }
@@ -119,6 +123,41 @@ impl Core {
         self.judge(control);
         self.apply(answer);
         self.counters.fast_retransmits += 1;
+    }
+
+    /// Tells the congestion control that the retransmission timer expired. Returns whether its answer replaces the
+    /// doubling of the timeout. `inflated` says that the window was larger for duplicate acknowledgements.
+    pub(crate) fn report_timeout(&mut self, control: &mut Controller, timeout: Timeout, inflated: bool) -> bool {
+        self.counters.timeouts += u64::from(!self.board.is_empty());
+        self.recovering = false;
+        self.pipe = None;
+        self.recover = self.board.max();
+        let mut view = self.view();
+        if inflated {
+            // Segments sent on duplicate acknowledgements replaced segments that had left the network. RFC 5681 eq. 4
+            // sets ssthresh to at most half of FlightSize. Half of this larger FlightSize would let slow start exceed
+            // the capacity of the path again.
+            view.flight = view.flight.min(view.cwnd);
+        }
+        let answer = control.on_timeout(&timeout, &view);
+        self.judge(control);
+        self.apply(answer);
+        matches!(answer, Answer::Rescale { .. })
+    }
+
+    /// The last step of a timeout. Returns whether the retransmission timer restarts.
+    pub(crate) fn back_off(&mut self, rescaled: bool) -> bool {
+        self.timeouts_in_row += 1;
+        self.stop_timing();
+        self.board.set_next(0);
+        if self.frozen.is_some() {
+            self.forced = None;
+            return false;
+        }
+        if !rescaled {
+            self.rtt.back_off();
+        }
+        true
     }
 
     /// Records how the congestion control classified the loss that it has just answered.

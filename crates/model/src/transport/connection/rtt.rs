@@ -3,7 +3,7 @@
 use hopyard_engine::{Rng, Span, Time};
 
 use super::linux_rtt::Smoother;
-use super::params::{Estimation, Params};
+use super::params::{Habits, Params};
 
 /// Smooths round-trip samples into a retransmission timeout, and backs it off.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,10 +60,10 @@ impl Estimator {
     /// An estimator without samples. ns-2's clock starts with a random phase, which comes from `rng`.
     #[must_use]
     pub fn new(params: &Params, rng: &mut Rng) -> Self {
-        let kind = match params.estimation {
-            Estimation::Rfc6298 => Kind::Rfc { smoothed: None, rto: params.initial_rto },
-            Estimation::Linux => Kind::Linux { smoother: Smoother::new(params.min_rto), rto: params.initial_rto },
-            Estimation::Ns2 => Kind::Ns2 {
+        let kind = match params.habits {
+            Habits::Linux => Kind::Linux { smoother: Smoother::new(params.min_rto), rto: params.initial_rto },
+            Habits::Rfc => Kind::Rfc { smoothed: None, rto: params.initial_rto },
+            Habits::Ns2 => Kind::Ns2 {
                 srtt: 0,
                 rttvar: ((Span::from_secs(NS2_FIRST_DEVIATION).nanos() / params.tick.nanos()) as i64) << 2,
                 current: params.initial_rto.seconds(),

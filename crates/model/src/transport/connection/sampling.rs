@@ -8,19 +8,19 @@ use crate::packet::TcpHeader;
 use crate::transport::congestion::RateSample;
 
 impl Core {
-    /// Starts to sample the delivery rate.
-    pub(crate) fn sample_rate(&mut self) {
-        self.sampler = Some(Box::new(RateSampler::new(self.as_linux.then_some(self.mss))));
+    /// Starts to sample the delivery rate. `each`: as in Linux, where each segment counts for so many bytes.
+    pub(crate) fn sample_rate(&mut self, each: Option<u32>) {
+        self.sampler = Some(Box::new(RateSampler::new(each)));
     }
 
     /// Takes the delivery rate sample of an acknowledgement, before the acknowledgement changes any other state.
+    /// It reports duplicates of `spurious` bytes besides, which count as delivered.
     #[inline]
-    pub(crate) fn measure_rate(&mut self, header: &TcpHeader) {
+    pub(crate) fn measure_rate(&mut self, header: &TcpHeader, spurious: u64) {
         if self.sampler.is_none() {
             return;
         }
         let pipe = self.in_network();
-        let spurious = self.spurious_count() * u64::from(self.mss);
         if let Some(sampler) = &mut self.sampler {
             self.rate = Some(sampler.on_acknowledgement(&self.board, header, pipe, spurious, self.now));
         }
@@ -45,14 +45,15 @@ impl Core {
     #[inline]
     pub(super) fn rate(&mut self) -> Option<RateSample> {
         let mut sample = self.rate.take()?;
+        let sampler = self.sampler.as_mut()?;
+        sample.newly_lost = sampler.newly_lost(self.lost);
         // In Linux the shortest round trip is that of the whole connection, with that of the opening.
-        if self.as_linux
+        if sampler.is_coarse()
             && let Some(shortest) = self.min_rtt
             && sample.interval.is_some_and(|it| it.nanos() / 1000 < shortest.nanos() / 1000)
         {
             sample.interval = None;
         }
-        sample.newly_lost = self.sampler.as_mut().map_or(0, |sampler| sampler.newly_lost(self.lost));
         Some(sample)
     }
 
@@ -71,21 +72,11 @@ impl Core {
         self.sampler.as_ref().is_some_and(|sampler| sampler.is_app_limited())
     }
 
-    /// The application is about to write. Linux checks only now whether it has sent less than it could: data that ends
-    /// is no sign of it. `queued` says that segments wait in the node.
-    pub(crate) fn note_write(&mut self, queued: bool) {
-        let unsent = self.unsent() >= u64::from(self.mss);
-        if self.as_linux && !unsent && !queued && self.board.lost() == 0 && self.in_network() < self.cwnd {
-            self.mark_app_limited();
-        }
-    }
-
     /// Called when nothing more is sent on this event: checks whether the reason is a lack of data (§3.4 of the draft
     /// that `rate.rs` names).
     #[inline]
     pub(crate) fn note_silence(&mut self) {
         if self.sampler.is_some()
-            && !self.as_linux
             && self.new_payload() == 0
             && self.board.next() >= self.board.len()
             && self.board.lost() == 0

@@ -95,6 +95,8 @@ pub struct Board {
     sacked: usize,
     lost: usize,
     high_sacked: u64,
+    /// Segments that have left the network by the count of duplicate acknowledgements, without SACK.
+    pub(crate) unnamed: u32,
 }
 
 impl Board {
@@ -409,7 +411,7 @@ impl Board {
     /// Segments in the network as far as is known: neither acknowledged, nor reported, nor deemed lost.
     #[must_use]
     pub fn in_network(&self) -> usize {
-        self.segments.len() - self.sacked - self.lost
+        (self.segments.len() - self.sacked - self.lost).saturating_sub(self.unnamed as usize)
     }
 
     /// How many segments have which mark.

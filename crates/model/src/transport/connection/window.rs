@@ -5,6 +5,11 @@ use super::params::{Close, Habits};
 use crate::packet::TcpHeader;
 
 impl Core {
+    /// The right edge of the receiver's window.
+    pub(crate) const fn edge(&self) -> u64 {
+        self.edge
+    }
+
     /// The receiver's window in bytes.
     #[inline]
     pub(crate) const fn advertised(&self) -> u64 {
@@ -38,7 +43,7 @@ impl Core {
 
     /// Bytes that the application has written and TCP has not sent.
     #[inline]
-    pub(super) fn unsent(&self) -> u64 {
+    pub(crate) fn unsent(&self) -> u64 {
         self.app_end.saturating_sub(self.board.max())
     }
 
@@ -54,9 +59,9 @@ impl Core {
         let payload = self.unsent().min(u64::from(self.mss)) as u32;
         if !self.board.is_empty() {
             // RFC 9293 §3.7.4: while data is outstanding, a segment that is not full waits, if the application may
-            // write more. In Linux it waits only while another segment that is not full is outstanding.
+            // write more.
             let held = self.params.nagle && !self.closing && !self.pushes;
-            let waits = held && payload < self.mss && (!self.as_linux || self.small_end > self.una());
+            let waits = held && payload < self.mss && self.small_end > self.una();
             return if waits { 0 } else { payload };
         }
         // RFC 9293 §3.8.6.2.1 (3): with nothing outstanding, a part of a segment is sent if the window
@@ -127,18 +132,6 @@ impl Core {
     /// Records that limited transmit sent a segment.
     pub(crate) const fn count_limited(&mut self) {
         self.limited_sent += 1;
-    }
-
-    /// The segment at `index` is to be sent again. Small segments after it become a part of it, as far as it does not
-    /// get larger than a full one (Linux).
-    pub(crate) fn collapse(&mut self, index: usize) {
-        let (edge, mss) = (self.edge, self.mss);
-        if self.board.get(index).is_some_and(|segment| segment.len < mss) {
-            let count = self.board.collapse(index, mss, edge);
-            if let Some(sampler) = &mut self.sampler {
-                sampler.on_collapsed(index, count);
-            }
-        }
     }
 
     /// Retransmits the first unacknowledged segment, even if the window has no room.

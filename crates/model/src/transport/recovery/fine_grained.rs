@@ -8,7 +8,7 @@
 
 use hopyard_engine::Time;
 
-use super::loss_recovery::{Arrival, LossRecovery, Recovers};
+use super::{Arrival, LossRecovery, Recovers};
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Controller, Phase};
 use crate::transport::connection::{Core, Habits, Params};

@@ -3,7 +3,7 @@
 //! In the profile `ns2` the third duplicate acknowledgement of the first packet always restarts the transfer, even
 //! after a timeout (ns-2: `bugfix_ss_`). A timeout does not reset the count of duplicates.
 
-use super::loss_recovery::{Arrival, LossRecovery, Recovers};
+use super::{Arrival, LossRecovery, Recovers};
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Controller, Phase};
 use crate::transport::connection::{Core, Params};

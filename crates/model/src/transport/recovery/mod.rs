@@ -8,27 +8,26 @@
 
 mod fine_grained;
 mod go_back_n;
-mod loss_recovery;
 mod newreno;
 mod pipe;
 mod prr;
 mod rack;
-mod rack_linux;
 mod reno;
 mod sack;
 
-use hopyard_engine::{Span, Time};
+use enum_dispatch::enum_dispatch;
+use hopyard_engine::Time;
 
-use self::loss_recovery::Recovers;
-pub(crate) use self::loss_recovery::{Arrival, LossRecovery};
+pub(crate) use self::prr::Prr;
 use super::congestion::{CongestionControl, Controller};
-use super::connection::{Core, Params};
-use super::recovery_choice::{RecoveryChoice, recoveries};
+use super::connection::{Acked, Core, Params};
+use super::recovery_choice::{Proportional, RecoveryChoice, recoveries};
 use crate::packet::TcpHeader;
 
 macro_rules! recovery {
     ($($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
         /// The recovery of one connection.
+        #[enum_dispatch]
         #[derive(Clone, Debug)]
         pub(crate) enum Recovery {
             $($variant($module::$variant),)+
@@ -56,91 +55,72 @@ macro_rules! recovery {
             pub const fn wants_sack(&self) -> bool {
                 match self { $(Self::$variant(_) => <$module::$variant as Recovers>::WANTS_SACK,)+ }
             }
-        }
 
-        impl Recovery {
             /// Whether the recovery marks segments on the scoreboard.
             pub const fn marks(&self) -> bool {
                 match self { $(Self::$variant(_) => <$module::$variant as Recovers>::MARKS,)+ }
-            }
-
-            /// Whether data counts as in Linux.
-            pub const fn counts_as_linux(&self) -> bool {
-                match self { $(Self::$variant(_) => <$module::$variant as Recovers>::AS_LINUX,)+ }
-            }
-        }
-
-        impl LossRecovery for Recovery {
-            fn on_event(&mut self) {
-                match self { $(Self::$variant(it) => it.on_event(),)+ }
-            }
-            fn on_written(&mut self) {
-                match self { $(Self::$variant(it) => it.on_written(),)+ }
-            }
-            fn on_pause(&mut self, core: &mut Core) {
-                match self { $(Self::$variant(it) => it.on_pause(core),)+ }
-            }
-            fn largest_buffer(&self, core: &Core) -> u32 {
-                match self { $(Self::$variant(it) => it.largest_buffer(core),)+ }
-            }
-            fn inspect(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
-                match self { $(Self::$variant(it) => it.inspect(core, control, header),)+ }
-            }
-            fn on_ack(&mut self, core: &mut Core, control: &mut Controller, arrival: &Arrival<'_>) {
-                match self { $(Self::$variant(it) => it.on_ack(core, control, arrival),)+ }
-            }
-            fn on_opened(&mut self, core: &mut Core, opened: Option<Span>) {
-                match self { $(Self::$variant(it) => it.on_opened(core, opened),)+ }
-            }
-            fn reordering(&self) -> Option<u32> {
-                match self { $(Self::$variant(it) => it.reordering(),)+ }
-            }
-            fn repeats_timeout(&self, core: &Core) -> u32 {
-                match self { $(Self::$variant(it) => it.repeats_timeout(core),)+ }
-            }
-            fn after_timeout(&mut self, core: &mut Core, control: &mut Controller) {
-                match self { $(Self::$variant(it) => it.after_timeout(core, control),)+ }
-            }
-            fn on_forced(&mut self, core: &mut Core, index: usize) {
-                match self { $(Self::$variant(it) => it.on_forced(core, index),)+ }
-            }
-            fn on_held(&mut self, core: &mut Core) {
-                match self { $(Self::$variant(it) => it.on_held(core),)+ }
-            }
-            fn on_refused(&mut self, core: &mut Core) {
-                match self { $(Self::$variant(it) => it.on_refused(core),)+ }
-            }
-            fn together(&self, core: &Core, index: usize, quantum: u32) -> u32 {
-                match self { $(Self::$variant(it) => it.together(core, index, quantum),)+ }
-            }
-            fn buffer(&self, core: &Core, index: usize) -> Option<u32> {
-                match self { $(Self::$variant(it) => it.buffer(core, index),)+ }
-            }
-            fn sets_timer(&self) -> bool {
-                match self { $(Self::$variant(it) => it.sets_timer(),)+ }
-            }
-            fn on_duplicate(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
-                match self { $(Self::$variant(it) => it.on_duplicate(core, control, header),)+ }
-            }
-            fn on_old(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader) {
-                match self { $(Self::$variant(it) => it.on_old(core, control, header),)+ }
-            }
-            fn on_timeout(&mut self, core: &mut Core) {
-                match self { $(Self::$variant(it) => it.on_timeout(core),)+ }
-            }
-            fn next(&mut self, core: &mut Core) -> Option<usize> {
-                match self { $(Self::$variant(it) => it.next(core),)+ }
-            }
-            fn on_sent(&mut self, core: &mut Core, index: usize) {
-                match self { $(Self::$variant(it) => it.on_sent(core, index),)+ }
-            }
-            fn deadline(&self) -> Time {
-                match self { $(Self::$variant(it) => it.deadline(),)+ }
-            }
-            fn on_timer(&mut self, core: &mut Core, control: &mut Controller) {
-                match self { $(Self::$variant(it) => it.on_timer(core, control),)+ }
             }
         }
     };
 }
 recoveries!(recovery);
+
+/// An event for a recovery: the acknowledgement's header and what it covers.
+pub(crate) struct Arrival<'a> {
+    pub header: &'a TcpHeader,
+    pub acked: Acked,
+}
+
+/// A recovery's steps on each event.
+// Here, and not before the enum, because the impl of the enum is made where the trait is.
+#[enum_dispatch(Recovery)]
+pub(crate) trait LossRecovery {
+    /// An acknowledgement arrived that the scoreboard has not processed yet.
+    fn inspect(&mut self, _core: &mut Core, _control: &mut Controller, _header: &TcpHeader) {}
+
+    /// New data was acknowledged, and the scoreboard has processed it.
+    fn on_ack(&mut self, core: &mut Core, control: &mut Controller, arrival: &Arrival<'_>);
+
+    /// A duplicate acknowledgement arrived.
+    fn on_duplicate(&mut self, core: &mut Core, control: &mut Controller, header: &TcpHeader);
+
+    /// The retransmission timer has expired. The following steps are the same for all recoveries.
+    fn on_timeout(&mut self, core: &mut Core);
+
+    /// The next segment in normal order, counted from the first unacknowledged one, if the window has room.
+    fn next(&mut self, core: &mut Core) -> Option<usize> {
+        core.next_in_window()
+    }
+
+    /// The segment that `next` returned was sent.
+    fn on_sent(&mut self, _core: &mut Core, _index: usize) {}
+
+    /// When `on_timer` must be called.
+    fn deadline(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The deadline has been reached, or the call is early.
+    fn on_timer(&mut self, _core: &mut Core, _control: &mut Controller) {}
+}
+
+/// How a recovery is made.
+pub(crate) trait Recovers: LossRecovery + Sized {
+    /// Whether the receiver must report received segments by SACK.
+    const WANTS_SACK: bool = false;
+    /// Whether the recovery marks reported and lost segments on the scoreboard.
+    const MARKS: bool = Self::WANTS_SACK;
+
+    /// The recovery of a connection with these parameters, under this congestion control.
+    fn new(params: &Params, control: &Controller) -> Self;
+}
+
+/// Whether reductions are in proportion to the delivered data (RFC 9937). `by_itself` says what the recovery does
+/// otherwise.
+pub(crate) fn proportional(params: &Params, control: &Controller, by_itself: bool) -> bool {
+    match params.prr {
+        _ if control.wants().recovery_window => false,
+        Proportional::Recovery => by_itself,
+        choice => choice == Proportional::On,
+    }
+}

@@ -1,9 +1,9 @@
 //! NewReno's recovery (RFC 6582): it ends when everything that was outstanding at its start is acknowledged.
 
-use super::loss_recovery::{Arrival, LossRecovery, Recovers};
+use super::{Arrival, LossRecovery, Recovers};
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Controller, Phase};
-use crate::transport::connection::{Core, Params};
+use crate::transport::connection::{Core, Habits, Params};
 
 /// Only the first partial acknowledgement restarts the retransmission timer.
 pub type NewReno = Recovery<true>;
@@ -31,7 +31,7 @@ impl<const IMPATIENT: bool> LossRecovery for Recovery<IMPATIENT> {
             }
             self.partial = true;
             core.deflate(f64::from(arrival.acked.segments));
-            if core.params.sample_partial_acks {
+            if core.params.habits != Habits::Ns2 {
                 core.measure();
             } else {
                 core.skip_sample();

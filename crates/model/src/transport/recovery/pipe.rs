@@ -6,7 +6,7 @@
 //! the highest SACKed segment once, and then sends new data. A duplicate acknowledgement counts only if it reports
 //! something new. A timeout, and every acknowledgement outside recovery, deletes the reports.
 
-use super::loss_recovery::{Arrival, LossRecovery, Recovers};
+use super::{Arrival, LossRecovery, Recovers};
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Controller, Phase};
 use crate::transport::connection::{Core, Params};

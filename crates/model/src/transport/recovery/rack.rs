@@ -13,8 +13,8 @@
 
 use hopyard_engine::{Span, Time};
 
-use super::loss_recovery::{Arrival, LossRecovery, Recovers, proportional};
 use super::prr::Prr;
+use super::{Arrival, LossRecovery, Recovers, proportional};
 use crate::packet::{SackBlocks, TcpHeader};
 use crate::transport::congestion::{CongestionControl, Controller, Phase};
 use crate::transport::connection::{Core, Params, Segment, dsack, is_earlier, milliseconds};
@@ -276,7 +276,7 @@ impl Recovers for Rack {
     const WANTS_SACK: bool = true;
 
     fn new(params: &Params, control: &Controller) -> Self {
-        Self::with(proportional(params, control, true), control.governs_recovery())
+        Self::with(proportional(params, control, true), control.wants().recovery_window)
     }
 }
 

@@ -3,7 +3,7 @@
 //! Losses below the highest segment sent at the last reduction do not start another reduction (ns-2's `bugFix_`; RFC
 //! 6582 §1).
 
-use super::loss_recovery::{Arrival, LossRecovery, Recovers};
+use super::{Arrival, LossRecovery, Recovers};
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Controller, Phase};
 use crate::transport::connection::{Core, Params, RecoveryExit};

@@ -3,8 +3,8 @@
 //! SACK information is kept after a timeout, so that the retransmissions skip reported segments. RFC 6675 §5.1 allows
 //! this, because receivers here never discard data that they have reported.
 
-use super::loss_recovery::{Arrival, LossRecovery, Recovers, proportional};
 use super::prr::Prr;
+use super::{Arrival, LossRecovery, Recovers, proportional};
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Controller, Phase};
 use crate::transport::connection::{Core, Params};

@@ -9,9 +9,9 @@
 
 use hopyard_engine::{Span, Time};
 
-use super::receive_window::Growth;
 use super::trip::Trip;
-use crate::transport::connection::{Params, Reader, ReceiveWindow};
+use crate::transport::connection::{Habits, Params, Reader};
+use crate::transport::linux::{Growth, ReceiveWindow};
 
 /// A segment with new data.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +59,8 @@ pub(crate) struct Buffer {
 
 impl Buffer {
     pub fn new(params: &Params) -> Self {
-        let growth = (params.receive_window == ReceiveWindow::Growing).then(|| Box::new(Growth::new(params)));
+        let growth = (params.habits == Habits::Linux && params.linux.receive_window == ReceiveWindow::Growing)
+            .then(|| Box::new(Growth::new(params)));
         let size = growth.as_ref().map_or_else(|| u64::from(params.window_bytes()), |growth| growth.room());
         let edge = growth.as_ref().map_or(size, |growth| growth.first());
         Self {

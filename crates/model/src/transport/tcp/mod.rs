@@ -14,10 +14,8 @@ mod buffer;
 mod config;
 mod idle;
 mod pacing;
-mod receive_window;
 mod receiver;
 mod sender;
-mod small_queue;
 mod state;
 mod trip;
 
@@ -31,7 +29,7 @@ pub use self::receiver::{ReceiverCounters, TcpReceiver};
 pub use self::sender::{SenderState, TcpSender};
 pub use self::state::Connection;
 pub use super::connection::{
-    Close, Connect, EchoCopies, Estimation, Habits, IdleRestart, Judged, Marks, Params, Reader, ReceiveWindow,
-    RecoveryExit, SendBufferSize, SenderCounters, Timers,
+    Close, Connect, EchoCopies, Habits, IdleRestart, Judged, Marks, Params, Reader, RecoveryExit, SenderCounters,
 };
+pub use super::linux;
 pub use super::notice::NetworkEvent;

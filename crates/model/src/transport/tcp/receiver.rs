@@ -7,14 +7,11 @@ use super::state::Connection;
 use super::trip::Trip;
 use crate::packet::{SackBlocks, TcpFlags, TcpHeader};
 use crate::transport::acking::{self, AckPolicy, Arrival, Policy, Reading, Verdict};
-use crate::transport::connection::{
-    Connect, EchoCopies, Estimation, LateOpening, Params, Timers, Wheel, header_bytes, is_earlier, milliseconds,
-};
+use crate::transport::connection::{Connect, EchoCopies, Habits, Params, header_bytes, is_earlier, milliseconds};
+use crate::transport::linux::Receiving;
 
 /// So many of the blocks that were extended last are in each acknowledgement, and in the one after.
 const RECENT: usize = 2;
-/// How often the answer to a SYN is sent again (Linux's `tcp_synack_retries`).
-const ANSWERS: u32 = 5;
 
 /// The counters of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,12 +69,8 @@ pub struct TcpReceiver {
     /// An acknowledgement is to be sent now, and whether it answers a SYN.
     due: bool,
     answer_syn: bool,
-    /// When the answer to the SYN is sent again, how long it waits, and how often it was.
-    answer_again: Time,
-    answer_wait: Span,
-    answers: u32,
-    /// Something but a SYN has arrived.
-    opened: bool,
+    /// The rules of Linux, if they are followed.
+    linux: Option<Receiving>,
     /// An acknowledgement of what had arrived before the segment at hand.
     before: Option<TcpHeader>,
     counters: ReceiverCounters,
@@ -109,10 +102,7 @@ impl TcpReceiver {
             last_ack: 0,
             due: false,
             answer_syn: false,
-            answer_again: Time::NEVER,
-            answer_wait: params.initial_rto,
-            answers: 0,
-            opened: false,
+            linux: (params.habits == Habits::Linux).then(|| Receiving::new(params)),
             before: None,
             counters: ReceiverCounters::default(),
         }
@@ -133,7 +123,7 @@ impl TcpReceiver {
             self.due = true;
             return;
         }
-        if self.is_outdated(header) {
+        if self.linux.is_some() && Receiving::is_outdated(header, self.echo) {
             self.counters.outdated += 1;
             let (start, old) = (header.seq, header.seq < self.next);
             if old {
@@ -157,8 +147,9 @@ impl TcpReceiver {
             self.arrived(&Arrival { control: true, ..Arrival::at(now) });
             return;
         }
-        self.opened = true;
-        self.answer_again = Time::NEVER;
+        if let Some(linux) = &mut self.linux {
+            linux.on_opened();
+        }
         if self.trip.on_opened(now) {
             self.buffer.open(now);
         }
@@ -233,13 +224,6 @@ impl TcpReceiver {
             self.state = Connection::LastAck;
             self.fin_due = true;
         }
-    }
-
-    /// Whether data is thrown away because of its timestamp: a late copy may belong to numbers that were used before
-    /// (RFC 7323 §5). A difference of a millisecond may come from rounding.
-    fn is_outdated(&self, header: &TcpHeader) -> bool {
-        let (Some((value, _)), Some(recent)) = (header.timestamps, self.echo) else { return false };
-        self.params.paws && header.len > 0 && is_earlier(value.wrapping_add(1), recent)
     }
 
     /// TS.Recent: it belongs to the segment at the left edge of the window, and never goes back (RFC 7323 §4.3 (2)). A
@@ -340,12 +324,9 @@ impl TcpReceiver {
             self.due |= self.policy.on_expired(now) == Verdict::Now;
         }
         self.due |= now >= self.buffer.deadline();
-        if now >= self.answer_again {
-            self.answer_again = Time::NEVER;
-            self.answer_wait = (self.answer_wait * 2).min(self.params.max_rto);
-            self.answers += 1;
-            self.answer_syn = self.answers <= ANSWERS;
-            self.due |= self.answer_syn;
+        if self.linux.as_mut().is_some_and(|linux| linux.on_timer(now)) {
+            self.answer_syn = true;
+            self.due = true;
         }
         if now >= self.fin_again {
             self.fin_due = true;
@@ -356,7 +337,8 @@ impl TcpReceiver {
     /// When [`on_timer`](Self::on_timer) must next be called.
     #[must_use]
     pub fn deadline(&self) -> Time {
-        self.policy.deadline().min(self.buffer.deadline()).min(self.fin_again).min(self.answer_again)
+        let answer = self.linux.as_ref().map_or(Time::NEVER, Receiving::deadline);
+        self.policy.deadline().min(self.buffer.deadline()).min(self.fin_again).min(answer)
     }
 
     /// The acknowledgement to send now, if any.
@@ -398,7 +380,7 @@ impl TcpReceiver {
         let duplicate = self.duplicate.take();
         let sack = if self.sack && (duplicate.is_some() || !self.blocks.is_empty()) {
             // Timestamps leave room for three blocks (RFC 2018 §3); ns-2 sends three at most in any case.
-            let room = if timestamps.is_some() || !self.params.padded_options { 3 } else { 4 };
+            let room = if timestamps.is_some() || self.params.habits == Habits::Ns2 { 3 } else { 4 };
             let base = duplicate.map_or(self.next, |(start, _)| start.min(self.next));
             SackBlocks::new(base, duplicate.into_iter().chain(self.blocks.iter().copied()).take(room))
         } else {
@@ -412,8 +394,8 @@ impl TcpReceiver {
             self.fin_sent = true;
             self.await_fin_answer(now);
         }
-        if syn && !self.opened && self.params.late_opening == LateOpening::Linux {
-            self.answer_again = self.timer_in(self.answer_wait, now);
+        if let Some(linux) = self.linux.as_mut().filter(|_| syn) {
+            linux.on_answered(now);
         }
         let window = if syn {
             self.trip.on_answer(now);
@@ -434,28 +416,21 @@ impl TcpReceiver {
 
     /// Sets the timer after the FIN was sent, twice as long each time (RFC 6298 §5.5).
     fn await_fin_answer(&mut self, now: Time) {
-        let opening = self.trip.opening().filter(|_| self.params.estimation == Estimation::Linux);
+        let opening = self.linux.as_ref().zip(self.trip.opening());
         let wait = match (self.fin_wait, opening) {
             (Some(wait), _) => wait,
             // No data of this side has given a round trip (§2.1).
             (None, None) => self.params.initial_rto,
-            // The opening exchange has (§2.2). The first repetition is the probe of an only segment (RFC 8985 §7.2), if
-            // that comes before the timeout, which it does not back off.
-            (None, Some(trip)) => {
-                let timeout = (trip + (trip * 2).max(self.params.min_rto)).min(self.params.max_rto);
+            // The opening exchange has.
+            (None, Some((linux, trip))) => {
+                let (first, timeout) = linux.fin_waits(trip);
+                self.fin_again = linux.expiry(first, now);
                 self.fin_wait = Some(timeout);
-                self.fin_again = self.timer_in(timeout.min(trip * 2 + self.params.min_rto), now);
                 return;
             }
         };
-        self.fin_again = self.timer_in(wait, now);
+        self.fin_again = self.linux.as_ref().map_or(now + wait, |linux| linux.expiry(wait, now));
         self.fin_wait = Some((wait * 2).min(self.params.max_rto));
-    }
-
-    /// When a timer expires that is set now.
-    fn timer_in(&self, wait: Span, now: Time) -> Time {
-        let tick = if self.params.timers == Timers::Wheel { self.params.tick } else { Span::ZERO };
-        Wheel::new(tick).expiry(now, wait)
     }
 
     /// The bytes of an acknowledgement's IP and TCP headers with options: a packet's size is this and the payload,

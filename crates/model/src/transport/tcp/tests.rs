@@ -5,12 +5,13 @@
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Streams, Time};
 
-use super::{Connect, Params, TcpReceiver, TcpSender};
+use super::{Connect, Habits, Params, TcpReceiver, TcpSender, linux};
 use crate::packet::{SackBlocks, TcpFlags, TcpHeader};
 use crate::params::{NS2, Params as _, RFC};
 use crate::transport::acking;
 use crate::transport::congestion::{
-    Ack, Answer, Config, CongestionControl, Controller, Loss, NetworkEvent, RecoveryChoice, Restore, Timeout, View,
+    Ack, Answer, Config, CongestionControl, Controller, ExternalControl, Loss, NetworkEvent, Pace, RecoveryChoice,
+    Restore, Timeout, View, Wants,
 };
 
 mod as_linux;
@@ -39,6 +40,11 @@ fn params(profile: &str) -> Params {
     Params { segment_size: Bytes::new(SEGMENT), timestamps: false, ..Params::of_profile(profile) }
 }
 
+/// What is sent when the connection opens, but for Linux's acknowledgement of the answer to its SYN.
+fn without_lone_ack(sent: &str) -> String {
+    sent.strip_prefix("ack1 ").unwrap_or(sent).to_owned()
+}
+
 impl Talk {
     /// A sender with endless data. The opening exchange, if there is one, took 100 ms.
     fn begin(params: &Params, control: Controller) -> (Self, String) {
@@ -52,7 +58,7 @@ impl Talk {
         assert_eq!(talk.drain(), "syn");
         let syn = TcpFlags { syn: params.connect == Connect::ThreeWay, ack: true, ..TcpFlags::default() };
         let sent = talk.after(100).receive(TcpHeader { ack: 1, window: 1 << 20, flags: syn, ..TcpHeader::default() });
-        (talk, sent)
+        (talk, without_lone_ack(&sent))
     }
 
     fn new(profile: &str, variant: &str) -> (Self, String) {
@@ -437,16 +443,15 @@ impl CongestionControl for Scripted {
             NetworkEvent::HopCount(_) | NetworkEvent::Unreachable { .. } | NetworkEvent::CareOfChanged => Answer::Keep,
         }
     }
-    fn pacing_gap(&self) -> Span {
-        self.pace
-    }
-    fn pacing_quantum(&self) -> u32 {
-        self.quantum
+    fn pace(&self) -> Pace {
+        Pace { quantum: self.quantum, ..Pace::of(self.pace) }
     }
     fn recovery(&self) -> RecoveryChoice {
         RecoveryChoice::NewReno
     }
 }
+
+impl ExternalControl for Scripted {}
 
 fn scripted(pace: Span, on_timeout: Answer) -> (Talk, String) {
     scripted_bursts(pace, 1, on_timeout)

@@ -34,7 +34,7 @@ fn on_a_path_of_fixed_delay_the_gap_is_the_four_hop_propagation_delay() {
         let mut control = control(profile);
         for _ in 0..200 {
             feed(&mut control, &path(), 80);
-            assert_near(control.pacing_gap(), 28.0);
+            assert_near(control.pace().gap, 28.0);
         }
         assert!(control.variation().abs() < 1e-12);
     }
@@ -47,12 +47,12 @@ fn new_samples_weigh_three_tenths_and_their_variation_widens_the_gap() {
     feed(&mut paper, &path(), 160);
     // FHD of 160 ms: 4 ((20 - 4.896)/2 + 4.448) = 48. Mean 0.7 * 28 + 0.3 * 48 = 34.
     // cov of 80 and 160: sqrt(2 * 40^2 / 1) / 120 = 0.471405; gap 34 (1 + 2 * 0.471405).
-    assert_near(paper.pacing_gap(), 34.0 * (1.0 + 2.0 * libm::sqrt(2.0) * 40.0 / 120.0));
+    assert_near(paper.pace().gap, 34.0 * (1.0 + 2.0 * libm::sqrt(2.0) * 40.0 / 120.0));
     let mut agent = control(AGENT);
     feed(&mut agent, &path(), 80);
     feed(&mut agent, &path(), 160);
     // Mean deviation of 28 and 48: 10 / 38.
-    assert_near(agent.pacing_gap(), 34.0 * (1.0 + 2.0 * 10.0 / 38.0));
+    assert_near(agent.pace().gap, 34.0 * (1.0 + 2.0 * 10.0 / 38.0));
 }
 
 #[test]
@@ -78,12 +78,12 @@ fn what_waited_behind_a_gap_is_no_sample() {
             control.on_loss(&loss, &path());
         }
         feed(&mut control, &View { una: 11_000, max: 15_000, ..path() }, 20_000);
-        assert_near(control.pacing_gap(), 28.0);
+        assert_near(control.pace().gap, 28.0);
         let late = Ack { round_trip: Some(Span::from_secs(20)), duplicates: 3, ..ACK };
         control.on_ack(&late, &View { una: 12_000, max: 15_000, ..path() });
-        assert_near(control.pacing_gap(), 28.0);
+        assert_near(control.pace().gap, 28.0);
         feed(&mut control, &View { una: 13_000, max: 15_000, ..path() }, 160);
-        assert!(control.pacing_gap() > Span::from_millis(28));
+        assert!(control.pace().gap > Span::from_millis(28));
     }
 }
 
@@ -93,13 +93,13 @@ fn hops_come_from_the_route_or_from_the_acknowledgement() {
     let (mut paper, mut agent) = (control(PAPER), control(AGENT));
     feed(&mut paper, &view, 80);
     feed(&mut agent, &view, 80);
-    assert_near(paper.pacing_gap(), 28.0);
+    assert_near(paper.pace().gap, 28.0);
     // 20 ms a hop: 4 ((20 - 4.896)/2 + 4.448).
-    assert_near(agent.pacing_gap(), 48.0);
+    assert_near(agent.pace().gap, 48.0);
     // Without a path there is no sample.
     let mut lost = control(PAPER);
     feed(&mut lost, &View { hops: 0, ..path() }, 80);
-    assert_eq!(lost.pacing_gap(), Span::ZERO);
+    assert_eq!(lost.pace().gap, Span::ZERO);
 }
 
 #[test]
@@ -109,8 +109,8 @@ fn a_short_route_is_paced_by_one_hop_by_the_agent_alone() {
     feed(&mut paper, &view, 30);
     feed(&mut agent, &view, 30);
     // 10 ms a hop, 7 ms of them for the segment.
-    assert_near(paper.pacing_gap(), 28.0);
-    assert_near(agent.pacing_gap(), 7.0);
+    assert_near(paper.pace().gap, 28.0);
+    assert_near(agent.pace().gap, 7.0);
 }
 
 #[test]
@@ -120,32 +120,32 @@ fn the_bandwidth_is_the_radios_or_a_parameter() {
     feed(&mut radio, &view, 80);
     feed(&mut agent, &view, 80);
     // At 11 Mb/s a segment takes 0.808727 ms, an acknowledgement 0.081455 ms: 4 ((10 - 0.890182)/2 + 0.808727).
-    assert_near(radio.pacing_gap(), 4.0 * ((10.0 - 9_792.0 / 11_000.0) / 2.0 + 8_896.0 / 11_000.0));
-    assert_near(agent.pacing_gap(), 28.0);
+    assert_near(radio.pace().gap, 4.0 * ((10.0 - 9_792.0 / 11_000.0) / 2.0 + 8_896.0 / 11_000.0));
+    assert_near(agent.pace().gap, 28.0);
     let mut untold = control(PAPER);
     feed(&mut untold, &View { link_rate: None, ..path() }, 80);
-    assert_near(untold.pacing_gap(), 28.0);
+    assert_near(untold.pace().gap, 28.0);
 }
 
 #[test]
 fn the_agent_bounds_waits_and_delays() {
     let mut agent = control(AGENT);
-    assert_eq!(agent.pacing_gap(), Span::from_millis(50), "before the first sample");
+    assert_eq!(agent.pace().gap, Span::from_millis(50), "before the first sample");
     feed(&mut agent, &path(), 80);
     // The mean wait replaces a wait of 0.6 s at a hop; after one sample it is half of this wait: 4 (1.276 + 4.448).
     feed(&mut agent, &path(), 9_640);
     let (fhd, other) = (28.0, 4.0 * (1.276 + 4.448));
     let mean = 0.7 * fhd + 0.3 * other;
     let deviation = (fhd - other) / 2.0 / ((fhd + other) / 2.0);
-    assert_near(agent.pacing_gap(), mean * (1.0 + 2.0 * deviation));
+    assert_near(agent.pace().gap, mean * (1.0 + 2.0 * deviation));
     // A wait of 0.2 s is below the limit, but the delay of four such hops is not: there is no sample.
-    let before = agent.pacing_gap();
+    let before = agent.pace().gap;
     feed(&mut agent, &path(), 3_240);
-    assert_eq!(agent.pacing_gap(), before);
+    assert_eq!(agent.pace().gap, before);
     // The paper has no limit.
     let mut paper = control(PAPER);
     feed(&mut paper, &path(), 3_240);
-    assert!(paper.pacing_gap() > Span::from_millis(500));
+    assert!(paper.pace().gap > Span::from_millis(500));
 }
 
 #[test]
@@ -155,13 +155,13 @@ fn a_loss_stops_the_agents_pacing_until_the_next_acknowledgement() {
     for (profile, pauses) in [(PAPER, false), (AGENT, true)] {
         let mut control = control(profile);
         feed(&mut control, &path(), 80);
-        let gap = control.pacing_gap();
+        let gap = control.pace().gap;
         control.on_loss(&loss, &path());
-        assert_eq!(control.pacing_gap().is_zero(), pauses, "{profile}");
+        assert_eq!(control.pace().gap.is_zero(), pauses, "{profile}");
         control.on_duplicate(&duplicate, &path());
-        assert_eq!(control.pacing_gap(), gap, "{profile}");
+        assert_eq!(control.pace().gap, gap, "{profile}");
         let answer = control.on_timeout(&Timeout { repeated: 0 }, &path());
-        assert_eq!(control.pacing_gap().is_zero(), pauses, "{profile}");
+        assert_eq!(control.pace().gap.is_zero(), pauses, "{profile}");
         // One segment; only the agent does not change the timeout.
         match answer {
             Answer::Set { cwnd, .. } => assert!(!pauses && cwnd == 1.0),
@@ -169,7 +169,7 @@ fn a_loss_stops_the_agents_pacing_until_the_next_acknowledgement() {
             other => panic!("{other:?}"),
         }
         control.on_ack(&Ack { round_trip: None, phase: Phase::Open, ..ACK }, &path());
-        assert_eq!(control.pacing_gap(), gap, "{profile}");
+        assert_eq!(control.pace().gap, gap, "{profile}");
     }
 }
 

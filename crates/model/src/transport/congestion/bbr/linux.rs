@@ -12,8 +12,8 @@ use super::params::{LARGEST_QUANTUM, Mode, Params, SLOW};
 use super::steps::{self, Cycle, Full, Gains, Rounds};
 use crate::transport::congestion::control::offload;
 use crate::transport::congestion::{
-    Ack, Answer, Arrived, Before, Condition, CongestionControl, Duplicate, Loss, RateSample, RecoveryChoice, Sent,
-    Timeout, View,
+    Ack, Answer, Arrived, Before, Condition, CongestionControl, Duplicate, Loss, Pace, RateSample, RecoveryChoice,
+    Sent, Timeout, View, Wants,
 };
 
 /// The binary places of a bandwidth and of a gain.
@@ -489,12 +489,12 @@ const fn repairs(condition: Condition) -> bool {
     matches!(condition, Condition::Recovery | Condition::Loss)
 }
 
-impl CongestionControl for Linux {
-    fn seed(&mut self, rng: Rng) {
+impl Linux {
+    pub fn seed(&mut self, rng: Rng) {
         self.cycle.seed(rng);
     }
 
-    fn on_opened(&mut self, view: &View) {
+    pub fn on_opened(&mut self, view: &View) {
         self.segment = view.segment;
         self.shortest = view.srtt;
         self.min_rtt = view.srtt.map(micros);
@@ -503,6 +503,19 @@ impl CongestionControl for Linux {
         self.pace_at_first(view);
     }
 
+    pub fn on_undo(&mut self, _before: &Before, view: &View) -> Answer {
+        (self.full.bandwidth, self.full.rounds) = (0, 0);
+        self.long_term = LongTerm::default();
+        Answer::Set { cwnd: view.cwnd, ssthresh: view.ssthresh }
+    }
+
+    pub fn on_condition(&mut self, condition: Condition) {
+        self.repaired_at = None;
+        self.condition = condition;
+    }
+}
+
+impl CongestionControl for Linux {
     fn on_arrival(&mut self, arrived: &Arrived, _view: &View) -> Answer {
         self.last_rtt = arrived.round_trip;
         if let Some(round_trip) = arrived.round_trip {
@@ -533,12 +546,6 @@ impl CongestionControl for Linux {
     }
 
     /// The pipe may not be full after all.
-    fn on_undo(&mut self, _before: &Before, view: &View) -> Answer {
-        (self.full.bandwidth, self.full.rounds) = (0, 0);
-        self.long_term = LongTerm::default();
-        Answer::Set { cwnd: view.cwnd, ssthresh: view.ssthresh }
-    }
-
     fn on_timeout(&mut self, timeout: &Timeout, view: &View) -> Answer {
         if timeout.repeated == 0 {
             self.save_cwnd(view);
@@ -551,11 +558,6 @@ impl CongestionControl for Linux {
         self.rounds.begins = true;
         self.sample_long_term(true, false, view);
         Answer::Set { cwnd: 1.0, ssthresh: view.ssthresh }
-    }
-
-    fn on_condition(&mut self, condition: Condition, _view: &View) {
-        self.repaired_at = None;
-        self.condition = condition;
     }
 
     fn on_idle(&mut self, _restart: f64, _view: &View) -> Answer {
@@ -601,17 +603,13 @@ impl CongestionControl for Linux {
         self.restore_at
     }
 
-    fn pacing_gap(&self) -> Span {
-        self.gap
-    }
-
-    fn pacing_gap_of(&self, segments: u32) -> Span {
-        let bytes = u64::from(segments) * u64::from(self.segment);
-        (bytes * 1_000_000_000).checked_div(self.rate).map_or(Span::ZERO, Span::from_nanos)
-    }
-
-    fn pacing_quantum(&self) -> u32 {
-        if self.constants.bursts { self.together } else { 1 }
+    fn pace(&self) -> Pace {
+        Pace {
+            gap: self.gap,
+            quantum: if self.constants.bursts { self.together } else { 1 },
+            exact: Some((self.rate, self.segment)),
+            limits_itself: self.mode == Mode::ProbeRtt,
+        }
     }
 
     fn bandwidth(&self) -> Option<f64> {
@@ -621,20 +619,12 @@ impl CongestionControl for Linux {
         Some(rate).filter(|rate| *rate > 0.0)
     }
 
-    fn wants_rate(&self) -> bool {
-        true
-    }
-
-    fn limits_itself(&self) -> bool {
-        self.mode == Mode::ProbeRtt
-    }
-
-    fn governs_recovery(&self) -> bool {
-        true
+    fn wants(&self) -> Wants {
+        Wants { rate: true, recovery_window: true, ..Wants::default() }
     }
 
     fn recovery(&self) -> RecoveryChoice {
-        RecoveryChoice::RackLinux
+        RecoveryChoice::Rack
     }
 }
 

@@ -6,7 +6,7 @@ use super::model::{self, Aggregation, LongTerm, MaxFilter};
 use super::params::{FULL_GROWTH, LARGEST_QUANTUM, Mode, Params, SLOW};
 use super::steps::{self, Cycle, Full, Gains, Rounds};
 use crate::transport::congestion::{
-    Ack, Answer, CongestionControl, Duplicate, Loss, RateSample, RecoveryChoice, Sent, Timeout, View,
+    Ack, Answer, CongestionControl, Duplicate, Loss, Pace, RateSample, RecoveryChoice, Sent, Timeout, View, Wants,
 };
 
 /// Whether losses are being repaired.
@@ -113,7 +113,7 @@ impl Published {
         self.long_term.rate().unwrap_or_else(|| self.bandwidth.max())
     }
 
-    fn pace(&mut self, rate: f64, view: &View) {
+    fn pace_at(&mut self, rate: f64, view: &View) {
         self.rate = rate;
         self.gap = if rate > 0.0 { Span::from_secs_f64(f64::from(view.segment) / rate) } else { Span::ZERO };
         let least = if rate < SLOW as f64 { 1.0 } else { 2.0 };
@@ -125,7 +125,7 @@ impl Published {
         self.seen_rtt = view.srtt.is_some();
         let round_trip = view.srtt.unwrap_or(Span::from_millis(1)).seconds().max(1e-6);
         let rate = self.params.high_gain * view.cwnd * f64::from(view.segment) / round_trip;
-        self.pace(rate * (1.0 - self.params.pacing_margin), view);
+        self.pace_at(rate * (1.0 - self.params.pacing_margin), view);
     }
 
     /// §4.2.1: the rate only increases before the pipe is full.
@@ -135,7 +135,7 @@ impl Published {
         }
         let rate = gain * self.estimate() * (1.0 - self.params.pacing_margin);
         if (self.full.reached && rate != self.rate) || rate > self.rate {
-            self.pace(rate, view);
+            self.pace_at(rate, view);
         }
     }
 
@@ -368,11 +368,13 @@ impl Published {
     }
 }
 
-impl CongestionControl for Published {
-    fn seed(&mut self, rng: Rng) {
+impl Published {
+    pub fn seed(&mut self, rng: Rng) {
         self.cycle.seed(rng);
     }
+}
 
+impl CongestionControl for Published {
     fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
         ack.rate.map_or(Answer::Keep, |sample| self.on_sample(&sample, view))
     }
@@ -447,29 +449,18 @@ impl CongestionControl for Published {
         self.restore_at
     }
 
-    fn pacing_gap(&self) -> Span {
-        self.gap
-    }
-
-    fn pacing_quantum(&self) -> u32 {
+    fn pace(&self) -> Pace {
         // At most 127.
-        if self.params.bursts { self.quantum as u32 } else { 1 }
+        let quantum = if self.params.bursts { self.quantum as u32 } else { 1 };
+        Pace { quantum, limits_itself: self.mode == Mode::ProbeRtt, ..Pace::of(self.gap) }
     }
 
     fn bandwidth(&self) -> Option<f64> {
         Some(self.estimate()).filter(|rate| *rate > 0.0)
     }
 
-    fn wants_rate(&self) -> bool {
-        true
-    }
-
-    fn limits_itself(&self) -> bool {
-        self.mode == Mode::ProbeRtt
-    }
-
-    fn governs_recovery(&self) -> bool {
-        true
+    fn wants(&self) -> Wants {
+        Wants { rate: true, recovery_window: true, ..Wants::default() }
     }
 
     fn recovery(&self) -> RecoveryChoice {

@@ -107,3 +107,51 @@ pub enum Answer {
     /// End the freeze: the state is restored, and the retransmission timer restarts.
     Thaw,
 }
+
+/// How a variant spaces its segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// The least time between two segments; zero for a sender that does not pace.
+    pub gap: Span,
+    /// Segments that a pacing sender sends together. As many gaps pass before it may send the next ones.
+    pub quantum: u32,
+    /// The rate in bytes per second and the bytes of a segment, where the gaps of several segments are computed from
+    /// them (Linux's BBR).
+    pub exact: Option<(u64, u32)>,
+    /// Whether the congestion control itself sends less than the network could take. Rate samples of data that it sends
+    /// now then count as limited by the application (BBR's PROBE_RTT).
+    pub limits_itself: bool,
+}
+
+impl Pace {
+    /// A sender that does not pace.
+    pub const NONE: Self = Self::of(Span::ZERO);
+
+    /// Segments one by one, with this gap.
+    #[must_use]
+    pub const fn of(gap: Span) -> Self {
+        Self { gap, quantum: 1, exact: None, limits_itself: false }
+    }
+
+    /// The least time between so many segments that are sent together and the next one.
+    #[must_use]
+    pub fn gap_of(&self, segments: u32) -> Span {
+        let Some((rate, segment)) = self.exact else { return self.gap * u64::from(segments) };
+        let bytes = u64::from(segments) * u64::from(segment);
+        (bytes * 1_000_000_000).checked_div(rate).map_or(Span::ZERO, Span::from_nanos)
+    }
+}
+
+/// What a variant wants of the sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wants {
+    /// Acknowledgements carry a [`RateSample`](super::RateSample). Nothing is kept of segments for a congestion control
+    /// that does not want it.
+    pub rate: bool,
+    /// Nodes send a notice if they cannot forward a segment. Only then does the sender receive
+    /// [`NetworkEvent::Unreachable`](crate::transport::notice::NetworkEvent::Unreachable).
+    pub notices: bool,
+    /// The congestion control sets the window during recovery too, from `on_ack` and `on_duplicate`: proportional rate
+    /// reduction is then off.
+    pub recovery_window: bool,
+}

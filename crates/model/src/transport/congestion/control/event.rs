@@ -2,6 +2,9 @@
 
 use hopyard_engine::{Span, Time};
 
+use super::answer::Answer;
+use super::view::View;
+
 /// The phase of the connection at an acknowledgement of new data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
@@ -15,7 +18,7 @@ pub enum Phase {
 
 /// A sample of the rate at which the network delivers, from an acknowledgement
 /// (draft-cheng-iccrg-delivery-rate-estimation-02). Only a congestion control that
-/// [`wants_rate`](super::CongestionControl::wants_rate) receives samples.
+/// [wants](super::CongestionControl::wants) samples receives samples.
 ///
 /// A segment counts as delivered when it is acknowledged or reported by SACK, once. Without SACK, segments that arrive
 /// beyond a gap are delivered when the gap is filled. Payload in bytes throughout; a SYN or FIN has none.
@@ -84,7 +87,7 @@ pub struct Ack {
     pub duplicates: u32,
     /// Whether the congestion window, and not the application or the receiver, held the sender back.
     pub window_limited: bool,
-    /// Its sample of the delivery rate, for a congestion control that [uses it](super::CongestionControl::wants_rate).
+    /// Its sample of the delivery rate, for a congestion control that [wants it](super::CongestionControl::wants).
     pub rate: Option<RateSample>,
 }
 
@@ -95,7 +98,7 @@ pub struct Duplicate {
     pub count: u32,
     /// Bytes that SACK newly reports.
     pub sacked: u64,
-    /// Its sample of the delivery rate, for a congestion control that [uses it](super::CongestionControl::wants_rate).
+    /// Its sample of the delivery rate, for a congestion control that [wants it](super::CongestionControl::wants).
     pub rate: Option<RateSample>,
 }
 
@@ -122,6 +125,14 @@ pub struct Before {
     pub cwnd: f64,
     /// The slow start threshold, or three quarters of the window if that is more.
     pub ssthresh: f64,
+}
+
+impl Before {
+    /// The larger ones of these and the present ones.
+    #[must_use]
+    pub fn restored(&self, view: &View) -> Answer {
+        Answer::Set { cwnd: view.cwnd.max(self.cwnd), ssthresh: view.ssthresh.max(self.ssthresh) }
+    }
 }
 
 /// What the sender knows of losses.

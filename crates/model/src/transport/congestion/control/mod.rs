@@ -10,9 +10,9 @@ pub mod offload;
 mod view;
 mod whole;
 
-pub use self::answer::{Answer, Cause, Decision, Restore, Sign};
+pub use self::answer::{Answer, Cause, Decision, Pace, Restore, Sign, Wants};
 pub use self::arithmetic::Arithmetic;
-pub use self::congestion_control::CongestionControl;
+pub use self::congestion_control::{CongestionControl, ExternalControl};
 pub use self::event::{Ack, Arrived, Before, Condition, Duplicate, Loss, Phase, RateSample, Sent, Timeout};
 pub use self::view::View;
 pub use self::whole::{Whole, delivered, micros, slow_start};

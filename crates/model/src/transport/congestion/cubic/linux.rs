@@ -305,7 +305,7 @@ impl CongestionControl for Linux {
     }
 
     fn recovery(&self) -> RecoveryChoice {
-        RecoveryChoice::RackLinux
+        RecoveryChoice::Rack
     }
 }
 

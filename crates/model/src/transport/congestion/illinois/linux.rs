@@ -192,7 +192,7 @@ impl CongestionControl for Linux {
     }
 
     fn recovery(&self) -> RecoveryChoice {
-        RecoveryChoice::RackLinux
+        RecoveryChoice::Rack
     }
 }
 

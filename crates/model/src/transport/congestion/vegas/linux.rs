@@ -87,6 +87,15 @@ impl Linux {
     }
 }
 
+impl Linux {
+    pub fn on_condition(&mut self, condition: Condition, view: &View) {
+        self.open = condition == Condition::Open;
+        if self.open {
+            self.begin_round(view);
+        }
+    }
+}
+
 impl CongestionControl for Linux {
     fn on_arrival(&mut self, arrived: &Arrived, _view: &View) -> Answer {
         if let Some(round_trip) = arrived.round_trip {
@@ -127,13 +136,6 @@ impl CongestionControl for Linux {
         Answer::Set { cwnd: 1.0, ssthresh: if timeout.repeated > 0 { view.ssthresh } else { halved } }
     }
 
-    fn on_condition(&mut self, condition: Condition, view: &View) {
-        self.open = condition == Condition::Open;
-        if self.open {
-            self.begin_round(view);
-        }
-    }
-
     fn on_sent(&mut self, sent: &Sent, view: &View) {
         // Nothing else is in the network: the path may have changed.
         if view.pipe <= 1.0 {
@@ -144,7 +146,7 @@ impl CongestionControl for Linux {
     }
 
     fn recovery(&self) -> RecoveryChoice {
-        RecoveryChoice::RackLinux
+        RecoveryChoice::Rack
     }
 }
 

@@ -88,6 +88,15 @@ impl Linux {
     }
 }
 
+impl Linux {
+    pub fn on_condition(&mut self, condition: Condition) {
+        self.open = condition == Condition::Open;
+        if self.open {
+            self.least = None;
+        }
+    }
+}
+
 impl CongestionControl for Linux {
     fn on_arrival(&mut self, arrived: &Arrived, _view: &View) -> Answer {
         if let Some(round_trip) = arrived.round_trip {
@@ -123,13 +132,6 @@ impl CongestionControl for Linux {
         Answer::Set { cwnd: 1.0, ssthresh }
     }
 
-    fn on_condition(&mut self, condition: Condition, _view: &View) {
-        self.open = condition == Condition::Open;
-        if self.open {
-            self.least = None;
-        }
-    }
-
     fn on_sent(&mut self, _sent: &Sent, view: &View) {
         // Nothing else is in the network: the path may have changed.
         if view.pipe <= 1.0 {
@@ -141,7 +143,7 @@ impl CongestionControl for Linux {
     }
 
     fn recovery(&self) -> RecoveryChoice {
-        RecoveryChoice::RackLinux
+        RecoveryChoice::Rack
     }
 }
 

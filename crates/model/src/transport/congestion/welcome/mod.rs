@@ -153,6 +153,17 @@ const fn windows(answer: Answer, view: &View) -> (f64, f64) {
     }
 }
 
+impl Welcome {
+    pub(super) fn on_undo(&mut self, before: &Before, view: &View) -> Answer {
+        self.resume = None;
+        before.restored(view)
+    }
+
+    pub(super) fn decision(&mut self) -> Option<Decision> {
+        self.decision.take()
+    }
+}
+
 impl CongestionControl for Welcome {
     fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
         self.bandwidth.sample(ack.bytes, view.now);
@@ -232,11 +243,6 @@ impl CongestionControl for Welcome {
     }
 
     /// The loss was none: its recovery has no window to end with.
-    fn on_undo(&mut self, before: &Before, view: &View) -> Answer {
-        self.resume = None;
-        self.newreno.on_undo(before, view)
-    }
-
     fn on_idle(&mut self, restart: f64, view: &View) -> Answer {
         self.bandwidth.pause();
         self.newreno.on_idle(restart, view)
@@ -244,14 +250,6 @@ impl CongestionControl for Welcome {
 
     fn bandwidth(&self) -> Option<f64> {
         self.bandwidth.value()
-    }
-
-    fn classifies(&self) -> bool {
-        true
-    }
-
-    fn decision(&mut self) -> Option<Decision> {
-        self.decision.take()
     }
 
     fn recovery(&self) -> RecoveryChoice {

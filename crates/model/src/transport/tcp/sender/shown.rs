@@ -2,11 +2,10 @@
 
 use hopyard_engine::{Span, Time};
 
-use super::{Stage, TcpSender};
+use super::TcpSender;
 use crate::packet::TcpHeader;
 use crate::transport::congestion::CongestionControl;
-use crate::transport::connection::{Close, Judged, Marks, Phases, SenderCounters, header_bytes};
-use crate::transport::recovery::LossRecovery as _;
+use crate::transport::connection::{Close, Judged, Marks, Phases, SenderCounters, SendingEnd, Stage, header_bytes};
 use crate::transport::tcp::state::Connection;
 
 /// A sender's state, to be sampled.
@@ -43,20 +42,20 @@ pub struct SenderState {
 impl TcpSender {
     /// The counters.
     #[must_use]
-    pub const fn counters(&self) -> &SenderCounters {
-        &self.core.counters
+    pub fn counters(&self) -> &SenderCounters {
+        &self.machine.core().counters
     }
 
     /// What the sender did in every phase until now.
     #[must_use]
     pub fn phases(&self, now: Time) -> Phases {
-        if self.stage == Stage::Closed { Phases::default() } else { self.core.phases_at(now) }
+        if self.machine.stage() == Stage::Closed { Phases::default() } else { self.machine.core().phases_at(now) }
     }
 
     /// The state, to be sampled.
     #[must_use]
     pub fn state(&self) -> SenderState {
-        let core = &self.core;
+        let core = self.machine.core();
         SenderState {
             cwnd: core.cwnd,
             inflation: core.inflation,
@@ -69,35 +68,35 @@ impl TcpSender {
             recovering: core.recovering,
             timeouts: core.timeouts_in_row,
             frozen: core.frozen.is_some(),
-            bandwidth: self.control.bandwidth(),
-            pacing_gap: self.control.pacing_gap(),
+            bandwidth: self.machine.control().bandwidth(),
+            pacing_gap: self.machine.control().pace().gap,
         }
     }
 
     /// What the sender knows of the segments that are not acknowledged.
     #[must_use]
     pub fn marks(&self) -> Marks {
-        self.core.board.marks()
+        self.machine.core().board.marks()
     }
 
-    /// By how many segments the network reorders, as far as the recovery knows, if it looks for that (`rack_linux`).
+    /// By how many segments the network reorders, as far as the sender knows, if it looks for that (Linux).
     #[must_use]
     pub fn reordering(&self) -> Option<u32> {
-        self.recovery.reordering()
+        self.machine.reordering()
     }
 
     /// The first sequence number that is not acknowledged, the first that was never sent, and the receiver's window in
     /// bytes.
     #[must_use]
-    pub const fn window_edges(&self) -> (u64, u64, u64) {
-        (self.core.board.una(), self.core.board.max(), self.core.advertised())
+    pub fn window_edges(&self) -> (u64, u64, u64) {
+        (self.machine.core().board.una(), self.machine.core().board.max(), self.machine.core().advertised())
     }
 
     /// The state of the connection.
     #[must_use]
-    pub const fn connection(&self) -> Connection {
-        let acknowledged = self.core.board.una() == self.core.board.max();
-        match (self.stage, self.core.fin_sent, acknowledged, self.peer_closed) {
+    pub fn connection(&self) -> Connection {
+        let acknowledged = self.machine.core().board.una() == self.machine.core().board.max();
+        match (self.machine.stage(), self.machine.core().fin_sent, acknowledged, self.machine.peer().closed) {
             (Stage::Closed, ..) => Connection::Closed,
             (Stage::Opening, ..) => Connection::SynSent,
             (Stage::Open, false, ..) => Connection::Established,
@@ -112,34 +111,39 @@ impl TcpSender {
     /// closed if it is to be.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        let closes = self.core.closing && self.core.params.close == Close::Fin;
-        self.stage == Stage::Open
-            && self.core.board.is_empty()
-            && self.core.una() >= self.core.app_end
-            && self.core.buffer.is_done()
+        let closes = self.machine.core().closing && self.machine.core().params.close == Close::Fin;
+        self.machine.stage() == Stage::Open
+            && self.machine.core().board.is_empty()
+            && self.machine.core().una() >= self.machine.core().app_end
+            && self.machine.has_written_all()
             && (!closes || self.connection() == Connection::TimeWait)
     }
 
     /// The end of what the application has written, and the memory of the send buffer.
     #[cfg(test)]
     pub(in crate::transport::tcp) fn written(&self) -> (u64, u64) {
-        (self.core.app_end, self.core.buffer.limit())
+        let memory = match &self.machine {
+            super::Machine::Linux(sender) => sender.send_buffer(),
+            super::Machine::Plain(_) => 0,
+        };
+        (self.machine.core().app_end, memory)
     }
 
     /// The bytes of a segment's IP and TCP headers with options: a packet's size is this and the payload.
     #[must_use]
     pub fn header_bytes(&self, header: &TcpHeader) -> u32 {
-        if self.control.charges_headers() || header.len == 0 { header_bytes(&self.core.params, header) } else { 0 }
+        let free = header.len > 0 && self.machine.control().is_ns2_vegas();
+        if free { 0 } else { header_bytes(&self.machine.core().params, header) }
     }
 
     /// Whether the congestion control distinguishes causes of loss.
     #[must_use]
     pub fn classifies(&self) -> bool {
-        self.control.classifies()
+        self.machine.control().classifies()
     }
 
     /// The losses that the congestion control has classified since the last call.
     pub fn take_judged(&mut self) -> Vec<Judged> {
-        std::mem::take(&mut self.core.judged)
+        std::mem::take(&mut self.machine.core_mut().judged)
     }
 }

@@ -13,13 +13,27 @@ fn talk(timestamps: bool) -> Talk {
 }
 
 pub(super) fn linux(timestamps: bool) -> Params {
-    Params {
-        recovery: RecoveryChoice::RackLinux,
-        estimation: super::super::Estimation::Linux,
-        min_rto: Span::from_millis(200),
-        timestamps,
-        ..params(RFC)
+    Params { habits: Habits::Linux, min_rto: Span::from_millis(200), timestamps, linux: plain(), ..params(RFC) }
+}
+
+/// Everything off that can be turned off.
+pub(super) fn plain() -> linux::Params {
+    linux::Params {
+        sack: true,
+        receive_window: linux::ReceiveWindow::Fixed,
+        send_buffer: linux::SendBufferSize::Unlimited,
+        pair_segments: false,
+        small_queues: false,
+        fin_beyond_window: false,
+        timers: linux::Timers::Exact,
     }
+}
+
+/// Linux's parameters with these changes to [`plain`].
+pub(super) fn with(change: impl FnOnce(&mut linux::Params)) -> Params {
+    let mut params = linux(false);
+    change(&mut params.linux);
+    params
 }
 
 impl Talk {
@@ -50,8 +64,9 @@ fn the_window_grows_by_what_is_delivered() {
 
 #[test]
 fn a_late_acknowledgement_is_answered_and_does_not_count() {
-    for paws in [false, true] {
-        let (mut talk, _) = Talk::with(&Params { paws, ..linux(true) }, "newreno", LINUX);
+    for params in [params(RFC), linux(false)] {
+        let paws = params.habits == Habits::Linux;
+        let (mut talk, _) = Talk::with(&Params { timestamps: true, ..params }, "newreno", LINUX);
         let mut arrives = |millis: u64, segment: u64, value: u32| {
             talk.after(millis);
             let (timestamps, flags) = (Some((value, 0)), TcpFlags { ack: true, ..TcpFlags::default() });
@@ -118,7 +133,7 @@ fn what_time_has_found_lost_is_found_again_by_a_timeout_only() {
 
 #[test]
 fn the_parts_of_a_buffer_that_is_cut_up_lose_push() {
-    let pairs = Params { pair_segments: true, push: true, ..linux(false) };
+    let pairs = with(|it| it.pair_segments = true);
     let (mut talk, sent) = one_is_sent_again(&pairs, None);
     assert_eq!(sent, [(0, false)]);
     // The rest of the first pair.
@@ -207,7 +222,7 @@ fn a_repeated_timeout_does_not_reduce_the_threshold_again() {
 #[test]
 fn single_segments_wait_for_a_second_one() {
     for (pair_segments, first, second) in [(true, "", "14 15"), (false, "14", "15")] {
-        let (mut talk, _) = Talk::with(&Params { pair_segments, ..linux(false) }, "newreno", LINUX);
+        let (mut talk, _) = Talk::with(&with(|it| it.pair_segments = pair_segments), "newreno", LINUX);
         assert_eq!(talk.after(100).ack(2), "10 11 12 13");
         assert_eq!(talk.sack(2, &[(3, 4)]), first);
         assert_eq!(talk.sack(2, &[(3, 5)]), second);
@@ -216,8 +231,9 @@ fn single_segments_wait_for_a_second_one() {
 
 #[test]
 fn the_opening_is_answered_by_a_lone_acknowledgement() {
-    let lone = Params { lone_ack: true, ..linux(false) };
-    let (_, sent) = Talk::with(&lone, "newreno", LINUX);
+    let mut talk = held::opening(&linux(false));
+    let flags = TcpFlags { syn: true, ack: true, ..TcpFlags::default() };
+    let sent = talk.after(100).receive(TcpHeader { ack: 1, window: 1 << 20, flags, ..TcpHeader::default() });
     assert_eq!(sent, "ack1 0 1 2 3 4 5 6 7 8 9");
 }
 
@@ -284,7 +300,7 @@ fn the_segment_with_the_fin_does_not_wait_for_the_window() {
         // Segment 10 waits, and the FIN's does not leave with the probe.
         (true, 12, "0 1 2 3 4 5 6 7 8 9", "10"),
     ] {
-        let mut talk = opened(&Params { fin_beyond_window, ..linux(false) });
+        let mut talk = opened(&with(|it| it.fin_beyond_window = fin_beyond_window));
         talk.sender.write(segments * SEGMENT, talk.now);
         talk.sender.close(talk.now);
         assert_eq!(talk.drain(), sent, "{segments} segments, {fin_beyond_window}");
@@ -295,20 +311,21 @@ fn the_segment_with_the_fin_does_not_wait_for_the_window() {
 
 #[test]
 fn the_fin_of_a_transfer_within_the_window_is_a_segment_of_its_own() {
-    for (close_after_sending, segments, sent) in [
-        (false, 7, "0 1 2 3 4 5 6fin"),
-        (true, 7, "0 1 2 3 4 5 6 fin"),
-        (true, 10, "0 1 2 3 4 5 6 7 8 9 fin"),
+    let linux = with(|it| it.fin_beyond_window = true);
+    for (params, segments, sent) in [
+        (&params(RFC), 7, "0 1 2 3 4 5 6fin"),
+        (&linux, 7, "0 1 2 3 4 5 6 fin"),
+        (&linux, 10, "0 1 2 3 4 5 6 7 8 9 fin"),
         // The last segment still waits when the application closes.
-        (true, 11, "0 1 2 3 4 5 6 7 8 9 10fin"),
+        (&linux, 11, "0 1 2 3 4 5 6 7 8 9 10fin"),
     ] {
-        let mut talk = opened(&Params { fin_beyond_window: true, close_after_sending, ..linux(false) });
+        let mut talk = opened(params);
         talk.sender.write(segments * SEGMENT, talk.now);
         talk.sender.close(talk.now);
-        assert_eq!(talk.drain(), sent, "{segments} segments, {close_after_sending}");
+        assert_eq!(talk.drain(), sent, "{segments} segments, {:?}", params.habits);
     }
     // A connection that is not open yet sends nothing, and the application has not written yet.
-    let (mut talk, _) = Talk::with(&linux(false), "newreno", LINUX);
+    let (mut talk, _) = Talk::with(&linux, "newreno", LINUX);
     talk.sender.close(talk.now);
     assert_eq!(talk.drain(), "");
 }

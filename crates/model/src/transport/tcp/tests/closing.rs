@@ -81,7 +81,7 @@ fn a_fin_alone_follows_data_that_is_out() {
 /// Linux sets PSH in the last data that was written, and not in a FIN that follows it alone.
 #[test]
 fn a_fin_alone_has_no_psh() {
-    let (mut talk, _) = Talk::with(&Params { push: true, ..as_linux::linux(false) }, "newreno", LINUX);
+    let (mut talk, _) = Talk::with(&as_linux::linux(false), "newreno", LINUX);
     talk.sender.stop(talk.now);
     assert_eq!(talk.after(100).ack(10), "");
     talk.sender.close(talk.now);

@@ -1,14 +1,14 @@
-//! A receiver as in Linux: the window that grows, and acknowledgements of the policy `linux` with it.
+//! A receiver as in Linux: the window that grows, and acknowledgements of the policy `quick` with it.
 
 use super::*;
 use crate::params::LINUX;
-use crate::transport::tcp::{Estimation, Timers};
+use crate::transport::linux::{ReceiveWindow, Timers};
 
 const FULL: u64 = 1448;
 
 /// A receiver whose opening exchange took 20 ms, until now; and the window of its SYN.
 fn opened(params: &Params) -> (TcpReceiver, u32) {
-    let acking = acking::Config::of_profile("linux", LINUX).expect("a policy");
+    let acking = acking::Config::of_profile("quick", LINUX).expect("a policy");
     let mut receiver = TcpReceiver::new(&acking, params, true);
     let syn = TcpFlags { syn: true, ..TcpFlags::default() };
     receiver.on_segment(&TcpHeader { flags: syn, timestamps: Some((1, 0)), ..TcpHeader::default() }, at(100));
@@ -40,16 +40,18 @@ fn arrives(receiver: &mut TcpReceiver, number: u64, now: Time) -> Option<TcpHead
 /// A kernel whose opening exchange took 60 ms repeats it after 0.286, 0.288, 0.544 and 1.088 s, in steps of its timers.
 #[test]
 fn the_fin_is_repeated_after_the_timeout_that_the_opening_gives() {
-    for (estimation, waits) in [(Estimation::Linux, [220, 220, 440]), (Estimation::Rfc6298, [1000, 2000, 4000])] {
-        let (mut receiver, _) = opened(&Params { estimation, timers: Timers::Exact, ..params(LINUX) });
+    for (profile, waits) in [(LINUX, [220, 220, 440]), (RFC, [1000, 2000, 4000])] {
+        let mut params = params(profile);
+        params.linux.timers = Timers::Exact;
+        let (mut receiver, _) = opened(&params);
         let mut now = at(200);
         let fin = TcpFlags { fin: true, ack: true, ..TcpFlags::default() };
         receiver.on_segment(&TcpHeader { seq: 1, ack: 1, flags: fin, ..TcpHeader::default() }, now);
         for wait in waits {
             let sent = std::iter::from_fn(|| receiver.poll_transmit(now)).any(|it| it.flags.fin);
-            assert!(sent, "{estimation:?}: {now:?}");
+            assert!(sent, "{profile}: {now:?}");
             let next = receiver.deadline();
-            assert_eq!(next.since(now), Span::from_millis(wait), "{estimation:?}");
+            assert_eq!(next.since(now), Span::from_millis(wait), "{profile}");
             now = next;
             receiver.on_timer(now);
         }
@@ -82,7 +84,8 @@ fn the_window_grows_with_a_transfer_and_never_moves_back() {
 
 #[test]
 fn a_fixed_window_is_the_whole_one() {
-    let params = Params { receive_window: super::super::ReceiveWindow::Fixed, ..Params::of_profile(LINUX) };
+    let mut params = Params::of_profile(LINUX);
+    params.linux.receive_window = ReceiveWindow::Fixed;
     let (mut receiver, first) = opened(&params);
     assert_eq!(u64::from(first), 2172 * FULL);
     assert_eq!(arrives(&mut receiver, 0, at(130)).map(|answer| answer.window), Some(first));
@@ -90,7 +93,8 @@ fn a_fixed_window_is_the_whole_one() {
 
 #[test]
 fn quick_acknowledgements_end_and_a_gap_is_told_at_once() {
-    let params = Params { receive_window: super::super::ReceiveWindow::Fixed, ..Params::of_profile(LINUX) };
+    let mut params = Params::of_profile(LINUX);
+    params.linux.receive_window = ReceiveWindow::Fixed;
     let (mut receiver, _) = opened(&params);
     let answered: Vec<bool> =
         (0..20).map(|number| arrives(&mut receiver, number, at(130 + number)).is_some()).collect();

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::params::LINUX;
-use crate::transport::connection::{LateOpening, Timers, milliseconds};
+use crate::transport::connection::milliseconds;
 
 fn at_once() -> Params {
-    Params { small_queues: true, ..as_linux::linux(false) }
+    as_linux::with(|it| it.small_queues = true)
 }
 
 /// Segments 0 and 1 are outstanding; the opening took 100 ms.
@@ -32,7 +32,7 @@ impl Talk {
 
 #[test]
 fn a_timeout_sends_nothing_again_that_is_in_the_node() {
-    let single = Params { pair_segments: false, window: 2, ..at_once() };
+    let single = Params { window: 2, ..at_once() };
     for queued in [false, true] {
         let mut talk = two_outstanding(&single, queued);
         // The window of the receiver leaves no room for new data, so the probe would be the last segment.
@@ -55,7 +55,8 @@ fn a_timeout_sends_nothing_again_that_is_in_the_node() {
 #[test]
 fn what_was_cut_up_on_its_way_to_the_interface_is_sent_again() {
     for (pair_segments, timeout) in [(true, "r0"), (false, "")] {
-        let params = Params { pair_segments, initial_window: 4, window: 4, ..at_once() };
+        let mut params = Params { initial_window: 4, window: 4, ..at_once() };
+        params.linux.pair_segments = pair_segments;
         let (mut talk, sent) = Talk::with(&params, "newreno", LINUX);
         assert_eq!(sent, "0 1 2 3");
         (0..4).for_each(|segment| talk.queued(segment));
@@ -69,7 +70,8 @@ fn what_was_cut_up_on_its_way_to_the_interface_is_sent_again() {
 
 #[test]
 fn a_buffer_that_was_made_and_has_to_wait_stays_as_it_is() {
-    let params = Params { pair_segments: true, initial_window: 4, initial_ssthresh: 2, ..at_once() };
+    let mut params = Params { initial_window: 4, initial_ssthresh: 2, ..at_once() };
+    params.linux.pair_segments = true;
     let (mut talk, sent) = Talk::with(&params, "newreno", LINUX);
     assert_eq!(sent, "0 1 2 3");
     (0..4).for_each(|segment| talk.queued(segment));
@@ -83,7 +85,7 @@ fn a_buffer_that_was_made_and_has_to_wait_stays_as_it_is() {
 }
 
 /// A sender that has sent its SYN.
-fn opening(params: &Params) -> Talk {
+pub(super) fn opening(params: &Params) -> Talk {
     let control =
         Controller::new(&Config::of_profile("newreno", LINUX).expect("a variant"), Streams::new(1, 0).stream("rule"));
     let mut sender = TcpSender::with_control(params, control, Streams::new(1, 0).stream("talk"));
@@ -94,9 +96,8 @@ fn opening(params: &Params) -> Talk {
 }
 
 /// A sender whose SYN was sent `times` times, 1 s after the other; the answer echoes the SYN with the number `echoes`.
-fn late(late_opening: LateOpening, times: u64, echoes: u64) -> (Talk, String) {
-    let params = Params { late_opening, timers: Timers::Exact, timestamps: true, ..as_linux::linux(true) };
-    let mut talk = opening(&params);
+fn late(habits: Habits, times: u64, echoes: u64) -> (Talk, String) {
+    let mut talk = opening(&Params { habits, ..as_linux::linux(true) });
     let mut sent = vec![talk.now];
     while sent.len() < times as usize {
         assert_eq!(talk.timer(), "syn");
@@ -106,7 +107,7 @@ fn late(late_opening: LateOpening, times: u64, echoes: u64) -> (Talk, String) {
     let timestamps = Some((7, milliseconds(sent[echoes as usize])));
     let answer = TcpHeader { ack: 1, window: 1 << 20, flags, timestamps, ..TcpHeader::default() };
     let first = talk.after(30).receive(answer);
-    (talk, first)
+    (talk, without_lone_ack(&first))
 }
 
 #[test]
@@ -114,27 +115,26 @@ fn a_late_opening_keeps_the_initial_window() {
     let all = "0 1 2 3 4 5 6 7 8 9";
     // How often the SYN was sent, and for which of them the answer is: as unmodified kernels do.
     for (times, echoes, expected) in [(2, 1, all), (2, 0, all), (3, 2, "0"), (3, 0, all), (4, 1, "0")] {
-        assert_eq!(late(LateOpening::Linux, times, echoes).1, expected, "{times} {echoes}");
-        assert_eq!(late(LateOpening::OneSegment, times, echoes).1, "0", "{times} {echoes}");
+        assert_eq!(late(Habits::Linux, times, echoes).1, expected, "{times} {echoes}");
+        assert_eq!(late(Habits::Rfc, times, echoes).1, "0", "{times} {echoes}");
     }
 }
 
 #[test]
 fn timestamps_measure_a_late_opening() {
     // The answer to the first SYN has taken more than a second.
-    let (talk, _) = late(LateOpening::Linux, 2, 0);
+    let (talk, _) = late(Habits::Linux, 2, 0);
     assert_eq!(talk.sender.state().srtt, Some(Span::from_millis(1030)));
     assert_eq!(talk.sender.state().rto, Span::from_millis(1030 * 3));
-    let (talk, _) = late(LateOpening::Linux, 2, 1);
+    let (talk, _) = late(Habits::Linux, 2, 1);
     assert_eq!(talk.sender.state().srtt, Some(Span::from_millis(30)));
-    let (talk, _) = late(LateOpening::OneSegment, 2, 0);
+    let (talk, _) = late(Habits::Rfc, 2, 0);
     assert_eq!(talk.sender.state().srtt, None);
 }
 
 #[test]
 fn a_syn_in_the_node_is_not_sent_again() {
-    let params = Params { small_queues: true, ..as_linux::linux(true) };
-    let mut talk = opening(&params);
+    let mut talk = opening(&Params { timestamps: true, ..at_once() });
     talk.sender.on_queued(0, 0);
     assert_eq!(talk.timer(), "");
     assert_eq!(talk.now, Time::ZERO + Span::from_secs(1));
@@ -146,8 +146,8 @@ fn a_syn_in_the_node_is_not_sent_again() {
 
 #[test]
 fn the_answer_to_a_syn_is_sent_again() {
-    for late_opening in [LateOpening::OneSegment, LateOpening::Linux] {
-        let params = Params { late_opening, ..params(RFC) };
+    for habits in [Habits::Rfc, Habits::Linux] {
+        let params = Params { habits, linux: as_linux::plain(), ..params(RFC) };
         let acking = acking::Config::of_profile("every", RFC).expect("a policy");
         let mut receiver = TcpReceiver::new(&acking, &params, true);
         let flags = TcpFlags { syn: true, ..TcpFlags::default() };
@@ -167,14 +167,13 @@ fn the_answer_to_a_syn_is_sent_again() {
                 receiver.on_segment(&TcpHeader { seq: 1, ack: 1, flags, ..TcpHeader::default() }, now);
             }
         }
-        assert_eq!(again, if late_opening == LateOpening::Linux { vec![1.0, 3.0] } else { vec![] });
+        assert_eq!(again, if habits == Habits::Linux { vec![1.0, 3.0] } else { vec![] });
     }
 }
 
 #[test]
 fn an_answer_that_comes_again_is_acknowledged() {
-    for (late_opening, expected) in [(LateOpening::OneSegment, ""), (LateOpening::Linux, "ack1")] {
-        let params = Params { late_opening, ..as_linux::linux(false) };
+    for (params, expected) in [(params(RFC), ""), (as_linux::linux(false), "ack1")] {
         let (mut talk, _) = Talk::with(&params, "newreno", LINUX);
         let flags = TcpFlags { syn: true, ack: true, ..TcpFlags::default() };
         let sent = talk.receive(TcpHeader { ack: 1, window: 1 << 20, flags, ..TcpHeader::default() });

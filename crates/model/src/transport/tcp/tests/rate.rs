@@ -53,13 +53,15 @@ impl CongestionControl for Curious {
         self.log.push(None, view);
         Answer::Set { cwnd: 1.0, ssthresh: 5.0 }
     }
-    fn wants_rate(&self) -> bool {
-        self.asks
+    fn wants(&self) -> Wants {
+        Wants { rate: self.asks, ..Wants::default() }
     }
     fn recovery(&self) -> RecoveryChoice {
         self.recovery
     }
 }
+
+impl ExternalControl for Curious {}
 
 fn curious(asks: bool, recovery: RecoveryChoice) -> (Talk, Log) {
     let log = Log::default();

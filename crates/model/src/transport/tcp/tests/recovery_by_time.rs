@@ -414,6 +414,8 @@ impl CongestionControl for Halves {
     }
 }
 
+impl ExternalControl for Halves {}
+
 #[test]
 fn what_an_outage_keeps_of_a_reduction_is_the_window_it_was_to_reach() {
     for recovery in [RecoveryChoice::Sack, RecoveryChoice::Rack] {

@@ -25,6 +25,8 @@ impl CongestionControl for Listens {
     }
 }
 
+impl ExternalControl for Listens {}
+
 #[test]
 fn the_window_rule_is_not_given_the_time_that_a_hole_stood_open() {
     for choice in [RecoveryChoice::Reno, RecoveryChoice::NewReno, RecoveryChoice::Sack, RecoveryChoice::Rack] {

@@ -61,11 +61,11 @@ fn a_recovery_begins_with_packet_conservation_and_a_repair_without_one_does_not(
         let (mut control, mut view) = bbr();
         view.pipe = 4.0;
         assert_eq!(control.on_loss(&LOSS, &view), Answer::Keep);
-        control.on_condition(condition, &view);
+        control.on_condition(condition);
         assert_eq!(ack(&mut control, &view, 1, 1, 10_000).0, cwnd, "{condition:?}");
         // Afterwards the window is what it was.
         control.on_recovered(&view);
-        control.on_condition(Condition::Open, &view);
+        control.on_condition(Condition::Open);
         let after = View { cwnd, ..view };
         assert!(ack(&mut control, &after, 2, 2, 10_000).0 >= 11.0, "{condition:?}");
     }

@@ -125,7 +125,7 @@ fn the_cycle_probes_once_in_eight() {
     path.control.pacing_gain = 1.0;
     path.control.set_pacing_rate(1.0, &path.view);
     assert!((path.control.rate / path.control.estimate() - 0.99).abs() < 1e-9);
-    assert_eq!(path.control.pacing_gap(), Span::from_secs_f64(SEGMENT / path.control.rate));
+    assert_eq!(path.control.pace().gap, Span::from_secs_f64(SEGMENT / path.control.rate));
 }
 
 #[test]
@@ -133,8 +133,8 @@ fn a_millisecond_of_the_rate_leaves_together() {
     let quantum = |bits_per_second: f64, profile: &str| {
         let mut control = Published::new(&Params::of_profile(profile));
         let view = Fluid::new(|_| {}).view;
-        control.pace(bits_per_second / 8.0, &view);
-        control.pacing_quantum()
+        control.pace_at(bits_per_second / 8.0, &view);
+        control.pace().quantum
     };
     // Segments of 1000 bytes: 12.2 of them in 1/1024 s of 100 Mb/s.
     let expected = [(1.1e6, 1), (1.3e6, 2), (10e6, 2), (100e6, 12), (100e9, 127)];
@@ -168,7 +168,7 @@ fn every_ten_seconds_the_window_falls_to_four() {
         path.rounds(1);
         let mode = path.control.mode();
         if mode == Mode::ProbeRtt {
-            assert!(path.control.limits_itself());
+            assert!(path.control.pace().limits_itself);
             floor |= path.view.cwnd == 4.0;
             if before != mode {
                 entries.push(path.view.now.seconds());

@@ -9,7 +9,7 @@
 use hopyard_engine::{Span, Time};
 
 use crate::transport::congestion::control::offload;
-use crate::transport::connection::Core;
+use crate::transport::linux::state::State;
 
 /// The segments of a pair.
 const PAIR: u32 = 2;
@@ -60,15 +60,15 @@ impl Pairs {
     }
 
     /// The node has no room for the buffer that was begun last. It is made, and stays as it is.
-    pub fn hold(&mut self, core: &Core) {
+    pub fn hold(&mut self, tcp: &State) {
         if self.together == 0 || self.together < self.whole {
             return;
         }
-        let mss = u64::from(core.params.mss());
-        let made = core.board.max() + u64::from(self.whole) * mss;
+        let mss = u64::from(tcp.core.params.mss());
+        let made = tcp.core.board.max() + u64::from(self.whole) * mss;
         self.made.retain(|end| *end > made);
         self.made.push(made);
-        if core.board.max() / mss < u64::from(core.params.initial_window) {
+        if tcp.core.board.max() / mss < u64::from(tcp.core.params.initial_window) {
             self.first = self.first.or(Some(made / mss));
         }
     }
@@ -88,41 +88,44 @@ impl Pairs {
     }
 
     /// The segments that leave in one buffer. A congestion control that sets the rate knows how many.
-    pub fn buffer(core: &Core) -> u32 {
-        if let Some(quantum) = core.quantum {
+    pub fn buffer(tcp: &State) -> u32 {
+        if let Some(quantum) = tcp.quantum {
             return quantum;
         }
-        let Some(round_trip) = core.rtt.srtt().filter(|it| !it.is_zero()) else { return PAIR };
-        let growing = core.cwnd < core.ssthresh / 2.0;
-        let window = core.cwnd.max(core.board.len() as f64) * f64::from(core.params.mss());
+        let Some(round_trip) = tcp.core.rtt.srtt().filter(|it| !it.is_zero()) else { return PAIR };
+        let growing = tcp.core.cwnd < tcp.core.ssthresh / 2.0;
+        let window = tcp.core.cwnd.max(tcp.core.board.len() as f64) * f64::from(tcp.core.params.mss());
         let rate = window * FASTER[usize::from(!growing)] / round_trip.seconds();
-        offload::buffer(rate, core.min_rtt, core.params.mss(), PAIR)
+        offload::buffer(rate, tcp.core.min_rtt, tcp.core.params.mss(), PAIR)
     }
 
     /// Whether the next new segment waits, of which the window has room for `room`.
-    pub fn waits(&mut self, core: &Core, room: f64, repairs: bool) -> bool {
+    pub fn waits(&mut self, tcp: &State, room: f64, repairs: bool) -> bool {
         if self.together > 0 || self.waiting {
             return self.waiting;
         }
-        let advertised = core.segments(core.advertised().saturating_sub(core.board.flight()));
+        let advertised = tcp.core.segments(tcp.core.advertised().saturating_sub(tcp.core.board.flight()));
         self.by_receiver = advertised <= room;
         let room = room.min(advertised);
-        let whole = Self::buffer(core).min(self.left_in_piece(core).max(1));
-        let more = Self::may_get_more(core);
-        let wanted = if more { Self::buffer(core) } else { whole };
+        let whole = Self::buffer(tcp).min(self.left_in_piece(tcp).max(1));
+        let more = Self::may_get_more(tcp);
+        let wanted = if more { Self::buffer(tcp) } else { whole };
         if room >= f64::from(wanted) {
-            self.begin_buffer(core, whole);
+            self.begin_buffer(tcp, whole);
             return false;
         }
         // Silence begins when pacing would have let a segment leave.
-        let silent = core.now.since(self.sent.max(core.departs)) > SILENCE;
-        let ample = room >= core.cwnd.min(core.segments(core.advertised())) * PART;
-        let round_trip = core.rtt.srtt().unwrap_or(Span::ZERO);
-        let soon =
-            core.board.get(0).is_some_and(|first| core.now.since(first.sent) + SOON.min(round_trip / 2) >= round_trip);
+        let silent = tcp.core.now.since(self.sent.max(tcp.departs)) > SILENCE;
+        let ample = room >= tcp.core.cwnd.min(tcp.core.segments(tcp.core.advertised())) * PART;
+        let round_trip = tcp.core.rtt.srtt().unwrap_or(Span::ZERO);
+        let soon = tcp
+            .core
+            .board
+            .get(0)
+            .is_some_and(|first| tcp.core.now.since(first.sent) + SOON.min(round_trip / 2) >= round_trip);
         self.waiting = !repairs && !silent && !ample && soon;
         if !self.waiting {
-            self.begin_buffer(core, whole.min(room as u32));
+            self.begin_buffer(tcp, whole.min(room as u32));
         }
         self.waiting
     }
@@ -133,58 +136,58 @@ impl Pairs {
     }
 
     /// The next segments leave in one buffer: half of the window at most, so that there are two at least.
-    fn begin_buffer(&mut self, core: &Core, segments: u32) {
-        let half = (core.cwnd / 2.0) as u32;
-        let fits = core.advertised().saturating_sub(core.board.flight()) / u64::from(core.params.mss());
+    fn begin_buffer(&mut self, tcp: &State, segments: u32) {
+        let half = (tcp.core.cwnd / 2.0) as u32;
+        let fits = tcp.core.advertised().saturating_sub(tcp.core.board.flight()) / u64::from(tcp.core.params.mss());
         self.whole = segments.min(half).min(u32::try_from(fits).unwrap_or(u32::MAX)).max(1);
         self.together = self.whole;
     }
 
     /// Whether the segment sent last is the last of what the application has written, or ends a piece with which more
     /// than half of the largest window lies in pieces since the last mark. Linux marks these with PSH.
-    pub fn ends_push(core: &Core) -> bool {
-        if core.buffer.is_on() {
-            return core.buffer.ends_push();
+    pub fn ends_push(tcp: &State) -> bool {
+        if tcp.buffer.is_on() {
+            return tcp.buffer.ends_push();
         }
-        let mss = u64::from(core.params.mss());
+        let mss = u64::from(tcp.core.params.mss());
         let piece = (PIECE / mss).max(1);
-        let end = core.board.max();
-        let first = u64::from(core.params.initial_window);
+        let end = tcp.core.board.max();
+        let first = u64::from(tcp.core.params.initial_window);
         let ends_second = |segment: u64| segment % (2 * piece) == piece;
-        end >= core.app_end || (end / mss).checked_sub(first).is_some_and(ends_second)
+        end >= tcp.core.app_end || (end / mss).checked_sub(first).is_some_and(ends_second)
     }
 
     /// Whether the application may still add to the piece that the next new segments lie in: of more than a segment.
-    fn may_get_more(core: &Core) -> bool {
-        let (bytes, last) = core.buffer.piece(core.board.max());
-        core.buffer.is_on() && last && bytes > u64::from(core.params.mss()) && !core.closing
+    fn may_get_more(tcp: &State) -> bool {
+        let (bytes, last) = tcp.buffer.piece(tcp.core.board.max());
+        tcp.buffer.is_on() && last && bytes > u64::from(tcp.core.params.mss()) && !tcp.core.closing
     }
 
     /// How many segments from the one at `index` on leave together, of the `quantum` that pacing allows.
-    pub fn together(&self, core: &Core, index: usize, quantum: u32) -> u32 {
-        let room = (core.cwnd - core.in_network()).max(1.0) as u32;
-        let buffer = if index < core.board.len() {
-            core.board.buffer(index)
+    pub fn together(&self, tcp: &State, index: usize, quantum: u32) -> u32 {
+        let room = (tcp.core.cwnd - tcp.core.in_network()).max(1.0) as u32;
+        let buffer = if index < tcp.core.board.len() {
+            tcp.core.board.buffer(index)
         } else {
             // Two buffers at least share the window.
-            self.left_in_piece(core).min((core.cwnd / 2.0).max(1.0) as u32)
+            self.left_in_piece(tcp).min((tcp.core.cwnd / 2.0).max(1.0) as u32)
         };
         quantum.min(buffer).min(room)
     }
 
     /// Segments of the piece that the next new one lies in, with it; or of the buffer that was made there.
-    fn left_in_piece(&self, core: &Core) -> u32 {
-        let mss = u64::from(core.params.mss());
+    fn left_in_piece(&self, tcp: &State) -> u32 {
+        let mss = u64::from(tcp.core.params.mss());
         let piece = (PIECE / mss).max(1);
         // The SYN takes number 0.
-        let written = core.app_end.saturating_sub(core.board.max()).div_ceil(mss);
+        let written = tcp.core.app_end.saturating_sub(tcp.core.board.max()).div_ceil(mss);
         // The first piece is filled up again after the initial window has left it, or as much of that as the node took.
-        let first = self.first.unwrap_or(u64::from(core.params.initial_window));
-        let place = (core.board.max() / mss).checked_sub(first).map_or(0, |segment| segment % piece);
-        let made = self.made.iter().rev().find(|end| **end > core.board.max());
+        let first = self.first.unwrap_or(u64::from(tcp.core.params.initial_window));
+        let place = (tcp.core.board.max() / mss).checked_sub(first).map_or(0, |segment| segment % piece);
+        let made = self.made.iter().rev().find(|end| **end > tcp.core.board.max());
         let piece =
-            if core.buffer.is_on() { core.buffer.piece(core.board.max()).0.div_ceil(mss) } else { piece - place };
-        let end = made.map_or(piece, |end| (end - core.board.max()).div_ceil(mss));
+            if tcp.buffer.is_on() { tcp.buffer.piece(tcp.core.board.max()).0.div_ceil(mss) } else { piece - place };
+        let end = made.map_or(piece, |end| (end - tcp.core.board.max()).div_ceil(mss));
         end.min(written) as u32
     }
 }

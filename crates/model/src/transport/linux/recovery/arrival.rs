@@ -3,7 +3,8 @@
 use hopyard_engine::{Span, Time};
 
 use crate::packet::{SackBlocks, TcpHeader};
-use crate::transport::connection::{Core, Segment, is_earlier, milliseconds};
+use crate::transport::connection::{Segment, is_earlier, milliseconds};
+use crate::transport::linux::state::State;
 
 /// What one acknowledgement says.
 #[derive(Clone, Copy, Debug, Default)]
@@ -100,8 +101,8 @@ impl Report {
     }
 
     /// The round trips. Timestamps measure one only where a retransmitted segment is acknowledged: they are coarser.
-    pub fn round_trips(&self, core: &Core, header: &TcpHeader) -> RoundTrips {
-        let since = |sent: Time| core.now.since(sent);
+    pub fn round_trips(&self, tcp: &State, header: &TcpHeader) -> RoundTrips {
+        let since = |sent: Time| tcp.core.now.since(sent);
         let acked = self.acked.filter(|_| !self.covers_resent);
         let sacked = self.sacked.map(|(first, _)| since(first));
         let mut first = acked.map(|(first, _)| since(first)).or(sacked);
@@ -110,7 +111,7 @@ impl Report {
             && self.advances
             && let Some((_, echo)) = header.timestamps
         {
-            let elapsed = milliseconds(core.now).wrapping_sub(echo);
+            let elapsed = milliseconds(tcp.core.now).wrapping_sub(echo);
             first = (elapsed <= u32::MAX / 2).then(|| Span::from_millis(u64::from(elapsed.max(1))));
             last = first;
         }
@@ -120,20 +121,21 @@ impl Report {
     /// The shares of an acknowledgement before the scoreboard has processed it. `end` is the end of the losses at hand.
     /// Calls `deliver` for each segment that arrives, and whether SACK reports it, in the order in which Linux counts:
     /// first what SACK reports.
-    pub fn read(core: &Core, header: &TcpHeader, end: u64, mut deliver: impl FnMut(&Segment, bool)) -> Self {
-        let duplicate = core.spurious;
-        let mut report = Self { una: core.una(), advances: header.ack > core.una(), duplicate, ..Self::default() };
+    pub fn read(tcp: &State, header: &TcpHeader, end: u64, mut deliver: impl FnMut(&Segment, bool)) -> Self {
+        let duplicate = tcp.spurious;
+        let mut report =
+            Self { una: tcp.core.una(), advances: header.ack > tcp.core.una(), duplicate, ..Self::default() };
         if let Some((start, end)) = duplicate {
             // A retransmission for nothing was delivered too.
-            report.add_unnamed(core.spurious_count() as u32, core.params.mss());
-            report.lowest_sacked = sacked_again(core, start, end);
+            report.add_unnamed(tcp.spurious_count() as u32, tcp.core.params.mss());
+            report.lowest_sacked = sacked_again(tcp, start, end);
         }
-        let mut highest = core.board.high_sacked().unwrap_or(core.una());
+        let mut highest = tcp.core.board.high_sacked().unwrap_or(tcp.core.una());
         for (start, block_end) in ascending(&header.sack) {
             // What is acknowledged too is counted there.
-            let start = start.max(core.una()).max(header.ack);
-            let mut index = core.board.index_of(start);
-            while let Some(segment) = core.board.get(index)
+            let start = start.max(tcp.core.una()).max(header.ack);
+            let mut index = tcp.core.board.index_of(start);
+            while let Some(segment) = tcp.core.board.get(index)
                 && segment.end() <= block_end
             {
                 if !segment.sacked && segment.seq >= start {
@@ -145,7 +147,7 @@ impl Report {
             }
         }
         let mut index = 0;
-        while let Some(segment) = core.board.get(index)
+        while let Some(segment) = tcp.core.board.get(index)
             && segment.end() <= header.ack
         {
             report.add_acked(segment, end);
@@ -165,9 +167,10 @@ pub fn echoes_earlier(header: &TcpHeader, sent: Time) -> bool {
 
 /// Of the segments of a reported duplicate, the lowest that was sent again and that SACK had reported before: the
 /// original had only been late.
-fn sacked_again(core: &Core, start: u64, end: u64) -> Option<u64> {
-    let first = core.board.index_of(start.max(core.una()));
-    let covered = (first..core.board.len()).map_while(|index| core.board.get(index).filter(|it| it.end() <= end));
+fn sacked_again(tcp: &State, start: u64, end: u64) -> Option<u64> {
+    let first = tcp.core.board.index_of(start.max(tcp.core.una()));
+    let covered =
+        (first..tcp.core.board.len()).map_while(|index| tcp.core.board.get(index).filter(|it| it.end() <= end));
     covered.filter(|it| it.transmissions > 1 && it.sacked).map(|it| it.seq).next()
 }
 

@@ -1,7 +1,7 @@
 //! What the application writes into a send buffer that is limited.
 
-use super::core::Core;
 use super::send_buffer::{Piece, SEGMENTS, SendBuffer, Written};
+use super::state::State;
 
 /// What Linux counts for a piece besides its payload, in bytes.
 const OVERHEAD: u64 = 1280;
@@ -13,18 +13,18 @@ const SMALL_WINDOW: u64 = 536;
 /// How many segments an application that has more to write writes in one call.
 const CALL: u64 = 44;
 
-impl Core {
+impl State {
     /// The application writes as much as goes into one piece. The buffer has room for `times` windows; TCP sends
     /// `together` segments at once.
-    pub(crate) fn admit(&mut self, times: u64, together: u32) -> Written {
-        let mss = u64::from(self.mss);
+    pub fn admit(&mut self, times: u64, together: u32) -> Written {
+        let mss = u64::from(self.core.params.mss());
         if std::mem::take(&mut self.buffer.acknowledged) && self.buffer.waits {
             // What is sent in a second buffer is not sent yet when room is looked for.
             let later = self.buffer.sent.saturating_sub(together);
-            if self.in_network() - f64::from(later) < self.cwnd {
-                let room = SendBuffer::room(times, self.cwnd.max(SEGMENTS), self.mss).min(MOST);
+            if self.core.in_network() - f64::from(later) < self.core.cwnd {
+                let room = SendBuffer::room(times, self.core.cwnd.max(SEGMENTS), self.core.params.mss()).min(MOST);
                 self.buffer.limit = self.buffer.limit.max(room);
-                self.window_changed = self.now;
+                self.window_changed = self.core.now;
             }
             self.buffer.waits = 3 * self.taken() > 2 * self.buffer.limit;
         }
@@ -35,11 +35,15 @@ impl Core {
             self.buffer.call = left.min(CALL * mss);
         }
         let call = self.buffer.call;
-        let half = if self.largest_window > SMALL_WINDOW { self.largest_window / 2 } else { self.largest_window };
+        let half = if self.core.largest_window > SMALL_WINDOW {
+            self.core.largest_window / 2
+        } else {
+            self.core.largest_window
+        };
         let whole = (half.min(LARGEST_PIECE) / mss).max(1) * mss;
         let begin = |index: usize| match index.checked_sub(1) {
             Some(before) => self.buffer.pieces[before].end,
-            None => self.board.max(),
+            None => self.core.board.max(),
         };
         let last = self.buffer.pieces.len().checked_sub(1);
         let room = last.map_or(0, |last| whole.saturating_sub(self.buffer.pieces[last].end - begin(last)));
@@ -48,18 +52,18 @@ impl Core {
             // What was written of a call is sent, full segments or not.
             if self.buffer.begun {
                 self.push_written();
-                self.pushes = true;
+                self.core.pushes = true;
                 return Written::All;
             }
             return Written::Nothing;
         }
         if room == 0 {
-            self.buffer.pieces.push_back(Piece { end: self.app_end, push: false });
+            self.buffer.pieces.push_back(Piece { end: self.core.app_end, push: false });
         }
         let bytes = call.min(if room == 0 { whole } else { room });
-        self.app_end += bytes;
+        self.core.app_end += bytes;
         if let Some(piece) = self.buffer.pieces.back_mut() {
-            piece.end = self.app_end;
+            piece.end = self.core.app_end;
             piece.push &= self.buffer.begun;
         }
         self.buffer.begun = bytes < call;
@@ -69,7 +73,7 @@ impl Core {
         } else if left < u64::MAX {
             self.buffer.writes[0] -= bytes;
         }
-        if !self.buffer.begun || self.app_end > self.buffer.pushed + self.largest_window / 2 {
+        if !self.buffer.begun || self.core.app_end > self.buffer.pushed + self.core.largest_window / 2 {
             self.push_written();
             return Written::All;
         }
@@ -78,7 +82,7 @@ impl Core {
 
     /// The last piece gets PSH.
     fn push_written(&mut self) {
-        self.buffer.pushed = self.app_end;
+        self.buffer.pushed = self.core.app_end;
         if let Some(piece) = self.buffer.pieces.back_mut() {
             piece.push = true;
         }
@@ -87,11 +91,11 @@ impl Core {
     /// The memory that the data takes which was written and is not acknowledged.
     fn taken(&self) -> u64 {
         let (mut sent, mut reported) = (0, false);
-        for segment in self.board.iter() {
+        for segment in self.core.board.iter() {
             // Segments that are reported lie in one piece with those before.
             sent += u64::from(!(segment.joined || (reported && segment.sacked)));
             reported = segment.sacked;
         }
-        self.app_end.saturating_sub(self.una()) + OVERHEAD * (sent + self.buffer.pieces.len() as u64)
+        self.core.app_end.saturating_sub(self.core.una()) + OVERHEAD * (sent + self.buffer.pieces.len() as u64)
     }
 }

@@ -73,7 +73,7 @@ const SMALLEST_FULL: u32 = 88;
 
 /// Acknowledges as Linux.
 #[derive(Clone, Debug)]
-pub struct Linux {
+pub struct Quick {
     params: Params,
     timers: Wheel,
     /// Acknowledgements that are still sent at once.
@@ -107,7 +107,7 @@ pub struct Linux {
     timer: Time,
 }
 
-impl Linux {
+impl Quick {
     /// The policy with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
@@ -243,7 +243,7 @@ const fn whole_ticks(time: Span) -> u64 {
     time.nanos().div_ceil(TICK.nanos())
 }
 
-impl AckPolicy for Linux {
+impl AckPolicy for Quick {
     fn on_arrival(&mut self, arrival: &Arrival) -> Verdict {
         self.round_trip = arrival.round_trip;
         if arrival.control || arrival.len == 0 {
@@ -337,8 +337,8 @@ mod tests {
     use crate::params::{LINUX, Params as _};
     use crate::transport::acking::delayed::{self, Delayed};
 
-    fn policy() -> Linux {
-        Linux::new(&Params::of_profile(LINUX))
+    fn policy() -> Quick {
+        Quick::new(&Params::of_profile(LINUX))
     }
 
     const fn at(micros: u64) -> Time {

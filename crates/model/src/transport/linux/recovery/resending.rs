@@ -2,7 +2,7 @@
 //! room for them. Otherwise the buffer is cut up, and its parts lose the flag PSH that it was sent with.
 
 use super::pairs::Pairs;
-use crate::transport::connection::Core;
+use crate::transport::linux::state::State;
 
 /// The buffer that is being sent again.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,29 +21,29 @@ impl Resending {
     }
 
     /// The segment at `index` is to be sent again: as the next one of the buffer, or as the first one of another.
-    pub fn choose(&mut self, core: &Core, index: usize) {
-        let Some(segment) = core.board.get(index) else { return };
+    pub fn choose(&mut self, tcp: &State, index: usize) {
+        let Some(segment) = tcp.core.board.get(index) else { return };
         if self.left > 0 && segment.seq == self.next {
             return;
         }
-        let followers = core.board.iter().skip(index + 1).take_while(|it| it.joined && it.lost).count() as u32;
-        let room = (core.cwnd - core.in_network()).max(1.0) as u32;
-        self.whole = (1 + followers).min(room).min(Pairs::buffer(core));
+        let followers = tcp.core.board.iter().skip(index + 1).take_while(|it| it.joined && it.lost).count() as u32;
+        let room = (tcp.core.cwnd - tcp.core.in_network()).max(1.0) as u32;
+        self.whole = (1 + followers).min(room).min(Pairs::buffer(tcp));
         self.left = self.whole;
     }
 
     /// The segment at `index` was sent again; one that did not wait for the window was sent by itself.
-    pub fn on_sent(&mut self, core: &mut Core, index: usize) {
+    pub fn on_sent(&mut self, tcp: &mut State, index: usize) {
         let several = self.left > 0 && self.whole > 1;
         let follows = several && self.left < self.whole;
         self.left = self.left.saturating_sub(1);
-        self.next = core.board.get(index).map_or(0, |segment| segment.end());
-        core.board.end_buffer(index, several && self.left == 0);
+        self.next = tcp.core.board.get(index).map_or(0, |segment| segment.end());
+        tcp.core.board.end_buffer(index, several && self.left == 0);
         if several {
-            core.board.share(index);
+            tcp.core.board.share(index);
         }
         if follows {
-            core.board.join(index);
+            tcp.core.board.join(index);
         }
     }
 }

@@ -1,0 +1,59 @@
+//! What follows from a segment that was sent.
+
+use super::pairs::Pairs;
+use super::timer::Pending;
+use super::{Probe, Recovery};
+use crate::transport::linux::state::State;
+
+impl Recovery {
+    /// The segment that `next` returned was sent, or one for which the window may have had no room.
+    pub fn on_sent(&mut self, tcp: &mut State, index: usize) {
+        let again = tcp.core.board.get(index).is_some_and(|segment| segment.transmissions > 1);
+        if again {
+            self.resending.on_sent(tcp, index);
+        } else if let Some(pairs) = self.pairs.as_mut().filter(|pairs| pairs.shares()) {
+            tcp.core.board.share(index);
+            // With pacing the sender itself knows what leaves together.
+            if pairs.follows() && tcp.quantum.is_none() {
+                tcp.core.board.join(index);
+            }
+        }
+        let ends = self.pairs.as_mut().is_some_and(|pairs| pairs.on_sent(tcp.core.now));
+        // A segment that only has the FIN has not been written.
+        let has_data = tcp.core.board.get(index).is_some_and(|segment| segment.len > 0);
+        if has_data && !again {
+            tcp.core.board.end_buffer(index, ends);
+            if Pairs::ends_push(tcp) {
+                tcp.core.board.mark_psh(index);
+            }
+        }
+        let probing = std::mem::take(&mut self.probing);
+        if probing {
+            self.probe = Some(Probe { end: tcp.core.board.max(), retransmits: again });
+            self.sent_new |= !again;
+            // From the probe on a timeout is waited for.
+            self.timer.restart(tcp);
+            return;
+        }
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent();
+        }
+        if again {
+            self.first_resent = self.first_resent.or(Some(tcp.core.now));
+            if let Some(undo) = &mut self.undo {
+                undo.on_resent();
+            }
+            if index == 0 && self.timer.pending != Pending::Reordering {
+                self.timer.restart(tcp);
+            }
+        } else {
+            self.sent_new = true;
+            if tcp.core.board.len() == 1 || self.timer.pending == Pending::Probe {
+                self.timer.rearm(tcp);
+            }
+            if self.probes(tcp) {
+                self.timer.schedule_probe(tcp, false);
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The state of Linux's sender beyond that of every sender.
+
+use hopyard_engine::Time;
+
+use super::params::{SendBufferSize, Timers};
+use super::send_buffer::SendBuffer;
+use crate::packet::TcpHeader;
+use crate::transport::congestion::{Answer, Controller, Phase};
+use crate::transport::connection::{Acked, Core, Wheel};
+
+/// The state that Linux's sender shares with its recovery.
+#[derive(Clone, Debug)]
+pub struct State {
+    pub core: Core,
+    /// When timers expire that are set.
+    pub wheel: Wheel,
+    /// The application's data, if the send buffer has a limit.
+    pub buffer: SendBuffer,
+    /// When the window was last changed by other than growth, or was full (RFC 2861).
+    pub window_changed: Time,
+    /// When a segment was last sent.
+    pub last_sent: Time,
+    /// When pacing lets the next segment leave.
+    pub departs: Time,
+    /// Segments that leave together, if the congestion control sets the rate.
+    pub quantum: Option<u32>,
+    /// The duplicate that the acknowledgement at hand reports, as far as a retransmission explains it, and how many
+    /// segments were reported so.
+    pub spurious: Option<(u64, u64)>,
+    spurious_segments: u64,
+}
+
+impl State {
+    pub fn new(mut core: Core) -> Self {
+        core.scoreboard = true;
+        core.small_end = 0;
+        let params = &core.params;
+        Self {
+            wheel: match params.linux.timers {
+                Timers::Exact => Wheel::EXACT,
+                Timers::Wheel => Wheel::new(params.tick),
+            },
+            buffer: match params.linux.send_buffer {
+                SendBufferSize::Unlimited => SendBuffer::default(),
+                SendBufferSize::Growing => SendBuffer::growing(params.mss()),
+            },
+            window_changed: Time::ZERO,
+            last_sent: Time::ZERO,
+            departs: Time::ZERO,
+            quantum: None,
+            spurious: None,
+            spurious_segments: 0,
+            core,
+        }
+    }
+
+    /// Starts the retransmission timer anew.
+    pub fn arm_timer(&mut self) {
+        self.core.rto = self.wheel.expiry(self.core.now, self.core.rtt.timeout());
+    }
+
+    /// Carries out the congestion control's answer.
+    pub fn apply(&mut self, answer: Answer) {
+        if answer == Answer::Thaw {
+            self.thaw();
+        } else {
+            self.core.apply(answer);
+        }
+    }
+
+    /// Ends a freeze and restores the state.
+    pub fn thaw(&mut self) {
+        if self.core.frozen.is_some() {
+            self.core.thaw();
+            if !self.core.board.is_empty() {
+                self.arm_timer();
+            }
+        }
+    }
+
+    /// Takes in the duplicate that an acknowledgement reports (RFC 2883). It counts as a segment that was sent again
+    /// for nothing and was delivered, unless more duplicates are reported than segments were sent again.
+    pub fn note_duplicate(&mut self, header: &TcpHeader) {
+        let duplicate = self.core.note_duplicate(header);
+        self.spurious = None;
+        if let Some((start, end)) = duplicate {
+            self.spurious_segments += (end - start).div_ceil(u64::from(self.core.params.mss()));
+            self.spurious = duplicate.filter(|_| self.spurious_segments <= self.core.counters.retransmitted_segments);
+        }
+    }
+
+    /// How many segments it reports so.
+    pub fn spurious_count(&self) -> u64 {
+        self.spurious.map_or(0, |(start, end)| (end - start).div_ceil(u64::from(self.core.params.mss())))
+    }
+
+    /// Takes the delivery rate sample of an acknowledgement, before the acknowledgement changes any other state.
+    pub fn measure_rate(&mut self, header: &TcpHeader) {
+        let spurious = self.spurious_count() * u64::from(self.core.params.mss());
+        self.core.measure_rate(header, spurious);
+    }
+
+    /// Tells the congestion control about delivered data: all of it lets the window grow.
+    pub fn grow(&mut self, control: &mut Controller, acked: &Acked, phase: Phase) {
+        let mut ack = self.core.ack(acked, phase);
+        ack.counted = acked.delivered;
+        self.core.report_ack(control, &ack);
+    }
+
+    /// The application is about to write. Only now it is checked whether the sender has sent less than it could: data
+    /// that ends is no sign of it. `queued` says that segments wait in the node.
+    pub fn note_write(&mut self, queued: bool) {
+        let core = &mut self.core;
+        let unsent = core.unsent() >= u64::from(core.params.mss());
+        if !unsent && !queued && core.board.lost() == 0 && core.in_network() < core.cwnd {
+            core.mark_app_limited();
+        }
+    }
+
+    /// The segment at `index` is to be sent again. Small segments after it become a part of it, as far as it does not
+    /// get larger than a full one.
+    pub fn collapse(&mut self, index: usize) {
+        let (edge, mss) = (self.core.edge(), self.core.params.mss());
+        if self.core.board.get(index).is_some_and(|segment| segment.len < mss) {
+            let count = self.core.board.collapse(index, mss, edge);
+            if let Some(sampler) = &mut self.core.sampler {
+                sampler.on_collapsed(index, count);
+            }
+        }
+    }
+}
