@@ -5,7 +5,7 @@ use hopyard_engine::Streams;
 use super::{BuildError, RoleSpec, RunError, Spec, Transport, Watch, World};
 use crate::address::NodeId;
 use crate::observe::Outcome;
-use crate::transport::congestion::{Config, CongestionControl as _, Controller};
+use crate::transport::congestion::{Config, Controller};
 
 /// Why a run has no results.
 #[derive(Debug, thiserror::Error)]
