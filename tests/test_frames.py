@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import hopyard
 import numpy as np
 import pytest
-from hopyard.database import EmptyStoreError, StoreError
+from hopyard.store.database import EmptyStoreError, StoreError
 from hopyard.study import StudyError, load
-from hopyard.sweep import sweep
+from hopyard.study.sweep import sweep
 from short import command
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from hopyard import Scenario
-from hopyard.cli import main
-from hopyard.netmap import network
+from hopyard.cli.main import main
+from hopyard.plot.network import network
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,10 +7,10 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from hopyard import report
-from hopyard.database import TABLES
-from hopyard.results import Results
-from hopyard.terminal import fold
+from hopyard.cli import tables as report
+from hopyard.store.database import TABLES
+from hopyard.tables.measured import Results
+from hopyard.terminal.tables import fold
 from rich.console import Console
 
 if TYPE_CHECKING:

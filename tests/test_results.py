@@ -11,10 +11,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hopyard.database import TABLES
-from hopyard.measures import MEASURES, SHOWN
-from hopyard.results import Results
 from hopyard.stats import estimate
+from hopyard.store.database import TABLES
+from hopyard.tables.measured import Results
+from hopyard.tables.measures import MEASURES, SHOWN
 from matplotlib.image import imread
 from matplotlib.patches import Rectangle
 from pyarrow import parquet

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import hopyard
 import pytest
 from hopyard import Results, Scenario
-from hopyard.database import TABLES, StoreError
-from hopyard.reading import Reader
+from hopyard.store.database import TABLES, StoreError
+from hopyard.store.reading import Reader
 from short import SHORT, TCPS, command
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from hopyard import Scenario
-from hopyard.cli import main
+from hopyard.cli.main import main
 from hopyard.sedlane import (
     Network,
     Over,

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from hopyard.cli import main
-from hopyard.reading import Reader
+from hopyard.cli.main import main
+from hopyard.store.reading import Reader
 from hopyard.study import StudyError, load
 from hopyard.study.claims import judged
 from hopyard.study.figures import Source, draw
 from hopyard.study.file import is_study
 from hopyard.study.points import points
+from hopyard.study.sweep import Outcome, sweep
 from hopyard.study.tables import each_run, grid, whole
 from hopyard.study.values import Values
-from hopyard.sweep import Outcome, sweep
 from matplotlib.patches import Rectangle
 
 if TYPE_CHECKING:
@@ -400,8 +400,8 @@ def test_two_sweeps_at_once(folder: Path) -> None:
 def test_a_full_disk_is_told_and_nothing_is_lost(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hopyard.database import StoreError
-    from hopyard.store import Store
+    from hopyard.store.database import StoreError
+    from hopyard.store.store import Store
 
     add = Store.add
     added: list[object] = []
@@ -446,8 +446,8 @@ def test_a_cluster_gives_the_same_to_the_byte(folder: Path) -> None:
 
 def test_the_progress_of_a_cluster_is_in_simulated_seconds(folder: Path) -> None:
     pytest.importorskip("distributed")
-    from hopyard.cluster import Cluster
-    from hopyard.signals import Stop
+    from hopyard.study.cluster import Cluster
+    from hopyard.terminal.signals import Stop
 
     told: list[tuple[int, float, float]] = []
     case = replace(points(_load(folder))[0].planned, runs=[0, 1, 2])
@@ -672,7 +672,7 @@ def test_a_trend_follows_the_values_of_the_axis(folder: Path) -> None:
 
 def test_until_adds_runs_where_intervals_are_wide(folder: Path) -> None:
     pytest.importorskip("scipy")
-    from hopyard.sweep import Until
+    from hopyard.study.sweep import Until
 
     wide = _sweep(folder, until=Until(0.002, "goodput", 13))
     assert wide.wide

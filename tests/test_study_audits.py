@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hopyard.cli import main
+from hopyard.cli.main import main
 from hopyard.study import load
 from hopyard.study.audit import Audit, _movement
+from hopyard.study.sweep import sweep
 from hopyard.study.traffic import flows_of
-from hopyard.sweep import sweep
 
 CHAIN = """
 duration = "3 s"
@@ -123,7 +123,7 @@ values = ["newreno", "vegas"]
 
 def test_the_network_of_an_audit() -> None:
     pytest.importorskip("scipy")
-    from hopyard.scenario import Scenario
+    from hopyard.scenario.scenario import Scenario
     from hopyard.study.networks import network
 
     apart = [[0, 0], [200, 0], [400, 0], [5000, 0]]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
-from hopyard.cli import main
+from hopyard.cli.main import main
 from hopyard.study import StudyError, load
 
 if TYPE_CHECKING:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hopyard.reading import Reader
+from hopyard.store.reading import Reader
 from hopyard.study import load
 from hopyard.study.figures import Source, draw
 from hopyard.study.points import points
+from hopyard.study.sweep import sweep
 from hopyard.study.values import Values
-from hopyard.sweep import sweep
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hopyard.canvas import Plot
+    from hopyard.plot.canvas import Plot
 
 CHAIN = """
 duration = "1 s"

@@ -12,18 +12,18 @@ import numpy as np
 import pyarrow.compute as pc
 import pytest
 from click.testing import CliRunner
-from hopyard import catalogue
-from hopyard.cli import main
-from hopyard.reading import Reader
+from hopyard.cli.main import main
+from hopyard.scenario import catalogue
 from hopyard.stats import estimate
+from hopyard.store.reading import Reader
 from hopyard.study import StudyError, load
 from hopyard.study.claims import _coefficient, _ranks, judged
 from hopyard.study.figures import Source, draw
 from hopyard.study.points import Point, points
 from hopyard.study.report import ReportError, make
+from hopyard.study.sweep import LEAST_RUNS, Until, sweep
 from hopyard.study.tables import grid
 from hopyard.study.values import Sample, Values
-from hopyard.sweep import LEAST_RUNS, Until, sweep
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

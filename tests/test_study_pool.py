@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hopyard.reading import Reader
+from hopyard.store.reading import Reader
 from hopyard.study import StudyError, load
 from hopyard.study.points import points, pooled
+from hopyard.study.sweep import sweep
 from hopyard.study.values import Values
-from hopyard.sweep import sweep
 
 if TYPE_CHECKING:
     from pathlib import Path

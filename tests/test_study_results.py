@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from hopyard import load_results
-from hopyard.cli import main
-from hopyard.database import StoreError
+from hopyard.cli.main import main
+from hopyard.store.database import StoreError
 from hopyard.study import load
 from hopyard.study.points import points
-from hopyard.sweep import Until, sweep
+from hopyard.study.sweep import Until, sweep
 
 CHAIN = """
 duration = "1 s"
@@ -261,9 +261,9 @@ value = 1
 def test_a_watched_point_has_an_interval_that_may_be_watched(folder: Path) -> None:
     pytest.importorskip("statsmodels")
     pytest.importorskip("great_tables")
-    from hopyard.reading import Reader
     from hopyard.statistics import sequence
     from hopyard.stats import estimate
+    from hopyard.store.reading import Reader
     from hopyard.study.values import Values
 
     (folder / "study.toml").write_text(STUDY.replace('"first", "second"', '"delay"') + MORE)

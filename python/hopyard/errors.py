@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hopyard.results import Results
+    from hopyard.tables.measured import Results
 
 
 def path_of(given: str | PathLike[str], what: str) -> Path:

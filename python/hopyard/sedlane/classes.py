@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopyard.wording import one_of
+from hopyard.terminal.words import one_of
 
 if TYPE_CHECKING:
-    from hopyard.arrays import Floats, Integers
     from hopyard.sedlane.trace import Trace
+    from hopyard.tables.arrays import Floats, Integers
 
 #: More classes than this are refused: no round-trip time of a run needs them.
 MOST = 10_000

@@ -10,8 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hopyard.arrays import Floats
     from hopyard.sedlane.trace import Trace
+    from hopyard.tables.arrays import Floats
 
 
 def kolmogorov_smirnov(first: Floats, second: Floats) -> float:

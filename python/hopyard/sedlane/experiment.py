@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopyard.arrays import floats, integers, where
-from hopyard.running import run as make
+from hopyard.running.run import run as make
 from hopyard.sedlane.classes import Rules, classify
 from hopyard.sedlane.comparing import kolmogorov_smirnov
 from hopyard.sedlane.replay import Network, replayed
 from hopyard.sedlane.trace import Trace, traces
+from hopyard.tables.arrays import floats, integers, where
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hopyard.arrays import Floats
-    from hopyard.results import Results
-    from hopyard.scenario import Scenario
+    from hopyard.scenario.scenario import Scenario
+    from hopyard.tables.arrays import Floats
+    from hopyard.tables.measured import Results
 
 
 class Over(StrEnum):

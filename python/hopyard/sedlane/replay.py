@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopyard.scenario import Scenario
+from hopyard.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
-    from hopyard.arrays import Floats, Integers, Mask
     from hopyard.sedlane.classes import Classes
+    from hopyard.tables.arrays import Floats, Integers, Mask
 
 #: What a scenario keeps where its network is replaced by a replay.
 KEPT = ("name", "profile", "duration", "runs", "seed", "tcp", "linux", "ip", "measure", "simulator")

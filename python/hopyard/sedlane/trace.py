@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopyard.arrays import floats, integers, values, where
+from hopyard.tables.arrays import floats, integers, values, where
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     import pyarrow as pa
 
-    from hopyard.arrays import Floats, Integers, Mask
-    from hopyard.results import Results
+    from hopyard.tables.arrays import Floats, Integers, Mask
+    from hopyard.tables.measured import Results
 
 
 @dataclass(frozen=True)

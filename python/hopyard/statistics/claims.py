@@ -27,7 +27,7 @@ from hopyard.statistics.intervals import (
 )
 from hopyard.statistics.methods import STUDENT, Method
 from hopyard.stats import CONFIDENCE
-from hopyard.wording import many
+from hopyard.terminal.words import many
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

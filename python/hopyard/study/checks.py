@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from hopyard.measures import MEASURES
-from hopyard.plan import MOST_RUNS
-from hopyard.records import PATHS
+from hopyard.scenario.plan import MOST_RUNS
+from hopyard.store.records import PATHS
 from hopyard.study.file import nearest, picked
 from hopyard.study.points import fits
 from hopyard.study.published import read
 from hopyard.study.tables import beside
 from hopyard.study.traffic import flows_of
+from hopyard.tables.measures import MEASURES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

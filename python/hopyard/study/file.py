@@ -328,7 +328,7 @@ def load(path: str | PathLike[str]) -> Study:
         StudyError: when it is wrong, with every problem found.
         OSError: when it cannot be read.
     """
-    from hopyard.scenario import _read_text
+    from hopyard.scenario.scenario import _read_text
 
     where = path_of(path, "a study file")
     if where.is_dir():
@@ -515,7 +515,7 @@ def kind_of(table: str, column: str) -> tuple[str, tuple[type, ...]]:
 
 
 def _type_of(table: str, column: str) -> str:
-    from hopyard.tables import empty
+    from hopyard.tables.tables import empty
 
     return str(empty()[table].schema.field(column).type)
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopyard.axis import numbers
-from hopyard.scenario import Scenario
-from hopyard.wording import many
+from hopyard.scenario.axis import numbers
+from hopyard.scenario.scenario import Scenario
+from hopyard.terminal.words import many
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hopyard.arrays import Floats
     from hopyard.study.points import Point
+    from hopyard.tables.arrays import Floats
 
 #: Moments of a run at which the network is looked at.
 MOMENTS = 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hopyard.axis import numbers
+from hopyard.scenario.axis import numbers
 from hopyard.study.figures import draw
 from hopyard.study.file import Figure, StudyError, check_chosen, keys_of, nearest
 from hopyard.study.points import fits
@@ -13,7 +13,7 @@ from hopyard.study.references import figure_problems
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hopyard.canvas import Plot
+    from hopyard.plot.canvas import Plot
     from hopyard.study.figures import Source
     from hopyard.study.file import Axis, Scalar
     from hopyard.study.points import Point

@@ -152,7 +152,7 @@ def rows_of_runs(
     """
     import pyarrow as pa
 
-    from hopyard.reading import MADE
+    from hopyard.store.reading import MADE
 
     types = {str: pa.string(), float: pa.float64()}
     further = MADE if made else {}

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from hopyard import _core
-from hopyard.arrays import floats, integers, where
-from hopyard.measures import check_labels, named
 from hopyard.stats import Estimate, estimate
 from hopyard.study.file import MOST_RUNS, picked, text_of
+from hopyard.tables.arrays import floats, integers, where
+from hopyard.tables.measures import check_labels, named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-    from hopyard.arrays import Floats, Integers
-    from hopyard.reading import Reader
+    from hopyard.store.reading import Reader
     from hopyard.study.file import Quantity, Study
     from hopyard.study.points import Point
+    from hopyard.tables.arrays import Floats, Integers
 
 #: The numbers of runs, in order, and the value of each; NaN where a run has none.
 Sample: TypeAlias = "tuple[Integers, Floats]"
@@ -169,7 +169,7 @@ class Values:
         return np.array([known[run] for run in runs.tolist()], dtype=np.float64)
 
     def _of_files(self, own: Quantity, key: tuple[str, int, str], runs: Sequence[int]) -> Floats:
-        from hopyard.tables import read_filed
+        from hopyard.tables.tables import read_filed
 
         since = _core.parse_time(own.since) / 1e9 if own.since else -np.inf
         until = _core.parse_time(own.until) / 1e9 if own.until else np.inf
@@ -257,7 +257,7 @@ def chosen_measures(study: Study, given: Sequence[str] = ()) -> list[str]:
     Raises:
         ValueError: when there is no such measure.
     """
-    from hopyard.measures import SHOWN, check
+    from hopyard.tables.measures import SHOWN, check
 
     own = study.document.measure
     if not given:

@@ -1,0 +1,458 @@
+"""The results of runs: tables, and means with confidence intervals computed from them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from hopyard.errors import path_of
+from hopyard.stats import estimate, paired_difference
+from hopyard.store.database import FILED, TABLES, StoreError
+from hopyard.tables import tables
+from hopyard.tables.arrays import distinct, floats, integers, values, where
+from hopyard.tables.confusion import confusion
+from hopyard.tables.measures import SHOWN, check, check_labels, named
+from hopyard.terminal.words import many, one_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from os import PathLike
+    from pathlib import Path
+
+    from hopyard.plot.compare import Plot
+    from hopyard.scenario.scenario import Scenario
+    from hopyard.stats import Estimate
+    from hopyard.tables.arrays import Floats, Integers
+    from hopyard.tables.confusion import Confusion
+    from hopyard.tables.measures import Measure
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One configuration of a comparison: a scenario with one combination of compared settings."""
+
+    number: int
+    scenario: str
+    settings: dict[str, str]
+    config: str
+    seed: int
+
+    def __str__(self) -> str:
+        return ", ".join(
+            [self.scenario, *(f"{key}={value}" for key, value in self.settings.items())]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A run that could not start or finish."""
+
+    scenario: str
+    file: str | None
+    settings: dict[str, str]
+    config: str
+    seed: int
+    run: int
+    error: str
+
+    def __str__(self) -> str:
+        settings = "".join(f" {key}={value}" for key, value in self.settings.items())
+        where = f"run {self.run} of {self.scenario}{settings} with seed {self.seed}"
+        return f"{where} failed: {self.error}"
+
+
+class Origin(Protocol):
+    """The source of results: it can make their runs again."""
+
+    def scenario(self, case: Case) -> Scenario:
+        """The scenario of a case."""
+
+    def save(self, results: Results, folder: Path, format: str, *, force: bool) -> list[Path]:
+        """Writes the results into a folder."""
+
+
+class _Readable:
+    """A table, or the error with which it was not read: that is raised where the table is used."""
+
+    def __init__(self, *, may_lack: bool = False) -> None:
+        self._may_lack = may_lack
+
+    def __set_name__(self, _owner: type, name: str) -> None:
+        self._name = f"_{name}"
+
+    def __get__(self, results: Results | None, _owner: type | None = None) -> pa.Table:
+        if results is None:
+            # A dataclass asks for a default: the descriptor itself stands for an empty table.
+            if not self._may_lack:
+                raise AttributeError(self._name)
+            return self
+        found = vars(results)[self._name]
+        if isinstance(found, StoreError):
+            raise StoreError(str(found))
+        return found
+
+    def __set__(self, results: Results, value: pa.Table | StoreError | _Readable) -> None:
+        if value is self:
+            value = tables.empty()[self._name.removeprefix("_")]
+        vars(results)[self._name] = value
+
+
+@dataclass(frozen=True)
+class Results:
+    """Tables of results: flows, nodes, drops, series, losses, messages, routes, handoffs and more.
+
+    The tables are pyarrow tables. pandas, polars and every other library with the Arrow PyCapsule
+    interface accept them directly. Every row contains its scenario, compared settings and run, and
+    also the seed, the configuration's hash and the version with which the run can be made again.
+    The command `hopyard measures` and docs/results.md list the measures and the columns of each
+    table, with their units and meanings.
+
+    `complete` is false when requested runs are missing because Ctrl-C stopped them or because they
+    failed. `failures` lists the failed runs.
+    """
+
+    flows: pa.Table
+    nodes: pa.Table
+    drops: pa.Table
+    series: pa.Table = _Readable()
+    decisions: pa.Table  # type: ignore[misc]  # The one before has no default either.
+    overhead: pa.Table = field(default_factory=lambda: tables.empty()["overhead"])
+    route_changes: pa.Table = field(default_factory=lambda: tables.empty()["route_changes"])
+    paths: pa.Table = field(default_factory=lambda: tables.empty()["paths"])
+    segments: pa.Table = _Readable(may_lack=True)
+    handoffs: pa.Table = field(default_factory=lambda: tables.empty()["handoffs"])
+    mobile_events: pa.Table = field(default_factory=lambda: tables.empty()["mobile_events"])
+    detours: pa.Table = field(default_factory=lambda: tables.empty()["detours"])
+    programs: pa.Table = field(default_factory=lambda: tables.empty()["programs"])
+    complete: bool = True
+    failures: tuple[Failure, ...] = ()
+    origin: Origin | None = field(default=None, repr=False)
+
+    @classmethod
+    def load(cls, *folders: str | PathLike[str]) -> Results:
+        """Reads the results of one folder, or of several as one.
+
+        A folder may be one to which runs are still being added: its finished runs are read. If
+        several folders contain the same run, it is read once.
+
+        Raises:
+            StoreError: when a folder has no results, or folders have different results of a run.
+                Where only a file of series or segments is damaged, this is raised when they are
+                used.
+        """
+        from hopyard.results.loading import load
+
+        return load([path_of(folder, "a folder of results") for folder in folders])
+
+    def scenario(self, case: Case) -> Scenario:
+        """The complete scenario of a case, with the files that it names.
+
+        Raises:
+            ValueError: when the results do not come from runs, so that the scenario is not known.
+        """
+        if self.origin is None:
+            raise ValueError(f"the scenario of {case} is not known")
+        return self.origin.scenario(_case(case))
+
+    def setting(self, case: Case, key: str) -> str | None:
+        """The value of a key in the scenario of a case, as text; `None` if there is no such value.
+
+        The key need not be a compared key: `results.setting(case, "nodes.count")`.
+        """
+        case = self.own(case)
+        if case.settings.get(key):
+            return case.settings[key]
+        if self.origin is None:
+            return None
+        if case.number not in self._scenarios:
+            self._scenarios[case.number] = self.origin.scenario(case)
+        return self._scenarios[case.number].setting(key)
+
+    @cached_property
+    def _scenarios(self) -> dict[int, Scenario]:
+        return {}
+
+    @property
+    def problem(self) -> str | None:
+        """Why series or segments cannot be read, if so; using them raises this as an error."""
+        found = (vars(self)[f"_{name}"] for name in FILED)
+        return next((str(each) for each in found if isinstance(each, StoreError)), None)
+
+    @cached_property
+    def settings(self) -> tuple[str, ...]:
+        """The compared keys."""
+        names = self.nodes.column_names
+        return tuple(names[names.index("scenario") + 1 : names.index("run")])
+
+    @cached_property
+    def cases(self) -> list[Case]:
+        """The configurations that have runs here, in the order of the comparison."""
+        head = list(dict.fromkeys(["case", "scenario", *self.settings, "config", "seed"]))
+        _, firsts = np.unique(integers(self.nodes, "case"), return_index=True)
+        rows = self.nodes.select(head)
+        cases = [rows.slice(int(first), 1).to_pylist()[0] for first in firsts]
+        return [
+            Case(
+                case["case"],
+                case["scenario"],
+                {key: case[key] for key in self.settings},
+                case["config"],
+                int(case["seed"]),
+            )
+            for case in cases
+        ]
+
+    @cached_property
+    def runs(self) -> int:
+        """The largest number of runs that a case has."""
+        return max((len(self.runs_of(case)) for case in self.cases), default=0)
+
+    @property
+    def version(self) -> str:
+        """The version of Hopyard that made the runs."""
+        return str(self.nodes["version"][0]) if len(self.nodes) else ""
+
+    def rows(self, table: str, case: Case) -> pa.Table:
+        """The rows of a case in a table.
+
+        A case of other results means the case here with the same configuration and seed.
+
+        Raises:
+            ValueError: when there is no such case here.
+        """
+        if table not in TABLES:
+            raise ValueError(f"there is no table {table!r}: expected {', '.join(TABLES)}")
+        case = self.own(case)
+        rows: pa.Table = getattr(self, table)
+        return where(rows, integers(rows, "case") == case.number)
+
+    def own(self, case: Case) -> Case:
+        """The case here that has the same configuration, seed and settings.
+
+        Raises:
+            ValueError: when there is none.
+        """
+        if _case(case) in self.cases:
+            return case
+        same = [each for each in self.cases if (each.config, each.seed) == (case.config, case.seed)]
+        if len(same) != 1:
+            here = "; ".join(map(str, self.cases)) or "none"
+            raise ValueError(
+                f"{case} (configuration {case.config}, seed {case.seed}) is a case of other "
+                f"results; those here are: {here}"
+            )
+        return same[0]
+
+    def runs_of(self, case: Case) -> Integers:
+        """The numbers of a case's runs, in order."""
+        return distinct(integers(self.rows("nodes", case), "run"))
+
+    @staticmethod
+    def measure(name: str) -> Measure:
+        """The measure of this name.
+
+        Raises:
+            ValueError: when there is none; the message lists them.
+        """
+        (chosen,) = check([name])
+        return named(chosen)
+
+    def values(self, measure: str, case: Case) -> Floats:
+        """A measure of a case: one value for each run, in the measure's unit; NaN for none.
+
+        Raises:
+            ValueError: when there is no such measure, or no flow has the label that it names.
+        """
+        chosen = self.measure(measure)
+        if chosen.flows:
+            there = "label" in self.flows.column_names
+            check_labels([measure], set(values(self.flows["label"])) if there else ())
+        rows, runs = self.rows(chosen.table, case), self.runs_of(case)
+        group = np.searchsorted(runs, integers(rows, "run"))
+        return chosen.of_runs(rows, group, len(runs))
+
+    def lacks(self, measure: str) -> bool:
+        """Whether no run has a value of a measure."""
+        return all(bool(np.isnan(self.values(measure, case)).all()) for case in self.cases)
+
+    def estimate(self, measure: str, case: Case) -> Estimate:
+        """A measure's mean over a case's runs, with its 95 % interval."""
+        return estimate(self.values(measure, case))
+
+    def difference(self, measure: str, case: Case, baseline: Case) -> Estimate:
+        """The difference of a measure, `case` minus `baseline`, with its 95 % interval.
+
+        Runs with the same number have the same movement and channel, so they are compared pair by
+        pair. Runs that only one of the two cases has are left out.
+
+        Raises:
+            ValueError: when the cases have different seeds, so that their runs are no pairs.
+        """
+        seeds = self.own(case).seed, self.own(baseline).seed
+        if seeds[0] != seeds[1]:
+            raise ValueError(
+                f"{case} and {baseline} have the seeds {seeds[0]} and {seeds[1]}: their runs of "
+                "one number share nothing, and are no pairs; compare their estimates"
+            )
+        _, ours, theirs = np.intersect1d(
+            self.runs_of(case), self.runs_of(baseline), return_indices=True
+        )
+        return paired_difference(
+            self.values(measure, case)[ours], self.values(measure, baseline)[theirs]
+        )
+
+    def confusion(self, case: Case | None = None, since: float = 0.0) -> Confusion:
+        """The classifications of losses by the senders and the true causes, in all runs of a case.
+
+        Args:
+            case: the case; without it, all cases together.
+            since: leaves out decisions before this time, in seconds.
+        """
+        if isinstance(since, float) and math.isnan(since):
+            raise ValueError(f"since: expected a number of seconds, found {since!r}")
+        if isinstance(since, bool) or not isinstance(since, (int, float)):
+            raise TypeError(f"since: expected a number of seconds, found {since!r}")
+        rows = self.decisions if case is None else self.rows("decisions", case)
+        return confusion(where(rows, floats(rows, "time_s") >= since))
+
+    def summary(self, measures: str | Sequence[str] = SHOWN) -> pa.Table:
+        """A row for each case: each measure's mean, and half the width of its 95 % interval."""
+        # With their types given, pyarrow imports no library to guess them.
+        text, number = pa.string(), pa.float64()
+        columns = {"scenario": pa.array([case.scenario for case in self.cases], text)}
+        for key in self.settings:
+            columns[key] = pa.array([case.settings[key] for case in self.cases], text)
+        runs = [len(self.runs_of(case)) for case in self.cases]
+        columns["runs"] = pa.array(runs, pa.int64())
+        for name in check(measures):
+            estimates = [self.estimate(name, case) for case in self.cases]
+            label = self.measure(name).label
+            columns[label] = pa.array([each.mean for each in estimates], number)
+            columns[f"{label} ±"] = pa.array([each.half_width for each in estimates], number)
+        columns["config"] = pa.array([case.config for case in self.cases], text)
+        columns["version"] = pa.array([self.version] * len(self.cases), text)
+        return pa.table(columns)
+
+    def plot(
+        self, measure: str = "goodput", x: str | None = None, *, kind: str | None = None
+    ) -> Plot:
+        """A measure of every case with its interval: `results.plot().savefig("goodput.png")`.
+
+        `x` is the key on the x axis: a compared key, or any other key of the scenarios. `kind` is
+        "boxes" or "distribution" for the spread of the runs, "lines" or "bars" for the means.
+
+        Raises:
+            ValueError: when there is no such measure, or the scenarios have no such key, or its
+                values are no numbers and lines are asked for.
+        """
+        from hopyard.plot.compare import comparison, spread
+
+        if kind not in (None, *PLOTS):
+            raise ValueError(f"kind: expected {one_of(PLOTS)}, found {kind!r}")
+        if self.cases and self.lacks(measure):
+            raise ValueError(f"no run has the measure {measure}: there is nothing to draw")
+        if kind in ("boxes", "distribution"):
+            return spread(self, measure, kind)
+        return comparison(self, measure, x, kind)
+
+    def plot_series(self, quantity: str, run: int | None = None) -> Plot:
+        """A sampled quantity over time in one run (default: the first), a panel for each case."""
+        from hopyard.plot.compare import over_time
+
+        return over_time(self, quantity, run)
+
+    def plot_segments(
+        self,
+        flow: int | None = None,
+        run: int | None = None,
+        *,
+        since: float | None = None,
+        until: float | None = None,
+        unit: str = "kB",
+    ) -> Plot:
+        """The segments of a flow over time at its sender, a panel for each case.
+
+        Args:
+            flow: the number of the flow; the first one whose segments were recorded if not given.
+            run: the number of the run; the first one if not given.
+            since: the time at which the plot begins, in seconds.
+            until: the time at which it ends, in seconds.
+            unit: the unit of sequence numbers: "kB" or "segments" of the largest payload.
+
+        Raises:
+            ValueError: when no such segments were recorded, or none in this time.
+        """
+        from hopyard.plot.segments import time_sequence
+
+        return time_sequence(self, flow, run, since=since, until=until, unit=unit)
+
+    def save(
+        self, folder: str | PathLike[str], format: str = "parquet", *, force: bool = False
+    ) -> list[Path]:
+        """Adds the runs to a folder, writes the tables and the summary, and returns their paths.
+
+        Raises:
+            ValueError: when `format` is not "parquet" or "csv", or the folder has results of other
+                scenarios and `force` is not set (it replaces them).
+            StoreError: when the results were read from a folder of another build of Hopyard, which
+                reads their scenario in another way.
+            OSError: when a file cannot be written; the error names it.
+        """
+        tables.check_format(format)
+        where = path_of(folder, "a folder for the results")
+        if self.origin is None:
+            return tables.write_alone(self, where, format)
+        return self.origin.save(self, where, format, force=force)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        mine = vars(self)
+        names = [each.name for each in fields(self)]
+        return type(self), tuple(mine[f"_{name}" if name in FILED else name] for name in names)
+
+    def __deepcopy__(self, _memo: object) -> Results:
+        # Nothing in it changes.
+        return self
+
+    def __repr__(self) -> str:
+        state = "" if self.complete else ", failed" if self.failures else ", interrupted"
+        cases, runs = many(len(self.cases), "case"), many(self.runs, "run")
+        return f"<hopyard results: {cases}, {runs} each{state}>"
+
+    def _repr_html_(self) -> str:
+        """The summary for a notebook."""
+        import html
+
+        measures = [named(name) for name in SHOWN]
+        head = _html_row("th", ["scenario", *self.settings, *(each.label for each in measures)])
+        body = [
+            [
+                case.scenario,
+                *case.settings.values(),
+                *(str(self.estimate(each.name, case)) for each in measures),
+            ]
+            for case in self.cases
+        ]
+        rows = "".join(_html_row("td", row) for row in body)
+        return f"<table>{head}{rows}</table><p>{html.escape(repr(self))}</p>"
+
+
+#: The kinds of plots of a measure.
+PLOTS = ("lines", "bars", "boxes", "distribution")
+
+
+def _case(case: Case) -> Case:
+    """The case; raises an error for anything else."""
+    if not isinstance(case, Case):
+        raise TypeError(f"expected a case, one of `results.cases`, found {case!r}")
+    return case
+
+
+def _html_row(tag: str, cells: Iterable[str]) -> str:
+    import html
+
+    return "<tr>{}</tr>".format("".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells))
