@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-TABLE = ROOT / "python" / "hopyard" / "computation.csv"
+TABLE = ROOT / "python" / "hopyard" / "tables" / "computation.csv"
 #: The functions of the program, and the columns of the table.
 EVENTS = {
     "ack_slow_start": "ack_slow_start",

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
+from hopyard.results.results import Results
 from hopyard.scenario.scenario import Scenario
-from hopyard.tables.measured import Results
 from live_lab import Lab
 from short import SHORT
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import hopyard
 import pytest
 from hopyard import Results, Scenario, ScenarioError
+from hopyard.errors import StoreError
 from hopyard.results.provenance import planned
-from hopyard.store.database import StoreError
 from hopyard.store.reading import Reader
 from short import SHORT, TCPS, command
 

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pytest
 from hopyard import Results
 from hopyard.scenario.plan import plan
-from hopyard.store.database import ROWS
 from hopyard.store.folder import Folder
+from hopyard.tables.names import ROWS
 from short import TCPS, command, process
 
 if TYPE_CHECKING:

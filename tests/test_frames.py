@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import hopyard
 import numpy as np
 import pytest
-from hopyard.store.database import EmptyStoreError, StoreError
+from hopyard.errors import StoreError
+from hopyard.store.database import EmptyStoreError
 from hopyard.study import StudyError, load
 from hopyard.study.sweep import sweep
 from short import command

@@ -12,11 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hopyard.cli.command import save_plot
-from hopyard.plot.compare import comparison, over_time
+from hopyard.plot.compare import comparison
+from hopyard.plot.series import over_time
+from hopyard.results.results import Results
 from hopyard.running.run import run
 from hopyard.scenario.axis import numbers
 from hopyard.scenario.scenario import Scenario
-from hopyard.tables.measured import Results
 from matplotlib.patches import Rectangle
 
 if TYPE_CHECKING:

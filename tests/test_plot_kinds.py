@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from hopyard import Scenario
 from hopyard.cli.main import main
-from hopyard.plot.network import network
+from hopyard.netmap import network
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hopyard.cli import tables as report
-from hopyard.store.database import TABLES
-from hopyard.tables.measured import Results
-from hopyard.terminal.tables import fold
+from hopyard.results.results import Results
+from hopyard.tables.labels import short_keys
+from hopyard.tables.names import TABLES
+from hopyard.terminal.words import fold
 from rich.console import Console
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def test_flows_have_rows_of_their_own(results: Results) -> None:
 
 def test_short_keys_tell_keys_apart() -> None:
     keys = ["flow.0.tcp", "flow.1.tcp", "routing.protocol"]
-    assert list(report.short_keys(keys).values()) == ["0.tcp", "1.tcp", "protocol"]
+    assert list(short_keys(keys).values()) == ["0.tcp", "1.tcp", "protocol"]
 
 
 def test_a_table_of_latex(results: Results, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,8 +14,8 @@ import hopyard
 import pyarrow.compute as pc
 import pytest
 from hopyard import Results, Scenario, ScenarioError
+from hopyard.errors import StoreError
 from hopyard.plot.segments import blocks
-from hopyard.store.database import StoreError
 from hopyard.store.reading import Reader
 from short import SHORT, command
 

@@ -21,11 +21,12 @@ import pytest
 from click.testing import CliRunner
 from hopyard import Results, Scenario, _core
 from hopyard.cli.main import main
+from hopyard.errors import StoreError
 from hopyard.scenario.plan import plan
-from hopyard.store.database import TABLES, StoreError
 from hopyard.store.folder import Folder
 from hopyard.store.folder_check import FolderError
 from hopyard.store.store import Store
+from hopyard.tables.names import TABLES
 from short import SHORT, TCPS, command, process
 
 

@@ -400,7 +400,7 @@ def test_two_sweeps_at_once(folder: Path) -> None:
 def test_a_full_disk_is_told_and_nothing_is_lost(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hopyard.store.database import StoreError
+    from hopyard.errors import StoreError
     from hopyard.store.store import Store
 
     add = Store.add

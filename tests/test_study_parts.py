@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from hopyard.cli.main import main
 from hopyard.scenario import catalogue
-from hopyard.stats import estimate
+from hopyard.statistics.estimates import estimate
 from hopyard.store.reading import Reader
 from hopyard.study import StudyError, load
 from hopyard.study.claims import _coefficient, _ranks, judged

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 from hopyard import load_results
 from hopyard.cli.main import main
-from hopyard.store.database import StoreError
+from hopyard.errors import StoreError
 from hopyard.study import load
 from hopyard.study.points import points
 from hopyard.study.sweep import Until, sweep
@@ -262,7 +262,7 @@ def test_a_watched_point_has_an_interval_that_may_be_watched(folder: Path) -> No
     pytest.importorskip("statsmodels")
     pytest.importorskip("great_tables")
     from hopyard.statistics import sequence
-    from hopyard.stats import estimate
+    from hopyard.statistics.estimates import estimate
     from hopyard.store.reading import Reader
     from hopyard.study.values import Values
 

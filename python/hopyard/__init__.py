@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from hopyard._core import __version__
     from hopyard.congestion import CongestionControl
     from hopyard.errors import CaptureError, Problem, ScenarioError, SimulationError
+    from hopyard.results.results import Results
     from hopyard.running.run import Interrupted, run
     from hopyard.running.stepping import Completion, Datagram, Simulation, start
     from hopyard.scenario.scenario import Scenario, load
-    from hopyard.stats import Estimate
+    from hopyard.statistics.estimates import Estimate
     from hopyard.study.frames import load_results
-    from hopyard.tables.measured import Results
 
 __all__ = [
     "CaptureError",
@@ -48,10 +48,10 @@ _HOMES = {
     "Completion": "running.stepping",
     "CongestionControl": "congestion",
     "Datagram": "running.stepping",
-    "Estimate": "stats",
+    "Estimate": "statistics.estimates",
     "Interrupted": "running.run",
     "Problem": "errors",
-    "Results": "tables.measured",
+    "Results": "results.results",
     "Scenario": "scenario.scenario",
     "ScenarioError": "errors",
     "Simulation": "running.stepping",

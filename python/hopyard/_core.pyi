@@ -44,7 +44,7 @@ __all__ = [
     "student_t_quantile",
 ]
 
-#: As many tables as `hopyard.store.database.TABLES` has names.
+#: As many tables as `hopyard.tables.names.TABLES` has names.
 _Tables: TypeAlias = list[Table]
 
 __version__: str

@@ -20,19 +20,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopyard.errors import CaptureError, SimulationError
+from hopyard.scenario.recorded import SEGMENTS
 from hopyard.scenario.scenario import Scenario
-from hopyard.store.records import SEGMENTS
 from hopyard.terminal import signals
 from hopyard.terminal.words import many
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hopyard.results.results import Results
     from hopyard.running.capture import Capture
     from hopyard.scenario.plan import Planned
     from hopyard.scenario.scenario import Settings
     from hopyard.store.folder import Folder
-    from hopyard.tables.measured import Case, Failure, Results
+    from hopyard.tables.cases import Case, Failure
     from hopyard.terminal.signals import Stop
 
 FAILED, BAD_INPUT, NOT_WRITTEN, BROKEN_PIPE = 1, 2, 3, 141
@@ -71,8 +72,8 @@ def run(request: Request, stop: Stop) -> int:
     from hopyard.running.run import check_machine
     from hopyard.scenario.plan import warnings as doubts
     from hopyard.store.folder import Folder, default
-    from hopyard.store.folder_check import table_files
     from hopyard.tables.measures import check_labels
+    from hopyard.tables.names import table_files
 
     # Nothing can be lost yet: a signal ends the process at once.
     cases = signals.patiently(lambda: _cases(request))
@@ -146,7 +147,7 @@ def _run(
     except OSError as error:
         if folder is None:
             raise
-        from hopyard.results.loading import of_store
+        from hopyard.results.results import of_store
         from hopyard.store.database import GoneError
 
         say(f"error: {of(error)}")
@@ -487,7 +488,7 @@ def show(
     **options: Any,
 ) -> int:
     """Shows what folders hold; `table` is a function of `cli.tables`, `options` are its own."""
-    from hopyard.tables.measured import Results
+    from hopyard.results.results import Results
 
     results = Results.load(*folders)
     if not results.complete:
@@ -510,7 +511,7 @@ class Trace:
 
 def plot_network(scenario: Path, at: str | None, run: int, output: Path | None) -> int:
     """Draws a map of a scenario's network at a time."""
-    from hopyard.plot.network import network
+    from hopyard.netmap import network
     from hopyard.scenario.scenario import Scenario
 
     if at is None:
@@ -532,9 +533,9 @@ def plot(
     kind: str | None = None,
 ) -> int:
     """Draws what a folder holds; with `trace`, segments."""
+    from hopyard.results.results import Results
     from hopyard.store.folder import drawing
     from hopyard.store.store import Store
-    from hopyard.tables.measured import Results
 
     results = Results.load(folder)
     if not results.cases:

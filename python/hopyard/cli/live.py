@@ -252,7 +252,8 @@ def _prepare(out: Path, *, force: bool) -> None:
     Raises:
         ValueError: when it holds something else, or former results.
     """
-    from hopyard.store.folder_check import listed, table_files
+    from hopyard.store.folder_check import listed
+    from hopyard.tables.names import table_files
     from hopyard.tables.tables import FORMATS
 
     out.mkdir(parents=True, exist_ok=True)
@@ -274,12 +275,13 @@ def _write(outcome: Outcome, out: Path, format: str) -> None:
     """Writes tables and report. The scenario stands beside, since there is no store."""
     from hopyard.files import write_text
     from hopyard.live import session as live
-    from hopyard.tables import tables
+    from hopyard.tables.tables import write_table
+    from hopyard.tables.writing import write
 
-    tables.write(outcome.results, out, format)
-    tables.write_table(live.table(outcome), out / f"live.{format}")
+    write(outcome.results, out, format)
+    write_table(live.table(outcome), out / f"live.{format}")
     if outcome.packets is not None:
-        tables.write_table(outcome.packets, out / f"live_packets.{format}")
+        write_table(outcome.packets, out / f"live_packets.{format}")
     report = json.dumps(outcome.report, indent=2, ensure_ascii=False)
     texts = {"scenario.toml": outcome.case.core.to_toml(defaults=True), REPORT: f"{report}\n"}
     for name, text in texts.items():

@@ -80,7 +80,7 @@ def plot(
     """Draws measures of a study's store, each in a file."""
     refuse(refused, f"{study} is a study")
     from hopyard.study.figures import Source
-    from hopyard.study.file import load
+    from hopyard.study.parsing import load
     from hopyard.study.plot import plot as draw
     from hopyard.study.points import points
     from hopyard.study.published import read

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
 from hopyard.cli.command import say
 from hopyard.cli.command import tell as told
+from hopyard.errors import StoreError
 from hopyard.terminal.words import many
 
 if TYPE_CHECKING:
@@ -87,9 +89,6 @@ def stored_points(study: Study, points: Sequence[Point], store: Reader) -> list[
     Runs that have lost rows are not there, and those beyond the ones asked for whose series cannot
     be read; both are told.
     """
-    from dataclasses import replace
-
-    from hopyard.store.database import StoreError
     from hopyard.study.points import pooled
 
     samples = any(own.series is not None for own in study.document.measure.values())
@@ -121,7 +120,6 @@ def _damaged(store: Reader, key: tuple[str, int], runs: Sequence[int]) -> dict[i
     """Those of the runs whose series cannot be read, and why."""
     if not runs:
         return {}
-    from hopyard.store.database import StoreError
     from hopyard.tables.tables import read_filed
 
     files = store.series_of(*key)

@@ -283,7 +283,7 @@ def compare(
 
 def _lines(rows: Sequence[Row], width: int) -> list[str]:
     """A line for each case and what it ran over."""
-    from hopyard.stats import estimate
+    from hopyard.statistics.estimates import estimate
 
     groups: dict[tuple[str, Over], list[Row]] = {}
     for row in rows:

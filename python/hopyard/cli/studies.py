@@ -12,6 +12,7 @@ import click
 
 from hopyard.cli.command import FAILED, NOT_WRITTEN, of, say
 from hopyard.cli.points import Chosen, read_only, stored_points, tell
+from hopyard.errors import StoreError
 from hopyard.terminal import signals
 from hopyard.terminal.words import many
 
@@ -83,7 +84,8 @@ def is_study(path: Path) -> bool:
 def checked(path: Path, settings: Mapping[Any, Any]) -> bool:
     """Says what is wrong with a study; gives whether nothing is."""
     from hopyard.study.checks import check, check_runs
-    from hopyard.study.file import StudyError, load
+    from hopyard.study.file import StudyError
+    from hopyard.study.parsing import load
     from hopyard.study.points import points
 
     if settings:
@@ -200,14 +202,12 @@ def sweep(context: click.Context, /, study: Path, **given: Any) -> None:
     points, and more --runs only the new runs. Each run is in the store as soon as it has ended; a
     sweep that was stopped or killed goes on where it was.
     """
-    from hopyard.study.file import load
+    from hopyard.study.parsing import load
 
     found = signals.patiently(lambda: load(study))
     given["only"] = given["only"].of(found)
     if given["status"] or given["dry_run"]:
         context.exit(_status(found, given))
-    from hopyard.store.database import StoreError
-
     with signals.handled(leave=True) as stop:
         try:
             outcome = _sweep(found, given)
@@ -359,7 +359,7 @@ def results(
     It can be read while a sweep is writing.
     """
     from hopyard.study import tables
-    from hopyard.study.file import load
+    from hopyard.study.parsing import load
     from hopyard.study.points import points
     from hopyard.study.sweep import default, opened
     from hopyard.study.values import Values, chosen_measures
@@ -452,7 +452,8 @@ def report(
     import shlex
 
     from hopyard.study.figures import Source
-    from hopyard.study.file import chosen, load
+    from hopyard.study.file import chosen
+    from hopyard.study.parsing import load
     from hopyard.study.points import points
     from hopyard.study.published import read
     from hopyard.study.report import ReportError, counted, make
@@ -509,7 +510,7 @@ def audit(
     The exit code is 1 where a point is poor.
     """
     from hopyard.study.audit import audit as look
-    from hopyard.study.file import load
+    from hopyard.study.parsing import load
     from hopyard.study.points import points
     from hopyard.study.sweep import default, opened
     from hopyard.study.values import Values, chosen_measures
@@ -576,8 +577,8 @@ def diff(
 
 
 def _diff_folders(first: Path, second: Path, measures: Sequence[str]) -> int:
+    from hopyard.results.results import Results
     from hopyard.running.diff import compare
-    from hopyard.tables.measured import Results
     from hopyard.tables.measures import SHOWN, check, named
     from hopyard.terminal import tables as terminal
     from hopyard.terminal.tables import Names, Numbers, console

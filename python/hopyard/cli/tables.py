@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hopyard.stats import estimate
+from hopyard.statistics.estimates import estimate
 from hopyard.tables import measures as known
 from hopyard.tables.arrays import integers, where
+from hopyard.tables.labels import short_keys, varying
 from hopyard.tables.measures import MEASURES, SHOWN
 from hopyard.terminal import tables as terminal
 from hopyard.terminal.tables import Names, Numbers, console, say
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rich.console import Console
 
-    from hopyard.stats import Estimate
-    from hopyard.tables.measured import Case, Results
+    from hopyard.results.results import Results
+    from hopyard.statistics.estimates import Estimate
+    from hopyard.tables.cases import Case
     from hopyard.tables.measures import Measure
 
 #: The measures of a table of flows, unless others are chosen.
@@ -159,26 +161,6 @@ def _tex(text: str) -> str:
 def _tex_number(mean: str, half: str) -> str:
     number = f"{mean} \\pm {half}" if half else mean
     return "--" if mean == "-" else f"${number.replace(',', '{,}')}$"
-
-
-def short_keys(keys: Sequence[str]) -> dict[str, str]:
-    """The last part of each key, with as many parts before it as tell it from the others."""
-    short = {}
-    for key in keys:
-        parts = key.split(".")
-        tails = (".".join(parts[-count:]) for count in range(1, len(parts) + 1))
-        shared = (
-            tail
-            for tail in tails
-            if sum(other == tail or other.endswith(f".{tail}") for other in keys) == 1
-        )
-        short[key] = next(shared, key)
-    return short
-
-
-def varying(results: Results, cases: Sequence[Case]) -> list[str]:
-    """The compared keys that have several values in these cases."""
-    return [key for key in results.settings if len({case.settings[key] for case in cases}) > 1]
 
 
 def _nothing(results: Results, out: Console) -> bool:

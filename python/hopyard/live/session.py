@@ -14,7 +14,8 @@ from hopyard.live.namespaces import DEVICE, Namespaces, check_name, check_system
 from hopyard.live.programs import Command, Programs
 from hopyard.running import memory
 from hopyard.scenario.plan import plan
-from hopyard.store.records import MOST_RUN, Record
+from hopyard.scenario.run_numbers import MOST_RUN
+from hopyard.store.records import Record
 from hopyard.terminal.words import many
 
 if TYPE_CHECKING:
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from hopyard.results.results import Results
     from hopyard.scenario.plan import Planned
     from hopyard.scenario.scenario import Settings
-    from hopyard.tables.measured import Results
     from hopyard.terminal.signals import Stop
 
 #: Seconds between two looks at programs and signals.
@@ -227,7 +228,7 @@ class Session:
         live: _core.Live,
         others: dict[str, Sequence[str]],
     ) -> Outcome:
-        from hopyard.results.loading import of_batch
+        from hopyard.results.results import of_batch
         from hopyard.tables.tables import read
 
         made, parts = self._core.finish()

@@ -31,7 +31,7 @@ except ValueError:
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from hopyard.terminal.tables import fold
+from hopyard.terminal.words import fold
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

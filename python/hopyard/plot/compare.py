@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopyard.cli.tables import short_keys, varying
 from hopyard.plot.canvas import (
     LETTER,
     MARKERS,
@@ -25,16 +24,18 @@ from hopyard.plot.canvas import (
 )
 from hopyard.plot.series import over_time
 from hopyard.scenario.axis import numbers
-from hopyard.terminal.tables import fold
+from hopyard.tables.labels import short_keys, varying
+from hopyard.terminal.words import fold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
-    from hopyard.stats import Estimate
+    from hopyard.statistics.estimates import Estimate
     from hopyard.tables.arrays import Floats
-    from hopyard.tables.measured import Case, Results
+    from hopyard.tables.cases import Case
+    from hopyard.tables.measured import Measured
     from hopyard.tables.measures import Measure
 
 __all__ = ["Plot", "comparison", "over_time"]
@@ -56,7 +57,7 @@ class _Point:
     values: Floats
 
 
-def spread(results: Results, measure: str, kind: str) -> Plot:
+def spread(results: Measured, measure: str, kind: str) -> Plot:
     """How the runs of each case spread: boxes, or the share of runs with at most each value."""
     chosen = results.measure(measure)
     cases = results.cases
@@ -109,7 +110,7 @@ def spread(results: Results, measure: str, kind: str) -> Plot:
 
 
 def comparison(
-    results: Results, measure: str = "goodput", x: str | None = None, kind: str | None = None
+    results: Measured, measure: str = "goodput", x: str | None = None, kind: str | None = None
 ) -> Plot:
     """A measure's mean and interval for each case.
 
@@ -172,7 +173,7 @@ def comparison(
     return _draw(results, chosen, points, names, x, kind)
 
 
-def _settings(results: Results, case: Case, x: str | None) -> dict[str, str]:
+def _settings(results: Measured, case: Case, x: str | None) -> dict[str, str]:
     """A case's compared keys with its values, its scenario among them, and `x` if it has that."""
     settings = {"scenario": case.scenario, **case.settings}
     if x is not None and not settings.get(x):
@@ -201,7 +202,7 @@ def _follows(key: str, along: str | None, cases: Sequence[dict[str, str]]) -> bo
 
 
 def _draw(
-    results: Results,
+    results: Measured,
     measure: Measure,
     points: Sequence[_Point],
     names: tuple[str | None, str | None],
@@ -246,7 +247,7 @@ def _draw(
     return figure
 
 
-def _note(results: Results, lines: bool, drawn: int, panels: int) -> str:
+def _note(results: Measured, lines: bool, drawn: int, panels: int) -> str:
     counts = {len(results.runs_of(case)) for case in results.cases}
     runs = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else str(max(counts))
     parts = [f"Mean of {runs} runs and 95 % confidence interval" if max(counts) > 1 else "One run"]

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from hopyard.plot.canvas import STYLE, Plot, mpl, note, title
 from hopyard.plot.series import heading, left_out
+from hopyard.scenario.run_numbers import write_numbers
 from hopyard.tables.arrays import floats, integers, where
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from hopyard.tables.arrays import Floats, Mask
-    from hopyard.tables.measured import Results
+    from hopyard.tables.measured import Measured
 
 UNITS = ("kB", "segments")
 #: More panels than this, one below the other, would be too tall to look at.
@@ -36,7 +37,7 @@ SENT, AGAIN, ACK, WINDOW, CWND, SACK = (
 
 
 def time_sequence(
-    results: Results,
+    results: Measured,
     flow: int | None = None,
     run: int | None = None,
     *,
@@ -121,8 +122,6 @@ def _chosen(rows: pa.Table, name: str, wanted: int | None) -> int:
     if wanted is None:
         return int(there[0])
     if wanted not in there:
-        from hopyard.store.records import write_numbers
-
         raise ValueError(
             f"no segments of {name} {wanted} were recorded; there are those of {name} "
             f"{write_numbers(there)}"

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow.compute as pc
 
-from hopyard.cli.tables import short_keys, varying
 from hopyard.plot.canvas import (
     COLOURS,
     MOST_PANELS,
@@ -19,6 +18,7 @@ from hopyard.plot.canvas import (
     rows_of,
     title,
 )
+from hopyard.tables.labels import short_keys, varying
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,13 +27,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from hopyard.plot.canvas import Plot
-    from hopyard.tables.measured import Case, Results
+    from hopyard.tables.cases import Case
+    from hopyard.tables.measured import Measured
 
 #: How many cases without a panel are named.
 MOST_NAMED = 6
 
 
-def over_time(results: Results, quantity: str, run: int | None = None) -> Plot:
+def over_time(results: Measured, quantity: str, run: int | None = None) -> Plot:
     """A sampled quantity of one run over time: a panel a case, a line a flow.
 
     Raises:
@@ -114,7 +115,7 @@ def _top(quantity: str, values: Any) -> tuple[float, float]:
     return largest, 0.0
 
 
-def left_out(results: Results, cases: Sequence[Case], what: str) -> str:
+def left_out(results: Measured, cases: Sequence[Case], what: str) -> str:
     """Which cases have no panel, because they lack what is drawn; nothing if all have one."""
     shown = {case.number for case in cases}
     names = [heading(results, case) for case in results.cases if case.number not in shown]
@@ -124,7 +125,7 @@ def left_out(results: Results, cases: Sequence[Case], what: str) -> str:
     return f" Left out, with {what}: {'; '.join(names[:MOST_NAMED])}{more}."
 
 
-def heading(results: Results, case: Case) -> str:
+def heading(results: Measured, case: Case) -> str:
     """What tells a case from the others of a comparison."""
     keys = short_keys(varying(results, results.cases))
     settings = ", ".join(f"{short} = {case.settings[key]}" for key, short in keys.items())

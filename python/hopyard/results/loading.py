@@ -1,21 +1,22 @@
-"""Results put together: from a batch's tables in memory, and from folders."""
+"""Tables of results read from folders, several of which are put together."""
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from hopyard import _core
-from hopyard.results.merging import Part, completed, documents, merged
-from hopyard.results.provenance import Batch, Folders
-from hopyard.store.database import FILED, ROWS, TABLES, StoreError
+from hopyard.errors import StoreError
+from hopyard.results.merging import Merged, Part, completed, documents, merged
 from hopyard.store.reading import Reader, lacking
 from hopyard.tables import tables
 from hopyard.tables.arrays import array
-from hopyard.tables.measured import Case, Failure, Results
+from hopyard.tables.cases import Case, Failure
+from hopyard.tables.measured import Measured
+from hopyard.tables.names import FILED, ROWS, TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,48 +26,23 @@ if TYPE_CHECKING:
     from hopyard.store.records import Record, StoredCase
 
 
-def of_batch(
-    cases: Sequence[Planned],
-    records: Sequence[Record],
-    parts: Sequence[Sequence[pa.Table]],
-) -> Results:
-    """The results of runs that were kept in memory."""
-    known = completed(
-        [
-            Case(number, each.scenario, each.settings, each.config, each.seed)
-            for number, each in enumerate(cases)
-        ],
-        lambda case: json.loads(cases[case.number].core.to_json(defaults=True)),
-    )
-    empty = tables.empty()
-    merged = {
-        name: tables.ordered([empty[name], *(part[place] for part in parts)])
-        for place, name in enumerate(TABLES)
-    }
-    failures = [
-        _failure(cases[each.case], each.run, each.error)
-        for each in records
-        if each.error is not None
-    ]
-    done = len(records) - len(failures)
-    return Results(
-        **{
-            name: tables.with_origin(each, known, _core.__version__)
-            for name, each in merged.items()
-        },
-        complete=done == sum(len(case.runs) for case in cases),
-        failures=tuple(failures),
-        origin=Batch(cases, tuple(records)),
-    )
+@dataclass(frozen=True)
+class Read:
+    """What folders hold together."""
+
+    #: The tables by name, or the error with which one was not read.
+    tables: dict[str, Any]
+    cases: list[Case]
+    failures: tuple[Failure, ...]
+    merged: Merged
+
+    def measured(self) -> Measured:
+        """The tables with their measures."""
+        return Measured(**self.tables, complete=self.merged.complete, failures=self.failures)
 
 
-def of_store(store: Reader) -> Results:
-    """What a store holds at the moment."""
-    return _results([part_of(store)])
-
-
-def load(folders: Sequence[Path]) -> Results:
-    """The results of folders, as one; a folder that is given twice is read once."""
+def parts_of(folders: Sequence[Path]) -> list[Part]:
+    """What folders hold at the moment; a folder that is given twice is read once."""
     if not folders:
         raise ValueError("there is no folder to read")
     different: dict[Path, Path] = {}
@@ -76,7 +52,7 @@ def load(folders: Sequence[Path]) -> Results:
     for folder in different.values():
         with Reader(folder) as store:
             parts.append(part_of(store))
-    return _results(parts)
+    return parts
 
 
 def part_of(store: Reader) -> Part:
@@ -98,19 +74,15 @@ def part_of(store: Reader) -> Part:
     return Part(store.folder, cases, runs, makers, whole, broken)
 
 
-def _results(parts: Sequence[Part]) -> Results:
+def together(parts: Sequence[Part]) -> Read:
+    """The parts as one."""
     whole = merged(parts)
-    folders = [part.folder for part in parts]
-    known = completed(whole.cases, documents(folders))
+    known = completed(whole.cases, documents([part.folder for part in parts]))
     version = next((maker.version for part in parts for maker in part.makers), _core.__version__)
     found = {name: tables.with_origin(whole.rows[name], known, version) for name in TABLES}
     broken = {name: error for part in parts[::-1] for name, error in part.broken.items()}
-    return Results(
-        **{**found, **broken},
-        complete=whole.complete,
-        failures=tuple(_failure(case, run.run, run.error or "") for case, run in whole.failed),
-        origin=Folders(tuple(folders), tuple(known), whole.asked, whole.records),
-    )
+    failures = tuple(failure(case, run.run, run.error or "") for case, run in whole.failed)
+    return Read({**found, **broken}, known, failures, whole)
 
 
 def _check_rows(store: Reader, runs: Sequence[Record], rows: Mapping[str, pa.Table | None]) -> None:
@@ -168,5 +140,6 @@ def _filed(
     return found, StoreError(f"{broken[0]}{more}; {again}")
 
 
-def _failure(case: Planned | StoredCase, run: int, error: str) -> Failure:
+def failure(case: Planned | StoredCase, run: int, error: str) -> Failure:
+    """A run that failed."""
     return Failure(case.scenario, case.file, case.settings, case.config, case.seed, run, error)

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hopyard.errors import StoreError
 from hopyard.scenario.inputs import read_toml
+from hopyard.scenario.recorded import ALL_SEGMENTS, MOBILE_EVENTS, PATHS, ROUTES, SEGMENTS
 from hopyard.scenario.scenario import value_of
-from hopyard.store.database import TABLES, StoreError
 from hopyard.store.reading import Reader
-from hopyard.store.records import ALL_SEGMENTS, MOBILE_EVENTS, PATHS, ROUTES, SEGMENTS
 from hopyard.tables import tables
 from hopyard.tables.arrays import array, integers, where
-from hopyard.tables.measured import Case
+from hopyard.tables.cases import Case
+from hopyard.tables.names import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence

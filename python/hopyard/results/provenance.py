@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hopyard import _core
-from hopyard.errors import ScenarioError
+from hopyard.errors import ScenarioError, StoreError
+from hopyard.results.loading import part_of, together
 from hopyard.scenario.inputs import Inputs
 from hopyard.scenario.plan import Planned, measuring, numbers
 from hopyard.scenario.scenario import Scenario
-from hopyard.store.database import TABLES, StoreError
-from hopyard.store.folder_check import FolderError, table_files
+from hopyard.store.folder import Folder
+from hopyard.store.folder_check import FolderError
 from hopyard.store.reading import Reader
 from hopyard.tables import tables
+from hopyard.tables.names import TABLES, table_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
 
     from hopyard.store.records import Record
     from hopyard.store.store import Store
-    from hopyard.tables.measured import Case, Results
+    from hopyard.tables.cases import Case
+    from hopyard.tables.measured import Measured
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class Batch:
         mine = self.cases[case.number]
         return Scenario._of(mine.core, mine.base)
 
-    def save(self, results: Results, folder: Path, format: str, *, force: bool) -> list[Path]:
+    def save(self, results: Measured, folder: Path, format: str, *, force: bool) -> list[Path]:
         """Adds the runs to a folder."""
         return _save(results, self.cases, self.records, folder, format, force=force)
 
@@ -63,7 +66,7 @@ class Apart:
         """The scenario of a case."""
         return self.inputs[case.number].scenario(case.scenario, self.seeds[case.number])
 
-    def save(self, results: Results, folder: Path, format: str, *, force: bool) -> list[Path]:
+    def save(self, results: Measured, folder: Path, format: str, *, force: bool) -> list[Path]:
         """Adds the runs to a folder."""
         cases = []
         for inputs, (name, file, settings, runs), seed in zip(
@@ -92,7 +95,7 @@ class Folders:
                     return stored_scenario(store, case.config, case.seed, case.scenario)
         raise ValueError(f"the scenario of {case} is not known")
 
-    def save(self, results: Results, folder: Path, format: str, *, force: bool) -> list[Path]:
+    def save(self, results: Measured, folder: Path, format: str, *, force: bool) -> list[Path]:
         """Adds the runs to a folder."""
         sampled: dict[int, tuple[list[str], str]] = {}
         for record in self.records:
@@ -159,7 +162,7 @@ def _sampling(core: _core.Scenario, series: Sequence[str], interval: str) -> _co
 
 
 def _save(
-    results: Results,
+    results: Measured,
     cases: Sequence[Planned],
     records: Sequence[Record],
     path: Path,
@@ -167,9 +170,6 @@ def _save(
     *,
     force: bool,
 ) -> list[Path]:
-    from hopyard.results.loading import of_store
-    from hopyard.store.folder import Folder
-
     rows = {name: _bare(getattr(results, name), results) for name in TABLES}
     folder = Folder(path, cases, force=force, writes=table_files(format))
     try:
@@ -181,7 +181,7 @@ def _save(
         if new:
             mine = {name: tables.restrict(table, wanted) for name, table in rows.items()}
             folder.store.add(cases, new, mine)
-        return folder.write(of_store(folder.store), format)
+        return folder.write(together([part_of(folder.store)]).measured(), format)
     finally:
         folder.close()
 
@@ -206,7 +206,7 @@ def _check_same(store: Store, cases: Sequence[Planned], records: Sequence[Record
             )
 
 
-def _bare(table: pa.Table, results: Results) -> pa.Table:
+def _bare(table: pa.Table, results: Measured) -> pa.Table:
     """The table without what `with_origin` has added, but for the numbers of case and run."""
     added = {"scenario", *results.settings, "seed", "config", "version"}
     names = [name for name in table.column_names if name not in added | {"case", "run"}]

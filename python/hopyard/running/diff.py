@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopyard.stats import Estimate, paired_difference
+from hopyard.statistics.estimates import Estimate, paired_difference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from hopyard.results.results import Results
     from hopyard.running.versions import Running, Side
-    from hopyard.tables.measured import Case, Results
+    from hopyard.tables.cases import Case
 
 #: Parts into which a span is divided to look for the event at which two runs part.
 PARTS = 1000

@@ -13,6 +13,7 @@ from hopyard.errors import CaptureError, SimulationError, path_of
 from hopyard.running import memory
 from hopyard.scenario.plan import plan, threads
 from hopyard.store.records import Record
+from hopyard.tables.names import TABLES, table_files
 from hopyard.terminal import signals
 from hopyard.terminal.progress import Progress, watcher
 
@@ -23,11 +24,11 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from hopyard.results.results import Results
     from hopyard.running.capture import Capture
     from hopyard.scenario.plan import Given, Planned
     from hopyard.scenario.scenario import Settings
     from hopyard.store.folder import Folder
-    from hopyard.tables.measured import Results
     from hopyard.terminal.progress import Watch
 
 # Seconds between two polls: short enough for Ctrl-C and the progress display, at little cost.
@@ -109,7 +110,6 @@ def run(
     if out is None:
         return make(cases, jobs=jobs, progress=progress, capture=capturing)
     from hopyard.store.folder import Folder
-    from hopyard.store.folder_check import table_files
     from hopyard.tables.tables import check_format
 
     check_format(format)
@@ -224,7 +224,7 @@ def make(
             cores = [each.core for each in wanted]
             batch = _core.Batch(cores, [each.runs for each in wanted], count, captures, kernels)
             try:
-                for name in ("hopyard.results.loading", *ahead):
+                for name in ("hopyard.results.results", *ahead):
                     importlib.import_module(name)
                 _look_on(batch, keep, tell, stop, capture)
             except BaseException:
@@ -241,7 +241,7 @@ def make(
     if stop.number is not None:
         raise Interrupted(results)
     if results.failures:
-        raise SimulationError.of(results)
+        raise SimulationError.of(results.failures, results)
     if capture is not None and capture.errors:
         raise CaptureError.of(capture.errors, results)
     return results
@@ -288,7 +288,7 @@ class _Memory:
         self._tables.append([read(table) for table in tables])
 
     def results(self) -> Results:
-        from hopyard.results.loading import of_batch
+        from hopyard.results.results import of_batch
 
         return of_batch(self._cases, self._records, self._tables)
 
@@ -302,7 +302,6 @@ class _Stored:
         self._folder = folder
 
     def add(self, records: Sequence[_core.Run], tables: Sequence[_core.Table]) -> None:
-        from hopyard.store.database import TABLES
         from hopyard.tables.tables import read
 
         arrow = {name: read(table) for name, table in zip(TABLES, tables, strict=True)}
@@ -310,6 +309,6 @@ class _Stored:
         self._folder.store.add(self._wanted, made, arrow)
 
     def results(self) -> Results:
-        from hopyard.results.loading import of_store
+        from hopyard.results.results import of_store
 
         return of_store(self._folder.store)

@@ -11,7 +11,8 @@ from hopyard import _core
 from hopyard.running import memory
 from hopyard.running.run import kernels_of
 from hopyard.scenario.plan import plan
-from hopyard.store.records import MOST_RUN, Record
+from hopyard.scenario.run_numbers import MOST_RUN
+from hopyard.store.records import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from hopyard.results.results import Results
     from hopyard.scenario.plan import Given, Planned
     from hopyard.scenario.scenario import Settings
-    from hopyard.tables.measured import Results
 
 
 def start(
@@ -163,7 +164,7 @@ class Simulation:
             ValueError: when the simulation is over.
             SimulationError: when the run fails.
         """
-        from hopyard.results.loading import of_batch
+        from hopyard.results.results import of_batch
         from hopyard.tables.tables import read
 
         self._core.advance(self._core.end)

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
+from hopyard.running.stepping import start
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -95,9 +97,7 @@ class Here:
     @contextmanager
     def start(self, run: int) -> Iterator[Running]:
         """Starts the run."""
-        import hopyard
-
-        with hopyard.start(self.scenario, run=run) as simulation:
+        with start(self.scenario, run=run) as simulation:
             yield _Here(simulation)
 
 

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from hopyard import _core
 from hopyard.congestion.source import lay_out, rules_of, sources
-from hopyard.errors import ScenarioError
+from hopyard.errors import ScenarioError, StoreError
 from hopyard.scenario.scenario import Scenario
-from hopyard.store.database import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,18 +10,16 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, cast
 
-from hopyard.scenario.scenario import Scenario
-from hopyard.store.records import (
+from hopyard.scenario.recorded import (
     ALL_SEGMENTS,
     MOBILE_EVENTS,
-    MOST_RUN,
     PATHS,
     ROUTES,
     SEGMENTS,
     is_recorded,
-    read_numbers,
-    write_numbers,
 )
+from hopyard.scenario.run_numbers import MOST_RUN, read_numbers, write_numbers
+from hopyard.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

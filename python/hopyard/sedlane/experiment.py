@@ -23,9 +23,9 @@ from hopyard.tables.arrays import floats, integers, where
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from hopyard.results.results import Results
     from hopyard.scenario.scenario import Scenario
     from hopyard.tables.arrays import Floats
-    from hopyard.tables.measured import Results
 
 
 class Over(StrEnum):

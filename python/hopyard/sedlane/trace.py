@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from hopyard.results.results import Results
     from hopyard.tables.arrays import Floats, Integers, Mask
-    from hopyard.tables.measured import Results
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
 
 from hopyard import _core
+from hopyard.errors import StoreError
+from hopyard.tables.names import ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,16 +20,6 @@ if TYPE_CHECKING:
 NAME = "results.sqlite"
 #: The version of the tables below.
 FORMAT = "1"
-#: The tables of a run, in the order in which the core gives them.
-TABLES = (
-    *("flows", "nodes", "drops", "series", "decisions"),
-    *("overhead", "route_changes", "paths", "segments", "handoffs", "mobile_events", "detours"),
-    "programs",
-)
-#: The tables that are large: those of each run are a Parquet file, which the store names.
-FILED = ("series", "segments")
-#: The tables whose rows are in the store.
-ROWS = tuple(name for name in TABLES if name not in FILED)
 #: Columns that a store of an earlier version lacks, and that are empty there: the build that made a
 #: run, how many rows it has, the file of its segments, and the numbers of the runs that were asked
 #: for.
@@ -65,10 +57,6 @@ CREATE TABLE IF NOT EXISTS watched (
     PRIMARY KEY (config, seed, measure)
 )
 """
-
-
-class StoreError(OSError):
-    """The store cannot be used, or a run could not be added to it."""
 
 
 class GoneError(StoreError):

@@ -10,9 +10,10 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hopyard.errors import StoreError
 from hopyard.files import unfinished
+from hopyard.scenario.recorded import has_all
 from hopyard.store import replacing
-from hopyard.store.database import StoreError
 from hopyard.store.folder_check import (
     FolderError,
     check_free,
@@ -23,7 +24,7 @@ from hopyard.store.folder_check import (
     reason_against,
 )
 from hopyard.store.reading import LOCK
-from hopyard.store.records import has_all, here, kernel_of
+from hopyard.store.records import here, kernel_of
 from hopyard.store.store import Store
 from hopyard.terminal.words import many
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from hopyard.scenario.plan import Planned
     from hopyard.store.records import StoredCase
-    from hopyard.tables.measured import Results
+    from hopyard.tables.measured import Measured
 
 
 class Folder:
@@ -141,9 +142,9 @@ class Folder:
             found.append(mine.only(runs))
         return found
 
-    def write(self, results: Results, format: str, measures: Sequence[str] = ()) -> list[Path]:
+    def write(self, results: Measured, format: str, measures: Sequence[str] = ()) -> list[Path]:
         """Writes the tables, and moves everything to its place if it replaces other results."""
-        from hopyard.tables.tables import write
+        from hopyard.tables.writing import write
 
         self.store.check_there()
         where = self.where

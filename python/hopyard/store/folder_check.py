@@ -7,9 +7,10 @@ import os
 from typing import TYPE_CHECKING
 
 from hopyard import _core
-from hopyard.store.database import NAME, TABLES, EmptyStoreError, StoreError
+from hopyard.errors import StoreError
+from hopyard.scenario.recorded import is_recorded
+from hopyard.store.database import NAME, EmptyStoreError
 from hopyard.store.reading import LOCK, OWN, Reader
-from hopyard.store.records import is_recorded
 from hopyard.terminal.words import many
 
 if TYPE_CHECKING:
@@ -65,11 +66,6 @@ def reason_against(folder: Path, cases: Sequence[Planned], study: str | None = N
             if sampled and case.series and kept.interval != case.interval:
                 return f"holds series sampled every {kept.interval}, not every {case.interval}"
     return None
-
-
-def table_files(format: str) -> list[str]:
-    """The names of the files of tables in a format."""
-    return ["summary.csv", *(f"{name}.{format}" for name in TABLES)]
 
 
 def is_empty(folder: Path) -> bool:

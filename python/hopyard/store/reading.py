@@ -7,18 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hopyard.errors import StoreError
 from hopyard.scenario.inputs import Inputs
-from hopyard.store.database import ADDED, FILED, NAME, ROWS, Database, StoreError
-from hopyard.store.records import (
-    MOST_ASKED,
-    MOST_RUN,
-    Kept,
-    Maker,
-    Record,
-    StoredCase,
-    read_numbers,
-)
+from hopyard.scenario.run_numbers import MOST_ASKED, MOST_RUN, read_numbers
+from hopyard.store.database import ADDED, NAME, Database
+from hopyard.store.records import Kept, Maker, Record, StoredCase
 from hopyard.store.rows import Row
+from hopyard.tables.names import FILED, ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

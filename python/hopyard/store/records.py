@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,26 +10,9 @@ from typing import TYPE_CHECKING
 from hopyard import _core
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Sequence
 
     from hopyard.scenario.plan import Planned
-
-#: Numbers of runs are below this one.
-MOST_RUN = 2**32
-#: The most runs of a case that can be asked for.
-MOST_ASKED = 10_000_000
-#: What a run may record beyond series, as a store names it among the quantities of the run: changes
-#: of the routes of flows, those of all nodes, the paths of packets, the events of hosts that move
-#: between networks, and the segments of all flows
-#: or of one, such as "segments=3".
-ROUTES = ("routes=flows", "routes=all")
-PATHS = "paths"
-MOBILE_EVENTS = "mobile_events"
-SEGMENTS = "segments="
-ALL_SEGMENTS = f"{SEGMENTS}all"
-_RECORDED = re.compile(
-    rf"{'|'.join((*ROUTES, PATHS, MOBILE_EVENTS, ALL_SEGMENTS))}|{SEGMENTS}[0-9]{{1,10}}"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,41 +127,3 @@ class StoredCase:
 def here() -> str:
     """This platform, as the store calls it."""
     return f"{platform.system()} {platform.machine()}"
-
-
-def is_recorded(name: str) -> bool:
-    """Whether a name among the quantities of a run is no series, but something else."""
-    return _RECORDED.fullmatch(name) is not None
-
-
-def has_all(kept: Collection[str], wanted: Iterable[str]) -> bool:
-    """Whether a run that has recorded `kept` lacks nothing of what is wanted."""
-    every = ALL_SEGMENTS in kept
-    return all(name in kept or (every and name.startswith(SEGMENTS)) for name in wanted)
-
-
-def write_numbers(numbers: Iterable[int]) -> str:
-    """Numbers of runs as text, such as "0..4,7"."""
-    parts: list[list[int]] = []
-    for number in sorted(set(numbers)):
-        if parts and number == parts[-1][1] + 1:
-            parts[-1][1] = number
-        else:
-            parts.append([number, number])
-    return ",".join(f"{first}..{last}" if last > first else f"{first}" for first, last in parts)
-
-
-def read_numbers(text: str) -> Sequence[int]:
-    """The numbers that `write_numbers` has written.
-
-    Raises:
-        ValueError: when the text is another one.
-    """
-    found: list[int] = []
-    for part in text.split(","):
-        first, _, last = part.partition("..")
-        numbers = range(int(first), int(last or first) + 1)
-        if not (numbers and 0 <= numbers[0] <= numbers[-1] < MOST_RUN) or len(numbers) > MOST_ASKED:
-            raise ValueError(f"expected numbers of runs, found {part!r}")
-        found += numbers
-    return found

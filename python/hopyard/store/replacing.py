@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from hopyard.store.database import NAME, EmptyStoreError, StoreError
+from hopyard.errors import StoreError
+from hopyard.store.database import NAME, EmptyStoreError
 from hopyard.store.folder_check import FolderError, reason_against
 from hopyard.store.reading import NEW, SERIES
 from hopyard.store.store import Store

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from hopyard.store.database import StoreError
+from hopyard.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,10 +18,12 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from hopyard.errors import StoreError
+from hopyard.files import whole
 from hopyard.scenario.inputs import Inputs
-from hopyard.store.database import FILED, ROWS, StoreError
+from hopyard.scenario.run_numbers import write_numbers
 from hopyard.store.reading import SERIES, Reader
-from hopyard.store.records import write_numbers
+from hopyard.tables.names import FILED, ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -260,7 +262,6 @@ class Store(Reader):
         """Writes the rows of each run, and adds the files' names as they are written."""
         import numpy as np
 
-        from hopyard.files import whole
         from hopyard.tables.arrays import integers
         from hopyard.tables.tables import write_parquet
 

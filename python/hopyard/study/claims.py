@@ -19,7 +19,7 @@ import numpy as np
 from hopyard import statistics
 from hopyard.scenario.axis import numbers
 from hopyard.statistics import Kind, Outcome
-from hopyard.stats import CONFIDENCE
+from hopyard.statistics.estimates import CONFIDENCE
 from hopyard.study.points import fits, named
 from hopyard.study.tables import beside, less, mean_of
 from hopyard.study.values import interval

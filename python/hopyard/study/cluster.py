@@ -19,9 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 from hopyard import _core
 from hopyard.errors import SimulationError
+from hopyard.running.run import kernels_of
 from hopyard.scenario.inputs import Inputs
 from hopyard.scenario.plan import Planned, threads
 from hopyard.store.records import Record
+from hopyard.tables.names import TABLES
+from hopyard.tables.tables import read
 from hopyard.terminal.words import install, many
 
 if TYPE_CHECKING:
@@ -281,10 +284,6 @@ def make(
     inputs: Inputs, name: str, seed: int, config: str, runs: list[int], build: str
 ) -> tuple[list[Record], dict[str, pa.Table]]:
     """Makes runs of a scenario: what a worker does."""
-    from hopyard.running.run import kernels_of
-    from hopyard.store.database import TABLES
-    from hopyard.tables.tables import read
-
     if build != _core.BUILD:
         raise ClusterError(_other_build("that was asked", _core.BUILD))
     core = _scenario(_Hashed(config, seed, name, inputs))

@@ -18,14 +18,15 @@ from hopyard.scenario import catalogue
 from hopyard.study.points import fits, named
 from hopyard.study.tables import beside, paired, quotient_of
 from hopyard.tables.arrays import floats, integers
-from hopyard.terminal.tables import fold
+from hopyard.tables.tables import read_filed
+from hopyard.terminal.words import fold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
-    from hopyard.stats import Estimate
+    from hopyard.statistics.estimates import Estimate
     from hopyard.store.reading import Reader
     from hopyard.study.file import Figure, Study
     from hopyard.study.points import Point
@@ -363,8 +364,6 @@ def _boxes(
 def _over_time(
     axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, Any], source: Source
 ) -> None:
-    from hopyard.tables.tables import read_filed
-
     name = str(figure.series)
     known = {each["name"]: each for each in catalogue.quantities()}[name]
     for number, (line, colour) in enumerate(hues.items()):

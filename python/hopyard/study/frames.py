@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, overload
 
-from hopyard.errors import path_of
+from hopyard import _core
+from hopyard.errors import StoreError, path_of
+from hopyard.store.database import NAME
+from hopyard.store.reading import Reader
+from hopyard.study.file import check_chosen
+from hopyard.study.parsing import load
+from hopyard.study.points import axes_of, points
+from hopyard.study.sweep import default, opened
+from hopyard.study.tables import Head, rows_of_runs
+from hopyard.study.values import Values, chosen_measures
+from hopyard.tables.measures import SHOWN, check
 from hopyard.terminal.words import install, many
 
 if TYPE_CHECKING:
@@ -17,9 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from hopyard.store.reading import Reader
     from hopyard.study.file import Scalar, Study
-    from hopyard.study.tables import Head
 
 #: The libraries whose data frames are made.
 FRAMES = ("pandas", "polars", "pyarrow")
@@ -126,8 +134,6 @@ def load_results(
             raise ValueError(f"quick is for studies, and {path} is a folder of results")
         table = _of_folder(path, named)
     else:
-        from hopyard.study.file import load
-
         where = None if out is None else path_of(out, "the folder of the store (out)")
         table = _of_study(load(path), where, named, quick=quick, seed=seed, only=only)
     if frame == "polars":
@@ -141,8 +147,6 @@ def load_results(
 
 def _is_folder(path: Path) -> bool:
     """Whether a path is that of a folder of results, and not of a study."""
-    from hopyard.store.database import NAME, StoreError
-
     if path.is_dir() and not (path / "study.toml").is_file():
         if not (path / NAME).exists():
             raise StoreError(
@@ -162,11 +166,6 @@ def _of_study(
     seed: int | None,
     only: Mapping[str, Scalar | list[Scalar]] | None,
 ) -> pa.Table:
-    from hopyard.study.file import check_chosen
-    from hopyard.study.points import points
-    from hopyard.study.sweep import default, opened
-    from hopyard.study.tables import Head
-    from hopyard.study.values import chosen_measures
 
     if only:
         check_chosen(study, only)
@@ -188,9 +187,6 @@ def _check_not_of_others(study: Study, heads: Sequence[Head], store: Reader) -> 
     Raises:
         StoreError: when that is so.
     """
-    from hopyard import _core
-    from hopyard.store.database import StoreError
-
     makers = store.makers()
     if makers and not any(any(store.ended(head.config, head.seed)) for head in heads):
         runs = many(sum(each.runs for each in makers), "run")
@@ -202,10 +198,6 @@ def _check_not_of_others(study: Study, heads: Sequence[Head], store: Reader) -> 
 
 
 def _of_folder(path: Path, measures: Sequence[str]) -> pa.Table:
-    from hopyard.store.reading import Reader
-    from hopyard.study.points import axes_of
-    from hopyard.study.tables import Head
-    from hopyard.tables.measures import SHOWN, check
 
     chosen = check(measures) if measures else SHOWN
     with Reader(path) as store, store.snapshot():
@@ -219,8 +211,6 @@ def _of_folder(path: Path, measures: Sequence[str]) -> pa.Table:
 def _table(
     heads: Sequence[Head], study: Study | None, store: Reader, measures: Sequence[str]
 ) -> pa.Table:
-    from hopyard.study.tables import rows_of_runs
-    from hopyard.study.values import Values
 
     values = Values(study, store)
     return rows_of_runs(heads, values, {name: name for name in measures}, made=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hopyard.running.stepping import start
 from hopyard.scenario.axis import numbers
 from hopyard.scenario.scenario import Scenario
 from hopyard.terminal.words import many
@@ -114,15 +115,13 @@ def _names(groups: Sequence[Sequence[Point]]) -> list[str]:
 
 def network(scenario: Scenario) -> Network | None:
     """What the network is like in run 0; none if a radio has no range in metres."""
-    import hopyard
-
     given = json.loads(scenario.core.to_json(defaults=True))
     reach = _metres([given.get("radio", {}).get("receive", "")])
     if reach is None:
         return None
     seen: list[tuple[float, float, float]] = []
     count = 0
-    with hopyard.start(scenario) as simulation:
+    with start(scenario) as simulation:
         end = simulation.end
         for moment in range(MOMENTS):
             simulation.advance(until=end * (moment + 0.5) / MOMENTS)

@@ -14,14 +14,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from hopyard import _core
+from hopyard.errors import StoreError
 from hopyard.running import memory
 from hopyard.running.run import LOOK, check_machine, kernels_of
 from hopyard.scenario.plan import threads
+from hopyard.store.database import NAME
+from hopyard.store.folder import Folder
+from hopyard.store.reading import Reader
 from hopyard.store.records import Record
 from hopyard.study.checks import check, check_runs
 from hopyard.study.file import StudyError, check_chosen
 from hopyard.study.points import fits, points
 from hopyard.study.published import read
+from hopyard.study.values import Values
+from hopyard.tables.names import TABLES
+from hopyard.tables.tables import read as read_table
 from hopyard.terminal import signals
 from hopyard.terminal.progress import Progress, watcher
 
@@ -31,11 +38,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from hopyard.scenario.plan import Planned
-    from hopyard.store.folder import Folder
-    from hopyard.store.reading import Reader
     from hopyard.study.file import Scalar, Study
     from hopyard.study.points import Point
-    from hopyard.study.values import Values
     from hopyard.terminal.progress import Watch
     from hopyard.terminal.signals import Stop
 
@@ -134,9 +138,6 @@ class Threads:
 
     def run(self, cases: Sequence[Planned], add: Add, tell: Tell, stop: Stop) -> None:
         """Makes the runs."""
-        from hopyard.store.database import TABLES
-        from hopyard.tables.tables import read
-
         count = threads(self._jobs, sum(len(case.runs) for case in cases))
         memory.check(cases, count)
         kernels = kernels_of(cases, count)
@@ -149,7 +150,9 @@ class Threads:
                     batch.cancel()
                 runs, tables = batch.take()
                 if runs:
-                    arrow = {name: read(each) for name, each in zip(TABLES, tables, strict=True)}
+                    arrow = {
+                        name: read_table(each) for name, each in zip(TABLES, tables, strict=True)
+                    }
                     add(cases, [Record.of(run, cases[run.case]) for run in runs], arrow)
                 tell(state.finished + state.failed, state.simulated, batch.duration)
                 if state.over:
@@ -211,8 +214,6 @@ def sweep(
         FolderError: when the folder cannot take the results; nothing has been run.
         StoreError: when a run could not be added to the store; those before it are kept.
     """
-    from hopyard.store.folder import Folder
-
     found = points(study, quick=quick, runs=runs, seed=seed, tell=tell)
     if quick:
         # It may leave out what a claim is about.
@@ -330,8 +331,6 @@ def _narrow(
     tell: Watch | None,
 ) -> list[Point]:
     """Adds runs to the points at these places until the interval of each is narrow enough."""
-    from hopyard.study.values import Values
-
     cases = [found[place].planned for place in places]
     work.folder.store.watch(cases, until.measure, until.share)
     values = Values(study, work.folder.store)
@@ -404,9 +403,6 @@ def again(study: Study, point: Point, run: int, more: str = "") -> str:
 @contextmanager
 def opened(path: Path) -> Iterator[Reader]:
     """A store that is read, also while a sweep is writing."""
-    from hopyard.store.database import NAME, StoreError
-    from hopyard.store.reading import Reader
-
     if not (path / NAME).exists():
         quick = " --quick" if path.name.endswith(_QUICK) else ""
         raise StoreError(

@@ -47,7 +47,7 @@ REFERENCE = "newreno"
 @cache
 def costs() -> Mapping[str, Mapping[str, float]]:
     """For each TCP variant the instructions of each kind of event."""
-    text = (resources.files("hopyard") / "computation.csv").read_text(encoding="utf-8")
+    text = (resources.files("hopyard.tables") / "computation.csv").read_text(encoding="utf-8")
     rows = {row.pop("variant"): row for row in csv.DictReader(text.splitlines())}
     reference = rows[REFERENCE]
     return {

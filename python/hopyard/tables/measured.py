@@ -1,69 +1,35 @@
-"""The results of runs: tables, and means with confidence intervals computed from them."""
+"""Tables of results, and means with confidence intervals computed from them."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
 
-from hopyard.errors import path_of
-from hopyard.stats import estimate, paired_difference
-from hopyard.store.database import FILED, TABLES, StoreError
+from hopyard.errors import StoreError
+from hopyard.statistics.estimates import estimate, paired_difference
 from hopyard.tables import tables
 from hopyard.tables.arrays import distinct, floats, integers, values, where
+from hopyard.tables.cases import Case
 from hopyard.tables.confusion import confusion
 from hopyard.tables.measures import SHOWN, check, check_labels, named
-from hopyard.terminal.words import many, one_of
+from hopyard.tables.names import FILED, TABLES
+from hopyard.terminal.words import many
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from os import PathLike
     from pathlib import Path
 
-    from hopyard.plot.compare import Plot
     from hopyard.scenario.scenario import Scenario
-    from hopyard.stats import Estimate
+    from hopyard.statistics.estimates import Estimate
     from hopyard.tables.arrays import Floats, Integers
+    from hopyard.tables.cases import Failure
     from hopyard.tables.confusion import Confusion
     from hopyard.tables.measures import Measure
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One configuration of a comparison: a scenario with one combination of compared settings."""
-
-    number: int
-    scenario: str
-    settings: dict[str, str]
-    config: str
-    seed: int
-
-    def __str__(self) -> str:
-        return ", ".join(
-            [self.scenario, *(f"{key}={value}" for key, value in self.settings.items())]
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A run that could not start or finish."""
-
-    scenario: str
-    file: str | None
-    settings: dict[str, str]
-    config: str
-    seed: int
-    run: int
-    error: str
-
-    def __str__(self) -> str:
-        settings = "".join(f" {key}={value}" for key, value in self.settings.items())
-        where = f"run {self.run} of {self.scenario}{settings} with seed {self.seed}"
-        return f"{where} failed: {self.error}"
 
 
 class Origin(Protocol):
@@ -72,7 +38,7 @@ class Origin(Protocol):
     def scenario(self, case: Case) -> Scenario:
         """The scenario of a case."""
 
-    def save(self, results: Results, folder: Path, format: str, *, force: bool) -> list[Path]:
+    def save(self, results: Measured, folder: Path, format: str, *, force: bool) -> list[Path]:
         """Writes the results into a folder."""
 
 
@@ -85,7 +51,7 @@ class _Readable:
     def __set_name__(self, _owner: type, name: str) -> None:
         self._name = f"_{name}"
 
-    def __get__(self, results: Results | None, _owner: type | None = None) -> pa.Table:
+    def __get__(self, results: Measured | None, _owner: type | None = None) -> pa.Table:
         if results is None:
             # A dataclass asks for a default: the descriptor itself stands for an empty table.
             if not self._may_lack:
@@ -96,24 +62,17 @@ class _Readable:
             raise StoreError(str(found))
         return found
 
-    def __set__(self, results: Results, value: pa.Table | StoreError | _Readable) -> None:
+    def __set__(self, results: Measured, value: pa.Table | StoreError | _Readable) -> None:
         if value is self:
             value = tables.empty()[self._name.removeprefix("_")]
         vars(results)[self._name] = value
 
 
 @dataclass(frozen=True)
-class Results:
-    """Tables of results: flows, nodes, drops, series, losses, messages, routes, handoffs and more.
+class Measured:
+    """Tables of results, with the measures that are computed from them.
 
-    The tables are pyarrow tables. pandas, polars and every other library with the Arrow PyCapsule
-    interface accept them directly. Every row contains its scenario, compared settings and run, and
-    also the seed, the configuration's hash and the version with which the run can be made again.
-    The command `hopyard measures` and docs/results.md list the measures and the columns of each
-    table, with their units and meanings.
-
-    `complete` is false when requested runs are missing because Ctrl-C stopped them or because they
-    failed. `failures` lists the failed runs.
+    `hopyard.Results` says what they hold; it draws them, and reads and writes folders.
     """
 
     flows: pa.Table
@@ -132,22 +91,6 @@ class Results:
     complete: bool = True
     failures: tuple[Failure, ...] = ()
     origin: Origin | None = field(default=None, repr=False)
-
-    @classmethod
-    def load(cls, *folders: str | PathLike[str]) -> Results:
-        """Reads the results of one folder, or of several as one.
-
-        A folder may be one to which runs are still being added: its finished runs are read. If
-        several folders contain the same run, it is read once.
-
-        Raises:
-            StoreError: when a folder has no results, or folders have different results of a run.
-                Where only a file of series or segments is damaged, this is raised when they are
-                used.
-        """
-        from hopyard.results.loading import load
-
-        return load([path_of(folder, "a folder of results") for folder in folders])
 
     def scenario(self, case: Case) -> Scenario:
         """The complete scenario of a case, with the files that it names.
@@ -338,83 +281,12 @@ class Results:
         columns["version"] = pa.array([self.version] * len(self.cases), text)
         return pa.table(columns)
 
-    def plot(
-        self, measure: str = "goodput", x: str | None = None, *, kind: str | None = None
-    ) -> Plot:
-        """A measure of every case with its interval: `results.plot().savefig("goodput.png")`.
-
-        `x` is the key on the x axis: a compared key, or any other key of the scenarios. `kind` is
-        "boxes" or "distribution" for the spread of the runs, "lines" or "bars" for the means.
-
-        Raises:
-            ValueError: when there is no such measure, or the scenarios have no such key, or its
-                values are no numbers and lines are asked for.
-        """
-        from hopyard.plot.compare import comparison, spread
-
-        if kind not in (None, *PLOTS):
-            raise ValueError(f"kind: expected {one_of(PLOTS)}, found {kind!r}")
-        if self.cases and self.lacks(measure):
-            raise ValueError(f"no run has the measure {measure}: there is nothing to draw")
-        if kind in ("boxes", "distribution"):
-            return spread(self, measure, kind)
-        return comparison(self, measure, x, kind)
-
-    def plot_series(self, quantity: str, run: int | None = None) -> Plot:
-        """A sampled quantity over time in one run (default: the first), a panel for each case."""
-        from hopyard.plot.compare import over_time
-
-        return over_time(self, quantity, run)
-
-    def plot_segments(
-        self,
-        flow: int | None = None,
-        run: int | None = None,
-        *,
-        since: float | None = None,
-        until: float | None = None,
-        unit: str = "kB",
-    ) -> Plot:
-        """The segments of a flow over time at its sender, a panel for each case.
-
-        Args:
-            flow: the number of the flow; the first one whose segments were recorded if not given.
-            run: the number of the run; the first one if not given.
-            since: the time at which the plot begins, in seconds.
-            until: the time at which it ends, in seconds.
-            unit: the unit of sequence numbers: "kB" or "segments" of the largest payload.
-
-        Raises:
-            ValueError: when no such segments were recorded, or none in this time.
-        """
-        from hopyard.plot.segments import time_sequence
-
-        return time_sequence(self, flow, run, since=since, until=until, unit=unit)
-
-    def save(
-        self, folder: str | PathLike[str], format: str = "parquet", *, force: bool = False
-    ) -> list[Path]:
-        """Adds the runs to a folder, writes the tables and the summary, and returns their paths.
-
-        Raises:
-            ValueError: when `format` is not "parquet" or "csv", or the folder has results of other
-                scenarios and `force` is not set (it replaces them).
-            StoreError: when the results were read from a folder of another build of Hopyard, which
-                reads their scenario in another way.
-            OSError: when a file cannot be written; the error names it.
-        """
-        tables.check_format(format)
-        where = path_of(folder, "a folder for the results")
-        if self.origin is None:
-            return tables.write_alone(self, where, format)
-        return self.origin.save(self, where, format, force=force)
-
     def __reduce__(self) -> tuple[object, ...]:
         mine = vars(self)
         names = [each.name for each in fields(self)]
         return type(self), tuple(mine[f"_{name}" if name in FILED else name] for name in names)
 
-    def __deepcopy__(self, _memo: object) -> Results:
+    def __deepcopy__(self, _memo: object) -> Self:
         # Nothing in it changes.
         return self
 
@@ -439,10 +311,6 @@ class Results:
         ]
         rows = "".join(_html_row("td", row) for row in body)
         return f"<table>{head}{rows}</table><p>{html.escape(repr(self))}</p>"
-
-
-#: The kinds of plots of a measure.
-PLOTS = ("lines", "bars", "boxes", "distribution")
 
 
 def _case(case: Case) -> Case:

@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from hopyard.terminal.words import fold
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
 FILE_WIDTH = 200
 #: Spaces beside each column, and beside all of them.
 PADDING, EDGE = 2, 1
-#: A line of a name may end behind one of these.
-SEPARATORS = " _-.:/,"
 
 
 def console() -> Console:
@@ -40,25 +40,6 @@ def plain(text: str, out: Console) -> str:
 def say(out: Console, *parts: tuple[str, str]) -> None:
     """Prints a line of texts, each with its style; nothing in them is markup."""
     out.print(Text.assemble(*((plain(text, out), style) for text, style in parts)))
-
-
-def fold(text: str, width: int) -> list[str]:
-    """A name in lines of at most `width` characters, broken behind separators where it can be."""
-    lines = [""]
-    word = ""
-    for index, letter in enumerate(text):
-        word += letter
-        if letter not in SEPARATORS and index + 1 < len(text):
-            continue
-        if lines[-1] and len(lines[-1] + word.rstrip()) > width:
-            lines.append("")
-        while len(word.rstrip()) > width:
-            lines[-1] = word[:width]
-            lines.append("")
-            word = word[width:]
-        lines[-1] += word
-        word = ""
-    return [line.rstrip() for line in lines]
 
 
 @dataclass(frozen=True, slots=True)
