@@ -22,7 +22,6 @@ from hopyard.plot.canvas import (
     rows_of,
     title,
 )
-from hopyard.plot.series import over_time
 from hopyard.scenario.axis import numbers
 from hopyard.tables.labels import short_keys, varying
 from hopyard.terminal.words import fold
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
     from hopyard.tables.cases import Case
     from hopyard.tables.measured import Measured
     from hopyard.tables.measures import Measure
-
-__all__ = ["Plot", "comparison", "over_time"]
 
 #: A key with at least so many values, all of them numbers, goes along the axis by itself.
 POINTS_OF_A_LINE = 3
