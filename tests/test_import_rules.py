@@ -27,7 +27,6 @@ FLOORS = (
     ("running",),
     ("netmap",),
     ("live",),
-    ("sedlane",),
     ("study",),
     ("cli",),
     ("__init__", "__main__"),

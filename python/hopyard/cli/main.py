@@ -30,7 +30,6 @@ from hopyard.cli import command, completion
 from hopyard.cli import kernels as cli_kernels
 from hopyard.cli import live as cli_live
 from hopyard.cli import plot as cli_plot
-from hopyard.cli import sedlane as cli_sedlane
 from hopyard.cli import studies as cli_study
 from hopyard.cli.command import BAD_INPUT, BROKEN_PIPE, FAILED, NOT_WRITTEN, mute, say
 from hopyard.cli.options import FLOWS, SET, WITH, Comparing, Differing, Named, Once
@@ -660,4 +659,3 @@ main.add_command(cli_study.report)
 main.add_command(cli_study.audit)
 main.add_command(cli_study.diff)
 main.add_command(cli_kernels.kernels)
-main.add_command(cli_sedlane.sedlane)

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-
 from hopyard.terminal.words import one_of
 
 if TYPE_CHECKING:
-    from hopyard.sedlane.trace import Trace
     from hopyard.tables.arrays import Floats, Integers
+
+    from studies.sedlane.trace import Trace
 
 #: More classes than this are refused: no round-trip time of a run needs them.
 MOST = 10_000

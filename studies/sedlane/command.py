@@ -1,4 +1,4 @@
-"""The commands of SEDLANE: `hopyard sedlane classes`, `replay`, `compare`."""
+"""The commands of SEDLANE: `python -m studies.sedlane.command classes`, `replay`, `compare`."""
 
 from __future__ import annotations
 
@@ -6,19 +6,27 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-
 from hopyard.cli.command import NOT_WRITTEN, of, say
+from hopyard.cli.main import Group
 from hopyard.cli.options import SET, WITH, Comparing, Named
+from hopyard.cli.studies import check_scenarios
+from hopyard.running.run import run
+from hopyard.scenario.scenario import Scenario
+from hopyard.statistics.estimates import estimate
 from hopyard.terminal import signals
 from hopyard.terminal.words import many
+
+from studies.sedlane import Network, Rules, classify, replayed, schedules, traces
+from studies.sedlane.experiment import experiment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from hopyard.scenario.scenario import Columns, Scenario
-    from hopyard.sedlane import Classes, Network, Rules
-    from hopyard.sedlane.experiment import Over, Row
+    from hopyard.scenario.scenario import Columns
+
+    from studies.sedlane import Classes
+    from studies.sedlane.experiment import Over, Row
 
     Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -108,8 +116,6 @@ def _network(command: Command) -> Command:
 
 
 def _read_rules(options: dict[str, Any]) -> Rules:
-    from hopyard.sedlane import Rules
-
     width, quantiles = options["width"], options["quantiles"]
     if width is not None and quantiles is not None:
         raise click.UsageError("--width and --quantiles: expected one of them")
@@ -126,15 +132,10 @@ def _read_rules(options: dict[str, Any]) -> Rules:
 
 
 def _read_network(options: dict[str, Any]) -> Network:
-    from hopyard.sedlane import Network
-
     return Network(options["rate"], options["queue"], options["overtaking"])
 
 
 def _cases(file: Path, settings: dict[tuple[str, ...], Columns]) -> list[Scenario]:
-    from hopyard.cli.studies import check_scenarios
-    from hopyard.scenario.scenario import Scenario
-
     check_scenarios([file])
     return signals.patiently(partial(Scenario.load_cases, file, settings))
 
@@ -147,9 +148,6 @@ def _classified(
     options: dict[str, Any],
 ) -> tuple[Scenario, Classes]:
     """The scenario and the classes of one run of it."""
-    from hopyard.running.run import run
-    from hopyard.sedlane import classify, traces
-
     rules = _read_rules(options)
     cases = _cases(file, settings)
     if len(cases) > 1:
@@ -161,7 +159,7 @@ def _classified(
         raise click.UsageError(str(error)) from None
 
 
-@click.group()
+@click.group(cls=Group)
 def sedlane() -> None:
     """Replay a run's delays and losses to other senders (SEDLANE)."""
 
@@ -177,8 +175,6 @@ def classes(
     file: Path, settings: dict[tuple[str, ...], Columns], flow: int, number: int, **options: Any
 ) -> None:
     """Show the classes of packets with similar round-trip times in a run."""
-    from hopyard.sedlane import schedules
-
     _, found = _classified(file, settings, flow, number, options)
     click.echo("round-trip time, ms   mean   packets   lost   loss, %   delay each way, ms")
     for it in found.classes:
@@ -217,8 +213,6 @@ def replay(
     **options: Any,
 ) -> None:
     """Write the scenario of a flow over the replay of a run, in place of its network."""
-    from hopyard.sedlane import replayed
-
     if output.exists() and not force:
         raise click.UsageError(f"{output} is there already; --force overwrites it")
     network = _read_network(options)
@@ -259,8 +253,6 @@ def compare(
     Each case of --set runs over the network, over the replay of its own trace, and over the replay
     of the first case's trace.
     """
-    from hopyard.sedlane.experiment import experiment
-
     cases = _cases(file, settings)
     names = [", ".join(value for _, value in case.core.settings) or file.stem for case in cases]
     tell: Callable[[str], None] = (lambda _: None) if quiet else say
@@ -283,8 +275,6 @@ def compare(
 
 def _lines(rows: Sequence[Row], width: int) -> list[str]:
     """A line for each case and what it ran over."""
-    from hopyard.statistics.estimates import estimate
-
     groups: dict[tuple[str, Over], list[Row]] = {}
     for row in rows:
         groups.setdefault((row.case, row.over), []).append(row)
@@ -299,3 +289,7 @@ def _lines(rows: Sequence[Row], width: int) -> list[str]:
             f"{case:<{width}}  {over:<12}  {goodput!s:>15}  {loss.mean:>9.3f}   {known}".rstrip()
         )
     return lines
+
+
+if __name__ == "__main__":
+    sedlane(prog_name="python -m studies.sedlane.command")

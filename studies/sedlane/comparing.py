@@ -10,8 +10,9 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hopyard.sedlane.trace import Trace
     from hopyard.tables.arrays import Floats
+
+    from studies.sedlane.trace import Trace
 
 
 def kolmogorov_smirnov(first: Floats, second: Floats) -> float:

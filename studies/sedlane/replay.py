@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
 from hopyard.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
-    from hopyard.sedlane.classes import Classes
     from hopyard.tables.arrays import Floats, Integers, Mask
+
+    from studies.sedlane.classes import Classes
 
 #: What a scenario keeps where its network is replaced by a replay.
 KEPT = ("name", "profile", "duration", "runs", "seed", "tcp", "linux", "ip", "measure", "simulator")

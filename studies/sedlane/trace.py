@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-
 from hopyard.tables.arrays import floats, integers, values, where
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     import pyarrow as pa
-
     from hopyard.results.results import Results
     from hopyard.tables.arrays import Floats, Integers, Mask
 

@@ -12,13 +12,13 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
-
 from hopyard.running.run import run as make
-from hopyard.sedlane.classes import Rules, classify
-from hopyard.sedlane.comparing import kolmogorov_smirnov
-from hopyard.sedlane.replay import Network, replayed
-from hopyard.sedlane.trace import Trace, traces
 from hopyard.tables.arrays import floats, integers, where
+
+from studies.sedlane.classes import Rules, classify
+from studies.sedlane.comparing import kolmogorov_smirnov
+from studies.sedlane.replay import Network, replayed
+from studies.sedlane.trace import Trace, traces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
