@@ -350,7 +350,7 @@ def _processes(program: Path) -> list[str]:
 
 
 def test_what_became_of_programs_is_said() -> None:
-    from hopyard.cli.command import _programs
+    from hopyard.cli.run import _programs
 
     rows: list[dict[str, object]] = [
         {"command": "iperf3 -s", "began_s": 1.0, "ended_s": None, "status": None, "errors": ""},

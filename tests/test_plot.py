@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 import pytest
-from hopyard.cli.command import save_plot
+from hopyard.cli.run import save_plot
 from hopyard.plot.compare import comparison
 from hopyard.plot.series import over_time
 from hopyard.results.results import Results

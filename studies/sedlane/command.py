@@ -6,9 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from hopyard.cli.command import NOT_WRITTEN, of, say
 from hopyard.cli.main import Group
 from hopyard.cli.options import SET, WITH, Comparing, Named
+from hopyard.cli.output import NOT_WRITTEN, of, say
 from hopyard.cli.studies import check_scenarios
 from hopyard.running.run import run
 from hopyard.scenario.scenario import Scenario

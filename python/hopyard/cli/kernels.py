@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hopyard.cli.command import FAILED, of, say
+from hopyard.cli.output import FAILED, of, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,9 +11,9 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from hopyard import _core
-from hopyard.cli import command
-from hopyard.cli.command import BROKEN_PIPE, FAILED, NOT_WRITTEN, say
 from hopyard.cli.options import SET, WITH, Comparing, Named
+from hopyard.cli.output import BROKEN_PIPE, FAILED, NOT_WRITTEN, of, say, tell
+from hopyard.cli.run import shown
 from hopyard.terminal import signals
 from hopyard.terminal.words import many
 
@@ -222,24 +222,24 @@ def run(
             # Programs send.
             if not warning.startswith("warning: nothing is sent"):
                 say(warning)
-    shown = output(as_json=as_json)
-    ready = None if quiet else partial(_announce, session.addresses, request, shown)
+    stream = output(as_json=as_json)
+    ready = None if quiet else partial(_announce, session.addresses, request, stream)
     stop.idle = False
     stop.told = "\nThe run ends. Ctrl-C once more ends at once.\n"
-    outcome = session.go(stop, shown, out, ready)
+    outcome = session.go(stop, stream, out, ready)
     codes = []
     if out is not None:
         try:
             _write(outcome, out, format)
         except OSError as error:
-            say(f"error: {command.of(error)}")
+            say(f"error: {of(error)}")
             codes.append(NOT_WRITTEN)
     if as_json:
-        codes.append(command.tell(json.dumps(outcome.report, indent=2, ensure_ascii=False)))
+        codes.append(tell(json.dumps(outcome.report, indent=2, ensure_ascii=False)))
     elif not quiet:
-        codes.append(command.tell("\n".join(_lines(outcome.report))))
+        codes.append(tell("\n".join(_lines(outcome.report))))
         if len(outcome.results.flows):
-            codes.append(command.shown(outcome.results, (), as_json=False, folder=None))
+            codes.append(shown(outcome.results, (), as_json=False, folder=None))
     codes.append(_judge(outcome))
     if stop.number is not None:
         return stop.exit_code

@@ -26,13 +26,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hopyard import _core
-from hopyard.cli import command, completion
+from hopyard.cli import completion
 from hopyard.cli import kernels as cli_kernels
 from hopyard.cli import live as cli_live
 from hopyard.cli import plot as cli_plot
+from hopyard.cli import run as actions
 from hopyard.cli import studies as cli_study
-from hopyard.cli.command import BAD_INPUT, BROKEN_PIPE, FAILED, NOT_WRITTEN, mute, say
 from hopyard.cli.options import FLOWS, SET, WITH, Comparing, Differing, Named, Once
+from hopyard.cli.output import BAD_INPUT, BROKEN_PIPE, FAILED, NOT_WRITTEN, mute, of, say
 from hopyard.errors import ScenarioError, SimulationError
 from hopyard.files import write_text
 from hopyard.terminal import signals
@@ -59,7 +60,7 @@ class Group(click.Group):
         except OSError as error:
             # The help could not be printed.
             mute()
-            say(f"error: standard output: {command.of(error)}")
+            say(f"error: standard output: {of(error)}")
             sys.exit(NOT_WRITTEN)
 
     def invoke(self, ctx: click.Context) -> object:
@@ -107,7 +108,7 @@ class Group(click.Group):
                 if error.errno == errno.EBADF and not error.filename:
                     error.filename = "standard output"
                     mute()
-                say(f"error: {command.of(error)}")
+                say(f"error: {of(error)}")
                 ctx.exit(NOT_WRITTEN if _of_writing(error) else BAD_INPUT)
 
 
@@ -321,7 +322,7 @@ def run(
     cli_study.check_scenarios(files)
     if not files and out is None:
         raise click.UsageError("expected a scenario FILE, or a folder of results with --out")
-    request = command.Request(
+    request = actions.Request(
         files=files,
         settings=settings,
         runs=list(only) or runs,
@@ -339,7 +340,7 @@ def run(
         capture=_capture(capture, capture_nodes, capture_kinds, force=force),
     )
     with signals.handled(leave=True) as stop:
-        code = command.run(request, stop)
+        code = actions.run(request, stop)
     context.exit(code)
 
 
@@ -383,7 +384,7 @@ def show(
             raise click.UsageError(f"--difference: expected KEY=VALUE, found {part!r}")
         given[key] = value
     more = {"case_is": given} if given else {}
-    context.exit(command.show(folders, measures, as_json=as_json, table=table, **more))
+    context.exit(actions.show(folders, measures, as_json=as_json, table=table, **more))
 
 
 @main.command()
@@ -482,7 +483,7 @@ def plot(
     if target.is_file():
         refused = {**of_folder, "--measure": bool(measures), "--kind": bool(kind), "--x": bool(x)}
         cli_plot.refuse(refused, f"{target} is a scenario")
-        context.exit(command.plot_network(target, at, number or 0, output))
+        context.exit(actions.plot_network(target, at, number or 0, output))
     if at is not None:
         raise click.UsageError("--at is for scenarios: a map of the network at that time")
     try:
@@ -495,9 +496,9 @@ def plot(
         raise click.UsageError(f"{given[0]} needs --segments")
     if number is not None and not (segments or sampled):
         raise click.UsageError("--run needs --series or --segments")
-    trace = command.Trace(flow, since, until, unit or "kB") if segments else None
+    trace = actions.Trace(flow, since, until, unit or "kB") if segments else None
     with signals.handled(leave=True) as stop:
-        code = command.plot(
+        code = actions.plot(
             target, measures, sampled, x, output, stop, run=number, trace=trace, kind=kind
         )
     context.exit(code)
@@ -508,7 +509,7 @@ def _cases(path: Path, settings: Mapping[tuple[str, ...], Columns]) -> list[Scen
 
     # A file is read together with the settings, which may correct errors in it.
     if str(path) == "-":
-        return command.read(path).cases(settings)
+        return actions.read(path).cases(settings)
     return Scenario.load_cases(path, settings)
 
 
@@ -611,7 +612,7 @@ def new(kind: str | None, output: Path | None, force: bool) -> None:
         try:
             write_text(output, text)
         except OSError as error:
-            say(f"error: {command.of(error)}")
+            say(f"error: {of(error)}")
             click.get_current_context().exit(NOT_WRITTEN)
         click.echo(f"{output} is written; hopyard run {output}")
 

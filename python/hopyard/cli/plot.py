@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hopyard.cli.command import save_plot
 from hopyard.cli.points import Chosen, stored_points, tell
+from hopyard.cli.run import save_plot
 from hopyard.cli.studies import ONLY, OUT, QUICK
 
 if TYPE_CHECKING:

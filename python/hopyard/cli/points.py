@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hopyard.cli.command import say
-from hopyard.cli.command import tell as told
+from hopyard.cli.output import say
+from hopyard.cli.output import tell as told
 from hopyard.errors import StoreError
 from hopyard.terminal.words import many
 

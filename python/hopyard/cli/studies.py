@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hopyard.cli.command import FAILED, NOT_WRITTEN, of, say
+from hopyard.cli.output import FAILED, NOT_WRITTEN, of, say
 from hopyard.cli.points import Chosen, read_only, stored_points, tell
 from hopyard.errors import StoreError
 from hopyard.terminal import signals

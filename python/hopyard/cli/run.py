@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 import shlex
 import sys
 import warnings
 from collections import Counter
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hopyard.cli.output import BROKEN_PIPE, FAILED, NOT_WRITTEN, of, printed, say, tell
 from hopyard.errors import CaptureError, SimulationError
 from hopyard.scenario.recorded import SEGMENTS
 from hopyard.scenario.scenario import Scenario
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from hopyard.tables.cases import Case, Failure
     from hopyard.terminal.signals import Stop
 
-FAILED, BAD_INPUT, NOT_WRITTEN, BROKEN_PIPE = 1, 2, 3, 141
 #: How many failures are told one by one.
 TOLD = 5
 
@@ -242,17 +240,6 @@ def _stored_cases(request: Request, files: Sequence[Path]) -> list[Planned]:
         return planned(store, request.runs, [*request.series, *segment_names(request.segments)])
 
 
-def say(text: str) -> None:
-    """Writes to the standard error, if there is anybody left who reads it."""
-    with suppress(OSError):
-        print(text, file=sys.stderr, flush=True)
-
-
-def tell(text: str) -> int:
-    """Writes to the standard output, and gives the exit code."""
-    return _output(lambda: print(text))
-
-
 def shown(
     results: Results,
     measures: Sequence[str],
@@ -275,36 +262,7 @@ def shown(
                 if results.cases and results.lacks(name):
                     say(f"warning: no run has the measure {name}; see hopyard measures")
 
-    return _output(show)
-
-
-def _output(write: Any) -> int:
-    try:
-        write()
-        sys.stdout.flush()
-    except (BrokenPipeError, SystemExit):
-        # rich ends the process, which has more to do.
-        mute()
-        return BROKEN_PIPE
-    except OSError as error:
-        mute()
-        say(f"error: standard output: {of(error)}")
-        return NOT_WRITTEN
-    return 0
-
-
-def mute() -> None:
-    """Writes nothing more to the standard output, not even when the interpreter ends."""
-    with suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
-
-
-def of(error: OSError) -> str:
-    """An error of the operating system's with the file that it is about."""
-    where = f"{error.filename}: " if error.filename else ""
-    return f"{where}{error.strerror or error}"
+    return printed(show)
 
 
 def summary(results: Results, measures: Sequence[str], folder: str | None) -> dict[str, Any]:
