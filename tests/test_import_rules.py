@@ -54,7 +54,7 @@ LATE = {
     "store.store": {"tables.arrays", "tables.tables"},
     "results.results": {"plot.compare", "plot.segments", "plot.series"},
     "running.run": {
-        *("kernels.use", "results.results", "running.capture", "scenario.plan"),
+        *("kernels.use", "results.results", "running.capture"),
         *("store.folder", "store.folder_check", "tables.tables"),
     },
     "running.stepping": {"results.results", "tables.tables"},

@@ -12,6 +12,7 @@ from hopyard import _core
 from hopyard.errors import CaptureError, SimulationError, path_of
 from hopyard.running import memory
 from hopyard.scenario.plan import plan, threads
+from hopyard.scenario.plan import warnings as doubts
 from hopyard.store.records import Record
 from hopyard.tables.names import TABLES, table_files
 from hopyard.terminal import signals
@@ -102,8 +103,6 @@ def run(
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise TypeError(f"progress: expected true, false or a function, found {progress!r}")
     cases = plan(scenario, runs=runs, seed=seed, set=set, series=series, segments=segments)
-    from hopyard.scenario.plan import warnings as doubts
-
     for text in doubts((case.file, case.core) for case in cases if case.core.linux is not None):
         warnings.warn(text.removeprefix("warning: "), stacklevel=2)
     capturing = _capture(capture, capture_nodes, capture_kinds, cases, force=force)
