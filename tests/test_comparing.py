@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import hopyard
 import pytest
 from hopyard import Results, Scenario
-from hopyard.cli import tables as report
+from hopyard.cli import result_tables as report
 from rich.console import Console
 from short import SHORT, TCPS, command
 

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from hopyard.cli import tables as report
+from hopyard.cli import result_tables as report
 from hopyard.results.results import Results
 from hopyard.tables.labels import short_keys
 from hopyard.tables.names import TABLES

@@ -79,9 +79,9 @@ def plot(
 ) -> None:
     """Draws measures of a study's store, each in a file."""
     refuse(refused, f"{study} is a study")
+    from hopyard.study.drawing import plot as draw
     from hopyard.study.figures import Source
     from hopyard.study.parsing import load
-    from hopyard.study.plot import plot as draw
     from hopyard.study.points import points
     from hopyard.study.published import read
     from hopyard.study.sweep import default, opened

@@ -119,7 +119,7 @@ def _run(
 
     stop.idle = False
     codes: list[int] = []
-    ahead = [] if request.quiet else ["hopyard.cli.tables"]
+    ahead = [] if request.quiet else ["hopyard.cli.result_tables"]
     if folder is not None:
         ahead += ["pyarrow.csv", f"pyarrow.{request.format}"]
     try:
@@ -255,7 +255,7 @@ def shown(
         if as_json:
             print(json.dumps(summary(results, measures, folder), indent=2, ensure_ascii=False))
         else:
-            from hopyard.cli import tables as report
+            from hopyard.cli import result_tables as report
 
             getattr(report, table)(results, measures or None, **options)
             for name in measures:
@@ -445,7 +445,7 @@ def show(
     table: str = "show",
     **options: Any,
 ) -> int:
-    """Shows what folders hold; `table` is a function of `cli.tables`, `options` are its own."""
+    """Shows what folders hold, by a function of `cli.result_tables` with options of its own."""
     from hopyard.results.results import Results
 
     results = Results.load(*folders)
