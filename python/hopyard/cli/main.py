@@ -95,11 +95,11 @@ class Group(click.Group):
             except ModuleNotFoundError as error:
                 say(f"error: {error}; {install('lab')} has it")
                 ctx.exit(BAD_INPUT)
-            except (MemoryError, ImportError, RuntimeError) as error:
+            except (MemoryError, ImportError, RuntimeError, SystemError) as error:
                 if isinstance(error, RuntimeError) and "new thread" not in str(error):
                     raise
-                # A library that cannot be loaded, or a thread that cannot be started: memory is
-                # short.
+                # Memory is short: a library cannot be loaded, or fails without a reason
+                # (SystemError), or a thread cannot be started.
                 reason = f" ({error})" if str(error) else ""
                 say(f"error: there is not enough memory, or a library is broken{reason}")
                 ctx.exit(NOT_WRITTEN)
