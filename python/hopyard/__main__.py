@@ -1,14 +1,14 @@
 """The command `hopyard`, which `python -m hopyard` is too."""
 
-from hopyard import startup as early
+from hopyard import startup
 
 # Before the rest is imported: a signal that comes meanwhile ends the command.
-early.end_on_ctrl_c()
+startup.end_on_ctrl_c()
 
 
 def main() -> None:
     """Runs the command."""
-    early.is_command = True
+    startup.is_command = True
     import atexit
     import gc
     import os

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from hopyard import _core
-from hopyard import startup as early
+from hopyard import _core, startup
 from hopyard.errors import StoreError
 from hopyard.files import whole
 from hopyard.tables.arrays import array, integers, taken, values, where
@@ -45,7 +44,7 @@ def _do_without_pandas() -> None:
         sys.meta_path.remove(_NoPandas)
 
 
-if early.is_command:
+if startup.is_command:
     _do_without_pandas()
 
 FORMATS = ("parquet", "csv")
