@@ -37,6 +37,33 @@ def test_runs_of_different_seeds_are_no_pairs(short: Path, tmp_path: Path) -> No
     assert "there is no other case of seed 2 to compare it with" in " ".join(done.stdout.split())
 
 
+def test_a_difference_names_what_there_is(short: Path, tmp_path: Path) -> None:
+    hopyard.run(short, set={"seed": [1, 2], **TCPS}, runs=2, out=tmp_path / "o")
+    for given, expected in (
+        ("flow.tpc=vegas", "no compared key is called 'flow.tpc'; there are seed, flow.tcp"),
+        ("flow.tcp=cubic", "no case has flow.tcp=cubic; there are newreno, vegas"),
+        ("seed=3", "no case has seed=3; there are 1, 2"),
+        ("seed=1", "runs of different seeds are no pairs: expected another compared key"),
+    ):
+        done = command("show", tmp_path / "o", "--difference", given)
+        assert (done.exit_code, expected in done.stderr) == (2, True), done.stderr
+    done = command("show", tmp_path / "o", "--difference", "flow.tcp=vegas")
+    assert (done.exit_code, done.stdout.count("by pairs")) == (0, 2)
+
+
+def test_a_case_without_the_other_beside_it_is_told(
+    short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = hopyard.run(short, set={"tcp.segment_size": ["500 B", "1 kB"], **TCPS}, runs=2)
+    # Vegas with the last size is not there, as after a sweep that was stopped.
+    monkeypatch.setitem(vars(results), "cases", results.cases[:-1])
+    out = Console(record=True, width=160)
+    report.differences(results, ["delay"], out=out, case_is={"flow.tcp": "vegas"})
+    text = " ".join(out.export_text().split())
+    assert "there is no case beside it that has flow.tcp=vegas" in text
+    assert text.count("by pairs") == 1
+
+
 def test_lists_that_are_given_twice_add_up(short: Path, tmp_path: Path) -> None:
     out = tmp_path / "o"
     line = ["run", short, "--runs", 1, "--out", out, "--series", "cwnd", "--series", "srtt,cwnd"]

@@ -29,6 +29,7 @@ protocol = "static"
 
 [agents.mobile_ip]
 move_detection = "eager"
+beacon_jitter = 0
 
 [[home_agent]]
 node = 0

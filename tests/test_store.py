@@ -259,6 +259,46 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
     assert kills.disks(tmp_path, 3).problems == []
 
 
+@pytest.mark.parametrize("what", ["run", "sweep"])
+def test_a_disk_that_is_full_before_the_first_run(short: Path, tmp_path: Path, what: str) -> None:
+    (tmp_path / "study.toml").write_text(f'title = "S"\nscenario = "{short}"\nruns = 2\n')
+    file = short if what == "run" else "study.toml"
+    line = f'ulimit -f 10; "{sys.executable}" -m hopyard {what} "{file}" -q --out o'
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 3, done.stderr
+    assert "o cannot take results: o/results.sqlite: " in done.stderr
+    assert "nothing has been run" in done.stderr
+
+
+@pytest.mark.parametrize("content", [b"no database, " * 1000, None])
+def test_the_way_out_of_a_damaged_store_works(
+    short: Path, tmp_path: Path, content: bytes | None
+) -> None:
+    out = tmp_path / "o"
+    line = ["run", short, "--runs", 2, "--out", out]
+    assert command(*line).exit_code == 0
+    store = out / "results.sqlite"
+    # A store that has lost its end.
+    store.write_bytes(content or store.read_bytes()[:20_000])
+    for force in ([], ["--force"]):
+        done = command(*line, *force)
+        assert done.exit_code == 2
+        assert f"{store}: " in done.stderr
+        assert done.stderr.endswith("; choose another folder, or move it away\n")
+    out.rename(tmp_path / "away")
+    assert command(*line).exit_code == 0
+
+
+def test_a_folder_of_folders_of_results_names_them(short: Path, tmp_path: Path) -> None:
+    one = tmp_path / "all" / "one"
+    assert command("run", short, "--runs", 1, "--out", one).exit_code == 0
+    done = command("show", tmp_path / "all")
+    assert done.exit_code == 2
+    assert f"there is no results.sqlite; there is one in {one}" in done.stderr
+
+
 def test_a_run_that_does_not_fit_leaves_the_store_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -150,6 +150,33 @@ def _refused(folder: Path, text: str) -> str:
             "expected at most 1,000,000 runs in one sweep, found 4,000,000",
         ),
         (
+            'expect = "less"',
+            'expect = "similar"\ntolerance = 5',
+            "claim less: tolerance: expected a share of at most 1, such as 0.1 for 10 %, found 5",
+        ),
+        ('expect = "less"', 'expect = "less"\ntolerance = 0.1', "tolerance is for similar alone"),
+        (
+            'expect = "less"\ncase = { sender = "Vegas" }\nthan = { sender = "NewReno" }',
+            'expect = "correlated"\nalong = "size"\nagainst = "goodput"\nlow = 0.5',
+            "claim less: against: goodput is compared with itself: expected another one",
+        ),
+        (
+            'expect = "less"\ncase = { sender = "Vegas" }\nthan = { sender = "NewReno" }',
+            'expect = "correlated"\nalong = "size"\nagainst = "delay"\nlow = -1',
+            "claim less: every coefficient is from -1 to 1: expected a low or high that can fail",
+        ),
+        (
+            "[[claim]]",
+            '[measure.m]\nmeasure = "goodput"\nof = "goodput"\n[[claim]]',
+            "measure.m: of: goodput is divided by itself: expected another one",
+        ),
+        (
+            "[[claim]]",
+            '[[figure]]\nname = "f"\ntitle = "F"\nkind = "scatter"\nx = "size"\n'
+            'lines = "sender"\nmeasure = "goodput"\nbeside = "goodput"\n[[claim]]',
+            "beside: goodput is drawn against itself: expected another one",
+        ),
+        (
             "runs = 2",
             'runs = 2\npublished = "there_is_none.csv"',
             "there_is_none.csv: No such file",
@@ -179,6 +206,60 @@ def test_a_study_that_is_no_toml_is_a_study(
     said = _refused(folder, STUDY.replace(old, new, 1))
     assert expected in said
     assert said.count("\n") == 1
+
+
+def _counting(table: str, where: str) -> str:
+    columns = {"overhead": "sent", "handoffs": "host", "mobile_events": "host"}
+    column = columns.get(table, "flow")
+    own = f'[measure.m]\ntable = "{table}"\ncolumn = "{column}"\nreduce = "count"\n'
+    return STUDY.replace("[[claim]]", f"{own}where = {{ {where} }}\n[[claim]]")
+
+
+@pytest.mark.parametrize(
+    ("table", "where", "expected"),
+    [
+        ("decisions", 'lost_reason = "queue_ful"', "did you mean 'queue_full'?"),
+        ("decisions", 'true_cause = { not = "congestio" }', "did you mean 'congestion'?"),
+        ("decisions", 'detected_by = ["timeout", "timout"]', "no row has detected_by = 'timout'"),
+        ("decisions", "lost_at_node = 3", "no point has a node 3 as lost_at_node"),
+        ("overhead", 'kind = "rooting"', "did you mean 'routing'?"),
+        ("handoffs", 'kind = "changed"', "did you mean 'change'?"),
+        ("handoffs", "agent = 9", "no point has a node 9 as agent; there are nodes from 0 to 2"),
+        ("mobile_events", 'event = "register"', "did you mean 'registered'?"),
+        ("detours", 'direction = "to_hosts"', "did you mean 'to_host'?"),
+        ("flows", 'routing = "aodvv"', "did you mean 'aodv'?"),
+        ("flows", 'routing = "olsr"', "no flow has the routing 'olsr'; there are aodv, static"),
+    ],
+)
+def test_a_value_that_no_row_can_have(folder: Path, table: str, where: str, expected: str) -> None:
+    assert expected in _refused(folder, _counting(table, where))
+
+
+def test_a_text_that_no_row_has_is_no_zero(folder: Path) -> None:
+    claim = '[[claim]]\nid = "few"\ntext = "Few."\nmeasure = "m"\nexpect = "at most"\nvalue = 9\n'
+    zero = 'reduce = "count"\nmissing = 0'
+    for where, misspelt in (
+        ('message = "RREPP"', True),
+        ('message = "RREP"', False),
+        ('message = ["RREP", "RERR"]', False),
+        ('message = { not = ["RREQ", "RREP", "HELLO"] }', False),
+    ):
+        text = _counting("overhead", where).replace('reduce = "count"', zero) + claim
+        (folder / "study.toml").write_text(text)
+        assert _run("sweep", "study.toml", "-q").exit_code == 0
+        report = _run("report", "study.toml")
+        assert report.exit_code == 0, report.output
+        said = "measure.m: where: no run has a row with message = RREPP; did you mean 'RREP'?"
+        assert (said in report.output) == misspelt
+        assert ("1 claim: no run has this measure" in report.output) == misspelt
+
+
+def test_one_problem_of_many_points_is_told_once(folder: Path) -> None:
+    said = _refused(folder, STUDY.replace("tcp.segment_size", "tcp.segment_sizee"))
+    assert said.count("has no key `segment_sizee`") == 1
+    assert "and so in 3 further points" in said
+    said = _refused(folder, STUDY.replace('"500 B"', '"500 X"').replace('"1000 B"', '"9 X"'))
+    assert said.count("and so in 1 further point") == 2
 
 
 def test_a_claim_over_no_point(folder: Path) -> None:
@@ -223,6 +304,42 @@ def test_published_values_that_cannot_be_read(folder: Path, content: bytes, expe
     assert expected in _refused(
         folder, STUDY.replace("runs = 2", 'runs = 2\npublished = "published.csv"')
     )
+
+
+@pytest.mark.parametrize(
+    ("measure", "value", "unit", "expected"),
+    [
+        ("goodput", "1.2", "Mbit/s", 1200),
+        ("goodput", "1200", "kb/s", 1200),
+        ("goodput", "0.0012", "Gbps", 1200),
+        ("delay", "1.2", "s", 1200),
+        ("delay", "1200", "", 1200),
+        ("hops", "2", "nodes", 2),
+        ("goodput", "1.2", "s", "unit: expected kbit/s, or a unit of its kind, found 's'"),
+        ("goodput", "1.2", "MB/s", "found 'MB/s'"),
+        ("delay", "1.2", "packets", "unit: expected ms, or a unit of its kind, found 'packets'"),
+        ("hops", "2", "ms", "unit: expected no unit, found 'ms'"),
+        ("goodput", "1.2 Mbit/s", "", "found '1.2 Mbit/s'; a unit stands in the column unit"),
+    ],
+)
+def test_published_values_have_units(
+    folder: Path, measure: str, value: str, unit: str, expected: float | str
+) -> None:
+    text = STUDY.replace("runs = 2", 'runs = 2\npublished = "published.csv"')
+    (folder / "published.csv").write_text(
+        f"sender,measure,value,unit\nVegas,{measure},{value},{unit}\n"
+    )
+    if isinstance(expected, str):
+        assert expected in _refused(folder, text)
+        return
+    (folder / "study.toml").write_text(text)
+    from hopyard.study.published import read
+
+    published = read(load("study.toml"))
+    assert published is not None
+    assert published.value(measure, {"sender": "Vegas"}) == pytest.approx(expected)
+    # What is written beside our values has their unit.
+    assert float(published.rows[0][0]["value"]) == pytest.approx(expected)
 
 
 def test_long_fields_and_marks_of_editors_are_read(folder: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from errno import ELOOP
+from errno import EDQUOT, EFBIG, EIO, ELOOP, ENOSPC
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,11 @@ def path_of(given: str | PathLike[str], what: str) -> Path:
         if error.errno == ELOOP:
             raise ValueError(f"{path}: its symbolic links form a circle") from None
     return path
+
+
+def lacks_room(error: BaseException) -> bool:
+    """Whether the disk is full or broken, or a limit on the size of files is reached."""
+    return isinstance(error, OSError) and error.errno in (ENOSPC, EFBIG, EDQUOT, EIO)
 
 
 @dataclass(frozen=True, slots=True)

@@ -354,7 +354,8 @@ pub struct Measure {
     /// The interval between samples.
     pub interval: Span,
     /// Whose changes of routes are recorded, with the path after each change: `none`, `flows` (those of the sources, to
-    /// the destinations) or `all`.
+    /// the destinations) or `all`. Under every protocol, a route is recorded from the first packet on that the node
+    /// sends along it.
     pub routes: RouteChanges,
     /// Whether the paths are recorded that the data packets of each flow took.
     pub paths: bool,

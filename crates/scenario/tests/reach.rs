@@ -260,12 +260,16 @@ fn frames_that_are_sensed_and_not_received_carry_nothing() {
 
 #[test]
 fn heights_count_in_distances() {
-    let text = |height: u32| format!("[nodes]\npositions = [[0, 0], [150, 0, {height}]]\n[[flow]]\nfrom = 0\nto = 1\n");
+    let text = |height: u32| {
+        format!(
+            "radio.propagation = \"free_space\"\n[nodes]\npositions = [[0, 0], [150, 0, {height}]]\n[[flow]]\nfrom = 0\n\
+             to = 1\n"
+        )
+    };
     assert_eq!(load(&text(199)), Ok(vec![]));
     warned(&text(300), &["nodes 0 and 1 stand still"]);
     // Nodes one above the other are not at one point.
-    let above = "[nodes]\npositions = [[5, 5], [5, 5, 9]]\n[[flow]]\nfrom = 0\nto = 1\n";
-    assert_eq!(load(above), Ok(vec![]));
+    assert_eq!(load(&text(9).replace("150, 0", "0, 0")), Ok(vec![]));
 }
 
 #[test]
@@ -380,4 +384,32 @@ fn movement_files_are_numbered_from_the_first_node_without_gaps() {
         assert!(shown.contains("/dev/zero cannot be read: it is not a regular file"), "{shown}");
     }
     std::fs::remove_dir_all(&directory).expect("it was there");
+}
+
+#[test]
+fn a_range_that_noise_cuts_is_said_also_of_nodes_that_move() {
+    let text = |radio: &str| {
+        format!(
+            "[nodes]\ncount = 20\narea = [\"2000 m\", \"2000 m\"]\n[mobility]\nmodel = \"random_waypoint\"\n[radio]\n\
+             {radio}\n[[flow]]\nfrom = 0\nto = 1\n"
+        )
+    };
+    warned(
+        &text("receive = \"2000 m\"\nsense = \"3000 m\""),
+        &["s.toml:7:1", "noise ends the range before 2000 m", "no frame is received over more than 1065 m"],
+    );
+    // The preamble is found, and the frame has bit errors.
+    warned(
+        &text("receive = \"1000 m\"\nsense = \"3000 m\"")
+            .replace("[[flow]]", "[mac.dcf]\nrate = \"11 Mbps\"\n[[flow]]"),
+        &["noise ends the range before 1000 m", "most frames of 1000 B are lost over more than"],
+    );
+    let none = |text: &str| {
+        let warnings = load(text).expect(text);
+        assert!(warnings.iter().all(|it| !it.contains("noise")), "{warnings:?}");
+    };
+    none(&text("receive = \"600 m\"\nsense = \"1000 m\""));
+    // A power asks for no distance, and other kinds of reception know no noise.
+    none(&text("receive = \"-100 dBm\"\nsense = \"-110 dBm\""));
+    none(&text("receive = \"2000 m\"\nsense = \"3000 m\"\nreception = \"threshold\""));
 }

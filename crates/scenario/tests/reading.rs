@@ -444,3 +444,67 @@ fn a_tcp_that_waits_for_notices_needs_routing_that_gives_them() {
     }
     assert!(load(&text("static", &one.replace("elfn", "newreno"))).is_ok());
 }
+
+#[test]
+fn what_comes_too_late_to_matter_is_warned_of() {
+    let warnings = |text: &str| {
+        let scenario = Scenario::load(text, "s.toml", Path::new(""), &[]).unwrap_or_else(|it| panic!("{it}"));
+        scenario.warnings().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let text = |flow: &str, more: &str| {
+        format!(
+            "duration = \"20 s\"\n[nodes]\ncount = 2\nspacing = \"100 m\"\n[measure]\nfrom = \"10 s\"\n[[flow]]\nfrom = 0\n\
+             to = 1\n{flow}\n{more}"
+        )
+    };
+    assert_eq!(warnings(&text("stop = \"10001 ms\"", "")), Vec::<String>::new());
+    let found = warnings(&text("stop = \"10 s\"", ""));
+    assert!(
+        found.len() == 1 && found[0].contains("the flow stops at 10 s, before anything of it is measured"),
+        "{found:?}"
+    );
+    assert!(found[0].contains("s.toml:10:") && found[0].contains("more than `from` in [measure], 10 s"), "{found:?}");
+    let moves = |list: &str| text("", &format!("[[movement]]\nnodes = [1]\nmodel = \"waypoints\"\nwaypoints.{list}\n"));
+    for (list, late) in [
+        // The node is on its way to the last position at the end of the run.
+        ("track = [{ at = \"19 s\", x = \"0 m\", y = \"0 m\" }, { at = \"30 s\", x = \"9 m\", y = \"0 m\" }]", None),
+        (
+            "track = [{ at = \"20 s\", x = \"0 m\", y = \"0 m\" }, { at = \"30 s\", x = \"9 m\", y = \"0 m\" }]",
+            Some("nothing moves at 20 s: the run ends at 20 s"),
+        ),
+        ("orders = [{ at = \"19 s\", x = \"9 m\", y = \"0 m\", speed = \"1 m/s\" }]", None),
+        (
+            "orders = [{ at = \"25 s\", x = \"9 m\", y = \"0 m\", speed = \"1 m/s\" }]",
+            Some("nothing moves at 25 s: the run ends at 20 s"),
+        ),
+    ] {
+        let found = warnings(&moves(list));
+        match late {
+            None => assert_eq!(found, Vec::<String>::new(), "{list}"),
+            Some(late) => assert!(found.len() == 1 && found[0].contains(late), "{list}: {found:?}"),
+        }
+    }
+}
+
+#[test]
+fn heights_that_the_propagation_model_does_not_know_are_warned_of() {
+    let warnings = |model: &str, heights: [u32; 2], more: &str| {
+        let text = format!(
+            "[nodes]\npositions = [[0, 0, {}], [90, 0, {}]]\n[radio]\npropagation = \
+             \"{model}\"\n[[flow]]\nfrom = 0\nto = 1\n{more}",
+            heights[0], heights[1]
+        );
+        let scenario = Scenario::load(&text, "s.toml", Path::new(""), &[]).unwrap_or_else(|it| panic!("{it}"));
+        scenario.warnings().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let found = warnings("two_ray_ground", [0, 50], "");
+    let words = "`two_ray_ground` takes all antennas as equally high: the heights of nodes, 0 m to 50 m, count in";
+    assert!(found.len() == 1 && found[0].contains(words), "{found:?}");
+    assert!(found[0].contains("s.toml:4:") && found[0].contains("free_space"), "{found:?}");
+    for (model, heights) in [("two_ray_ground", [50, 50]), ("free_space", [0, 50]), ("log_distance", [0, 50])] {
+        assert_eq!(warnings(model, heights, ""), Vec::<String>::new(), "{model}");
+    }
+    let climbs = "[[movement]]\nnodes = [1]\nmodel = \"waypoints\"\nwaypoints.orders = [{ at = \"1 s\", x = \"9 m\", \
+                  y = \"0 m\", z = \"30 m\", speed = \"1 m/s\" }]\n";
+    assert_eq!(warnings("two_ray_ground", [5, 5], climbs).len(), 1);
+}

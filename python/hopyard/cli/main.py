@@ -34,7 +34,7 @@ from hopyard.cli import run as actions
 from hopyard.cli import studies as cli_study
 from hopyard.cli.options import FLOWS, SET, WITH, Comparing, Differing, Named, Once
 from hopyard.cli.output import BAD_INPUT, BROKEN_PIPE, FAILED, NOT_WRITTEN, mute, of, say
-from hopyard.errors import ScenarioError, SimulationError
+from hopyard.errors import ScenarioError, SimulationError, lacks_room
 from hopyard.files import write_text
 from hopyard.terminal import signals
 from hopyard.terminal.words import install
@@ -113,8 +113,7 @@ class Group(click.Group):
 
 
 def _of_writing(error: OSError) -> bool:
-    full = error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
-    return full or error.filename == "standard output"
+    return lacks_room(error) or error.filename == "standard output"
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})

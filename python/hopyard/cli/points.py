@@ -90,6 +90,7 @@ def stored_points(study: Study, points: Sequence[Point], store: Reader) -> list[
     be read; both are told.
     """
     from hopyard.study.points import pooled
+    from hopyard.study.values import Values
 
     samples = any(own.series is not None for own in study.document.measure.values())
     found = []
@@ -105,6 +106,10 @@ def stored_points(study: Study, points: Sequence[Point], store: Reader) -> list[
             lost += [f"run {run} of {point}: {why}" for run, why in damaged.items()]
             parts.append(part.only([run for run in done if run not in damaged]))
         found.append(replace(point, planned=parts[0], parts=tuple(parts) if point.parts else ()))
+    values = Values(study, store)
+    for name in study.document.measure:
+        for problem in values.unseen(name):
+            say(f"warning: {problem}")
     for each in lost[:TOLD]:
         say(f"warning: left out: {each}")
     if len(lost) > TOLD:

@@ -100,7 +100,7 @@ def differences(
     interval without 0 in it is a difference that the runs show.
 
     Raises:
-        ValueError: when a measure does not exist.
+        ValueError: when a measure does not exist, or no case has the values of `case_is`.
     """
     chosen = [known.named(name) for name in known.check(measures or SHOWN)]
     out = out or console()
@@ -108,9 +108,14 @@ def differences(
         return
     groups = [part for group in _groups(results) for part in _by_seed(group)]
     if case_is is not None:
-        groups = [part for group in groups for part in _beside(results, group, case_is)]
+        _check_case(results, case_is)
+        groups = [part for group in groups for part in _beside(group, case_is)]
     for cases in groups:
         first = baseline or _first(cases, case_is)
+        if first is None:
+            wanted = ", ".join(f"{key}={value}" for key, value in (case_is or {}).items())
+            say(out, (f"{cases[0]}: there is no case beside it that has {wanted}.", ""))
+            continue
         others = [case for case in cases if case is not first]
         if not others:
             of_seed = f" of seed {first.seed}" if len(results.cases) > 1 else ""
@@ -187,17 +192,24 @@ def _by_seed(cases: Sequence[Case]) -> list[list[Case]]:
     return list(groups.values())
 
 
-def _beside(
-    results: Results, cases: Sequence[Case], case_is: Mapping[str, str]
-) -> list[list[Case]]:
-    """The cases in groups, which differ in these keys alone."""
+def _check_case(results: Results, case_is: Mapping[str, str]) -> None:
     for key, value in case_is.items():
         if key not in results.settings:
             there = ", ".join(results.settings) or "none"
             raise ValueError(f"no compared key is called {key!r}; there are {there}")
-        values = list(dict.fromkeys(case.settings[key] for case in cases))
+        values = list(dict.fromkeys(case.settings[key] for case in results.cases))
         if value not in values:
             raise ValueError(f"no case has {key}={value}; there are {', '.join(values)}")
+        if key == "seed":
+            others = ", ".join(name for name in results.settings if name != key) or "none"
+            raise ValueError(
+                f"runs of different seeds are no pairs: expected another compared key; there are "
+                f"{others}"
+            )
+
+
+def _beside(cases: Sequence[Case], case_is: Mapping[str, str]) -> list[list[Case]]:
+    """The cases in groups, which differ in these keys alone."""
     found: dict[tuple[str, ...], list[Case]] = {}
     for case in cases:
         rest = tuple(v for key, v in case.settings.items() if key not in case_is)
@@ -205,10 +217,10 @@ def _beside(
     return list(found.values())
 
 
-def _first(cases: Sequence[Case], case_is: Mapping[str, str] | None) -> Case:
-    """The case that the others are compared with."""
+def _first(cases: Sequence[Case], case_is: Mapping[str, str] | None) -> Case | None:
+    """The case that the others are compared with, if there is one."""
     named = (case_is or {}).items()
-    return next((it for it in cases if all(it.settings[k] == v for k, v in named)), cases[0])
+    return next((it for it in cases if all(it.settings[k] == v for k, v in named)), None)
 
 
 def _title(results: Results, cases: Sequence[Case], what: str, out: Console) -> None:

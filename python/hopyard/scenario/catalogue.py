@@ -57,6 +57,8 @@ class Column(TypedDict):
     unit: str
     meaning: str
     optional: bool
+    #: Every text that it can have, where these are few and fixed.
+    values: list[str]
 
 
 class ResultTable(TypedDict):
@@ -81,7 +83,7 @@ def quantities() -> list[Column]:
 
 #: The columns of every table that say which run a row is from.
 ORIGIN: list[Column] = [
-    {"name": name, "unit": "", "meaning": meaning, "optional": False}
+    {"name": name, "unit": "", "meaning": meaning, "optional": False, "values": []}
     for name, meaning in (
         ("scenario", "The name of the scenario."),
         ("(compared keys)", "A column for each compared key, such as `flow.tcp`, with its value."),

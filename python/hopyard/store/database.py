@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 from contextlib import closing, contextmanager, suppress
+from errno import EIO, ENOSPC
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
@@ -86,7 +87,9 @@ class Database:
     def _open(self) -> None:
         new = not self.path.exists()
         if new and not self.write:
-            raise StoreError(f"{self.folder} holds no results: there is no {NAME}")
+            others = sorted(str(path.parent) for path in self.folder.glob(f"*/{NAME}"))
+            inside = f"; there is one in {', '.join(others[:3])}" if others else ""
+            raise StoreError(f"{self.folder} holds no results: there is no {NAME}{inside}")
         if self.write:
             # Who reads a large store without a log lets the writer wait until it has read it.
             self._connection = sqlite3.connect(
@@ -167,7 +170,9 @@ class Database:
         try:
             yield
         except sqlite3.Error as error:
-            raise StoreError(f"{self.path}: {_reason(error)}") from error
+            raised = StoreError(f"{self.path}: {_reason(error)}")
+            raised.errno = _errno(error)
+            raise raised from error
 
     def check_there(self) -> None:
         """Checks that the file which is open is the one that others find.
@@ -279,6 +284,12 @@ def _reader(path: Path) -> sqlite3.Connection:
         with closing(sqlite3.connect(copy)) as source:
             source.backup(memory)
     return memory
+
+
+def _errno(error: sqlite3.Error) -> int | None:
+    """The number of the operating system's error that SQLite has met."""
+    name = getattr(error, "sqlite_errorname", "")
+    return ENOSPC if name == "SQLITE_FULL" else EIO if name.startswith("SQLITE_IOERR") else None
 
 
 def _reason(error: sqlite3.Error) -> str:

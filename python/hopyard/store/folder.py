@@ -10,11 +10,12 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hopyard.errors import StoreError
+from hopyard.errors import StoreError, lacks_room
 from hopyard.files import unfinished
 from hopyard.scenario.recorded import has_all
 from hopyard.store import replacing
 from hopyard.store.folder_check import (
+    NO_STORE,
     FolderError,
     check_free,
     check_own,
@@ -49,6 +50,7 @@ class Folder:
     Raises:
         FolderError: when the folder cannot be made or written, another process has taken it, or it
             holds something else.
+        StoreError: when there is no room for a store; nothing has been run.
     """
 
     def __init__(
@@ -68,7 +70,8 @@ class Folder:
             path.mkdir(parents=True, exist_ok=True)
             self._lock = _lock(path)
         except OSError as error:
-            raise FolderError(f"{path} cannot be a folder for results: {error.strerror}") from error
+            text = f"{path} cannot be a folder for results: {error.strerror}"
+            raise _refused(text, error) from error
         except FolderError:
             raise
         except ValueError as error:
@@ -87,7 +90,7 @@ class Folder:
         except BaseException as error:
             os.close(self._lock)
             if isinstance(error, OSError) and not isinstance(error, FolderError):
-                raise FolderError(f"{path} cannot take results: {error}") from error
+                raise _refused(f"{path} cannot take results: {error}", error) from error
             raise
 
     @property
@@ -107,9 +110,9 @@ class Folder:
             return replacing.begin(self.path, cases)
         reason = reason_against(self.path, cases, study)
         if reason is not None:
-            raise FolderError(
-                f"{self.path} {reason}; choose another folder, or replace them with --force"
-            )
+            # What belongs to a store that cannot be read is not known: nothing here is replaced.
+            way = "move it away" if reason.startswith(NO_STORE) else "replace them with --force"
+            raise FolderError(f"{self.path} {reason}; choose another folder, or {way}")
         store = Store(self.path, write=True)
         for maker in store.makers():
             # A kernel comes after the platform: it belongs to the case, and not to the machine.
@@ -189,6 +192,16 @@ class Folder:
             self.store.close()
         finally:
             os.close(self._lock)
+
+
+def _refused(text: str, error: OSError) -> FolderError | StoreError:
+    """The error about a folder in which there is no room, or which cannot take results."""
+    if lacks_room(error):
+        full = StoreError(f"{text}; nothing has been run")
+        full.errno = error.errno
+        return full
+    damaged = isinstance(error, StoreError)
+    return FolderError(f"{text}; choose another folder, or move it away" if damaged else text)
 
 
 def _were(runs: int, place: Path) -> str:

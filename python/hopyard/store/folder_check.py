@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: The most names in a message.
 MOST_NAMES = 5
+#: How the reason begins where the file of the store is damaged, or another one.
+NO_STORE = "holds something that is no store of results"
 
 
 class FolderError(ValueError):
@@ -43,7 +45,7 @@ def reason_against(folder: Path, cases: Sequence[Planned], study: str | None = N
     except EmptyStoreError:
         return None
     except StoreError as error:
-        return f"holds something that is no store of results ({error})"
+        return f"{NO_STORE} ({error})"
     if makers and whose != study:
         holds = "results of runs" if whose is None else f"results of the study {whose}"
         return f"holds {holds}, not of {'runs' if study is None else f'the study {study}'}"

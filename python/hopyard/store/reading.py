@@ -176,11 +176,12 @@ class Reader(Database):
             place = f"{self.path}: {name}, configuration {config}, seed {seed}"
             raise StoreError(f"{place}, row {error.row}: {error}") from None
 
-    def labels(self) -> list[str]:
-        """The labels of the flows of all runs."""
-        if "label" not in [column for column, _ in self._tables.get("flows", ())]:
+    def texts(self, table: str, column: str) -> list[str]:
+        """The different texts that the rows of all runs have in a column."""
+        if column not in [name for name, _ in self._tables.get(table, ())]:
             return []
-        return [label for (label,) in self._select("SELECT DISTINCT label FROM flows")]
+        found = self._select(f'SELECT DISTINCT "{column}" FROM {table}')
+        return [text for (text,) in found if text is not None]
 
     def ended(self, config: str, seed: int) -> tuple[list[int], list[tuple[int, str]]]:
         """The numbers of the finished runs of a configuration and seed; the failed with errors.

@@ -121,7 +121,10 @@ def _rows(study: Study, points: Sequence[Point]) -> Iterator[str]:
 
 
 #: Columns of tables whose values a scenario tells before its runs.
-_ROWS = ("flow", "node", "source", "destination", "transport", "label")
+_ROWS = (
+    *("flow", "node", "source", "destination", "host", "agent", "agent_before", "lost_at_node"),
+    *("transport", "label", "routing"),
+)
 
 
 def _table(own: Quantity) -> str:
@@ -141,6 +144,15 @@ def _absent(
                     'all TCP flows are { transport = { not = "udp" } }; ' if value == "tcp" else ""
                 )
                 yield f"{place}: no flow has the transport {value!r}; {tcp}{near}"
+        return
+    if column == "routing":
+        # Nodes at wires alone have static routes.
+        protocols = {str(_document(point)["routing"]["protocol"]): None for point in points}
+        protocols["static"] = None
+        for value in values:
+            if value not in protocols:
+                near = nearest(str(value), protocols)
+                yield f"{place}: no flow has the routing {value!r}; {near}"
         return
     if column == "label":
         labels = dict.fromkeys(each for point in points for each in _labels(point))

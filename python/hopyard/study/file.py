@@ -7,7 +7,6 @@ its line.
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from difflib import get_close_matches
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from hopyard import _core
+from hopyard.scenario import catalogue
 from hopyard.tables.tables import empty
 
 if TYPE_CHECKING:
@@ -410,14 +410,14 @@ def wrong_labels(axis: Axis, name: str, values: Iterable[Scalar], place: str) ->
             yield f"{place}: the axis {name} has no value {text_of(value)!r}; {near}"
 
 
-def columns(table: str) -> list[str]:
-    """The columns of a table of results."""
-    found = json.loads(_core.result_tables())
-    names: list[str] = []
-    for each in found:
-        if each["name"] == table:
-            names = [column["name"] for column in each["columns"]]
-    return names
+def columns(table: str) -> dict[str, list[str]]:
+    """The columns of a table of results, each with its texts where these are few and fixed."""
+    return {
+        column["name"]: column["values"]
+        for each in catalogue.tables()
+        if each["name"] == table
+        for column in each["columns"]
+    }
 
 
 def is_text(table: str, column: str) -> bool:

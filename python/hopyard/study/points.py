@@ -122,7 +122,7 @@ def points(
     """
     check_chosen(study, only or {})
     texts: dict[Path, str] = {}
-    problems: dict[str, None] = {}
+    problems: dict[object, list[str]] = {}
     found: list[Point] = []
     for experiment in study.experiments:
         own = study.experiments[experiment]
@@ -142,13 +142,19 @@ def points(
                 planned = Planned(core, title, str(path), marked, range(count), base=path.parent)
                 found.append(Point(experiment, labels, planned, tuple(own.pool)))
     if problems:
-        told = list(problems)[:TOLD]
+        told = [_with_others(same) for same in problems.values()][:TOLD]
         more = len(problems) - len(told)
         raise StudyError([*told, *([f"and {many(more, 'further problem')}"] if more else [])])
     if not found:
         wanted = "; ".join(f"{n}={' or '.join(each)}" for n, each in chosen(only or {}).items())
         raise StudyError([f"{study.path}: there is no point {wanted}".rstrip()])
     return found
+
+
+def _with_others(texts: Sequence[str]) -> str:
+    """The first of several equal problems of points, with how many others there are."""
+    first, *others = texts
+    return f"{first.rstrip()}\nand so in {many(len(others), 'further point')}" if others else first
 
 
 def _scenario(
@@ -159,19 +165,21 @@ def _scenario(
     scenario: str | None,
     seed: int | None,
     texts: dict[Path, str],
-    problems: dict[str, None],
+    problems: dict[object, list[str]],
 ) -> _core.Scenario | None:
     """The scenario of a point, or none with its problems noted."""
     where = named(labels) or experiment
     if scenario is None:
-        problems[f"{study.place('experiment', experiment)}: {where}: expected a scenario"] = None
+        place = study.place("experiment", experiment)
+        problems.setdefault(place, []).append(f"{place}: {where}: expected a scenario")
         return None
     path = study.folder / scenario
     try:
         if path not in texts:
             texts[path] = _read_text(path)
     except OSError as error:
-        problems[f"{study.path}: scenario {scenario}: {error.strerror or error}"] = None
+        text = f"{study.path}: scenario {scenario}: {error.strerror or error}"
+        problems.setdefault(path, []).append(text)
         return None
     given = list(settings)
     own = seed if seed is not None else study.document.seed
@@ -182,7 +190,10 @@ def _scenario(
         if series := sampled(study, experiment):
             core = core.with_settings(measuring(series, ""))
     except ScenarioError as error:
-        problems[f"{study.path}: the point {where} is no valid scenario:\n{error}"] = None
+        text = f"{study.path}: the point {where} is no valid scenario:\n{error}"
+        # One wrong key or value of an axis is in many points.
+        same = tuple((each.path, each.message, each.expected) for each in error.problems)
+        problems.setdefault(same, []).append(text)
         return None
     return core
 

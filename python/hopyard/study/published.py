@@ -1,7 +1,8 @@
 """Published values: a CSV file beside a study.
 
 It has a column for each axis that tells the values apart, and the columns `measure` and `value`;
-`unit`, `source` and others are for readers. A row that leaves an axis empty is about no single
+`unit` is that of the value: one of another size is converted into that of the measure. `source` and
+others are for readers. A row that leaves an axis empty is about no single
 value of it, and is compared with nothing.
 """
 
@@ -13,6 +14,7 @@ import math
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from hopyard.scenario.axis import factor, is_unit
 from hopyard.scenario.scenario import _read_text
 from hopyard.study.file import StudyError, labels_of
 from hopyard.tables.measures import MEASURES
@@ -66,11 +68,22 @@ class Published:
                     raise ValueError
             except (TypeError, ValueError):
                 found = f"{row['value']!r:.80}"
-                problems.append(f"{path}:{line}: value: expected a number, found {found}")
+                hint = "; a unit stands in the column unit" if row["value"][:1].isdigit() else ""
+                problems.append(f"{path}:{line}: value: expected a number, found {found}{hint}")
                 continue
             place = f"{path}:{line}"
             if row["measure"] not in known:
                 problems.append(f"{place}: no measure is called {row['measure']!r}")
+            elif "unit" not in axes and (unit := row.get("unit", "").strip()):
+                own = study.document.measure.get(row["measure"])
+                wanted = MEASURES[row["measure"]].unit if own is None else own.unit
+                size = factor(unit, wanted)
+                if size is not None and size != 1:
+                    value *= size
+                    row |= {"value": f"{value:.6g}", "unit": wanted}
+                elif size is None and (wanted or is_unit(unit)):
+                    expected = f"{wanted}, or a unit of its kind" if wanted else "no unit"
+                    problems.append(f"{place}: unit: expected {expected}, found {unit!r}")
             problems += [
                 f"{place}: the axis {name} has no value {row[name]!r}"
                 for name in self._axes

@@ -269,6 +269,8 @@ def _quantity(study: Study, name: str, quantity: Quantity) -> Iterator[str]:
         name == each or (each in own and (own[each].of or own[each].plus)) for each in quantity.plus
     ):
         yield f"{place}: plus: expected measures that are neither sums nor divided themselves"
+    if quantity.of is not None and quantity.of == quantity.measure and not _picks(quantity):
+        yield f"{place}: of: {quantity.of} is divided by itself: expected another one"
     if (quantity.reduce == "below") != (quantity.limit is not None):
         yield f"{place}: reduce = below and limit are given together"
     given = (quantity.column, quantity.series, quantity.measure)
@@ -316,6 +318,11 @@ def _quantity(study: Study, name: str, quantity: Quantity) -> Iterator[str]:
             yield f"{place}: expected since before until, {found}"
 
 
+def _picks(quantity: Quantity) -> bool:
+    """Whether a measure of Hopyard is taken of some rows, or with others beside it."""
+    return bool(quantity.where or quantity.plus) or quantity.flow is not None
+
+
 def _rows(quantity: Quantity, table: str, place: str) -> Iterator[str]:
     """What is wrong with the choice of rows of a table."""
     known = columns(table)
@@ -337,6 +344,9 @@ def _rows(quantity: Quantity, table: str, place: str) -> Iterator[str]:
             # True and false are whole numbers for Python.
             if not isinstance(value, kinds) or isinstance(value, bool) != (kinds == (bool,)):
                 yield f"{place}: where: {column}: expected {words}, found {value!r}"
+            elif known[column] and value not in known[column]:
+                near = nearest(str(value), known[column])
+                yield f"{place}: where: no row has {column} = {value!r}; {near}"
 
 
 def _table(study: Study, table: Table, place: str, known: list[str]) -> Iterator[str]:
@@ -379,6 +389,8 @@ def _figure(study: Study, figure: Figure, place: str, known: list[str]) -> Itera
     yield from _sampled_there(study, experiment, [figure.measure, figure.beside], place)
     yield from _where(study, experiment, figure.where, place)
     yield from _where(study, experiment, figure.against or {}, f"{place}: against")
+    if figure.beside is not None and figure.beside == figure.measure:
+        yield f"{place}: beside: {figure.measure} is drawn against itself: expected another one"
     if (figure.beside is not None) != (figure.kind == "scatter"):
         yield f"{place}: beside is given with kind = scatter, and with this alone"
     if figure.against is not None and figure.kind not in ("lines", "bars", "heat"):
@@ -419,8 +431,12 @@ def _correlated(
     if claim.against is not None:
         yield from _known_measures([claim.against], known, place)
         yield from _sampled_there(study, experiment, [claim.against], place)
+        if claim.against == claim.measure:
+            yield f"{place}: against: {claim.measure} is compared with itself: expected another one"
     if claim.low is None and claim.high is None:
         yield f"{place}: correlated needs low or high, bounds of the coefficient from -1 to 1"
+    elif claim.low in (None, -1) and claim.high in (None, 1):
+        yield f"{place}: every coefficient is from -1 to 1: expected a low or high that can fail"
     for bound in (claim.low, claim.high):
         if bound is not None and not -1 <= bound <= 1:
             yield f"{place}: expected a coefficient from -1 to 1, found {bound:g}"
@@ -458,6 +474,11 @@ def _claim(study: Study, claim: Claim, place: str, known: list[str]) -> Iterator
         yield f"{place}: {claim.expect} needs the case that it is compared with (than)"
     if claim.expect == "similar" and claim.tolerance is None:
         yield f"{place}: similar needs a tolerance, such as 0.1 for 10 %"
+    if claim.tolerance is not None and claim.expect != "similar":
+        yield f"{place}: tolerance is for similar alone"
+    elif (claim.tolerance or 0) > 1:
+        found = f"found {claim.tolerance:g}, which is {claim.tolerance:.0%}"
+        yield f"{place}: tolerance: expected a share of at most 1, such as 0.1 for 10 %, {found}"
     if claim.expect in ("at least", "at most") and claim.value is None:
         yield f"{place}: {claim.expect} needs a value"
     if claim.expect == "between" and (claim.low is None or claim.high is None):

@@ -406,7 +406,8 @@ def opened(path: Path) -> Iterator[Reader]:
     if not (path / NAME).exists():
         quick = " --quick" if path.name.endswith(_QUICK) else ""
         raise StoreError(
-            f"{path} holds no results: hopyard sweep STUDY{quick} makes the runs of a study"
+            f"{path} holds no results: hopyard sweep STUDY{quick} makes the runs of a study, and "
+            "--out FOLDER names another folder of them"
         )
     with Reader(path) as store:
         yield store

@@ -12,13 +12,13 @@ import numpy as np
 
 from hopyard import _core
 from hopyard.statistics.estimates import Estimate, estimate
-from hopyard.study.file import MOST_RUNS, picked, text_of
+from hopyard.study.file import MOST_RUNS, columns, is_text, nearest, picked, text_of
 from hopyard.tables.arrays import floats, integers, where
 from hopyard.tables.measures import SHOWN, check, check_labels, named
 from hopyard.tables.tables import read_filed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
     import pyarrow as pa
@@ -54,6 +54,7 @@ class Values:
         self._done: dict[tuple[str, int], Integers] = {}
         #: The values of runs in whose series one was looked for.
         self._sampled: dict[tuple[str, int, str], dict[int, float]] = {}
+        self._unseen: dict[str, list[str]] = {}
 
     def of(self, point: Point, measure: str) -> Sample:
         """One value for each finished run of a point."""
@@ -120,6 +121,7 @@ class Values:
         self._watched = None
         self._done.clear()
         self._sampled.clear()
+        self._unseen.clear()
 
     def _read(self, config: str, seed: int, measure: str, runs: Integers) -> Sample:
         """The values of these runs, which have finished."""
@@ -129,7 +131,7 @@ class Values:
         else:
             name = measure if own is None else own.measure
             if own is None and named(measure).flows:
-                check_labels([measure], self._store.labels())
+                check_labels([measure], self._store.texts("flows", "label"))
             table = named(name).table if name is not None else str(own and own.table)
             rows = self._store.rows_of(table, config, seed)
             # The other ones have lost rows.
@@ -154,7 +156,32 @@ class Values:
         found = own.scale * found
         if own.missing is not None:
             found = np.where(np.isnan(found), own.missing, found)
+        if self.unseen(measure):
+            # No row would count as zero, and what was written may be no such text at all.
+            found = np.full(len(runs), np.nan)
         return runs, found
+
+    def unseen(self, measure: str) -> list[str]:
+        """Why no row of any run is chosen by `where`: texts that none has, which may be misspelt.
+
+        Columns whose texts are few and fixed are checked with the study file.
+        """
+        if measure not in self._unseen:
+            self._unseen[measure] = list(self._texts_unseen(measure))
+        return self._unseen[measure]
+
+    def _texts_unseen(self, measure: str) -> Iterator[str]:
+        own = self._own[measure]
+        table = named(own.measure).table if own.measure is not None else own.table
+        for column, given in own.where.items():
+            wanted, without = picked(given)
+            if without or not is_text(table, column) or columns(table)[column]:
+                continue
+            there = self._store.texts(table, column)
+            if not set(there).intersection(map(text_of, wanted)):
+                said = " or ".join(map(text_of, wanted))
+                near = nearest(said, sorted(there))
+                yield f"measure.{measure}: where: no run has a row with {column} = {said}; {near}"
 
     def _start(self, config: str) -> float:
         """When the measurement of a scenario begins, in seconds."""

@@ -22,7 +22,7 @@ use hopyard_engine::Rng;
 pub use self::files::Movements;
 pub use self::grouping::Grouping;
 pub use self::leg::{Leg, Mobility, Position};
-pub use self::spec::{Area, BuildError, Configured, Facts, Membership, Nodes, Spec};
+pub use self::spec::{Area, BuildError, Configured, Facts, Membership, Nodes, Spec, Step};
 use crate::address::NodeId;
 use crate::params::Metric;
 use crate::registry;
@@ -68,6 +68,12 @@ macro_rules! models {
             #[must_use]
             pub fn area(&self) -> Option<Area> {
                 match self { $(Self::$variant(params) => params.area(),)+ }
+            }
+
+            /// The movements of a script ([`Facts::script`]).
+            #[must_use]
+            pub fn script(&self) -> Vec<Step> {
+                match self { $(Self::$variant(params) => params.script(),)+ }
             }
         }
 

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use hopyard_engine::units::{Coordinate, Distance};
-use hopyard_engine::{Rng, Streams};
+use hopyard_engine::{Rng, Span, Streams};
 
 use super::files::Movements;
 use super::grouping::Grouping;
@@ -32,6 +32,11 @@ pub trait Facts: params::Params {
     /// The area that the nodes of a model with random destinations do not leave.
     fn area(&self) -> Option<Area> {
         None
+    }
+
+    /// The movements of a script, in order of time.
+    fn script(&self) -> Vec<Step> {
+        Vec::new()
     }
 
     /// The node's place in a group, of a model that follows another node.
@@ -66,6 +71,17 @@ impl Area {
         let (x, y) = (x.metres(), y.metres());
         Self { low: Position::ground(x, y), high: Position::ground(x + width.metres(), y + height.metres()) }
     }
+}
+
+/// A movement that the parameters prescribe.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// The list that has it.
+    pub key: &'static str,
+    /// When the node sets out.
+    pub from: Span,
+    /// The height to which it goes, in metres; nothing if it keeps its height.
+    pub height: Option<f64>,
 }
 
 /// A node's place in a group: its offset from its leader.

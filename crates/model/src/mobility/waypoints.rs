@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::files::track::{Command, Fix, Follower, Track};
-use super::{BuildError, Facts, Leg, Mobility, Nodes, Position};
+use super::{BuildError, Facts, Leg, Mobility, Nodes, Position, Step};
 use crate::address::NodeId;
 use crate::params::{self, Fault};
 
@@ -101,7 +101,16 @@ impl params::Params for Params {
     }
 }
 
-impl Facts for Params {}
+impl Facts for Params {
+    fn script(&self) -> Vec<Step> {
+        let starts = std::iter::once(Span::ZERO).chain(self.track.iter().map(|it| it.at));
+        let track = self.track.iter().zip(starts);
+        let track = track.map(|(it, from)| Step { key: "track", from, height: Some(it.z.metres()) });
+        let orders = self.orders.iter();
+        let orders = orders.map(|it| Step { key: "orders", from: it.at, height: it.z.map(Coordinate::metres) });
+        track.chain(orders).collect()
+    }
+}
 
 /// A node that follows its script.
 #[derive(Clone, Debug)]

@@ -16,6 +16,7 @@ pub struct HandoffRow {
     pub agent: u32,
     /// `change`: another agent than before; `return`: the same one, which the host had lost; `missed`: the host came
     /// into the range of the agent and left it again, and never found itself there.
+    #[schemars(extend("closed" = true))]
     pub kind: &'static str,
     /// When the host left the range of the agent before, by where both were: the last time before it found that it had
     /// moved, or the first time after that if it was within range then. The range is the distance at which a frame has
@@ -87,6 +88,7 @@ pub struct MobileEventRow {
     /// `tunnel_begun`, `tunnel_ended`: at the home agent; `first_up`, `first_down`: after a change of the agent, the
     /// first packet of the host's flows has come from it, or to it; `cell_entered`, `cell_left`: by where host and
     /// agent are, as in the table of handoffs.
+    #[schemars(extend("closed" = true))]
     pub event: &'static str,
     /// The number of the agent's node before, of `moved`.
     pub agent_before: Option<u32>,
@@ -114,6 +116,7 @@ pub struct DetourRow {
     /// The number of the node of the agent at which the host was.
     pub agent: u32,
     /// `to_host`, or `from_host` through a reverse tunnel.
+    #[schemars(extend("closed" = true))]
     pub direction: &'static str,
     /// How many packets, data and acknowledgements.
     #[schemars(extend("unit" = "packets"))]

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::mobile_rows::{DetourRow, HandoffRow, MobileEventRow};
+use crate::context::DropReason;
 use crate::params::Metric;
 use crate::{agent, mac, mobility};
 
@@ -394,8 +395,10 @@ pub struct DropRow {
     pub node: u32,
     /// The kind of packet: `data`, `ack`, `routing`, `arp`, `icmp`, `control` (agents) or `external` (datagrams
     /// from outside).
+    #[schemars(extend("closed" = true))]
     pub kind: &'static str,
     /// Why the packets were dropped, such as `queue_full`.
+    #[schemars(extend("values" = DropReason::ALL.map(DropReason::name)))]
     pub reason: &'static str,
     /// How many packets were dropped.
     #[schemars(extend("unit" = "packets"))]
@@ -409,6 +412,7 @@ pub struct OverheadRow {
     /// The node's number.
     pub node: u32,
     /// Whose message it is: `routing` or `control` (agents).
+    #[schemars(extend("closed" = true))]
     pub kind: &'static str,
     /// The type of the message, such as `RREQ`.
     pub message: &'static str,
@@ -582,11 +586,14 @@ pub struct DecisionRow {
     #[schemars(extend("unit" = "s"))]
     pub time_s: f64,
     /// How the sender detected the loss: `duplicate_acks` or `timeout`.
+    #[schemars(extend("closed" = true))]
     pub detected_by: &'static str,
     /// The sender's classification: `congestion`, `wireless` or `link_failure`.
+    #[schemars(extend("closed" = true))]
     pub decided: &'static str,
     /// The true cause: `congestion`, `interference`, `channel_error`, `link_failure`, `spurious` (nothing was lost) or
     /// `other`.
+    #[schemars(extend("closed" = true))]
     pub true_cause: &'static str,
     /// The first unacknowledged sequence number.
     pub sequence: u64,
@@ -605,8 +612,10 @@ pub struct DecisionRow {
     #[schemars(extend("unit" = "ms"))]
     pub rtt_last_ms: Option<f64>,
     /// What was lost: `data`, or `ack` if the segment had arrived; empty if nothing was lost.
+    #[schemars(extend("closed" = true))]
     pub lost: Option<&'static str>,
     /// Why the lost packet was dropped.
+    #[schemars(extend("values" = DropReason::ALL.map(DropReason::name)))]
     pub lost_reason: Option<&'static str>,
     /// The number of the node that dropped it.
     pub lost_at_node: Option<u32>,

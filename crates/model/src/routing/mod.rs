@@ -134,6 +134,12 @@ macro_rules! protocols {
                 match self { $(Self::$variant(params) => params.search_hops(),)+ }
             }
 
+            /// The bytes that are added to data packets ([`Facts::added_bytes`]).
+            #[must_use]
+            pub fn added_bytes(&self, hops: u32) -> u32 {
+                match self { $(Self::$variant(params) => params.added_bytes(hops),)+ }
+            }
+
             /// Whether packets go to gateways in tunnels ([`Facts::tunnels_to_gateways`]).
             #[must_use]
             pub fn tunnels_to_gateways(&self) -> bool {

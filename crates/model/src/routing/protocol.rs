@@ -93,6 +93,11 @@ pub trait Facts: Params {
         None
     }
 
+    /// The bytes that the protocol adds to a data packet which goes over so many hops, at least one.
+    fn added_bytes(&self, _hops: u32) -> u32 {
+        0
+    }
+
     /// Whether a source puts its packets for a host behind a gateway into packets for the gateway.
     fn tunnels_to_gateways(&self) -> bool {
         false

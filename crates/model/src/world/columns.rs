@@ -22,6 +22,9 @@ pub struct Column {
     pub meaning: String,
     /// Whether rows may have no value in it.
     pub optional: bool,
+    /// Every text that it can have, if these are few and fixed: those that its row type lists (`values`), or that
+    /// stand in backticks in its meaning (`closed`).
+    pub values: Vec<String>,
 }
 
 /// A table of results.
@@ -69,6 +72,7 @@ pub fn quantities() -> Vec<Column> {
         unit: quantity.unit().to_owned(),
         meaning: meaning(quantity.name()),
         optional: true,
+        values: Vec::new(),
     };
     Quantity::ALL.iter().map(column).collect()
 }
@@ -81,6 +85,7 @@ fn nodes() -> TableInfo {
         unit: metric.unit.to_owned(),
         meaning: format!("{kind} `{model}`: {}", metric.meaning.trim()),
         optional: true,
+        values: Vec::new(),
     }));
     table
 }
@@ -94,8 +99,18 @@ fn table<R: JsonSchema>(name: &'static str) -> TableInfo {
         unit: property.get("unit").and_then(Value::as_str).unwrap_or_default().to_owned(),
         meaning: description(property),
         optional: !required.is_some_and(|names| names.iter().any(|required| required == name)),
+        values: values(property),
     });
     TableInfo { name, meaning: description(schema.as_value()), columns: columns.collect() }
+}
+
+fn values(property: &Value) -> Vec<String> {
+    let listed = property.get("values").and_then(Value::as_array).into_iter().flatten();
+    let listed = listed.filter_map(Value::as_str).map(str::to_owned).collect();
+    if property.get("closed").is_none() {
+        return listed;
+    }
+    description(property).split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
 fn description(schema: &Value) -> String {
@@ -106,6 +121,8 @@ fn description(schema: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observe::TrueCause;
+    use crate::packet::PacketKind;
 
     #[test]
     fn every_column_and_quantity_has_a_meaning() {
@@ -138,6 +155,28 @@ mod tests {
             assert_eq!(names.len(), table.columns.len(), "{}", table.name);
         }
         assert!(tables()[1].columns.iter().any(|column| column.name == "slots_unused" && column.optional));
+    }
+
+    #[test]
+    fn closed_columns_have_their_values() {
+        let values = |table: &str, column: &str| {
+            let table = tables().into_iter().find(|it| it.name == table).expect("a table");
+            table.columns.into_iter().find(|it| it.name == column).expect("a column").values
+        };
+        let causes = [
+            TrueCause::Congestion,
+            TrueCause::Interference,
+            TrueCause::ChannelError,
+            TrueCause::LinkFailure,
+            TrueCause::Spurious,
+            TrueCause::Other,
+        ];
+        assert_eq!(values("decisions", "true_cause"), causes.map(TrueCause::name));
+        let kinds = PacketKind::ALL.map(PacketKind::name);
+        assert_eq!(values("drops", "kind"), kinds);
+        assert_eq!(values("drops", "reason"), values("decisions", "lost_reason"));
+        assert!(values("decisions", "lost_reason").iter().any(|reason| reason == "queue_full"));
+        assert!(values("overhead", "message").is_empty());
     }
 
     #[test]

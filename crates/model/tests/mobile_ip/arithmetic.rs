@@ -89,7 +89,7 @@ impl Crossing {
         }
         let mut spec = cells("rfc", "static", &track, |it| {
             it.move_detection = self.detection;
-            it.beacon = Span::from_secs_f64(self.beacon);
+            (it.beacon, it.beacon_jitter) = (Span::from_secs_f64(self.beacon), 0.0);
             it.advertised_lifetime = self.lifetime;
         });
         for (node, phase) in [(HA, self.phases[0]), (FA, self.phases[1])] {

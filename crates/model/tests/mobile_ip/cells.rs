@@ -10,7 +10,7 @@ use hopyard_model::address::{Address, InterfaceId, NodeId};
 use hopyard_model::agent::mobile_ip::MoveDetection;
 use hopyard_model::context::{DropReason, MobileChange, MobileEvent};
 use hopyard_model::link::{self, wired};
-use hopyard_model::mobility::{self, waypoints};
+use hopyard_model::mobility::{self, Position, waypoints};
 use hopyard_model::observe::Probe;
 use hopyard_model::packet::{Body, Form, Packet, PacketKind};
 use hopyard_model::params::Params as _;
@@ -280,7 +280,7 @@ fn a_host_in_two_cells_loses_nothing_when_it_changes_its_agent() {
         let mut spec = cells("rfc", "static", &track, |it| {
             (it.simultaneous, it.move_detection) = (simultaneous, MoveDetection::Eager);
         });
-        spec.nodes[FA.index()].start = mobility::Position::ground(400.0, 300.0);
+        spec.nodes[FA.index()].start = Position::ground(400.0, 300.0);
         spec.duration = Span::from_secs(50);
         with_datagrams(&mut spec, CN, MH);
         let world = World::with_probe(&spec, Seen::default()).expect("a world");
@@ -343,4 +343,33 @@ fn networks_with_hosts_that_move_have_one_digest() {
         assert_eq!(world.digest(), first, "{profile}: with a probe");
         world.finish().expect("packets add up");
     }
+}
+
+#[test]
+fn frames_that_keep_step_with_the_beacons_do_not_hide_an_agent() {
+    let lost = |jitter: f64| {
+        // The host is at the edge of the foreign agent's cell, and near two nodes that the agent does not sense. One of
+        // them sends to the other whenever a beacon of a fixed period would come.
+        let mut spec = cells("rfc", "static", &[(0.0, 500.0)], |it| it.beacon_jitter = jitter);
+        spec.nodes[MH.index()].start = Position::ground(500.0, 51.0);
+        let Some(RoleSpec::Router { first, .. }) = spec.roles.get_mut(&FA) else { panic!("an agent") };
+        *first = Some(Time::ZERO + Span::from_millis(600));
+        let [from, to] = [-252.0, -452.0].map(|y| {
+            let mut node = spec.nodes[MH.index()].clone();
+            node.agents.clear();
+            node.start = Position::ground(500.0, y);
+            spec.nodes.push(node);
+            NodeId(spec.nodes.len() as u32 - 1)
+        });
+        with_datagrams(&mut spec, from, to);
+        let mut params = traffic::cbr::Params::of_profile("rfc");
+        (params.packet_size, params.interval) = (Bytes::new(1400), Span::from_secs(1));
+        spec.flows[0].traffic = traffic::Config::Cbr(params.into());
+        spec.flows[0].start = Time::ZERO + Span::from_millis(597);
+        spec.duration = Span::from_secs(60);
+        watched(&spec).times(MH, "lost").len()
+    };
+    // Each solicitation finds the agent for the 3 s of its answer.
+    assert!(lost(0.0) > 10, "{}", lost(0.0));
+    assert_eq!(lost(0.25), 0);
 }

@@ -68,7 +68,7 @@ fn s2_3_2_a_host_registers_again_with_a_foreign_agent_that_has_begun_anew() {
 #[test]
 fn s2_3_2_a_host_that_has_missed_the_first_advertisements_registers_again() {
     // The radio of the host sleeps from the end of the old numbers until number 1 has been sent, and hears 2.
-    let mut spec = away(|it| it.advertised_lifetime = 9);
+    let mut spec = away(|it| (it.advertised_lifetime, it.beacon_jitter) = (9, 0.0));
     spec.orders.insert(FA, Orders { stops: vec![(second(30.3), second(30.3))], ..Orders::default() });
     spec.energy.model = hopyard_model::channel::energy::Config::of_profile("state", "rfc").expect("a model");
     spec.energy.sleeps.push(hopyard_model::world::SleepSpec {

@@ -80,6 +80,7 @@ impl Resolver<'_> {
         self.check_feedback(&resolved);
         self.check_slot_finders(&resolved);
         self.check_packet_sizes(&resolved);
+        self.check_routed(&resolved);
         if resolved.measure.from >= resolved.head.duration && !self.is_faulty("measure") && !self.is_faulty("duration")
         {
             let expected = format!("less than the run's duration, {}", resolved.head.duration);
@@ -529,7 +530,7 @@ impl Resolver<'_> {
                 fault.of_many = "the flow starts after the end of the run".to_owned();
                 fault.expected = Some(format!("less than the run's duration, {duration}"));
             }
-            self.check_stop(at, flow.start, flow.stop, duration);
+            self.check_stop(at, flow.start, flow.stop, resolved);
             self.check_carrier(at, kind.tcp.is_some(), kind.traffic.model.name);
             self.check_notices(at, resolved, kind);
             self.check_mobile_ends(at, resolved, flow);
@@ -545,7 +546,7 @@ impl Resolver<'_> {
                 self.problem(&format!("{path}.start"), "flows may start after the end of the run").expected =
                     Some(format!("times below the run's duration, {duration}"));
             }
-            self.check_stop(at, flows.start[1], flows.stop, duration);
+            self.check_stop(at, flows.start[1], flows.stop, resolved);
             self.check_carrier(at, kind.tcp.is_some(), kind.traffic.model.name);
             self.check_notices(at, resolved, kind);
         }
@@ -565,8 +566,9 @@ impl Resolver<'_> {
         path.rsplit_once('.').is_some_and(|(above, _)| self.place(path) != self.place(above))
     }
 
-    fn check_stop(&mut self, flow: Place, start: Span, stop: Until, duration: Span) {
+    fn check_stop(&mut self, flow: Place, start: Span, stop: Until, resolved: &Resolved) {
         let Until::At(at) = stop else { return };
+        let (duration, from) = (resolved.head.duration, resolved.measure.from);
         if at <= start {
             let fault = self.flow_problem(flow, "stop", format!("the flow stops at {at}, before it starts"));
             fault.of_many = "the flow stops before it starts".to_owned();
@@ -576,6 +578,12 @@ impl Resolver<'_> {
             let fault = self.flow_problem(flow, "stop", message);
             fault.is_warning = true;
             fault.of_many = format!("the run ends at {duration}, before the flow stops");
+        } else if at <= from && !self.is_faulty("measure") {
+            let message = format!("the flow stops at {at}, before anything of it is measured");
+            let fault = self.flow_problem(flow, "stop", message);
+            fault.is_warning = true;
+            fault.of_many = "the flow stops before anything of it is measured".to_owned();
+            fault.expected = Some(format!("more than `from` in [measure], {from}, or \"end\""));
         }
     }
 

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hopyard_model::mac;
 use hopyard_model::mobility::Position;
-use hopyard_model::radio;
 use hopyard_model::radio::error_rate::{Modulation, chunk_success, thermal_noise};
 use hopyard_model::radio::propagation::{self, Channel};
+use hopyard_model::radio::{self, Sensitivity};
 use hopyard_model::routing;
 use serde_json::Value;
 
@@ -25,6 +25,8 @@ pub(super) struct Reach {
     pub(super) most: f64,
     /// The distance within which most frames without interference are received, in the median.
     pub(super) usual: f64,
+    /// The distance that `receive` says, if it says one.
+    pub(super) asked: Option<f64>,
 }
 
 impl Reach {
@@ -35,7 +37,12 @@ impl Reach {
         let mut channels = every
             .map(|(radio, propagation, mac)| {
                 let (most, usual) = ranges(radio, propagation, mac)?;
-                Some(Self { nodes: Vec::new(), most, usual })
+                let radio: radio::Params = serde_json::from_value(Value::Object(radio.clone())).ok()?;
+                let asked = match radio.receive {
+                    Sensitivity::Range(range) => Some(range.metres()),
+                    Sensitivity::Threshold(_) => None,
+                };
+                Some(Self { nodes: Vec::new(), most, usual, asked })
             })
             .collect::<Option<Vec<_>>>()?;
         for (node, on) in (0..).zip(radios(resolved)) {

@@ -1,4 +1,5 @@
-//! Packets that tunnels make longer than an IP packet can be (RFC 791 §3.1: 65,535 bytes), or than a link carries.
+//! Packets that tunnels or source routes make longer than an IP packet can be (RFC 791 §3.1: 65,535 bytes), or than a
+//! link carries.
 
 use hopyard_model::agent;
 use hopyard_model::packet::MOST_BYTES;
@@ -6,14 +7,14 @@ use serde_json::Value;
 
 use super::access::{largest_packet, links};
 use super::flow_faults::Place;
-use super::resolved::Resolved;
+use super::resolved::{FlowKind, Resolved, chosen_routing};
 use super::resolver::Resolver;
 
-/// Why tunnels make packets of a flow longer.
+/// Why packets of a flow become longer.
 pub(super) struct Longer {
-    /// The bytes of the outer headers.
+    /// The bytes that are added.
     pub(super) bytes: u32,
-    /// Of whose tunnels.
+    /// By what.
     pub(super) of: String,
 }
 
@@ -24,7 +25,7 @@ impl Resolver<'_> {
             |it: &super::resolved::Chosen| agent::Config::read(it.model.name, &Value::Object(it.values.clone())).ok();
         let serving = resolved.agents.iter().filter_map(read).find(|it| it.serves_moving_hosts());
         let Some(agents) = serving else { return };
-        for (index, (flow, _)) in resolved.flows.iter().enumerate() {
+        for (index, (flow, kind)) in resolved.flows.iter().enumerate() {
             let moves = |node: u32| resolved.mobile_hosts.iter().any(|host| host.nodes.contains(&node));
             let host = match (moves(flow.to), moves(flow.from) && agents.takes_reverse_tunnels()) {
                 (true, _) => flow.to,
@@ -32,14 +33,35 @@ impl Resolver<'_> {
                 (false, false) => continue,
             };
             let of = format!("the tunnel of host {host}, while it is away,");
-            self.check_longest(resolved, index, &Longer { bytes: agents.tunnel_bytes(), of });
+            self.check_longest(resolved, Place::Listed(index), kind, &Longer { bytes: agents.tunnel_bytes(), of });
         }
     }
 
-    /// Reports a flow whose data are too long with the outer headers of tunnels.
-    pub(super) fn check_longest(&mut self, resolved: &Resolved, index: usize, longer: &Longer) {
-        let Some((_, kind)) = resolved.flows.get(index).filter(|_| longer.bytes > 0) else { return };
-        let is_faulty = [format!("flow.{index}"), "tcp".to_owned(), "traffic".to_owned()];
+    /// Warns of flows whose data are too long for a link with the routes that the routing protocol writes into them.
+    pub(super) fn check_routed(&mut self, resolved: &Resolved) {
+        let Some(routing) = chosen_routing(resolved) else { return };
+        // The longest way without a loop passes every node.
+        let hops = routing.most_hops().map_or(u32::MAX, |it| it.hops).min(resolved.nodes.count.saturating_sub(1));
+        let bytes = if hops > 0 { routing.added_bytes(hops) } else { 0 };
+        let listed = resolved.flows.iter().enumerate().map(|(i, (_, kind))| (Place::Listed(i), kind));
+        let drawn = resolved.random_flows.iter().map(|set| (Place::Drawn(set.number), &set.kind));
+        for (place, kind) in listed.chain(drawn) {
+            let of = format!("a route of {hops} hops in each of them");
+            self.check_longest(resolved, place, kind, &Longer { bytes, of });
+        }
+    }
+
+    /// Reports a flow whose data are too long with the headers that are added on their way.
+    pub(super) fn check_longest(&mut self, resolved: &Resolved, place: Place, kind: &FlowKind, longer: &Longer) {
+        if longer.bytes == 0 {
+            return;
+        }
+        let section = match place {
+            Place::Listed(index) => format!("flow.{index}"),
+            Place::Drawn(None) => "flows".to_owned(),
+            Place::Drawn(Some(set)) => format!("flows.{set}"),
+        };
+        let is_faulty = [section, "tcp".to_owned(), "traffic".to_owned()];
         if is_faulty.iter().any(|section| self.is_faulty(section)) {
             return;
         }
@@ -57,7 +79,7 @@ impl Resolver<'_> {
                     "{what} are {size} B with their headers, and {of} adds {bytes} B: {} drops them",
                     names.join(", ")
                 );
-                let fault = self.flow_problem(Place::Listed(index), key, message);
+                let fault = self.flow_problem(place, key, message);
                 fault.is_warning = true;
                 fault.expected = Some(format!("packets of at most {least} B, headers included"));
             }
@@ -66,7 +88,7 @@ impl Resolver<'_> {
         let message = format!(
             "{what} are {size} B with their headers, and {of} adds {bytes} B: an IP packet has at most {MOST_BYTES} B"
         );
-        let fault = self.flow_problem(Place::Listed(index), key, message);
+        let fault = self.flow_problem(place, key, message);
         fault.of_many = format!("{what} and the headers of tunnels are longer than an IP packet, {MOST_BYTES} B");
         fault.expected = Some(format!("packets of at most {most} B, headers included"));
     }

@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 
 use hopyard_model::mobility::{Area, Configured as _, Membership};
+use hopyard_model::radio::propagation;
 
 use super::resolved::{Chosen, Resolved, file_key, file_params, mobility};
 use super::resolver::Resolver;
+use crate::problem::one_of;
 use crate::sections::Placement;
 
 /// A table that gives nodes the model of a member.
@@ -43,7 +45,52 @@ impl Resolver<'_> {
             }
         }
         self.check_areas(resolved);
+        self.check_late_movement(resolved);
+        self.check_heights(resolved);
         self.check_groups(resolved);
+    }
+
+    /// Warns of movement after the end of the run.
+    fn check_late_movement(&mut self, resolved: &Resolved) {
+        let end = resolved.head.duration;
+        for (section, chosen) in tables(resolved) {
+            let steps = mobility(chosen).map(|model| model.script()).unwrap_or_default();
+            let Some(late) = steps.into_iter().find(|step| step.from >= end) else { continue };
+            if !self.is_faulty("duration") {
+                let message = format!("nothing moves at {}: the run ends at {end}", late.from);
+                self.warning(&format!("{section}.{}.{}", chosen.model.name, late.key), message).expected =
+                    Some("times before the end of the run".to_owned());
+            }
+        }
+    }
+
+    /// Warns of different heights where they do not count in the powers of signals.
+    fn check_heights(&mut self, resolved: &Resolved) {
+        let stand = resolved.positions.iter().map(|place| place.z);
+        let models = tables(resolved).filter_map(|(_, chosen)| mobility(chosen));
+        let moves = models.flat_map(|model| model.script()).filter_map(|step| step.height);
+        let files = resolved.files.values().filter_map(|file| file.movements.extent());
+        let heights = stand.chain(moves).chain(files.flat_map(|(low, high)| [low.z, high.z]));
+        let (low, high) = heights.fold((f64::MAX, f64::MIN), |(low, high), it| (low.min(it), high.max(it)));
+        if low >= high {
+            return;
+        }
+        let further = resolved.channels.iter().enumerate();
+        let further = further.map(|(i, it)| (format!("channel.{i}"), &it.propagation));
+        for (section, chosen) in iter::once(("radio".to_owned(), &resolved.propagation)).chain(further) {
+            let name = chosen.model.name;
+            let profile = &resolved.head.profile;
+            let ignores =
+                |name: &str| propagation::Config::of_profile(name, profile).is_ok_and(|it| it.equal_heights());
+            if ignores(name) {
+                let message = format!(
+                    "`{name}` takes all antennas as equally high: the heights of nodes, {low} m to {high} m, count in \
+                     distances alone"
+                );
+                let others = propagation::MODELS.iter().map(|model| model.name).filter(|name| !ignores(name));
+                self.warning(&format!("{section}.propagation"), message).expected = Some(one_of(others));
+            }
+        }
     }
 
     /// Warns of nodes that move at random outside the area of [nodes].
@@ -52,8 +99,7 @@ impl Resolver<'_> {
         if width <= 0.0 {
             return;
         }
-        let tables = resolved.movements.iter().enumerate().map(|(i, (_, chosen))| (format!("movement.{i}"), chosen));
-        for (section, chosen) in iter::once(("mobility".to_owned(), &resolved.mobility)).chain(tables) {
+        for (section, chosen) in tables(resolved) {
             let Some(Area { low, high }) = mobility(chosen).and_then(|model| model.area()) else { continue };
             if low.x < 0.0 || low.y < 0.0 || high.x > width || high.y > height {
                 let name = chosen.model.name;
@@ -168,6 +214,12 @@ impl Members<'_> {
         let section = self.section.split('.').next().unwrap_or_default();
         format!("{section}.{}", self.chosen.model.name)
     }
+}
+
+/// The tables that choose a movement model, with their paths.
+fn tables(resolved: &Resolved) -> impl Iterator<Item = (String, &Chosen)> {
+    let own = resolved.movements.iter().enumerate().map(|(i, (_, chosen))| (format!("movement.{i}"), chosen));
+    iter::once(("mobility".to_owned(), &resolved.mobility)).chain(own)
 }
 
 /// Every circle in which nodes follow each other, with the lowest number first.

@@ -44,6 +44,7 @@ impl Resolver<'_> {
     /// Reports flows that cannot be carried at all.
     pub(super) fn check_reach(&mut self, resolved: &Resolved) {
         let Some(mut channels) = Reach::of(resolved) else { return };
+        self.check_noise(&channels);
         let routing = chosen_routing(resolved);
         if let Some(routing) = routing.as_ref().filter(|it| !it.uses_all_radios() && channels.len() > 1) {
             channels.truncate(1);
@@ -70,6 +71,27 @@ impl Resolver<'_> {
             }
         } else if radios > 1 && resolved.wires.is_empty() {
             self.check_drawn(resolved, &channels, all_still);
+        }
+    }
+
+    /// Warns of ranges that noise makes shorter than the scenario says.
+    fn check_noise(&mut self, channels: &[Reach]) {
+        for (number, channel) in channels.iter().enumerate() {
+            let path = match number {
+                0 => "radio.receive".to_owned(),
+                _ => format!("channel.{}.receive", number - 1),
+            };
+            // The usual range is found by halving.
+            let Some(asked) = channel.asked.filter(|asked| channel.usual < asked * 0.99 && self.has(&path)) else {
+                continue;
+            };
+            let (most, usual) = (channel.most, channel.usual);
+            let frames = match most < asked * 0.99 {
+                true => format!("no frame is received over more than {most:.0} m"),
+                false => format!("most frames of 1000 B are lost over more than {usual:.0} m"),
+            };
+            self.warning(&path, format!("noise ends the range before {asked} m: {frames}")).expected =
+                Some(format!("at most {:.0} m, or more `transmit_power`", most.min(usual).floor()));
         }
     }
 
@@ -113,7 +135,12 @@ impl Resolver<'_> {
                 self.check_hops(checks, i, flow, tcp);
                 self.check_gateways(&ways, &mut links, i, flow, tcp);
                 let bytes = ways.longer(&mut links, from, to);
-                self.check_longest(resolved, i, &Longer { bytes, of: "a tunnel on their way".to_owned() });
+                self.check_longest(
+                    resolved,
+                    Place::Listed(i),
+                    kind,
+                    &Longer { bytes, of: "a tunnel on their way".to_owned() },
+                );
             }
         }
         let draws = resolved.random_flows.iter().find(|set| set.flows.number(radios) > 0);

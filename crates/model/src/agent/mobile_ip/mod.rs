@@ -155,7 +155,7 @@ impl Agent for MobileIp {
         let Self { params, rng, part } = self;
         match part {
             Part::Nothing => {}
-            Part::Router(router) => router.start(rng.uniform(), params, cx),
+            Part::Router(router) => router.start(params, cx, rng),
             Part::Host(host) => match params.procedure {
                 Procedure::Rfc => rfc::start(host, params, cx, rng),
                 Procedure::Ns2 => ns2::start(host, params, cx),

@@ -38,9 +38,12 @@ pub enum Procedure {
 pub struct Params {
     /// Whose procedure is followed: "rfc" (RFC 5944) or "ns2".
     pub procedure: Procedure,
-    /// Time between the advertisements of an agent. The first one comes at a random time within it, unless the scenario
-    /// gives that time.
+    /// Longest time between the advertisements of an agent. The first one comes at a random time within it, unless the
+    /// scenario gives that time.
     pub beacon: Span,
+    /// Part of `beacon` that is left to chance, at most 0.5: the times between advertisements are uniform between
+    /// (1 - this) and 1 times `beacon` (RFC 1256 §4.1). In procedure "ns2" it is always 0.
+    pub beacon_jitter: f64,
     /// For how many seconds an advertisement is valid.
     pub advertised_lifetime: u16,
     /// For how many seconds a host asks to be registered; 65535 for ever.
@@ -106,6 +109,8 @@ impl params::Params for Params {
         Self {
             procedure: if ns2 { Procedure::Ns2 } else { Procedure::Rfc },
             beacon: Span::from_secs(1),
+            // RFC 1256 §4.1: MinAdvertisementInterval is 0.75 of MaxAdvertisementInterval.
+            beacon_jitter: if ns2 { 0.0 } else { 0.25 },
             advertised_lifetime: if ns2 { 2 } else { 3 },
             registration_lifetime: if ns2 { 2 } else { 300 },
             longest_registration: if ns2 { 2 } else { 600 },
@@ -176,6 +181,9 @@ impl params::Params for Params {
         // The shortest lifetime is a second: a host must not ask again in the instant in which it was granted.
         if !(0.001..=1.0).contains(&self.renewal) {
             return Err(Fault::new("renewal", format!("must lie between 0.001 and 1, found {}", self.renewal)));
+        }
+        if !(0.0..=0.5).contains(&self.beacon_jitter) {
+            return Err(Fault::new("beacon_jitter", format!("expected 0 to 0.5, found {}", self.beacon_jitter)));
         }
         for (name, count) in [
             ("most_visitors", self.most_visitors),

@@ -1,6 +1,6 @@
 //! A node that serves hosts: it advertises itself, and is a home agent, a foreign agent, or both.
 
-use hopyard_engine::Time;
+use hopyard_engine::{Rng, Streams, Time};
 use hopyard_wire::mobile_ip::AgentFlags;
 
 use super::foreign::Foreign;
@@ -23,6 +23,8 @@ pub(super) struct Router {
     first: Option<Time>,
     /// When it advertises next.
     next: Time,
+    /// How much sooner than a beacon after the last advertisement that is; ns-2's agents have no such draws.
+    jitter: Option<Rng>,
     /// The number of the next advertisement (RFC 5944 §2.3.2).
     sequence: u16,
     /// How often it has stopped.
@@ -39,12 +41,17 @@ impl Router {
         foreign: Option<Foreign>,
         first: Option<Time>,
     ) -> Self {
-        Self { sending, serves, home, foreign, first, next: Time::NEVER, sequence: 0, stopped: 0, back: None }
+        let (next, jitter) = (Time::NEVER, None);
+        Self { sending, serves, home, foreign, first, next, jitter, sequence: 0, stopped: 0, back: None }
     }
 
-    /// The run starts; without a given time, the first advertisement comes at this part of the interval.
-    pub fn start(&mut self, phase: f64, params: &Params, cx: &mut Context) {
+    /// The run starts; without a given time, the first advertisement comes at a random part of the interval.
+    pub fn start(&mut self, params: &Params, cx: &mut Context, rng: &mut Rng) {
+        let phase = rng.uniform();
         self.next = self.first.unwrap_or(cx.now + params.beacon.mul_f64(phase));
+        if params.procedure == Procedure::Rfc {
+            self.jitter = Some(Streams::new(rng.next_u64(), 0).stream("advertisements"));
+        }
         if let Some(home) = &self.home {
             home.start(&self.sending, params, cx);
         }
@@ -199,7 +206,10 @@ impl Router {
         }
         if self.next <= cx.now {
             self.advertise(params, cx);
-            self.next = cx.now + params.beacon;
+            // RFC 5944 §2.3 has the timers of RFC 1256, whose §4.3 draws each interval anew. Advertisements of a fixed
+            // period would meet other periodic traffic each time.
+            let sooner = self.jitter.as_mut().map_or(0.0, |rng| params.beacon_jitter * rng.uniform());
+            self.next = cx.now + params.beacon.mul_f64(1.0 - sooner);
         }
     }
 

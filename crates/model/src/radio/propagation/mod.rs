@@ -47,6 +47,12 @@ macro_rules! models {
                 match self { $(Self::$variant(_) => <$module::Params as Carrier>::EQUAL_POWERS,)+ }
             }
 
+            /// Whether all antennas are taken as equally high ([`Carrier::EQUAL_HEIGHTS`]).
+            #[must_use]
+            pub const fn equal_heights(&self) -> bool {
+                match self { $(Self::$variant(_) => <$module::Params as Carrier>::EQUAL_HEIGHTS,)+ }
+            }
+
             /// The carrier's frequency, if the model depends on it.
             #[must_use]
             pub fn frequency(&self) -> Option<Frequency> {

@@ -46,6 +46,9 @@ pub trait Carrier {
     /// Whether all signals that arrive have about the same power, so that no ratio of powers means anything.
     const EQUAL_POWERS: bool = false;
 
+    /// Whether all antennas are taken as equally high, wherever the nodes are.
+    const EQUAL_HEIGHTS: bool = false;
+
     /// Its frequency, if the model depends on it.
     fn frequency(&self) -> Option<Frequency> {
         None

@@ -44,6 +44,8 @@ impl params::Params for Params {
 }
 
 impl Carrier for Params {
+    const EQUAL_HEIGHTS: bool = true;
+
     fn frequency(&self) -> Option<Frequency> {
         Some(self.frequency)
     }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::address::Prefix;
-use crate::packet::MOST_ADDRESSES;
+use crate::packet::{MOST_ADDRESSES, OPTIONS_HEADER};
 use crate::params::{self, Fault, NS2, RFC};
 use crate::routing::{Facts, MostHops};
 
@@ -270,6 +270,12 @@ impl Facts for Params {
     fn most_hops(&self) -> Option<MostHops> {
         let hops = self.route_hops.into();
         Some(MostHops { hops, parameter: "route_hops", value: hops })
+    }
+
+    /// A source route, and the request for an acknowledgement.
+    fn added_bytes(&self, hops: u32) -> u32 {
+        let request = if self.acknowledgement == Acknowledgement::Network { 4 } else { 0 };
+        OPTIONS_HEADER + 4 * hops + request
     }
 
     /// Where a search begins with the neighbours alone, this is how far it goes then.

@@ -11,7 +11,7 @@ use hopyard_engine::{Span, Streams, Time};
 use hopyard_wire::mobile_ip::{AgentFlags, Code, RequestFlags};
 
 use super::message::{Advertisement, Message, Proof, Reply, Request};
-use super::{MobileIp, MoveDetection, Params};
+use super::{MobileIp, MoveDetection, Params, Procedure};
 use crate::address::{Address, InterfaceId, NodeId, Prefix};
 use crate::agent::protocol::Agent;
 use crate::agent::{Orders, Port, Role, Site};

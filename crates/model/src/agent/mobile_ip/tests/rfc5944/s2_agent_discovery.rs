@@ -70,8 +70,25 @@ fn s2_3_a_solicitation_by_an_interface_that_does_not_serve_has_no_answer() {
 }
 
 #[test]
+fn s2_3_the_time_between_advertisements_is_drawn_anew_each_time() {
+    let waits = |change: fn(&mut Params)| {
+        let times: Vec<f64> = Lone::foreign(0, change).until(1000.0).into_iter().map(|it| it.0).collect();
+        times.windows(2).map(|it| it[1] - it[0]).collect::<Vec<f64>>()
+    };
+    // RFC 1256 §4.1 and §4.3: uniform between 0.75 and 1 times the longest one.
+    let drawn = waits(|_| {});
+    assert!(drawn.iter().all(|wait| (0.75..=1.0).contains(wait)), "{drawn:?}");
+    let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
+    assert!((mean - 0.875).abs() < 0.01, "{mean}");
+    assert!(drawn.iter().any(|wait| *wait < 0.76) && drawn.iter().any(|wait| *wait > 0.99));
+    assert!(waits(|it| it.beacon_jitter = 0.0).iter().all(|wait| (wait - 1.0).abs() < 1e-9));
+    // ns-2's agents draw nothing; each advertisement alone waits for up to 10 ms.
+    assert!(waits(|it| it.procedure = Procedure::Ns2).iter().all(|wait| (wait - 1.0).abs() <= 0.01));
+}
+
+#[test]
 fn s2_3_2_sequence_numbers_begin_with_0_and_go_on_by_one() {
-    let mut agent = Lone::foreign(0, |_| {});
+    let mut agent = Lone::foreign(0, |it| it.beacon_jitter = 0.0);
     let numbers: Vec<u16> = agent.until(3.5).iter().map(|it| it.1.advertisement().sequence).collect();
     assert_eq!(numbers, [0, 1, 2, 3]);
     let answer = agent.hears(Message::Solicitation, MH, MH);
@@ -80,7 +97,7 @@ fn s2_3_2_sequence_numbers_begin_with_0_and_go_on_by_one() {
 
 #[test]
 fn s2_3_2_after_65535_comes_256() {
-    let mut agent = Lone::foreign(0, |_| {});
+    let mut agent = Lone::foreign(0, |it| it.beacon_jitter = 0.0);
     let numbers: Vec<u16> = agent.until(65_537.5).iter().map(|it| it.1.advertisement().sequence).collect();
     assert_eq!(numbers[65_534..], [65_534, 65_535, 256, 257]);
 }
