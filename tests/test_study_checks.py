@@ -246,8 +246,8 @@ def test_a_text_that_no_row_has_is_no_zero(folder: Path) -> None:
     ):
         text = _counting("overhead", where).replace('reduce = "count"', zero) + claim
         (folder / "study.toml").write_text(text)
-        assert _run("sweep", "study.toml", "-q").exit_code == 0
-        report = _run("report", "study.toml")
+        assert command("sweep", "study.toml", "-q").exit_code == 0
+        report = command("report", "study.toml")
         assert report.exit_code == 0, report.output
         said = "measure.m: where: no run has a row with message = RREPP; did you mean 'RREP'?"
         assert (said in report.output) == misspelt
