@@ -88,7 +88,7 @@ bench: $(VENV)/installed
 	$(BIN)/python bench/run.py $(BENCH)
 	$(if $(BENCH),,$(BIN)/python bench/segments.py)
 
-# What the events of a TCP sender cost in instructions: python/hopyard/computation.csv (needs valgrind).
+# What the events of a TCP sender cost in instructions: python/hopyard/tables/computation.csv (needs valgrind).
 computation: $(VENV)/installed
 	cargo build --release --locked --quiet --package hopyard-bench --target-dir target
 	$(BIN)/python bench/computation.py

@@ -4,7 +4,7 @@
 callgrind counts the instructions of `hopyard-computation`, in which each kind of event has a
 function of its own; divided by how often it was called, that is the cost of one event. The counts
 are the same on each machine of one architecture. `make computation` writes the table that the
-package uses, `python/hopyard/computation.csv`.
+package uses, `python/hopyard/tables/computation.csv`.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-TABLE = ROOT / "python" / "hopyard" / "computation.csv"
+TABLE = ROOT / "python" / "hopyard" / "tables" / "computation.csv"
 #: The functions of the program, and the columns of the table.
 EVENTS = {
     "ack_slow_start": "ack_slow_start",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import chains
 import pyarrow as pa
 import pytest
-from hopyard.database import TABLES
-from hopyard.results import Results
-from hopyard.scenario import Scenario
+from hopyard.results.results import Results
+from hopyard.scenario.scenario import Scenario
+from hopyard.tables.names import TABLES
 from live_lab import Lab
 from short import SHORT
 
@@ -29,6 +30,14 @@ def short(tmp_path: Path) -> Path:
     path = tmp_path / "short.toml"
     path.write_text(Scenario(SHORT).to_toml())
     return path
+
+
+@pytest.fixture
+def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with CHAIN and STUDY of the test's module, in which commands are run."""
+    chains.write(tmp_path, request.module.CHAIN, request.module.STUDY)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture

@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from hopyard.database import TABLES
-from hopyard.results import Results
+from hopyard.results.results import Results
+from hopyard.tables.names import TABLES
 from pyarrow import csv, parquet
 
 if TYPE_CHECKING:

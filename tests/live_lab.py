@@ -91,7 +91,7 @@ ROOTLESS = ["unshare", "--user", "--map-root-user", "--net", "--mount", "sh", "-
 def refused(prefix: list[str]) -> str | None:
     """Why no live run can be made with this prefix of the command; none if one can."""
     probe = (
-        "from hopyard import namespaces as it\n"
+        "from hopyard.live import namespaces as it\n"
         "it.check_system()\n"
         "with it.Namespaces() as made: made.make('probe-' + str(it.os.getpid()))\n"
     )

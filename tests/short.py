@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import kills
 from click.testing import CliRunner, Result
-from hopyard.cli import main
+from hopyard.cli.main import main
 
 if TYPE_CHECKING:
     import subprocess

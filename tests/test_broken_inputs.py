@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from broken_inputs import CALL, LONGEST, Broken, cases, of_process, prepare
 from click.testing import CliRunner
-from hopyard.cli import main
+from hopyard.cli.main import main
 
 #: After this number of inputs, one is also given to a separate process.
 SEVERAL = 80

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import hopyard
 import pytest
 from hopyard import CaptureError, _core
-from hopyard.capture import Capture
-from hopyard.plan import plan
+from hopyard.running.capture import Capture
+from hopyard.scenario.plan import plan
 from short import SHORT, TCPS, command
 from test_docs import DOCS
 from test_docs import blocks as blocks_of

@@ -16,8 +16,8 @@ import kills
 import pytest
 from click.testing import CliRunner, Result
 from hopyard import Results, Scenario, _core
-from hopyard.catalogue import models
-from hopyard.cli import main
+from hopyard.cli.main import main
+from hopyard.scenario.catalogue import models
 from matplotlib.image import imread
 from pyarrow import csv, parquet
 
@@ -211,7 +211,7 @@ def test_too_little_memory_is_said(chain: Path) -> None:
         limits = (resource.RLIMIT_AS, (room, room))
         limit = partial(resource.setrlimit, *limits)
         done = subprocess.run(line, capture_output=True, text=True, preexec_fn=limit)
-        assert "hopyard/cli.py" not in done.stderr
+        assert "hopyard/cli/" not in done.stderr
         if done.returncode == 3:
             said.append(done.stderr)
     assert said

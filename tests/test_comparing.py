@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import hopyard
 import pytest
-from hopyard import Results, Scenario, report
+from hopyard import Results, Scenario
+from hopyard.cli import result_tables as report
 from rich.console import Console
 from short import SHORT, TCPS, command
 

@@ -8,9 +8,9 @@ import sys
 
 import pytest
 from click.testing import CliRunner
-from hopyard.cli import main
+from hopyard.cli.main import main
 
-ENTRY = "import sys; sys.argv[0] = 'hopyard'; from hopyard.cli import main; main()"
+ENTRY = "import sys; sys.argv[0] = 'hopyard'; from hopyard.cli.main import main; main()"
 
 
 def offered(line: str) -> list[str]:

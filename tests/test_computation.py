@@ -5,8 +5,9 @@ from __future__ import annotations
 import hopyard
 import numpy as np
 import pytest
-from hopyard import Scenario, catalogue
-from hopyard.computation import EVENTS, PHASES, REFERENCE, costs, instructions
+from hopyard import Scenario
+from hopyard.scenario import catalogue
+from hopyard.tables.computation import EVENTS, PHASES, REFERENCE, costs, instructions
 
 CHAIN = """
 duration = "10 s"

@@ -16,7 +16,7 @@ import hopyard
 import pytest
 from click.testing import CliRunner
 from hopyard import _core
-from hopyard.cli import main
+from hopyard.cli.main import main
 from hopyard.study.file import is_study
 from live_lab import is_installed
 

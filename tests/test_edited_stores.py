@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import hopyard
 import pytest
 from hopyard import Results, Scenario, ScenarioError
-from hopyard.database import StoreError
-from hopyard.origins import planned
-from hopyard.reading import Reader
+from hopyard.errors import StoreError
+from hopyard.results.provenance import planned
+from hopyard.store.reading import Reader
 from short import SHORT, TCPS, command
 
 if TYPE_CHECKING:

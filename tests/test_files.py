@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import hopyard
 import pytest
 from click.testing import CliRunner
-from hopyard.cli import main
+from hopyard.cli.main import main
 from hopyard.errors import path_of
 from hopyard.files import whole, write_text
 

@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hopyard import Results
-from hopyard.database import ROWS
-from hopyard.folder import Folder
-from hopyard.plan import plan
+from hopyard.scenario.plan import plan
+from hopyard.store.folder import Folder
+from hopyard.tables.names import ROWS
 from short import TCPS, command, process
 
 if TYPE_CHECKING:

@@ -12,36 +12,23 @@ from typing import TYPE_CHECKING, Any
 import hopyard
 import numpy as np
 import pytest
-from hopyard.database import EmptyStoreError, StoreError
+from chains import HOPS, SENDERS, chain, write
+from hopyard.errors import StoreError
+from hopyard.store.database import EmptyStoreError
 from hopyard.study import StudyError, load
-from hopyard.sweep import sweep
+from hopyard.study.sweep import sweep
 from short import command
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-CHAIN = """
-duration = "2 s"
-[nodes]
-count = 4
-spacing = "200 m"
-[[flow]]
-from = 0
-to = 3
-"""
-STUDY = """
+CHAIN = chain("2 s", nodes=4)
+STUDY = f"""
 title = "Senders on a chain"
 scenario = "chain.toml"
 runs = 3
 measures = ["goodput", "window"]
-[axes.hops]
-keys = ["nodes.count", "flow.to"]
-values = [[3, 2], [4, 3]]
-labels = ["2", "3"]
-[axes.sender.cases]
-NewReno = { "flow.tcp" = "newreno" }
-Vegas = { "flow.tcp" = "vegas" }
-[axes.share]
+{HOPS}{SENDERS}[axes.share]
 key = "radio.capture"
 values = ["8.5 dB", "10 dB"]
 labels = ["8.5", "10"]
@@ -60,9 +47,7 @@ COLUMNS = [
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a study and its results."""
     folder = tmp_path_factory.mktemp("frames")
-    (folder / "chain.toml").write_text(CHAIN)
-    (folder / "study.toml").write_text(STUDY)
-    sweep(load(folder / "study.toml"), out=folder / "store", progress=False)
+    sweep(load(write(folder, CHAIN, STUDY)), out=folder / "store", progress=False)
     return folder
 
 

@@ -20,7 +20,7 @@ import hopyard
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
-from hopyard.cli import main
+from hopyard.cli.main import main
 from hopyard.kernels import cache, check
 from test_docs import DOCS, blocks
 from test_kernels import TWO, waited
@@ -350,7 +350,7 @@ def _processes(program: Path) -> list[str]:
 
 
 def test_what_became_of_programs_is_said() -> None:
-    from hopyard.command import _programs
+    from hopyard.cli.run import _programs
 
     rows: list[dict[str, object]] = [
         {"command": "iperf3 -s", "began_s": 1.0, "ended_s": None, "status": None, "errors": ""},

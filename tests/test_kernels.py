@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 import hopyard
 import pytest
 from click.testing import CliRunner
-from hopyard.catalogue import models
-from hopyard.cli import main
+from hopyard.cli.main import main
 from hopyard.kernels import build, cache, check
 from hopyard.kernels.use import most, needed
-from hopyard.plan import plan
+from hopyard.scenario.catalogue import models
+from hopyard.scenario.plan import plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,7 +123,7 @@ def slow(wanted, key, work, *others):
 build._kernel, build._agent = slow, lambda *_: None
 source = Path(sys.argv.pop())
 build.recipe = lambda *_: build.Recipe("6.1", source, "package", "gcc", [], source)
-from hopyard.cli import main
+from hopyard.cli.main import main
 main()
 """
 

@@ -14,8 +14,9 @@ from typing import Any
 
 import hopyard
 import pytest
-from hopyard import live, namespaces
-from hopyard.stepping import Datagram
+from hopyard.live import namespaces
+from hopyard.live import session as live
+from hopyard.running.stepping import Datagram
 from live_lab import (
     CHAIN,
     LEFT,

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 import pytest
-from hopyard import guard
-from hopyard.programs import Command, Programs
+from hopyard.live import guard
+from hopyard.live.programs import Command, Programs
 from live_lab import (
     LEFT,
     TAKEN,
@@ -183,7 +183,7 @@ def test_a_process_is_told_from_another_of_its_number() -> None:
 #: Starts a program; the process ends, as by kill -9, before or after the guard has been told.
 STARTING = """
 import os, sys, time
-from hopyard.programs import Command, Programs
+from hopyard.live.programs import Command, Programs
 class Made:
     names = []
     def tell(self, word, what):

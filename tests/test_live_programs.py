@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hopyard import live, namespaces, programs
+from hopyard.live import namespaces, programs
+from hopyard.live import session as live
 from live_lab import (
     ROOTLESS,
     Lab,

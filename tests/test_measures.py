@@ -11,12 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
-from hopyard import _core, listing, run
-from hopyard.catalogue import ORIGIN, tables
-from hopyard.cli import main
+from hopyard import _core, run
+from hopyard.cli import listing
+from hopyard.cli.main import main
 from hopyard.congestion import CongestionControl
-from hopyard.measures import MEASURES, check, check_series
-from hopyard.scenario import Scenario
+from hopyard.scenario.catalogue import ORIGIN, tables
+from hopyard.scenario.scenario import Scenario
+from hopyard.tables.measures import MEASURES, check, check_series
 
 ROOT = Path(__file__).parent.parent
 
@@ -74,7 +75,7 @@ def test_a_measure_that_an_older_version_did_not_count_is_an_error() -> None:
 
 def test_the_page_of_results_is_up_to_date() -> None:
     page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-    assert listing.render(page) == page, "python -m hopyard.listing makes it anew"
+    assert listing.render(page) == page, "python -m hopyard.cli.listing makes it anew"
 
 
 def test_every_column_of_a_run_is_explained() -> None:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 import pytest
-from hopyard.axis import numbers
-from hopyard.command import save_plot
-from hopyard.plot import comparison, over_time
-from hopyard.results import Results
-from hopyard.running import run
-from hopyard.scenario import Scenario
+from hopyard.cli.run import save_plot
+from hopyard.plot.compare import comparison
+from hopyard.plot.series import over_time
+from hopyard.results.results import Results
+from hopyard.running.run import run
+from hopyard.scenario.axis import numbers
+from hopyard.scenario.scenario import Scenario
 from matplotlib.patches import Rectangle
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def test_endings_of_files_are_those_that_the_page_names(name: str, tmp_path: Pat
 
 
 def test_a_backend_that_does_not_exist_is_no_obstacle() -> None:
-    code = "import hopyard.plot, os; print(os.environ['MPLBACKEND'])"
+    code = "import hopyard.plot.compare, os; print(os.environ['MPLBACKEND'])"
     done = subprocess.run(
         [sys.executable, "-c", code],
         env=os.environ | {"MPLBACKEND": "nonsense"},

@@ -7,26 +7,23 @@ from typing import TYPE_CHECKING
 import hopyard
 import numpy as np
 import pytest
+from chains import chain
 from click.testing import CliRunner
 from hopyard import Scenario
-from hopyard.cli import main
+from hopyard.cli.main import main
 from hopyard.netmap import network
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-CHAIN = """
-duration = "4 s"
-[nodes]
-count = 4
-spacing = "200 m"
-[radio]
+CHAIN = chain(
+    "4 s",
+    nodes=4,
+    more="""[radio]
 receive = "250 m"
 sense = "550 m"
-[[flow]]
-from = 0
-to = 3
-"""
+""",
+)
 STUDY = """
 title = "Senders on a chain"
 scenario = "chain.toml"
@@ -48,15 +45,6 @@ values = [8, 16]
 column = "goodput_kbps"
 unit = "kbit/s"
 """
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the chain and the study, in which commands are run."""
-    (tmp_path / "chain.toml").write_text(CHAIN)
-    (tmp_path / "study.toml").write_text(STUDY)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def _plot(*arguments: str) -> tuple[int, str]:

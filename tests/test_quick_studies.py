@@ -10,8 +10,8 @@ from hopyard.study.figures import Source
 from hopyard.study.points import points
 from hopyard.study.published import read
 from hopyard.study.report import make
+from hopyard.study.sweep import opened, sweep
 from hopyard.study.values import Values
-from hopyard.sweep import opened, sweep
 
 ROOT = Path(__file__).parent.parent
 STUDIES = sorted(path.parent.name for path in (ROOT / "studies").glob("*/study.toml"))

@@ -13,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hopyard import Results, Scenario
-from hopyard.database import ROWS, StoreError
-from hopyard.reading import Reader
-from hopyard.store import Store
+from hopyard.errors import StoreError
+from hopyard.store.reading import Reader
+from hopyard.store.store import Store
+from hopyard.tables.names import ROWS
 from pyarrow import parquet
 from short import SHORT, TCPS, command
 

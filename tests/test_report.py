@@ -7,10 +7,11 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from hopyard import report
-from hopyard.database import TABLES
-from hopyard.results import Results
-from hopyard.terminal import fold
+from hopyard.cli import result_tables as report
+from hopyard.results.results import Results
+from hopyard.tables.labels import short_keys
+from hopyard.tables.names import TABLES
+from hopyard.terminal.words import fold
 from rich.console import Console
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def test_flows_have_rows_of_their_own(results: Results) -> None:
 
 def test_short_keys_tell_keys_apart() -> None:
     keys = ["flow.0.tcp", "flow.1.tcp", "routing.protocol"]
-    assert list(report.short_keys(keys).values()) == ["0.tcp", "1.tcp", "protocol"]
+    assert list(short_keys(keys).values()) == ["0.tcp", "1.tcp", "protocol"]
 
 
 def test_a_table_of_latex(results: Results, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,10 +11,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hopyard.database import TABLES
-from hopyard.measures import MEASURES, SHOWN
-from hopyard.results import Results
-from hopyard.stats import estimate
+from hopyard.results.results import Results
+from hopyard.statistics.estimates import estimate
+from hopyard.tables.measures import MEASURES, SHOWN
+from hopyard.tables.names import TABLES
 from matplotlib.image import imread
 from matplotlib.patches import Rectangle
 from pyarrow import parquet

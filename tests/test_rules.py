@@ -16,7 +16,7 @@ import hopyard
 import pytest
 from click.testing import CliRunner
 from hopyard import CongestionControl, Scenario, ScenarioError, SimulationError, _core
-from hopyard.cli import main
+from hopyard.cli.main import main
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -661,7 +661,7 @@ def test_the_finished_runs_of_others_are_kept(tmp_path: Path) -> None:
 
 
 def test_events_that_a_class_leaves_out_are_not_called() -> None:
-    from hopyard.rules import find
+    from hopyard.congestion.loading import find
 
     assert find(f"{__name__}:NewReno", ".").events == ["on_ack", "on_loss", "on_timeout"]
     assert "on_timer" in find(f"{__name__}:Paced", ".").events

@@ -19,7 +19,7 @@ import pytest
 from hopyard import Scenario, _core
 
 if TYPE_CHECKING:
-    from hopyard.progress import Progress
+    from hopyard.terminal.progress import Progress
 
     Taken: TypeAlias = tuple[list[_core.Run], dict[str, _core.Table]]
 

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 import hopyard
 import pytest
 from hopyard import Results, Scenario
-from hopyard.database import TABLES, StoreError
-from hopyard.reading import Reader
+from hopyard.errors import StoreError
+from hopyard.store.reading import Reader
+from hopyard.tables.names import TABLES
 from short import SHORT, TCPS, command
 
 if TYPE_CHECKING:

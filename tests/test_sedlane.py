@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from hopyard import Scenario
-from hopyard.cli import main
-from hopyard.sedlane import (
+
+from studies.sedlane import (
     Network,
     Over,
     Rules,
@@ -23,6 +23,7 @@ from hopyard.sedlane import (
     schedules,
     traces,
 )
+from studies.sedlane.command import sedlane
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -273,7 +274,7 @@ def test_distances_between_distributions() -> None:
 
 
 def _command(*words: object) -> tuple[int, str]:
-    done = CliRunner().invoke(main, ["sedlane", *map(str, words)])
+    done = CliRunner().invoke(sedlane, [*map(str, words)])
     return done.exit_code, done.output
 
 

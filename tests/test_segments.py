@@ -14,9 +14,9 @@ import hopyard
 import pyarrow.compute as pc
 import pytest
 from hopyard import Results, Scenario, ScenarioError
-from hopyard.database import StoreError
-from hopyard.reading import Reader
-from hopyard.segmentplot import blocks
+from hopyard.errors import StoreError
+from hopyard.plot.segments import blocks
+from hopyard.store.reading import Reader
 from short import SHORT, command
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hopyard.kernels.cache import built
 from hopyard.study import load
-from hopyard.sweep import sweep
+from hopyard.study.sweep import sweep
 
 from validation import stacks
 from validation.stacks import __main__ as program

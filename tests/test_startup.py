@@ -22,7 +22,7 @@ def _imported(code: str) -> set[str]:
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["run", "--help"], ["schema"]])
 def test_commands_that_show_text_import_nothing_heavy(arguments: list[str]) -> None:
-    code = f"from hopyard.cli import main\nmain({arguments!r}, standalone_mode=False)"
+    code = f"from hopyard.cli.main import main\nmain({arguments!r}, standalone_mode=False)"
     assert not _imported(code) & HEAVY
 
 
@@ -48,7 +48,7 @@ class Finder:
         self.left -= 1
         if self.left == 0:
             os.kill(os.getpid(), signal.SIGINT)
-import hopyard, hopyard.early
+import hopyard, hopyard.startup
 sys.meta_path.insert(0, Finder())
 runpy.run_module("hopyard", run_name="__main__", alter_sys=True)
 """

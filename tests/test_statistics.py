@@ -47,7 +47,9 @@ SECOND = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
 
 
 def test_command_imports_no_statistics() -> None:
-    code = "import sys, hopyard.stats, hopyard.cli\nprint('scipy' in sys.modules)"
+    code = (
+        "import sys, hopyard.statistics.estimates, hopyard.cli.main\nprint('scipy' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout == "False\n"
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hopyard.stats import Estimate, estimate, paired_difference
+from hopyard.statistics.estimates import Estimate, estimate, paired_difference
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats

@@ -15,7 +15,7 @@ import hopyard
 import kills
 import pytest
 from hopyard import Completion, Datagram, Scenario, Simulation, SimulationError
-from hopyard.database import TABLES
+from hopyard.tables.names import TABLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from short import SHORT

@@ -20,12 +20,13 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from hopyard import Results, Scenario, _core
-from hopyard.cli import main
-from hopyard.database import TABLES, StoreError
-from hopyard.fit import FolderError
-from hopyard.folder import Folder
-from hopyard.plan import plan
-from hopyard.store import Store
+from hopyard.cli.main import main
+from hopyard.errors import StoreError
+from hopyard.scenario.plan import plan
+from hopyard.store.folder import Folder
+from hopyard.store.folder_check import FolderError
+from hopyard.store.store import Store
+from hopyard.tables.names import TABLES
 from short import SHORT, TCPS, command, process
 
 
@@ -522,7 +523,7 @@ def test_a_scenario_comes_from_the_standard_input(short: Path) -> None:
 
 
 def test_a_log_has_a_line_every_so_often(capsys: pytest.CaptureFixture[str]) -> None:
-    from hopyard.progress import Lines, Progress
+    from hopyard.terminal.progress import Lines, Progress
 
     lines = Lines()
     for second in range(100):

@@ -15,48 +15,33 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
-from hopyard.cli import main
-from hopyard.reading import Reader
+from chains import HOPS, SENDERS, chain
+from hopyard.store.reading import Reader
 from hopyard.study import StudyError, load
 from hopyard.study.claims import judged
 from hopyard.study.figures import Source, draw
 from hopyard.study.file import is_study
 from hopyard.study.points import points
+from hopyard.study.sweep import Outcome, sweep
 from hopyard.study.tables import each_run, grid, whole
 from hopyard.study.values import Values
-from hopyard.sweep import Outcome, sweep
 from matplotlib.patches import Rectangle
+from short import command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hopyard.study import Study
 
-CHAIN = """
-duration = "3 s"
-[nodes]
-count = 4
-spacing = "200 m"
-[[flow]]
-from = 0
-to = 3
-"""
-STUDY = """
+CHAIN = chain("3 s", nodes=4)
+AXES = f"""
 title = "Senders on a chain"
 scenario = "chain.toml"
 runs = 3
 measures = ["goodput", "delay", "window"]
 
-[axes.hops]
-keys = ["nodes.count", "flow.to"]
-values = [[3, 2], [4, 3]]
-labels = ["2", "3"]
-
-[axes.sender.cases]
-NewReno = { "flow.tcp" = "newreno" }
-Vegas = { "flow.tcp" = "vegas" }
-
+{HOPS}
+{SENDERS}
 [measure.window]
 column = "cwnd_mean"
 reduce = "mean"
@@ -64,8 +49,8 @@ unit = "segments"
 
 [quick]
 runs = 2
-set = { duration = "1 s" }
-axes = { hops = ["2"] }
+set = {{ duration = "1 s" }}
+axes = {{ hops = ["2"] }}
 """
 MORE = """
 [[table]]
@@ -114,18 +99,10 @@ measure = "goodput"
 expect = "decreasing"
 along = "hops"
 """
+STUDY = AXES + MORE
 
 
 pytestmark = pytest.mark.usefixtures("folder")
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the chain and the study, in which commands are run."""
-    (tmp_path / "chain.toml").write_text(CHAIN)
-    (tmp_path / "study.toml").write_text(STUDY + MORE)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def _load(folder: Path, text: str | None = None) -> Study:
@@ -141,14 +118,10 @@ def _sweep(folder: Path, text: str | None = None, **options: object) -> Outcome:
 
 def _rows(folder: Path, out: str = "store") -> list[dict[str, str]]:
     found = folder / f"{out}.csv"
-    result = _run("results", "study.toml", "--out", out, "--each", "-o", str(found))
+    result = command("results", "study.toml", "--out", out, "--each", "-o", str(found))
     assert result.exit_code == 0, result.output
     with found.open() as file:
         return list(csv.DictReader(file))
-
-
-def _run(*arguments: str):  # type: ignore[no-untyped-def]
-    return CliRunner().invoke(main, arguments)
 
 
 # Files.
@@ -234,7 +207,7 @@ skip = [{ file = "short", nodes = "100 m" }]
 def test_what_is_wrong_is_named_with_its_line(
     folder: Path, before: str, after: str, expected: list[str]
 ) -> None:
-    text = (STUDY + MORE).replace(before, after)
+    text = STUDY.replace(before, after)
     if not expected:
         points(_load(folder, text))
         return
@@ -242,30 +215,30 @@ def test_what_is_wrong_is_named_with_its_line(
         points(_load(folder, text))
     for part in expected:
         assert part in str(caught.value)
-    result = _run("sweep", "study.toml", "--dry-run")
+    result = command("sweep", "study.toml", "--dry-run")
     assert result.exit_code == 2
     assert not (folder / "results").exists()
 
 
 def test_all_problems_are_told_at_once(folder: Path) -> None:
-    text = STUDY + MORE.replace('x = "hops"', 'x = "hop"').replace('along = "hops"', 'along = "a"')
+    text = AXES + MORE.replace('x = "hops"', 'x = "hop"').replace('along = "hops"', 'along = "a"')
     with pytest.raises(StudyError) as caught:
         _load(folder, text)
     assert len(caught.value.problems) == 2
 
 
 def test_studies_are_told_from_scenarios() -> None:
-    assert is_study(STUDY)
+    assert is_study(AXES)
     assert not is_study(CHAIN)
     assert not is_study("no TOML [")
 
 
 def test_check_reads_studies(folder: Path) -> None:
-    result = _run("check", "study.toml", "chain.toml")
+    result = command("check", "study.toml", "chain.toml")
     assert result.exit_code == 0, result.output
     assert "study.toml: nothing wrong, 4 points, 12 runs" in result.output
-    (folder / "study.toml").write_text(STUDY.replace('"vegas"', '"veags"'))
-    result = _run("check", "study.toml")
+    (folder / "study.toml").write_text(AXES.replace('"vegas"', '"veags"'))
+    result = command("check", "study.toml")
     assert result.exit_code == 2
     assert "sender=Vegas" in result.output
 
@@ -278,11 +251,11 @@ def test_a_sweep_makes_what_is_missing(folder: Path) -> None:
     assert _sweep(folder).made == 0
     assert _sweep(folder, runs=5).made == 8
     # A further value of an axis: its points alone are run.
-    longer = STUDY.replace("[4, 3]]", "[4, 3], [5, 4]]").replace('"3"]', '"3", "4"]') + MORE
+    longer = AXES.replace("[4, 3]]", "[4, 3], [5, 4]]").replace('"3"]', '"3", "4"]') + MORE
     again = _sweep(folder, longer, runs=5)
     assert (again.before, again.made) == (20, 10)
     # What is no longer asked for stays in the store, and comes back with the axis.
-    assert _sweep(folder, STUDY + MORE).made == 0
+    assert _sweep(folder, STUDY).made == 0
     assert _sweep(folder, longer, runs=5).made == 0
 
 
@@ -337,14 +310,14 @@ def test_failed_runs_are_kept_and_repeated_when_asked(
     (folder / "failing_rule.py").write_text(RULE)
     (folder / "broken").touch()
     monkeypatch.syspath_prepend(str(folder))
-    text = STUDY.replace('"vegas"', '"failing_rule:Fails"')
+    text = AXES.replace('"vegas"', '"failing_rule:Fails"')
     outcome = _sweep(folder, text)
     assert outcome.made == 12
     assert [(str(p), run) for p, run, _ in outcome.failed] == [
         (f"hops={hops}, sender=Vegas", run) for hops in "23" for run in range(3)
     ]
     assert {"no such luck" in error for _, _, error in outcome.failed} == {True}, outcome.failed
-    result = _run("sweep", "study.toml", "--out", "store")
+    result = command("sweep", "study.toml", "--out", "store")
     assert result.exit_code == 1
     assert "hopyard sweep study.toml --only hops=2,sender=Vegas --run 0" in result.output
     (folder / "broken").unlink()
@@ -354,12 +327,12 @@ def test_failed_runs_are_kept_and_repeated_when_asked(
 
 
 def test_a_folder_of_other_results_is_refused() -> None:
-    assert _run("run", "chain.toml", "--runs", "1", "--out", "store", "-q").exit_code == 0
-    result = _run("sweep", "study.toml", "--out", "store")
+    assert command("run", "chain.toml", "--runs", "1", "--out", "store", "-q").exit_code == 0
+    result = command("sweep", "study.toml", "--out", "store")
     assert result.exit_code == 2
     assert "holds results of runs, not of the study" in result.output
-    assert _run("sweep", "study.toml", "--out", "store", "--force", "-q").exit_code == 0
-    result = _run("run", "chain.toml", "--out", "store")
+    assert command("sweep", "study.toml", "--out", "store", "--force", "-q").exit_code == 0
+    result = command("run", "chain.toml", "--out", "store")
     assert result.exit_code == 2
     assert "holds results of the study" in result.output
 
@@ -373,20 +346,20 @@ def _start(folder: Path, out: str) -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_killed_sweep_goes_on_where_it_was(folder: Path, number: signal.Signals) -> None:
-    _load(folder, STUDY.replace("runs = 3", "runs = 12"))
-    assert _run("sweep", "study.toml", "--out", "whole", "-q").exit_code == 0
+    _load(folder, AXES.replace("runs = 3", "runs = 12"))
+    assert command("sweep", "study.toml", "--out", "whole", "-q").exit_code == 0
     chance = random.Random(5)
     for _ in range(4):
         process = _start(folder, "store")
         time.sleep(0.3 + chance.random() * 0.5)
         process.send_signal(number)
         process.communicate(timeout=60)
-    assert _run("sweep", "study.toml", "--out", "store", "-q").exit_code == 0
+    assert command("sweep", "study.toml", "--out", "store", "-q").exit_code == 0
     assert _rows(folder) == _rows(folder, "whole")
 
 
 def test_two_sweeps_at_once(folder: Path) -> None:
-    _load(folder, STUDY.replace("runs = 3", "runs = 20"))
+    _load(folder, AXES.replace("runs = 3", "runs = 20"))
     both = [_start(folder, "store"), _start(folder, "store")]
     said = [process.communicate(timeout=120)[0] for process in both]
     codes = sorted(process.returncode for process in both)
@@ -400,8 +373,8 @@ def test_two_sweeps_at_once(folder: Path) -> None:
 def test_a_full_disk_is_told_and_nothing_is_lost(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hopyard.database import StoreError
-    from hopyard.store import Store
+    from hopyard.errors import StoreError
+    from hopyard.store.store import Store
 
     add = Store.add
     added: list[object] = []
@@ -413,8 +386,8 @@ def test_a_full_disk_is_told_and_nothing_is_lost(
         add(self, *arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Store, "add", full)
-    _load(folder, STUDY.replace('duration = "1 s"', 'duration = "60 s"'))
-    result = _run("sweep", "study.toml", "--out", "store", "--runs", "60", "--jobs", "1")
+    _load(folder, AXES.replace('duration = "1 s"', 'duration = "60 s"'))
+    result = command("sweep", "study.toml", "--out", "store", "--runs", "60", "--jobs", "1")
     assert result.exit_code == 3, result.output
     assert "No space left on device" in result.output
     assert "The runs that were added before are kept." in result.output
@@ -422,7 +395,7 @@ def test_a_full_disk_is_told_and_nothing_is_lost(
     assert kept > 0
     monkeypatch.undo()
     monkeypatch.chdir(folder)
-    assert _run("sweep", "study.toml", "--out", "store", "--runs", "60", "-q").exit_code == 0
+    assert command("sweep", "study.toml", "--out", "store", "--runs", "60", "-q").exit_code == 0
     assert len(_rows(folder)) == 240
 
 
@@ -446,8 +419,8 @@ def test_a_cluster_gives_the_same_to_the_byte(folder: Path) -> None:
 
 def test_the_progress_of_a_cluster_is_in_simulated_seconds(folder: Path) -> None:
     pytest.importorskip("distributed")
-    from hopyard.cluster import Cluster
-    from hopyard.signals import Stop
+    from hopyard.study.cluster import Cluster
+    from hopyard.terminal.signals import Stop
 
     told: list[tuple[int, float, float]] = []
     case = replace(points(_load(folder))[0].planned, runs=[0, 1, 2])
@@ -494,7 +467,7 @@ def test_a_scheduler_that_ends_is_told_and_what_was_made_is_kept(folder: Path) -
         sweeping = [sys.executable, "-m", "hopyard", "sweep", "study.toml", "--out", "store"]
         sweep = start([*sweeping, "--runs", "500", "--cluster", address])
         # The first run is there.
-        wait(lambda: _run("results", "study.toml", "--out", "store").exit_code == 0)
+        wait(lambda: command("results", "study.toml", "--out", "store").exit_code == 0)
         scheduler.kill()
         _, errors = sweep.communicate(timeout=90)
     finally:
@@ -550,7 +523,7 @@ def test_tables(folder: Path) -> None:
 
 def test_claims_are_judged(folder: Path) -> None:
     pytest.importorskip("statsmodels")
-    text = (STUDY + MORE).replace('duration = "3 s"', 'duration = "8 s"')
+    text = STUDY.replace('duration = "3 s"', 'duration = "8 s"')
     _sweep(folder, text, runs=8)
     study = _load(folder)
     mine = points(study, runs=8)
@@ -570,7 +543,7 @@ def test_a_figure_of_differences_has_the_means_of_the_pairs(folder: Path, kind: 
         f'[[figure]]\nname = "d"\ntitle = "D"\nkind = "{kind}"\nx = "hops"\nlines = "sender"\n'
         'measure = "goodput"\nagainst = { sender = "NewReno" }\n'
     )
-    _sweep(folder, STUDY + figure)
+    _sweep(folder, AXES + figure)
     study = _load(folder)
     mine = points(study)
     with Reader(folder / "store") as store:
@@ -596,9 +569,9 @@ def test_a_report(folder: Path) -> None:
     (folder / "published.csv").write_text(
         "hops,sender,measure,value\n2,NewReno,goodput,500\n3,Vegas,goodput,1\n"
     )
-    _load(folder, STUDY.replace("runs = 3", 'runs = 3\npublished = "published.csv"') + MORE)
-    assert _run("sweep", "study.toml", "-q").exit_code == 0
-    result = _run("report", "study.toml")
+    _load(folder, AXES.replace("runs = 3", 'runs = 3\npublished = "published.csv"') + MORE)
+    assert command("sweep", "study.toml", "-q").exit_code == 0
+    result = command("report", "study.toml")
     assert result.exit_code == 0, result.output
     where = folder / "results" / folder.name / "report"
     page = (where / "report.html").read_text()
@@ -619,12 +592,12 @@ def test_a_report(folder: Path) -> None:
         *(f"{name}.{kind}" for name in ("lines", "boxes") for kind in ("png", "pdf")),
     }
     # The same results make the same page.
-    assert _run("report", "study.toml", "--to", "again").exit_code == 0
+    assert command("report", "study.toml", "--to", "again").exit_code == 0
     assert (folder / "again" / "report.html").read_text() == page
     # A value without the axis that tells its points apart is judged at each of them.
     assert "point" not in (where / "published.csv").read_text().splitlines()[0]
     (folder / "published.csv").write_text("hops,measure,value\n2,goodput,500\n")
-    assert _run("report", "study.toml", "--to", "both").exit_code == 0
+    assert command("report", "study.toml", "--to", "both").exit_code == 0
     lines = (folder / "both" / "published.csv").read_text().splitlines()
     assert lines[0].startswith("hops,measure,value,point,ours")
     assert [line.split(",")[3] for line in lines[1:]] == ["sender=NewReno", "sender=Vegas"]
@@ -632,8 +605,8 @@ def test_a_report(folder: Path) -> None:
 
 def test_wrong_published_values(folder: Path) -> None:
     (folder / "published.csv").write_text("hops,measure,value\n2,goodput,much\n")
-    _load(folder, STUDY.replace("runs = 3", 'runs = 3\npublished = "published.csv"') + MORE)
-    result = _run("sweep", "study.toml", "-q")
+    _load(folder, AXES.replace("runs = 3", 'runs = 3\npublished = "published.csv"') + MORE)
+    result = command("sweep", "study.toml", "-q")
     assert result.exit_code == 2
     assert not (folder / "results").exists()
     assert "published.csv:2: value: expected a number, found 'much'" in result.output
@@ -654,15 +627,15 @@ def test_wrong_published_values(folder: Path) -> None:
 )
 def test_published_values_that_fit_no_point(folder: Path, text: str, expected: str) -> None:
     (folder / "published.csv").write_text(text)
-    _load(folder, STUDY.replace("runs = 3", 'runs = 3\npublished = "published.csv"') + MORE)
-    result = _run("check", "study.toml")
+    _load(folder, AXES.replace("runs = 3", 'runs = 3\npublished = "published.csv"') + MORE)
+    result = command("check", "study.toml")
     assert result.exit_code == 2
     assert expected in result.output
 
 
 def test_a_trend_follows_the_values_of_the_axis(folder: Path) -> None:
     pytest.importorskip("statsmodels")
-    text = (STUDY + MORE).replace("[[3, 2], [4, 3]]", "[[4, 3], [3, 2]]")
+    text = STUDY.replace("[[3, 2], [4, 3]]", "[[4, 3], [3, 2]]")
     _sweep(folder, text.replace('labels = ["2", "3"]', 'labels = ["3", "2"]'), runs=8)
     study = _load(folder)
     with Reader(folder / "store") as store:
@@ -672,7 +645,7 @@ def test_a_trend_follows_the_values_of_the_axis(folder: Path) -> None:
 
 def test_until_adds_runs_where_intervals_are_wide(folder: Path) -> None:
     pytest.importorskip("scipy")
-    from hopyard.sweep import Until
+    from hopyard.study.sweep import Until
 
     wide = _sweep(folder, until=Until(0.002, "goodput", 13))
     assert wide.wide
@@ -691,7 +664,7 @@ def test_a_package_that_is_not_installed_is_named(
     for name in ("audit", "claims", "report"):
         monkeypatch.delitem(sys.modules, f"hopyard.study.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "scipy", None)
-    result = _run("audit", "study.toml", "--out", "store")
+    result = command("audit", "study.toml", "--out", "store")
     assert result.exit_code == 2
     assert 'pip install ".[lab]"' in result.output
 

@@ -7,70 +7,42 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-from hopyard.cli import main
+from chains import HOPS, SENDERS, chain
 from hopyard.study import load
 from hopyard.study.audit import Audit, _movement
+from hopyard.study.sweep import sweep
 from hopyard.study.traffic import flows_of
-from hopyard.sweep import sweep
+from short import command
 
-CHAIN = """
-duration = "3 s"
-[nodes]
-count = 4
-spacing = "200 m"
-[[flow]]
-from = 0
-to = 3
-"""
-STUDY = """
+CHAIN = chain("3 s", nodes=4)
+STUDY = f"""
 title = "Senders on a chain"
 scenario = "chain.toml"
 runs = 3
 measures = ["goodput", "delay"]
 
-[axes.hops]
-keys = ["nodes.count", "flow.to"]
-values = [[3, 2], [4, 3]]
-labels = ["2", "3"]
-
-[axes.sender.cases]
-NewReno = { "flow.tcp" = "newreno" }
-Vegas = { "flow.tcp" = "vegas" }
-"""
+{HOPS}
+{SENDERS}"""
 
 
 pytestmark = pytest.mark.usefixtures("folder")
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the chain and the study, in which commands are run."""
-    (tmp_path / "chain.toml").write_text(CHAIN)
-    (tmp_path / "study.toml").write_text(STUDY)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def _sweep(folder: Path, runs: int = 3) -> None:
     sweep(load(folder / "study.toml"), out=folder / "store", progress=False, runs=runs)
 
 
-def _run(*arguments: str):  # type: ignore[no-untyped-def]
-    return CliRunner().invoke(main, arguments)
-
-
 def test_an_audit_names_what_is_missing(folder: Path) -> None:
     pytest.importorskip("scipy")
     _sweep(folder, runs=3)
-    result = _run("audit", "study.toml", "--out", "store")
+    result = command("audit", "study.toml", "--out", "store")
     assert result.exit_code == 1
     assert "POOR   replications" in result.output
     assert "3 runs a point" in result.output
     assert "hops on shortest paths" in result.output
     assert "Each was run 3 times for 3 s of simulated time" in result.output
     _sweep(folder, runs=20)
-    result = _run("audit", "study.toml", "--out", "store")
+    result = command("audit", "study.toml", "--out", "store")
     assert result.exit_code == 0, result.output
     assert "ok     replications" in result.output
 
@@ -80,7 +52,7 @@ def test_an_audit_sees_how_single_nodes_move(folder: Path) -> None:
     script = '[[movement]]\nnodes = [1]\nwaypoints.track = [{ at = "1 s", x = "9 m", y = "0 m" }]\n'
     (folder / "chain.toml").write_text(CHAIN + script)
     _sweep(folder)
-    text = _run("audit", "study.toml", "--out", "store").output
+    text = command("audit", "study.toml", "--out", "store").output
     assert re.findall(r"movement +(\S+)\n", text) == ["stationary", "waypoints"]
 
 
@@ -105,7 +77,7 @@ values = ["newreno", "vegas"]
     )
     (folder / "study.toml").write_text(text.replace("chain.toml", "area.toml"))
     _sweep(folder, runs=1)
-    said = _run("audit", "study.toml", "--out", "store").output
+    said = command("audit", "study.toml", "--out", "store").output
     found = re.findall(
         r"network of area.toml, (nodes=\w+) +(\d+ nodes in 0.5 km² \(\d+/km²\))", said
     )
@@ -116,14 +88,14 @@ values = ["newreno", "vegas"]
     ]
     assert "In area.toml, nodes=few, 6 nodes in 0.5 km²" in said
     monkeypatch.setattr("hopyard.study.networks.MOST_NETWORKS", 1)
-    said = _run("audit", "study.toml", "--out", "store").output
+    said = command("audit", "study.toml", "--out", "store").output
     assert "further networks" in said
     assert "1 network more, which this audit does not look at" in said
 
 
 def test_the_network_of_an_audit() -> None:
     pytest.importorskip("scipy")
-    from hopyard.scenario import Scenario
+    from hopyard.scenario.scenario import Scenario
     from hopyard.study.networks import network
 
     apart = [[0, 0], [200, 0], [400, 0], [5000, 0]]
@@ -145,11 +117,11 @@ def test_folders_that_differ(folder: Path) -> None:
     pytest.importorskip("statsmodels")
     (folder / "other.toml").write_text(CHAIN + 'tcp = "vegas"\n')
     for name in ("chain", "other"):
-        assert _run("run", f"{name}.toml", "--runs", "5", "--out", name, "-q").exit_code == 0
-    same = _run("diff", "chain", "chain")
+        assert command("run", f"{name}.toml", "--runs", "5", "--out", name, "-q").exit_code == 0
+    same = command("diff", "chain", "chain")
     assert same.exit_code == 0, same.output
     assert "1 case has the same values in both folders" in same.output
-    result = _run("diff", "chain", "other", "--measure", "delay")
+    result = command("diff", "chain", "other", "--measure", "delay")
     assert result.exit_code == 1
     assert "Delay (ms)" in result.output
     assert "yes" in result.output
@@ -160,11 +132,11 @@ def test_the_event_at_which_two_runs_part(folder: Path) -> None:
 
     (folder / "other.toml").write_text(CHAIN + 'start = "1.5 s"\n')
     (folder / "first.toml").write_text(CHAIN + 'start = "1 s"\n')
-    result = _run("diff", "first.toml", "other.toml", "--run", "2")
+    result = command("diff", "first.toml", "other.toml", "--run", "2")
     assert result.exit_code == 1
     assert "run 2 parts at 1.000000000 s" in result.output
     assert "flows 0: packets_sent is 1 in the first, and 0 in the second" in result.output
-    assert _run("diff", "first.toml", "first.toml").exit_code == 0
+    assert command("diff", "first.toml", "first.toml").exit_code == 0
     with hopyard.start("first.toml", run=2) as one, hopyard.start("other.toml", run=2) as two:
         one.advance(until_ns=10**9 - 1)
         two.advance(until_ns=10**9 - 1)
@@ -174,10 +146,10 @@ def test_the_event_at_which_two_runs_part(folder: Path) -> None:
 def test_two_versions_of_hopyard(folder: Path) -> None:
     (folder / "other.toml").write_text(CHAIN + 'start = "1.5 s"\n')
     (folder / "first.toml").write_text(CHAIN + 'start = "1 s"\n')
-    same = _run("diff", "first.toml", "--with", sys.executable)
+    same = command("diff", "first.toml", "--with", sys.executable)
     assert same.exit_code == 0, same.output
     assert "run 0 is the same in both" in same.output
-    result = _run("diff", "first.toml", "other.toml", "--with", sys.executable, "--run", "2")
+    result = command("diff", "first.toml", "other.toml", "--with", sys.executable, "--run", "2")
     assert result.exit_code == 1
     assert "run 2 parts at 1.000000000 s" in result.output
     assert "flows 0: packets_sent is 1 in the first, and 0 in the second" in result.output
@@ -185,23 +157,23 @@ def test_two_versions_of_hopyard(folder: Path) -> None:
     bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "$@"\n')
     bare.chmod(0o755)
     for python, told in (("none", "No such file"), ("./python", "has no Hopyard: ")):
-        wrong = _run("diff", "first.toml", "--with", python)
+        wrong = command("diff", "first.toml", "--with", python)
         assert wrong.exit_code == 2
         assert told in wrong.output
     # An older version may not read the scenario.
     (folder / "newer.toml").write_text(CHAIN + 'future = "1 s"\n')
-    wrong = _run("diff", "first.toml", "newer.toml", "--with", sys.executable)
+    wrong = command("diff", "first.toml", "newer.toml", "--with", sys.executable)
     assert wrong.exit_code == 2
     assert "future" in wrong.output
-    assert _run("diff", "first.toml").exit_code == 2
-    assert _run("diff", ".", ".", "--with", sys.executable).exit_code == 2
+    assert command("diff", "first.toml").exit_code == 2
+    assert command("diff", ".", ".", "--with", sys.executable).exit_code == 2
 
 
 def test_what_diff_cannot_compare() -> None:
     (Path("empty")).mkdir()
-    assert _run("diff", "chain.toml", "empty").exit_code == 2
-    assert _run("diff", "chain.toml", "chain.toml", "--measure", "delay").exit_code == 2
-    assert _run("diff", "empty", "empty").exit_code != 0
+    assert command("diff", "chain.toml", "empty").exit_code == 2
+    assert command("diff", "chain.toml", "chain.toml", "--measure", "delay").exit_code == 2
+    assert command("diff", "empty", "empty").exit_code != 0
 
 
 def test_an_audit_counts_the_flows_of_every_set() -> None:

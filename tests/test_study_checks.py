@@ -5,32 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from click.testing import CliRunner
-from hopyard.cli import main
+from chains import SENDERS, chain
 from hopyard.study import StudyError, load
+from short import command
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-CHAIN = """
-duration = "1 s"
-[nodes]
-count = 3
-spacing = "200 m"
-[[flow]]
-from = 0
-to = 2
-"""
-STUDY = """
+CHAIN = chain("1 s")
+STUDY = f"""
 title = "Senders"
 scenario = "chain.toml"
 runs = 2
 measures = ["goodput", "delay"]
 
-[axes.sender.cases]
-NewReno = { "flow.tcp" = "newreno" }
-Vegas = { "flow.tcp" = "vegas" }
-
+{SENDERS}
 [axes.size]
 key = "tcp.segment_size"
 values = ["500 B", "1000 B"]
@@ -46,32 +35,19 @@ id = "less"
 text = "Vegas has less."
 measure = "goodput"
 expect = "less"
-case = { sender = "Vegas" }
-than = { sender = "NewReno" }
+case = {{ sender = "Vegas" }}
+than = {{ sender = "NewReno" }}
 """
 HEAD = "sender,measure,value\n"
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a chain and a study, in which commands are run."""
-    (tmp_path / "chain.toml").write_text(CHAIN)
-    (tmp_path / "study.toml").write_text(STUDY)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def _run(*arguments: str):  # type: ignore[no-untyped-def]
-    return CliRunner().invoke(main, arguments)
 
 
 def _refused(folder: Path, text: str) -> str:
     """What `check` says of a study, which a sweep refuses too before its first run."""
     (folder / "study.toml").write_text(text)
-    result = _run("check", "study.toml")
+    result = command("check", "study.toml")
     assert result.exit_code == 2, result.output
     assert "Traceback" not in result.output
-    assert _run("sweep", "study.toml").exit_code == 2
+    assert command("sweep", "study.toml").exit_code == 2
     assert not (folder / "results").exists()
     return str(result.output)
 
@@ -270,8 +246,8 @@ def test_a_text_that_no_row_has_is_no_zero(folder: Path) -> None:
     ):
         text = _counting("overhead", where).replace('reduce = "count"', zero) + claim
         (folder / "study.toml").write_text(text)
-        assert _run("sweep", "study.toml", "-q").exit_code == 0
-        report = _run("report", "study.toml")
+        assert command("sweep", "study.toml", "-q").exit_code == 0
+        report = command("report", "study.toml")
         assert report.exit_code == 0, report.output
         said = "measure.m: where: no run has a row with message = RREPP; did you mean 'RREP'?"
         assert (said in report.output) == misspelt
@@ -288,7 +264,7 @@ def test_one_problem_of_many_points_is_told_once(folder: Path) -> None:
 
 def test_a_claim_over_no_point(folder: Path) -> None:
     (folder / "study.toml").write_text(STUDY)
-    assert _run("check", "study.toml").exit_code == 0
+    assert command("check", "study.toml").exit_code == 0
     skip = '[experiment.main]\nskip = [{ sender = "Vegas" }]\n[[claim]]'
     said = _refused(folder, STUDY.replace("[[claim]]", skip))
     assert "claim less: it is about no point" in said
@@ -373,7 +349,7 @@ def test_long_fields_and_marks_of_editors_are_read(folder: Path) -> None:
     (folder / "published.csv").write_text(
         f"\ufeffsender,measure,value,source\nVegas,goodput,1,{source}\n", encoding="utf-8"
     )
-    result = _run("check", "study.toml")
+    result = command("check", "study.toml")
     assert result.exit_code == 0, result.output
     from hopyard.study.published import read
 
@@ -386,8 +362,8 @@ def test_long_fields_and_marks_of_editors_are_read(folder: Path) -> None:
 def test_a_quick_version_may_lack_the_points_of_a_claim(folder: Path) -> None:
     quick = '[quick]\nruns = 1\naxes = { sender = ["NewReno"] }\n'
     (folder / "study.toml").write_text(STUDY + quick)
-    assert _run("check", "study.toml").exit_code == 0
-    assert _run("sweep", "study.toml", "--quick", "-q").exit_code == 0
+    assert command("check", "study.toml").exit_code == 0
+    assert command("sweep", "study.toml", "--quick", "-q").exit_code == 0
 
 
 def test_an_error_of_a_study_has_all_problems(folder: Path) -> None:

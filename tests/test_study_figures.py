@@ -5,27 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hopyard.reading import Reader
+from chains import chain, write
+from hopyard.store.reading import Reader
 from hopyard.study import load
 from hopyard.study.figures import Source, draw
 from hopyard.study.points import points
+from hopyard.study.sweep import sweep
 from hopyard.study.values import Values
-from hopyard.sweep import sweep
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hopyard.canvas import Plot
+    from hopyard.plot.canvas import Plot
 
-CHAIN = """
-duration = "1 s"
-[nodes]
-count = 3
-spacing = "200 m"
-[[flow]]
-from = 0
-to = 2
-"""
+CHAIN = chain("1 s")
 LONG = "a variant whose label says much more than it should " + "with a parameter, " * 4
 STUDY = f"""
 title = "Many lines"
@@ -87,9 +80,7 @@ measure = "goodput"
 def plots(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Plot]:
     """The figures, drawn, by name."""
     folder: Path = tmp_path_factory.mktemp("figures")
-    (folder / "chain.toml").write_text(CHAIN)
-    (folder / "study.toml").write_text(STUDY)
-    study = load(folder)
+    study = load(write(folder, CHAIN, STUDY))
     sweep(study, out=folder / "store", progress=False)
     with Reader(folder / "store") as store:
         source = Source(study, points(study), Values(study, store), store, None)

@@ -11,53 +11,46 @@ import hopyard
 import numpy as np
 import pyarrow.compute as pc
 import pytest
+from chains import SENDERS, chain
 from click.testing import CliRunner
-from hopyard import catalogue
-from hopyard.cli import main
-from hopyard.reading import Reader
-from hopyard.stats import estimate
+from hopyard.cli.main import main
+from hopyard.scenario import catalogue
+from hopyard.statistics.estimates import estimate
+from hopyard.store.reading import Reader
 from hopyard.study import StudyError, load
 from hopyard.study.claims import _coefficient, _ranks, judged
 from hopyard.study.figures import Source, draw
 from hopyard.study.points import Point, points
 from hopyard.study.report import ReportError, make
+from hopyard.study.sweep import LEAST_RUNS, Until, sweep
 from hopyard.study.tables import grid
 from hopyard.study.values import Sample, Values
-from hopyard.sweep import LEAST_RUNS, Until, sweep
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 STUDIES = Path(__file__).parent.parent / "studies"
-CHAIN = """
-duration = "4 s"
-[nodes]
-count = 3
-spacing = "200 m"
-[[flow]]
-from = 0
-to = 2
-[[flow]]
+CHAIN = chain(
+    "4 s",
+    more="""[[flow]]
 from = 2
 to = 0
 start = "1 s"
-"""
-STUDY = """
+""",
+)
+STUDY = f"""
 title = "Senders on a chain"
 scenario = "chain.toml"
 runs = 3
 
-[axes.sender.cases]
-NewReno = { "flow.tcp" = "newreno" }
-Vegas = { "flow.tcp" = "vegas" }
-
+{SENDERS}
 [axes.segment]
 key = "tcp.segment_size"
 values = ["500 B", "1000 B"]
 
 [measure.forth]
 column = "goodput_kbps"
-where = { source = 0 }
+where = {{ source = 0 }}
 
 [measure.flows]
 column = "flow"
@@ -65,21 +58,21 @@ reduce = "count"
 
 [measure.none]
 column = "goodput_kbps"
-where = { source = [1] }
+where = {{ source = [1] }}
 reduce = "mean"
 scale = 10
 missing = -1
 
 [measure.share]
 column = "goodput_kbps"
-where = { source = 0 }
+where = {{ source = 0 }}
 of = "goodput"
 scale = 100
 unit = "%"
 
 [measure.both]
 measure = "delay"
-where = { source = 2 }
+where = {{ source = 2 }}
 plus = ["forth", "goodput"]
 of = "flows"
 scale = 10
@@ -96,7 +89,7 @@ title = "Ratios"
 rows = ["segment"]
 columns = ["sender"]
 measures = ["goodput"]
-against = { sender = "NewReno" }
+against = {{ sender = "NewReno" }}
 ratio = true
 
 [[table]]
@@ -113,7 +106,7 @@ kind = "heat"
 x = "segment"
 lines = "sender"
 measure = "goodput"
-against = { sender = "NewReno" }
+against = {{ sender = "NewReno" }}
 
 [[figure]]
 name = "scatter"
@@ -124,14 +117,6 @@ lines = "sender"
 measure = "goodput"
 beside = "delay"
 """
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A folder with the chain and the study."""
-    (tmp_path / "chain.toml").write_text(CHAIN)
-    (tmp_path / "study.toml").write_text(STUDY)
-    return tmp_path
 
 
 def test_measures_of_a_study(folder: Path) -> None:

@@ -6,27 +6,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hopyard.reading import Reader
+from chains import chain, write
+from hopyard.store.reading import Reader
 from hopyard.study import StudyError, load
 from hopyard.study.points import points, pooled
+from hopyard.study.sweep import sweep
 from hopyard.study.values import Values
-from hopyard.sweep import sweep
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-CHAIN = """
-duration = "6 s"
-[nodes]
-count = 3
-spacing = "200 m"
-[[flow]]
-from = 0
-to = 2
-start = "1 s"
+CHAIN = chain(
+    "6 s",
+    more="""start = "1 s"
 [measure]
 from = "2 s"
-"""
+""",
+)
 STUDY = """
 title = "A flow that starts at several moments"
 scenario = "chain.toml"
@@ -61,10 +57,7 @@ against = { sender = "newreno" }
 
 @pytest.fixture(name="study_file")
 def _study_file(tmp_path: Path) -> Path:
-    (tmp_path / "chain.toml").write_text(CHAIN)
-    path = tmp_path / "study.toml"
-    path.write_text(STUDY)
-    return path
+    return write(tmp_path, CHAIN, STUDY)
 
 
 def test_runs_of_pooled_axes_are_those_of_one_point(study_file: Path, tmp_path: Path) -> None:

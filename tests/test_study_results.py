@@ -10,23 +10,15 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from chains import chain
 from hopyard import load_results
-from hopyard.cli import main
-from hopyard.database import StoreError
+from hopyard.errors import StoreError
 from hopyard.study import load
 from hopyard.study.points import points
-from hopyard.sweep import Until, sweep
+from hopyard.study.sweep import Until, sweep
+from short import command
 
-CHAIN = """
-duration = "1 s"
-[nodes]
-count = 3
-spacing = "200 m"
-[[flow]]
-from = 0
-to = 2
-"""
+CHAIN = chain("1 s")
 STUDY = """
 title = "Senders"
 scenario = "chain.toml"
@@ -54,21 +46,8 @@ reduce = "mean"
 """
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a chain and a study, in which commands are run."""
-    (tmp_path / "chain.toml").write_text(CHAIN)
-    (tmp_path / "study.toml").write_text(STUDY)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def _run(*arguments: str):  # type: ignore[no-untyped-def]
-    return CliRunner().invoke(main, arguments)
-
-
 def _sweep(*arguments: str) -> None:
-    result = _run("sweep", "study.toml", "--out", "store", *arguments)
+    result = command("sweep", "study.toml", "--out", "store", *arguments)
     assert result.exit_code == 0, result.output
 
 
@@ -82,7 +61,7 @@ def test_measures_of_one_title_have_columns_of_their_own(folder: Path) -> None:
     _sweep()
     for each in ([], ["--each"]):
         words = ["results", "study.toml", "--out", "store", "-o", "found.csv", *each]
-        assert _run(*words).exit_code == 0
+        assert command(*words).exit_code == 0
         with (folder / "found.csv").open() as file:
             row = next(csv.DictReader(file))
         values = [float(row[f"Goodput (kbit/s) [{name}]"]) for name in ("goodput", "second")]
@@ -97,20 +76,20 @@ def test_a_run_whose_rows_are_gone_is_missing_and_not_zero(folder: Path) -> None
     before = load_results("study.toml", out="store", measures="goodput")
     config = before["config"][0]
     _execute(folder, f"DELETE FROM flows WHERE run = 1 AND config = '{config}'")
-    result = _run("results", "study.toml", "--out", "store", "--each")
+    result = command("results", "study.toml", "--out", "store", "--each")
     assert (
         "warning: left out: run 1 of sender=NewReno: flows has 0 rows, and 1 were" in result.output
     )
     after = load_results("study.toml", out="store", measures="goodput")
     assert len(after) == len(before) - 1
     assert (after["goodput"] > 0).all()
-    status = _run("sweep", "study.toml", "--out", "store", "--status")
+    status = command("sweep", "study.toml", "--out", "store", "--status")
     assert "sender=NewReno: 2 of 3 runs\n" in status.output
     assert "2 points, 5 of 6 runs are there" in status.output
-    audit = _run("audit", "study.toml", "--out", "store")
+    audit = command("audit", "study.toml", "--out", "store")
     assert "1 run is missing, 0 of them failed" in audit.output
     # The sweep makes it again, and nothing else.
-    assert "5 were there, 1 made now" in _run("sweep", "study.toml", "--out", "store").output
+    assert "5 were there, 1 made now" in command("sweep", "study.toml", "--out", "store").output
 
 
 def test_a_damaged_file_of_a_run_that_nobody_asks_for(folder: Path) -> None:
@@ -119,7 +98,7 @@ def test_a_damaged_file_of_a_run_that_nobody_asks_for(folder: Path) -> None:
     _sweep("--runs", "5")
     for path in (folder / "store" / "series").glob("*-4-*.parquet"):
         path.write_bytes(b"nothing")
-    result = _run("results", "study.toml", "--out", "store")
+    result = command("results", "study.toml", "--out", "store")
     assert result.exit_code == 0, result.output
     assert "warning: left out: run 4 of sender=NewReno: " in result.output
     assert ".parquet cannot be read" in result.output
@@ -131,11 +110,11 @@ def test_a_damaged_file_of_a_run_that_nobody_asks_for(folder: Path) -> None:
     # One that is asked for is an error until the sweep has made the run again.
     for path in (folder / "store" / "series").glob("*-1-*.parquet"):
         path.write_bytes(b"nothing")
-    result = _run("results", "study.toml", "--out", "store")
+    result = command("results", "study.toml", "--out", "store")
     assert result.exit_code == 2
     assert ".parquet cannot be read" in result.output
     _sweep()
-    assert _run("results", "study.toml", "--out", "store").exit_code == 0
+    assert command("results", "study.toml", "--out", "store").exit_code == 0
 
 
 RULE = """
@@ -167,7 +146,7 @@ def test_until_ends_a_point_all_of_whose_runs_fail(
     ]
     assert outcome.bad == 13
     words = ["sweep", "study.toml", "--out", "store", "--until", "50%", "--most", "500"]
-    result = _run(*words)
+    result = command(*words)
     assert result.exit_code == 1
     assert "no more runs of sender=a=1, sender=2: all of its 13 runs have failed" in result.output
 
@@ -202,12 +181,12 @@ def test_output_that_cannot_be_written(folder: Path, words: list[str]) -> None:
 def test_one_of_a_thing_is_no_plural(folder: Path) -> None:
     text = STUDY.partition('"a=1')[0] + STUDY.partition('"vegas" }\n')[2]
     (folder / "study.toml").write_text(text.replace("runs = 3", "runs = 1"))
-    assert "nothing wrong, 1 point, 1 run\n" in _run("check", "study.toml").output
-    assert "1 point, 1 run\n" in _run("sweep", "study.toml", "--dry-run").output
-    assert "1 point, 1 run: 0 were there" in _run("sweep", "study.toml", "--out", "store").output
-    status = _run("sweep", "study.toml", "--out", "store", "--status").output
+    assert "nothing wrong, 1 point, 1 run\n" in command("check", "study.toml").output
+    assert "1 point, 1 run\n" in command("sweep", "study.toml", "--dry-run").output
+    assert "1 point, 1 run: 0 were there" in command("sweep", "study.toml", "--out", "store").output
+    status = command("sweep", "study.toml", "--out", "store", "--status").output
     assert "1 of 1 run\n1 point, 1 of 1 run is there" in status
-    audit = _run("audit", "study.toml", "--out", "store").output
+    audit = command("audit", "study.toml", "--out", "store").output
     for part in ("1 run a point", "1 flow\n", "We simulated 1 configuration", "was run 1 time for"):
         assert part in audit, part
 
@@ -215,11 +194,11 @@ def test_one_of_a_thing_is_no_plural(folder: Path) -> None:
 def test_a_label_with_commas_and_equals_signs_is_chosen(folder: Path) -> None:
     del folder
     words = ["sweep", "study.toml", "--dry-run", "--only"]
-    result = _run(*words, "sender=a=1, sender=2")
+    result = command(*words, "sender=a=1, sender=2")
     assert "1 point, 3 runs" in result.output, result.output
-    both = _run(*words, "sender=a=1, sender=2,sender=NewReno")
+    both = command(*words, "sender=a=1, sender=2,sender=NewReno")
     assert "2 points, 6 runs" in both.output
-    wrong = _run(*words, "sender=NewRino")
+    wrong = command(*words, "sender=NewRino")
     assert wrong.exit_code == 2
     assert "the axis sender has no value 'NewRino'; did you mean 'NewReno'?" in wrong.output
 
@@ -232,11 +211,11 @@ def test_wrong_choices_are_named(folder: Path) -> None:
         ("flow.tcp", "--x flow.tcp: expected an axis of the study; the axis sender changes this"),
         ("hops", "--x hops: expected an axis of the study; there are sender"),
     ):
-        result = _run("plot", "study.toml", "--out", "store", "--x", x)
+        result = command("plot", "study.toml", "--out", "store", "--x", x)
         assert result.exit_code == 2
         assert expected in result.output
     _execute(folder, "UPDATE meta SET value = '999' WHERE key = 'format'")
-    result = _run("results", "study.toml", "--out", "store")
+    result = command("results", "study.toml", "--out", "store")
     assert result.exit_code == 2
     assert "has format 999: expected format 1, that of Hopyard" in result.output
     assert "a newer version of Hopyard has made it" in result.output
@@ -261,9 +240,9 @@ value = 1
 def test_a_watched_point_has_an_interval_that_may_be_watched(folder: Path) -> None:
     pytest.importorskip("statsmodels")
     pytest.importorskip("great_tables")
-    from hopyard.reading import Reader
     from hopyard.statistics import sequence
-    from hopyard.stats import estimate
+    from hopyard.statistics.estimates import estimate
+    from hopyard.store.reading import Reader
     from hopyard.study.values import Values
 
     (folder / "study.toml").write_text(STUDY.replace('"first", "second"', '"delay"') + MORE)
@@ -279,29 +258,29 @@ def test_a_watched_point_has_an_interval_that_may_be_watched(folder: Path) -> No
         assert mine.half_width > estimate(sample).half_width
         assert values.estimate(vegas, "delay") == estimate(values.of(vegas, "delay")[1])
     _sweep()
-    said = _run("results", "study.toml", "--out", "store").output
+    said = command("results", "study.toml", "--out", "store").output
     assert f"{len(runs)} †" in said
     assert "† anytime-valid interval: runs were added until one was narrow enough" in said
-    assert _run("results", "study.toml", "--out", "store", "-o", "found.csv").exit_code == 0
+    assert command("results", "study.toml", "--out", "store", "-o", "found.csv").exit_code == 0
     with (folder / "found.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["interval"] for row in rows] == ["anytime-valid", "Student"]
     assert float(rows[0]["Delay (ms) ±"]) == pytest.approx(mine.half_width)
-    assert _run("report", "study.toml", "--out", "store", "--to", "report").exit_code == 0
+    assert command("report", "study.toml", "--out", "store", "--to", "report").exit_code == 0
     assert "† Runs were added until an interval was narrow enough" in (
         folder / "report" / "report.html"
     ).read_text(encoding="utf-8")
     with (folder / "report" / "goodput.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["goodput interval"] for row in rows] == ["anytime-valid", "Student"]
-    audit = _run("audit", "study.toml", "--out", "store").output
+    audit = command("audit", "study.toml", "--out", "store").output
     assert "until an interval was narrow enough in 1 configuration; means of these are" in audit
 
 
 def test_a_store_of_an_earlier_version_has_no_watched_points(folder: Path) -> None:
     _sweep()
     _execute(folder, "DROP TABLE watched")
-    result = _run("results", "study.toml", "--out", "store", "-o", "found.csv")
+    result = command("results", "study.toml", "--out", "store", "-o", "found.csv")
     assert result.exit_code == 0
     assert "interval" not in (folder / "found.csv").read_text().partition("\n")[0]
     _sweep()

@@ -8,7 +8,7 @@ import hopyard
 import numpy as np
 import pyarrow.compute as pc
 import pytest
-from hopyard.confusion import confusion
+from hopyard.tables.confusion import confusion
 
 STUDY = Path(__file__).parent.parent / "studies" / "tcp_welcome"
 

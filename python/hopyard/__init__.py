@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from hopyard._core import __version__
     from hopyard.congestion import CongestionControl
     from hopyard.errors import CaptureError, Problem, ScenarioError, SimulationError
-    from hopyard.frames import load_results
-    from hopyard.results import Results
-    from hopyard.running import Interrupted, run
-    from hopyard.scenario import Scenario, load
-    from hopyard.stats import Estimate
-    from hopyard.stepping import Completion, Datagram, Simulation, start
+    from hopyard.results.results import Results
+    from hopyard.running.run import Interrupted, run
+    from hopyard.running.stepping import Completion, Datagram, Simulation, start
+    from hopyard.scenario.scenario import Scenario, load
+    from hopyard.statistics.estimates import Estimate
+    from hopyard.study.frames import load_results
 
 __all__ = [
     "CaptureError",
@@ -45,22 +45,22 @@ __all__ = [
 # Where the public names are: imported when first used, so that the command starts at once.
 _HOMES = {
     "CaptureError": "errors",
-    "Completion": "stepping",
+    "Completion": "running.stepping",
     "CongestionControl": "congestion",
-    "Datagram": "stepping",
-    "Estimate": "stats",
-    "Interrupted": "running",
+    "Datagram": "running.stepping",
+    "Estimate": "statistics.estimates",
+    "Interrupted": "running.run",
     "Problem": "errors",
-    "Results": "results",
-    "Scenario": "scenario",
+    "Results": "results.results",
+    "Scenario": "scenario.scenario",
     "ScenarioError": "errors",
-    "Simulation": "stepping",
+    "Simulation": "running.stepping",
     "SimulationError": "errors",
     "__version__": "_core",
-    "load": "scenario",
-    "load_results": "frames",
-    "run": "running",
-    "start": "stepping",
+    "load": "scenario.scenario",
+    "load_results": "study.frames",
+    "run": "running.run",
+    "start": "running.stepping",
 }
 
 

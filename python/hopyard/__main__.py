@@ -1,14 +1,14 @@
 """The command `hopyard`, which `python -m hopyard` is too."""
 
-from hopyard import early
+from hopyard import startup
 
 # Before the rest is imported: a signal that comes meanwhile ends the command.
-early.end_on_ctrl_c()
+startup.end_on_ctrl_c()
 
 
 def main() -> None:
     """Runs the command."""
-    early.is_command = True
+    startup.is_command = True
     import atexit
     import gc
     import os
@@ -21,10 +21,10 @@ def main() -> None:
     # Nothing here multiplies matrices; the threads that numpy would start for it cost more than the
     # rest of its import, and the runs use all cores.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from hopyard import streams
+    from hopyard.cli import streams
 
     streams.complete()
-    from hopyard.cli import main as command
+    from hopyard.cli.main import main as command
 
     command()
 

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from errno import EDQUOT, EFBIG, EIO, ELOOP, ENOSPC
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from hopyard.results import Results
 
 
 def path_of(given: str | PathLike[str], what: str) -> Path:
@@ -79,12 +77,13 @@ class SimulationError(RuntimeError):
     run.
     """
 
-    results: Results | None = None
+    #: A `hopyard.Results`, of which this module knows nothing; none where no run was finished.
+    results: Any = None
 
     @classmethod
-    def of(cls, results: Results) -> SimulationError:
-        """The error that reports the failures of these results."""
-        first, *others = results.failures
+    def of(cls, failures: Sequence[object], results: object) -> SimulationError:
+        """The error that reports these failures, with the results of the finished runs."""
+        first, *others = failures
         more = f"\n{len(others)} further runs failed" if others else ""
         error = cls(f"{first}{more}")
         error.results = results
@@ -94,13 +93,18 @@ class SimulationError(RuntimeError):
 class CaptureError(OSError):
     """Captures could not be written: `results` has the finished runs, which they do not change."""
 
-    results: Results | None = None
+    #: A `hopyard.Results`, of which this module knows nothing; none where no run was finished.
+    results: Any = None
 
     @classmethod
-    def of(cls, errors: Sequence[str], results: Results) -> CaptureError:
+    def of(cls, errors: Sequence[str], results: object) -> CaptureError:
         """The error that reports these errors of captures."""
         first, *others = errors
         more = f"\n{len(others)} further captures could not be written" if others else ""
         error = cls(f"{first}{more}")
         error.results = results
         return error
+
+
+class StoreError(OSError):
+    """The store cannot be used, or a run could not be added to it."""

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hopyard
-from hopyard.sedlane import Network, Over, Row, Rules, experiment
 from hopyard.statistics import Claim, Kind, judge_all, student
+
+from studies.sedlane import Network, Over, Row, Rules, experiment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

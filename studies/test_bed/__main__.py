@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 import hopyard
 from hopyard import _core
-from hopyard.arrays import floats, integers, where
 from hopyard.kernels.cache import newest
 from hopyard.statistics import Claim, Kind, judge_all, student
+from hopyard.tables.arrays import floats, integers, where
 
 from studies.test_bed.counting import CountingError, bind, compiled, counted
 

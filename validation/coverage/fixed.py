@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from hopyard.statistics import Interval, difference, jain, median, ratio, student, welch
+from hopyard.statistics.estimates import CONFIDENCE
 from hopyard.statistics.intervals import RESAMPLES, bootstrap_ends
-from hopyard.stats import CONFIDENCE
 
 from validation.coverage.distributions import ALL, Distribution, random_of
 

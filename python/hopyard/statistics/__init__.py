@@ -1,34 +1,43 @@
-"""Statistics of runs: intervals, comparisons, warm-up, sequential stopping, verdicts of claims.
+"""Statistics of runs: means, comparisons, warm-up, sequential stopping, verdicts of claims.
 
-They need the packages of the extra `lab`. `hopyard.stats` does not, and starts fast: `hopyard run`
-uses that one.
+All but the means need the packages of the extra `lab`. `hopyard run` needs means only, so that each
+name is imported from its module when it is first used.
 """
 
-from hopyard.statistics.claims import Claim, Kind, Outcome, Verdict, judge, judge_all
-from hopyard.statistics.comparisons import (
-    Equivalence,
-    cliffs_delta,
-    cohens_dz,
-    difference,
-    equivalence,
-    equivalence_of_ratio,
-    hedges_g,
-    holm,
-    ratio,
-    welch,
-)
-from hopyard.statistics.fairness import jain, jain_index
-from hopyard.statistics.intervals import Interval, bootstrap, median, student
-from hopyard.statistics.methods import FEWEST_RUNS, SEQUENCE, STUDENT, Method
-from hopyard.statistics.sequential import narrow_enough, sequence
-from hopyard.statistics.warmup import WarmUp, mser5
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hopyard.statistics.claims import Claim, Kind, Outcome, Verdict, judge, judge_all
+    from hopyard.statistics.comparisons import (
+        Equivalence,
+        cliffs_delta,
+        cohens_dz,
+        difference,
+        equivalence,
+        equivalence_of_ratio,
+        hedges_g,
+        holm,
+        ratio,
+        welch,
+    )
+    from hopyard.statistics.estimates import CONFIDENCE, Estimate, estimate, paired_difference
+    from hopyard.statistics.fairness import jain, jain_index
+    from hopyard.statistics.intervals import Interval, bootstrap, median, student
+    from hopyard.statistics.methods import FEWEST_RUNS, SEQUENCE, STUDENT, Method
+    from hopyard.statistics.sequential import narrow_enough, sequence
+    from hopyard.statistics.warmup import WarmUp, mser5
 
 __all__ = [
+    "CONFIDENCE",
     "FEWEST_RUNS",
     "SEQUENCE",
     "STUDENT",
     "Claim",
     "Equivalence",
+    "Estimate",
     "Interval",
     "Kind",
     "Method",
@@ -41,6 +50,7 @@ __all__ = [
     "difference",
     "equivalence",
     "equivalence_of_ratio",
+    "estimate",
     "hedges_g",
     "holm",
     "jain",
@@ -50,8 +60,55 @@ __all__ = [
     "median",
     "mser5",
     "narrow_enough",
+    "paired_difference",
     "ratio",
     "sequence",
     "student",
     "welch",
 ]
+
+#: The module of each name.
+_HOMES = {
+    "CONFIDENCE": "estimates",
+    "Claim": "claims",
+    "Equivalence": "comparisons",
+    "Estimate": "estimates",
+    "FEWEST_RUNS": "methods",
+    "Interval": "intervals",
+    "Kind": "claims",
+    "Method": "methods",
+    "Outcome": "claims",
+    "SEQUENCE": "methods",
+    "STUDENT": "methods",
+    "Verdict": "claims",
+    "WarmUp": "warmup",
+    "bootstrap": "intervals",
+    "cliffs_delta": "comparisons",
+    "cohens_dz": "comparisons",
+    "difference": "comparisons",
+    "equivalence": "comparisons",
+    "equivalence_of_ratio": "comparisons",
+    "estimate": "estimates",
+    "hedges_g": "comparisons",
+    "holm": "comparisons",
+    "jain": "fairness",
+    "jain_index": "fairness",
+    "judge": "claims",
+    "judge_all": "claims",
+    "median": "intervals",
+    "mser5": "warmup",
+    "narrow_enough": "sequential",
+    "paired_difference": "estimates",
+    "ratio": "comparisons",
+    "sequence": "sequential",
+    "student": "intervals",
+    "welch": "comparisons",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

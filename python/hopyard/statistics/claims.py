@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopyard.statistics.comparisons import cohens_dz, holm, p_without_spread, ratio
+from hopyard.statistics.estimates import CONFIDENCE
 from hopyard.statistics.intervals import (
     ROUNDING,
     Interval,
@@ -26,8 +27,7 @@ from hopyard.statistics.intervals import (
     subtract,
 )
 from hopyard.statistics.methods import STUDENT, Method
-from hopyard.stats import CONFIDENCE
-from hopyard.wording import many
+from hopyard.terminal.words import many
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

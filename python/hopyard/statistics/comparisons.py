@@ -17,6 +17,7 @@ from statsmodels.stats.meta_analysis import effectsize_smd
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import ttost_paired
 
+from hopyard.statistics.estimates import CONFIDENCE
 from hopyard.statistics.intervals import (
     ROUNDING,
     Interval,
@@ -27,7 +28,6 @@ from hopyard.statistics.intervals import (
     subtract,
 )
 from hopyard.statistics.methods import STUDENT, Method
-from hopyard.stats import CONFIDENCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

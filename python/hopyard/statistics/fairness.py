@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hopyard.statistics.estimates import CONFIDENCE
 from hopyard.statistics.intervals import Interval, sample, student
-from hopyard.stats import CONFIDENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

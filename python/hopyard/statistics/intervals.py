@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import stats
 
-from hopyard.stats import CONFIDENCE, estimate
+from hopyard.statistics.estimates import CONFIDENCE, estimate
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

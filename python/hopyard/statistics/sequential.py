@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from hopyard.statistics.estimates import CONFIDENCE
 from hopyard.statistics.intervals import Interval, check_confidence, has_spread, sample
 from hopyard.statistics.methods import FEWEST_RUNS, SEQUENCE
-from hopyard.stats import CONFIDENCE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

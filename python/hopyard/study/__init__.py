@@ -4,6 +4,7 @@
 `tables` puts them together.
 """
 
-from hopyard.study.file import Study, StudyError, load
+from hopyard.study.file import Study, StudyError
+from hopyard.study.parsing import load
 
 __all__ = ["Study", "StudyError", "load"]

@@ -17,13 +17,13 @@ import numpy as np
 from hopyard import _core
 from hopyard.study.networks import networks_of
 from hopyard.study.traffic import at_window, drawn, flows_of
-from hopyard.wording import many
+from hopyard.terminal.words import many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hopyard.reading import Reader
-    from hopyard.records import Maker
+    from hopyard.store.reading import Reader
+    from hopyard.store.records import Maker
     from hopyard.study.file import Study
     from hopyard.study.networks import Described, Network
     from hopyard.study.points import Point

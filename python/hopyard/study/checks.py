@@ -8,19 +8,18 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from hopyard.measures import MEASURES
-from hopyard.plan import MOST_RUNS
-from hopyard.records import PATHS
-from hopyard.study.file import nearest, picked
+from hopyard.scenario.plan import MOST_RUNS
+from hopyard.scenario.recorded import PATHS
+from hopyard.study.file import Claim, Quantity, Scalar, Study, StudyError, nearest, picked
 from hopyard.study.points import fits
 from hopyard.study.published import read
 from hopyard.study.tables import beside
 from hopyard.study.traffic import flows_of
+from hopyard.tables.measures import MEASURES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hopyard.study.file import Claim, Quantity, Scalar, Study
     from hopyard.study.points import Point
 
 
@@ -37,8 +36,6 @@ def check(study: Study, points: Sequence[Point]) -> None:
     Raises:
         StudyError: with every problem that was found.
     """
-    from hopyard.study.file import StudyError
-
     problems = [*_same(study, points), *_rows(study, points)]
     try:
         read(study)
@@ -80,8 +77,6 @@ def check_runs(study: Study, points: Sequence[Point], what: str = "") -> None:
     Raises:
         StudyError: when they are too many.
     """
-    from hopyard.study.file import StudyError
-
     runs = sum(len(point.planned.runs) for point in points)
     if runs > MOST_RUNS:
         most = f"expected at most {MOST_RUNS:,} runs in one sweep"

@@ -17,21 +17,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopyard import statistics
-from hopyard.axis import numbers
+from hopyard.scenario.axis import numbers
 from hopyard.statistics import Kind, Outcome
-from hopyard.stats import CONFIDENCE
+from hopyard.statistics.estimates import CONFIDENCE
 from hopyard.study.points import fits, named
 from hopyard.study.tables import beside, less, mean_of
 from hopyard.study.values import interval
-from hopyard.wording import many
+from hopyard.terminal.words import many
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from hopyard.arrays import Floats
     from hopyard.study.file import Claim, Study
     from hopyard.study.points import Point
     from hopyard.study.values import Sample, Values
+    from hopyard.tables.arrays import Floats
 
 #: How many comparisons of a claim its figure names one by one.
 TOLD = 4

@@ -11,21 +11,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from hopyard import axis as axes_of_numbers
-from hopyard import canvas, catalogue
-from hopyard.arrays import floats, integers
-from hopyard.canvas import MARKERS, STYLE, Plot, mpl
+from hopyard.plot import canvas
+from hopyard.plot.canvas import MARKERS, STYLE, Plot, mpl
+from hopyard.scenario import axis as axes_of_numbers
+from hopyard.scenario import catalogue
 from hopyard.study.points import fits, named
 from hopyard.study.tables import beside, paired, quotient_of
-from hopyard.terminal import fold
+from hopyard.tables.arrays import floats, integers
+from hopyard.tables.tables import read_filed
+from hopyard.terminal.words import fold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
-    from hopyard.reading import Reader
-    from hopyard.stats import Estimate
+    from hopyard.statistics.estimates import Estimate
+    from hopyard.store.reading import Reader
     from hopyard.study.file import Figure, Study
     from hopyard.study.points import Point
     from hopyard.study.published import Published
@@ -362,8 +364,6 @@ def _boxes(
 def _over_time(
     axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, Any], source: Source
 ) -> None:
-    from hopyard.tables import read_filed
-
     name = str(figure.series)
     known = {each["name"]: each for each in catalogue.quantities()}[name]
     for number, (line, colour) in enumerate(hues.items()):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from hopyard.stats import Estimate
+    from hopyard.statistics.estimates import Estimate
     from hopyard.study.claims import Verdict
     from hopyard.study.figures import Source
 

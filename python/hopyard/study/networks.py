@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopyard.axis import numbers
-from hopyard.scenario import Scenario
-from hopyard.wording import many
+from hopyard.running.stepping import start
+from hopyard.scenario.axis import numbers
+from hopyard.scenario.scenario import Scenario
+from hopyard.terminal.words import many
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hopyard.arrays import Floats
     from hopyard.study.points import Point
+    from hopyard.tables.arrays import Floats
 
 #: Moments of a run at which the network is looked at.
 MOMENTS = 20
@@ -114,15 +115,13 @@ def _names(groups: Sequence[Sequence[Point]]) -> list[str]:
 
 def network(scenario: Scenario) -> Network | None:
     """What the network is like in run 0; none if a radio has no range in metres."""
-    import hopyard
-
     given = json.loads(scenario.core.to_json(defaults=True))
     reach = _metres([given.get("radio", {}).get("receive", "")])
     if reach is None:
         return None
     seen: list[tuple[float, float, float]] = []
     count = 0
-    with hopyard.start(scenario) as simulation:
+    with start(scenario) as simulation:
         end = simulation.end
         for moment in range(MOMENTS):
             simulation.advance(until=end * (moment + 0.5) / MOMENTS)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from hopyard import _core
 from hopyard.errors import ScenarioError
-from hopyard.plan import Planned, measuring
-from hopyard.scenario import _read_text, _text
+from hopyard.scenario.plan import Planned, measuring
+from hopyard.scenario.scenario import _read_text, _text
 from hopyard.study.file import (
     MOST_POINTS,
     StudyError,
@@ -20,7 +20,7 @@ from hopyard.study.file import (
     text_of,
     values_of,
 )
-from hopyard.wording import many
+from hopyard.terminal.words import many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

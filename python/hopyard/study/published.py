@@ -14,10 +14,10 @@ import math
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from hopyard.axis import factor, is_unit
-from hopyard.measures import MEASURES
-from hopyard.scenario import _read_text
+from hopyard.scenario.axis import factor, is_unit
+from hopyard.scenario.scenario import _read_text
 from hopyard.study.file import StudyError, labels_of
+from hopyard.tables.measures import MEASURES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

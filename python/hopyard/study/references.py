@@ -9,8 +9,8 @@ import math
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from hopyard import _core, catalogue
-from hopyard.measures import MEASURES, check
+from hopyard import _core
+from hopyard.scenario import catalogue
 from hopyard.study.file import (
     chosen,
     columns,
@@ -25,6 +25,7 @@ from hopyard.study.file import (
     values_of,
     wrong_labels,
 )
+from hopyard.tables.measures import MEASURES, check
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

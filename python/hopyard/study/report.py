@@ -20,13 +20,13 @@ from hopyard.study import figures, ledgers, tables
 from hopyard.study.claims import judged
 from hopyard.study.networks import networks_of
 from hopyard.study.traffic import at_window
-from hopyard.wording import install, many
+from hopyard.terminal.words import install, many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from hopyard.canvas import Plot
+    from hopyard.plot.canvas import Plot
     from hopyard.study.claims import Verdict
     from hopyard.study.figures import Source
     from hopyard.study.tables import Cell, Grid

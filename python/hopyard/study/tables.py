@@ -6,19 +6,21 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pyarrow as pa
+
+from hopyard.store.reading import MADE
 from hopyard.study.points import fits, named
+from hopyard.study.values import Sample, Values, interval
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    import pyarrow as pa
-
     from hopyard.statistics import Interval
-    from hopyard.stats import Estimate
+    from hopyard.statistics.estimates import Estimate
     from hopyard.study.file import Scalar, Study, Table
     from hopyard.study.points import Point
     from hopyard.study.published import Published
-    from hopyard.study.values import Sample, Values
 
 
 #: What the interval is called that holds at every number of runs.
@@ -73,8 +75,6 @@ def whole(
     study: Study, points: Sequence[Point], values: Values, measures: Sequence[str]
 ) -> pa.Table:
     """A row for each point: each measure's mean, and half the width of its 95 % interval."""
-    import pyarrow as pa
-
     axes = list(dict.fromkeys(name for point in points for name in point.labels))
     columns: dict[str, list[object]] = {}
     if len(study.experiments) > 1:
@@ -150,10 +150,6 @@ def rows_of_runs(
     Labels that are all numbers make a column of numbers. `measures` says what the columns of
     measures are called. With `made`, the digest follows, and what made the run in what time.
     """
-    import pyarrow as pa
-
-    from hopyard.reading import MADE
-
     types = {str: pa.string(), float: pa.float64()}
     further = MADE if made else {}
     counts: list[int] = []
@@ -201,8 +197,6 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]+)?")
 
 def _typed(labels: list[object], heads: Sequence[Head], name: str) -> pa.Array:
     """The labels of an axis as numbers, where all that the points have are numbers."""
-    import pyarrow as pa
-
     texts = {head.labels[name] for head in heads if name in head.labels}
     if not all(_NUMBER.fullmatch(text) for text in texts):
         return pa.array(labels, pa.string())
@@ -291,8 +285,6 @@ def _cell(
 
 def mean_of(points: Sequence[Point], values: Values, measure: str) -> Sample:
     """The mean over several points, run by run, of the runs that all of them have."""
-    import numpy as np
-
     runs, total = values.of(points[0], measure)
     for point in points[1:]:
         more, further = values.of(point, measure)
@@ -317,26 +309,18 @@ def beside(
 
 def paired(first: Sample, second: Sample, *, watched: bool = False) -> Estimate:
     """The mean difference of two samples over the runs that both have."""
-    import numpy as np
-
-    from hopyard.study.values import interval
-
     _, ours, theirs = np.intersect1d(first[0], second[0], return_indices=True)
     return interval(first[1][ours] - second[1][theirs], watched=watched)
 
 
 def less(first: Sample, second: Sample) -> Sample:
     """The differences of two samples, of the runs that both have."""
-    import numpy as np
-
     runs, ours, theirs = np.intersect1d(first[0], second[0], return_indices=True)
     return runs, first[1][ours] - second[1][theirs]
 
 
 def quotient_of(first: Sample, second: Sample, *, watched: bool = False) -> Interval:
     """The ratio of the means of two samples over the runs that both have."""
-    import numpy as np
-
     from hopyard.statistics import SEQUENCE, STUDENT, Interval, ratio
 
     _, ours, theirs = np.intersect1d(first[0], second[0], return_indices=True)

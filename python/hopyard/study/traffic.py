@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopyard.arrays import floats
+from hopyard.tables.arrays import floats
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hopyard.reading import Reader
+    from hopyard.store.reading import Reader
     from hopyard.study.points import Point
 
 #: A mean congestion window, as a share of the receiver's, that is at this limit most of the time.

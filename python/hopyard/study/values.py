@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from hopyard import _core
-from hopyard.arrays import floats, integers, where
-from hopyard.measures import check_labels, named
-from hopyard.stats import Estimate, estimate
+from hopyard.statistics.estimates import Estimate, estimate
 from hopyard.study.file import MOST_RUNS, columns, is_text, nearest, picked, text_of
+from hopyard.tables.arrays import floats, integers, where
+from hopyard.tables.measures import SHOWN, check, check_labels, named
+from hopyard.tables.tables import read_filed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-    from hopyard.arrays import Floats, Integers
-    from hopyard.reading import Reader
+    from hopyard.store.reading import Reader
     from hopyard.study.file import Quantity, Study
     from hopyard.study.points import Point
+    from hopyard.tables.arrays import Floats, Integers
 
 #: The numbers of runs, in order, and the value of each; NaN where a run has none.
 Sample: TypeAlias = "tuple[Integers, Floats]"
@@ -196,8 +197,6 @@ class Values:
         return np.array([known[run] for run in runs.tolist()], dtype=np.float64)
 
     def _of_files(self, own: Quantity, key: tuple[str, int, str], runs: Sequence[int]) -> Floats:
-        from hopyard.tables import read_filed
-
         since = _core.parse_time(own.since) / 1e9 if own.since else -np.inf
         until = _core.parse_time(own.until) / 1e9 if own.until else np.inf
         files = self._store.series_of(*key[:2])
@@ -284,8 +283,6 @@ def chosen_measures(study: Study, given: Sequence[str] = ()) -> list[str]:
     Raises:
         ValueError: when there is no such measure.
     """
-    from hopyard.measures import SHOWN, check
-
     own = study.document.measure
     if not given:
         return list(study.document.measures) or [*own] or list(SHOWN)

@@ -13,7 +13,7 @@ use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::{acking, congestion, tcp};
 use hopyard_model::world::{self, FlowSpec, NodeSpec, Spec, Transport, Watch};
-use hopyard_model::{mac, radio, routing, traffic};
+use hopyard_model::{mac, phy, routing, traffic};
 
 /// A scenario, with its profile.
 #[derive(Clone, Debug)]
@@ -72,7 +72,7 @@ impl Scenario {
 
     /// Sets the ranges in metres.
     pub fn ranges(&mut self, receive: u32, sense: u32) {
-        self.spec.channels[0].radio.receive = phy::Sensitivity::Range(Distance::new(f64::from(receive)));
+        self.spec.channels[0].radio.receive = phy::Sensitivity::Range(Distance::new(f64::from(receive))).into();
         self.spec.channels[0].radio.sense = phy::Sensitivity::Range(Distance::new(f64::from(sense)));
     }
 

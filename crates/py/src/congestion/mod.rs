@@ -26,7 +26,7 @@ use self::state::Stage;
 pub use self::state::{Ack, Arrival, Before, ControllerState, Duplicate, Loss, RateSample, Route, Sent, Timeout};
 
 /// The Python module that finds classes and explains exceptions.
-const MODULE: &str = "hopyard.rules";
+const MODULE: &str = "hopyard.congestion.loading";
 
 /// Finds classes with Python's import system.
 #[derive(Debug)]
@@ -109,7 +109,7 @@ impl Event {
     }
 }
 
-/// A class, as `hopyard.rules.find` describes it.
+/// A class, as `hopyard.congestion.loading.find` describes it.
 struct Class {
     name: String,
     class: Py<PyAny>,

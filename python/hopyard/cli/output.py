@@ -1,0 +1,54 @@
+"""What commands say and print, and their exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FAILED, BAD_INPUT, NOT_WRITTEN, BROKEN_PIPE = 1, 2, 3, 141
+
+
+def say(text: str) -> None:
+    """Writes to the standard error, if there is anybody left who reads it."""
+    with suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
+
+
+def tell(text: str) -> int:
+    """Writes to the standard output, and gives the exit code."""
+    return printed(lambda: print(text))
+
+
+def printed(write: Callable[[], object]) -> int:
+    """Calls a function that prints to the standard output, and gives the exit code."""
+    try:
+        write()
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):
+        # rich ends the process, which has more to do.
+        mute()
+        return BROKEN_PIPE
+    except OSError as error:
+        mute()
+        say(f"error: standard output: {of(error)}")
+        return NOT_WRITTEN
+    return 0
+
+
+def mute() -> None:
+    """Writes nothing more to the standard output, not even when the interpreter ends."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def of(error: OSError) -> str:
+    """An error of the operating system's with the file that it is about."""
+    where = f"{error.filename}: " if error.filename else ""
+    return f"{where}{error.strerror or error}"

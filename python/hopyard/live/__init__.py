@@ -1,0 +1,1 @@
+"""Networks in real time, for programs outside the simulator."""

@@ -1,0 +1,1 @@
+"""Results that were made here or read from folders."""

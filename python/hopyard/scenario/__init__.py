@@ -1,0 +1,1 @@
+"""Scenarios: read, changed, planned as runs."""

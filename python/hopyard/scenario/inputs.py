@@ -1,0 +1,97 @@
+"""All that makes a scenario again, wherever its files have gone."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hopyard import _core
+from hopyard.congestion.source import lay_out, rules_of, sources
+from hopyard.errors import ScenarioError, StoreError
+from hopyard.scenario.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """A complete scenario, with the content of what it names."""
+
+    toml: str
+    #: Movement files by name.
+    files: dict[str, bytes]
+    #: The source of rules written in Python, and of what they import, by module.
+    rules: dict[str, str]
+    #: Where all this stands, for errors.
+    place: str = "the scenario"
+
+    @classmethod
+    def of(cls, core: _core.Scenario, base: Path) -> Inputs:
+        """What makes a scenario again; `base` is the folder in which it names files and modules."""
+        files = {name: content for name, _, content in core.files()}
+        rules: dict[str, str] = {}
+        for rule in rules_of(json.loads(core.to_json(defaults=True))):
+            from hopyard.congestion.loading import RuleError, find
+
+            # The module of this folder is the imported one, if others are called like it.
+            with suppress(RuleError):
+                find(rule, base)
+            rules |= sources(rule)
+        return cls(core.to_toml(defaults=True), files, rules)
+
+    def scenario(self, name: str, seed: int) -> Scenario:
+        """The scenario, whose files are laid out in a folder that goes with this process.
+
+        Raises:
+            ScenarioError: when it is wrong, as when a rule of it is not to be found.
+            StoreError: when its text is no TOML.
+        """
+        import tempfile
+
+        base = Path(tempfile.mkdtemp(prefix="hopyard-"))
+        atexit.register(shutil.rmtree, base, ignore_errors=True)
+        own = {path: f"{number}-movements" for number, path in enumerate(self.files)}
+        for path, content in self.files.items():
+            (base / own[path]).write_bytes(content)
+        lay_out(self.rules, base)
+        document = _moved(read_toml(self.toml, self.place), own)
+        # What tells scenarios of one name apart may be a value such as "5 m/s"; a name has no
+        # slash.
+        document |= {"seed": seed, "name": name.replace("/", "_")}
+        try:
+            return Scenario._of(_core.Scenario.from_json(json.dumps(document), base), base)
+        except ScenarioError as error:
+            shown, coloured = (f"{self.place}: {text}" for text in (error.shown, error.coloured))
+            raise ScenarioError(shown, coloured, error.problems) from error
+
+
+def read_toml(text: str, place: str) -> dict[str, Any]:
+    """A scenario that stands in a store.
+
+    Raises:
+        StoreError: when it is no TOML; `place` says where it stands.
+    """
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"{place}: {error}") from error
+
+
+def _moved(value: Any, names: Mapping[str, str]) -> Any:
+    """A part of a scenario with other names of the movement files."""
+    if isinstance(value, dict):
+        changed = {key: _moved(each, names) for key, each in value.items()}
+        if changed.get("path") in names:
+            changed["path"] = names[changed["path"]]
+        return changed
+    if isinstance(value, list):
+        return [_moved(each, names) for each in value]
+    return value

@@ -1,0 +1,1 @@
+"""The store of results: a database and files in a folder."""

@@ -1,0 +1,1 @@
+"""Tables of results, and the measures that are computed from them."""

@@ -1,0 +1,1 @@
+"""Output on the terminal: words, tables, progress, signals."""
