@@ -11,7 +11,6 @@ pub mod analysis;
 pub mod channel;
 mod clock;
 pub mod context;
-pub mod frame;
 pub mod ip;
 pub mod link;
 pub mod mac;

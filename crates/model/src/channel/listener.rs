@@ -6,12 +6,12 @@ use super::energy::{Heard, Meter};
 use super::scheduled::Scheduled;
 use crate::address::InterfaceId;
 use crate::context::{Action, Context};
-use crate::frame::Frame;
 use crate::link::ReceivePath;
 use crate::mac::{Control, Mac, Sensed};
 use crate::observe::{FrameView, Probe, Reception};
 use crate::order;
 use crate::packet::{Body, PacketId};
+use crate::phy::frame::Frame;
 use crate::phy::medium::{After, Listener, Outcome};
 use crate::phy::reception::{Begin, End, Level, Verdict};
 

@@ -20,7 +20,6 @@ pub use scheduled::{ChannelId, Scheduled};
 
 use crate::address::{InterfaceId, NodeId};
 use crate::context::{Context, DropReason, Slots};
-use crate::frame::{Fate, Frame, Header};
 use crate::link::ReceivePath;
 use crate::mac::{Control, Counted, Counters, Identity, Mac, Outgoing, Sensed, Slotted};
 use crate::mobility::{Leg, Position};
@@ -28,6 +27,7 @@ use crate::observe::Probe;
 use crate::packet::{PacketId, PacketKind};
 use crate::params::Metric;
 use crate::phy::fading::{self, Fading as _};
+use crate::phy::frame::{Fate, Frame, Header};
 use crate::phy::medium::{Ended, Medium, Outcome, Places, TransmissionId, Walk};
 use crate::phy::neighbours::Search;
 use crate::phy::propagation;

@@ -2,9 +2,9 @@
 
 use super::{Channel, station_of};
 use crate::context::{Action, Context, DropReason};
-use crate::frame::{Fate, Frame};
 use crate::mac::{Control, Slotted};
 use crate::packet::Body;
+use crate::phy::frame::{Fate, Frame};
 
 impl<M: Slotted> Channel<M> {
     /// Gives the packet of a frame that does not go on the air to the stations in range that it is for.

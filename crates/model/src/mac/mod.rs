@@ -19,9 +19,9 @@ pub use protocol::{Control, Identity, Mac, Outgoing, Sensed};
 pub use slotted::{Round, Slotted};
 
 use crate::address::NodeId;
-pub use crate::frame::Fate;
 use crate::params::{Fault, Metric};
 use crate::phy::Mode;
+pub use crate::phy::frame::Fate;
 
 /// The list of all MACs: calls a macro with it. The registry, and the kinds of channels, come from this list.
 ///

@@ -7,10 +7,10 @@ use hopyard_engine::{Rng, Span, Time};
 use super::counters::Counters;
 use crate::address::{InterfaceId, NodeId};
 use crate::context::Context;
-use crate::frame::{Frame, Header};
 use crate::packet::PacketId;
 use crate::params::{Fault, Params};
 use crate::phy::Mode;
+use crate::phy::frame::{Frame, Header};
 use crate::phy::reception::Level;
 
 /// The fields of a frame that only its MAC knows.

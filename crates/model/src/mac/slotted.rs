@@ -5,9 +5,9 @@ use hopyard_engine::{Span, Time};
 use super::protocol::Mac;
 use crate::address::NodeId;
 use crate::context::{Context, Slots};
-use crate::frame::Fate;
 use crate::packet::{PacketId, PacketKind};
 use crate::params::Fault;
+use crate::phy::frame::Fate;
 
 /// A frame of slots whose owners are known before the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -68,7 +68,7 @@ counters! {
     }
 }
 
-type Frame = crate::frame::Frame<Control>;
+type Frame = crate::phy::frame::Frame<Control>;
 
 /// A station's slotted access.
 #[derive(Debug)]

@@ -14,10 +14,10 @@ use super::route_change::RouteChangeView;
 use super::row::Report;
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::context::{DropReason, MobileEvent};
-use crate::frame::Header;
 use crate::mobility::Leg;
 use crate::packet::{FlowId, Packet, TcpHeader};
 use crate::phy::Mode;
+use crate::phy::frame::Header;
 use crate::transport::tcp::{Judged, SenderState};
 
 /// A frame, as a probe sees it.

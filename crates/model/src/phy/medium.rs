@@ -22,10 +22,10 @@ use super::neighbours::{Neighbours, Search};
 use super::params::{HORIZON, Params};
 use super::propagation::Channel;
 use super::reception::{Begin, End, Lost, Radio, Radios, Receiver, Verdict, each_model};
-use crate::frame::{Fate, Frame};
 use crate::mobility::{Leg, Position};
 use crate::order;
 use crate::packet::PacketId;
+use crate::phy::frame::{Fate, Frame};
 
 /// Up to this number of stations, their state stays in the processor's cache, and prefetching is not needed.
 pub const CACHED: usize = 500;

@@ -3,6 +3,7 @@
 pub mod draws;
 pub mod error_rate;
 pub mod fading;
+pub mod frame;
 pub mod hearers;
 pub mod medium;
 pub mod mode;

@@ -24,11 +24,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("order", &[]),
     ("context", &[]),
     // A frame says in which mode it is sent.
-    ("frame", &["phy"]),
     ("mobility", &[]),
-    ("phy", &["mobility", "frame"]),
+    ("phy", &["mobility"]),
     ("analysis", &["phy"]),
-    ("mac", &["frame", "phy"]),
+    ("mac", &["phy"]),
     ("link", &[]),
     ("ip", &[]),
     ("agent", &[]),
@@ -36,14 +35,13 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("routing", &["mobility"]),
     ("transport", &[]),
     ("traffic", &[]),
-    ("observe", &["mobility", "frame", "phy", "mac", "agent", "transport"]),
-    ("channel", &["mobility", "frame", "phy", "mac", "link", "observe"]),
+    ("observe", &["mobility", "phy", "mac", "agent", "transport"]),
+    ("channel", &["mobility", "phy", "mac", "link", "observe"]),
     ("clock", &["phy", "channel"]),
     ("node", &["mobility", "mac", "link", "ip", "agent", "routing", "observe", "channel", "clock"]),
     (
         "world",
         &[
-            "frame",
             "mobility",
             "phy",
             "mac",
@@ -233,7 +231,7 @@ fn the_rules_can_be_broken() {
     );
     assert_eq!(faults("mac", "fn f() { let x = vec![crate::link::Link::new()]; }"), ["mac knows link"]);
     assert_eq!(
-        faults("mac", "// crate::link\nconst X: &str = \"crate::link\"; use crate::frame::Frame; use crate::mac::x;"),
+        faults("mac", "// crate::link\nconst X: &str = \"crate::link\"; use crate::phy::frame::Frame; use crate::mac::x;"),
         [""; 0]
     );
 }

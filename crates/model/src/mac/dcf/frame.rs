@@ -2,8 +2,8 @@
 
 use hopyard_engine::Span;
 
-use crate::frame::Header;
 use crate::mac;
+use crate::phy::frame::Header;
 
 /// The kinds of frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,4 +51,4 @@ impl mac::Control for Control {
 }
 
 /// A frame of the DCF.
-pub type Frame = crate::frame::Frame<Control>;
+pub type Frame = crate::phy::frame::Frame<Control>;

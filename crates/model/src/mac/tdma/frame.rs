@@ -1,7 +1,7 @@
 //! What frames carry for slotted access.
 
-use crate::frame::Header;
 use crate::mac;
+use crate::phy::frame::Header;
 
 /// The kinds of frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -29,10 +29,10 @@ use super::options::{Kind, Options};
 use super::{Flow, Names, ip, packet, size_note, station_of};
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::context::DropReason;
-use crate::frame::Header;
 use crate::observe::network::{AttachmentView, NetworkView};
 use crate::observe::probe::{FrameView, Probe, Reception};
 use crate::packet::{Body, FlowId, IP_HEADER, Packet, TcpHeader};
+use crate::phy::frame::Header;
 use crate::transport::tcp::SenderState;
 
 /// Comments about so many segments of a flow are kept until the segments leave their source.

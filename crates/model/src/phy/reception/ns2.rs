@@ -7,7 +7,7 @@
 use hopyard_engine::{Rng, Time};
 
 use super::receiver::{Begin, End, Lost, NONE, Radio, Receiver, Verdict};
-use crate::frame::Frame;
+use crate::phy::frame::Frame;
 
 /// A radio that decodes as in ns-2.35.
 #[derive(Clone, Debug)]

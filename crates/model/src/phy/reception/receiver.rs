@@ -7,7 +7,7 @@ use std::fmt::Debug;
 use hopyard_engine::units::{Power, Ratio};
 use hopyard_engine::{Rng, Time};
 
-use crate::frame::Frame;
+use crate::phy::frame::Frame;
 
 /// What all radios of a channel share.
 #[derive(Clone, Copy, Debug)]

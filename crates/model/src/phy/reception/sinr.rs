@@ -7,8 +7,8 @@
 use hopyard_engine::{Rng, Span, Time};
 
 use super::receiver::{Begin, End, Lost, NONE, Radio, Receiver, Signals, Strength, Verdict};
-use crate::frame::Frame;
 use crate::phy::error_rate::chunk_success;
+use crate::phy::frame::Frame;
 use crate::phy::mode::{MODES, Mode};
 
 /// How long a receiver looks at a signal before it decides whether this is a preamble: the value of ns-3's

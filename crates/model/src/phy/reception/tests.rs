@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use super::sinr::ERROR_FREE;
 use super::*;
 use crate::address::InterfaceId;
-use crate::frame::Frame;
 use crate::phy::error_rate::chunk_success;
+use crate::phy::frame::Frame;
 use crate::phy::mode::{MODES, Mode};
 
 /// The weakest power that can be decoded.

@@ -7,7 +7,7 @@
 use hopyard_engine::{Rng, Time};
 
 use super::receiver::{Begin, End, Lost, NONE, Radio, Receiver, Signals, Strength, Verdict};
-use crate::frame::Frame;
+use crate::phy::frame::Frame;
 
 /// A radio that decodes by threshold.
 #[derive(Clone, Debug)]

@@ -2,9 +2,9 @@
 
 use hopyard_engine::Span;
 
+use super::mode::Mode;
 use crate::address::InterfaceId;
 use crate::packet::PacketId;
-use crate::phy::mode::Mode;
 
 /// The header of a frame, as its MAC fills it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
