@@ -24,11 +24,11 @@ pub(crate) use self::part::Part;
 pub(crate) use self::topology::{Attachment, Interface, Topology};
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::agent;
-use crate::channel::{AnyChannel, Surroundings};
+use crate::channel::AnyChannel;
 use crate::clock::{Clock, Event, Wake};
 use crate::context::Context;
 use crate::ip::Table;
-use crate::link::{Link, ReceivePath, Wired};
+use crate::link::{Link, Wired};
 use crate::mobility;
 use crate::observe::Probe;
 use crate::packet::PacketId;
@@ -83,28 +83,12 @@ pub(crate) struct Around<'a, P> {
     pub clock: &'a mut Clock,
     pub channels: &'a mut [AnyChannel],
     pub wires: &'a mut [Wired],
-    pub receive_path: &'a mut ReceivePath,
     pub border: &'a mut Border,
     pub topology: &'a Topology,
     pub probe: &'a mut P,
 }
 
 impl<P: Probe> Around<'_, P> {
-    /// The channels, and what surrounds them.
-    #[inline]
-    pub(crate) fn split(&mut self) -> (&mut [AnyChannel], Surroundings<'_, Event, P>) {
-        let Clock { queue, horizon, exact, .. } = &mut *self.clock;
-        let around = Surroundings {
-            queue,
-            cx: self.cx,
-            receive_path: self.receive_path,
-            end: *horizon,
-            exact: *exact,
-            probe: self.probe,
-        };
-        (self.channels, around)
-    }
-
     /// See [`tell_drops`].
     fn tell_drops(&mut self) {
         tell_drops(self.cx, self.probe);

@@ -97,8 +97,7 @@ impl<P: Probe> World<P> {
     fn on_mac_timer(&mut self, interface: InterfaceId) {
         let Attachment::Radio { channel, station } = self.topology.attachment(interface) else { return };
         let (channel, station) = (channel.index(), station as usize);
-        let (_, mut around) = self.node_at(interface);
-        let (channels, around) = around.split();
+        let (channels, around) = self.split();
         channels[channel].on_timer(station, around);
         self.drain();
         self.channels[channel].arm(station, self.cx.now, &mut self.clock.queue);
@@ -217,15 +216,8 @@ impl<P: Probe> World<P> {
     fn walk(&mut self, mut channel: ChannelId, mut transmission: TransmissionId) {
         let exact = self.clock.exact;
         loop {
-            let around = channel::Surroundings {
-                queue: &mut self.clock.queue,
-                cx: &mut self.cx,
-                receive_path: &mut self.receive_path,
-                end: self.clock.horizon,
-                exact,
-                probe: &mut self.probe,
-            };
-            let (at, rank) = match self.channels[channel.index()].walk(transmission, around) {
+            let (channels, around) = self.split();
+            let (at, rank) = match channels[channel.index()].walk(transmission, around) {
                 Walk::Next(..) if exact => return,
                 Walk::Next(at, rank) => (at, rank),
                 Walk::Interrupted => {

@@ -48,8 +48,8 @@ pub use wired_routes::tables;
 
 use crate::address::{InterfaceId, NodeId};
 use crate::agent;
-use crate::channel::AnyChannel;
-use crate::clock::Clock;
+use crate::channel::{AnyChannel, Surroundings};
+use crate::clock::{Clock, Event};
 use crate::context::Context;
 use crate::link::{ReceivePath, Wired};
 use crate::node::{Around, Border, Node, Topology};
@@ -175,12 +175,25 @@ impl<P: Probe> World<P> {
             clock: &mut self.clock,
             channels: &mut self.channels,
             wires: &mut self.wires,
-            receive_path: &mut self.receive_path,
             border: &mut self.border,
             topology: &self.topology,
             probe: &mut self.probe,
         };
         (&mut self.nodes[node.index()], around)
+    }
+
+    /// The channels, and what surrounds them.
+    #[inline]
+    fn split(&mut self) -> (&mut [AnyChannel], Surroundings<'_, Event, P>) {
+        let around = Surroundings {
+            queue: &mut self.clock.queue,
+            cx: &mut self.cx,
+            receive_path: &mut self.receive_path,
+            end: self.clock.horizon,
+            exact: self.clock.exact,
+            probe: &mut self.probe,
+        };
+        (&mut self.channels, around)
     }
 
     /// The node that has an interface, and the network around it.

@@ -231,7 +231,10 @@ fn the_rules_can_be_broken() {
     );
     assert_eq!(faults("mac", "fn f() { let x = vec![crate::link::Link::new()]; }"), ["mac knows link"]);
     assert_eq!(
-        faults("mac", "// crate::link\nconst X: &str = \"crate::link\"; use crate::phy::frame::Frame; use crate::mac::x;"),
+        faults(
+            "mac",
+            "// crate::link\nconst X: &str = \"crate::link\"; use crate::phy::frame::Frame; use crate::mac::x;"
+        ),
         [""; 0]
     );
 }
