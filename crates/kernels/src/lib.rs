@@ -6,7 +6,7 @@
 //! So a run can be repeated bit for bit, and takes as long as its computation.
 //!
 //! [`Kernels`] owns the processes and the clock; a [`Network`] carries the frames.
-//! `docs/kernels.md` describes how this works, and its limits.
+//! `docs/linux/kernels.md` describes how this works, and its limits.
 
 mod error;
 pub mod initrd;

@@ -2,8 +2,8 @@
 //! connects them.
 //!
 //! Imports point downward only: `packet`, `params` and `context` import no protocol; the protocol modules import these
-//! and not one another; `node` puts the layers of a node together, and `world` the nodes. `docs/life-of-a-packet.md`
-//! follows a packet through the modules.
+//! and not one another; `node` puts the layers of a node together, and `world` the nodes.
+//! `docs/development/life-of-a-packet.md` follows a packet through the modules.
 
 pub mod address;
 pub mod agent;

@@ -17,7 +17,8 @@
 //! for SACK and for the window scale are on the wire, but the simulator does not count them. The profile `ns2` counts
 //! as ns-2 does, and the differences are larger: no UDP header around routing messages, four bytes more in AODV's
 //! requests and replies, options of TCP without padding, no headers in Vegas's segments, and one more IP header in
-//! segments that DSDV routes. `docs/wire-formats.md` has the table. [`size_note`] is a comment for the capture.
+//! segments that DSDV routes. `docs/development/wire-formats.md` has the table. [`size_note`] is a comment for the
+//! capture.
 
 mod comments;
 mod frame;
