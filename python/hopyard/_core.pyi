@@ -498,9 +498,9 @@ class Route:
     def kind(self) -> Literal["lost", "restored", "hops", "care_of", "unreachable"]:
         """What happened to the route.
 
-        "lost", "restored", "hops" when the number of hops is known, "care_of" when the sender's
-        node is registered with another agent of Mobile IP, or "unreachable" when a node could not
-        pass on a segment, of which only a class with `wants_notices` is told.
+        "lost"; "restored"; "hops" when the number of hops is known; "care_of" when the sender's
+        node is registered with another agent of Mobile IP; "unreachable" when a node could not pass
+        on a segment. Only a class with `wants_notices` is told of the last.
         """
     @property
     def hops(self) -> int | None:

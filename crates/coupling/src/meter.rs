@@ -1,7 +1,7 @@
-//! What the flows of kernels have sent and received, seen by a probe of the network.
+//! The traffic of the flows of kernels, seen by a probe of the network.
 //!
-//! The application of a receiver gets the bytes in order, each once, as soon as they are all there: what has arrived
-//! tells what it got, without asking the kernel.
+//! The application of a receiver gets the bytes in order, each once, as soon as they are all there. Therefore the
+//! packets that arrived tell what it got, without a question to the kernel.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;

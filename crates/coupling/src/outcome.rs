@@ -1,7 +1,8 @@
 //! The results of flows of kernels, in the tables of all flows.
 //!
-//! What only the inside of a sender knows, and the samples of its socket do not tell, stays zero or empty: times and
-//! counts by phase, the delay of the application. Timeouts and fast retransmits that are not known are empty.
+//! Values that only the inside of a sender knows, and that the samples of its socket do not tell, stay zero or empty:
+//! times and counts by phase, and the delay of the application. Timeouts and fast retransmits that are not known are
+//! empty.
 
 use hopyard_engine::Time;
 use hopyard_model::observe::{FlowCounts, FlowRow, PacketsLeft, ProgramRow, SeriesRow};

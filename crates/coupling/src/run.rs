@@ -291,8 +291,8 @@ impl<P: Probe> Coupled<P> {
         &self.hosts.world
     }
 
-    /// Ends the run at the time that it has reached: its results, in which the flow with the number `numbers[n]` is the
-    /// n-th flow of kernels, and the probe.
+    /// Ends the run at the time that it has reached. Returns its results and the probe. The flow with the number
+    /// `numbers[n]` is the n-th flow of kernels.
     ///
     /// # Errors
     /// If packets do not add up.

@@ -1,8 +1,8 @@
 //! The event queue: events and timers, in order of time.
 //!
-//! Simultaneous events are in an order that does not depend on when they were scheduled: first the events, by their
-//! [`Rank`], then the timers, by their slot, and last the events of a late rank. So a handler may schedule early or
-//! late, and cancel, without an effect on the order in which anything else happens.
+//! Simultaneous events are in an order that does not depend on when they were scheduled. The events come first, by
+//! their [`Rank`]. Then come the timers, by their slot, and last the events of a late rank. So a handler may schedule
+//! early or late, and cancel, without an effect on the order in which anything else happens.
 //!
 //! A key of an event packs the time (64 bits), the rank (43 bits) and the event's index (21 bits) into one integer. A
 //! comparison is one pair of instructions, and an entry has 16 bytes. A run can have 2^21 events pending. Beyond that

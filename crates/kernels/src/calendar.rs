@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use hopyard_engine::Time;
 
-/// Wishes later than this are those of a kernel that sleeps for ever: it asks for a time far beyond every run, and
-/// would panic by design if it ran then.
+/// The bound of the wishes of a kernel that still has work. A kernel that sleeps for ever asks for a time far beyond
+/// every run, and would panic by design if it ran then.
 const FOR_EVER: Time = Time::from_nanos(1 << 62);
 
 /// The wishes of all kernels. Of two wishes for the same time, that of the lower number is the earlier.

@@ -1,7 +1,7 @@
 //! Kernels and a network under one clock.
 //!
 //! At most one kernel runs at any moment, and nothing of the network happens meanwhile. A kernel that runs is granted a
-//! time before which nothing else is to happen; when it sends a frame, the grant is lowered to the frame's first event.
+//! time before which nothing else is to happen. When it sends a frame, the grant is lowered to the frame's first event.
 //! So every order is that of simulated time, and a run can be repeated exactly, however busy the machine is.
 
 use std::fs;

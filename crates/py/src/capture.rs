@@ -67,9 +67,9 @@ impl Watched {
         Self { recorded: spec.observe.recorded.clone(), file, error: None }
     }
 
-    /// Makes the probes. The file of the capture is opened, and emptied: what was captured there before survives a
-    /// scenario that cannot be run, if this is called when the network can be built. A run whose capture cannot be
-    /// written goes on without it.
+    /// Makes the probes. The file of the capture is opened, and emptied. An earlier capture there survives a scenario
+    /// that cannot be run, if this is called when the network can be built. A run whose capture cannot be written goes
+    /// on without it.
     pub fn probes(&mut self) -> Probes {
         let mut probes = self.recorded.probes();
         match self.file.take().map(|(path, options)| Capture::create(&path, options)).transpose() {

@@ -234,8 +234,8 @@ impl Scenario {
         self.inner.nodes()
     }
 
-    /// The most bytes that a capture of a run at these nodes, or at all, may have: as if every radio decoded short
-    /// frames and every wire was full of short packets all the time.
+    /// The most bytes that a capture of a run at these nodes, or at all nodes, may have. The bound assumes that every
+    /// radio decodes short frames and every wire is full of short packets, all the time.
     #[pyo3(signature = (nodes=None, kinds=None))]
     fn capture_bytes(&self, py: Python<'_>, nodes: Option<Vec<u32>>, kinds: Option<Vec<String>>) -> PyResult<u64> {
         let kinds = kinds_of(kinds)?;

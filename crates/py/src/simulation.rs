@@ -50,7 +50,7 @@ struct State {
 #[pymethods]
 impl Simulation {
     /// Builds the network of a run, at time zero. `kernels` has the program, the agent and the modules of each version
-    /// of Linux that the scenario names; without it, the scenario cannot have flows of Linux, and no programs.
+    /// of Linux that the scenario names. Without it, the scenario can have neither flows of Linux nor programs.
     #[new]
     #[pyo3(signature = (scenario, run, kernels=None))]
     fn new(py: Python<'_>, scenario: &Scenario, run: u32, kernels: Option<Kernels>) -> PyResult<Self> {

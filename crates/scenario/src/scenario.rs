@@ -19,8 +19,9 @@ use crate::tree::{Kind, Table, parse};
 use crate::value::Values;
 use crate::write;
 
-/// The bytes in a capture of a frame with a packet of 40 bytes and of its ACK, by the bytes that would fit into the
-/// time of this exchange at 1 Mb/s: each record has about 60 bytes of its own, and a segment up to 150 of comments.
+/// The bytes in a capture of a frame with a packet of 40 bytes and of its ACK, divided by the bytes that would fit into
+/// the time of this exchange at 1 Mb/s. Each record has about 60 bytes of its own, and a segment up to 150 bytes of
+/// comments.
 const FRAMED: f64 = 3.0;
 /// As [`FRAMED`], for the shortest packet on a wire: an acknowledgement of 40 bytes, with a record and its options.
 const PACKED: f64 = 4.0;
@@ -181,9 +182,9 @@ impl Scenario {
         self.resolved.memory()
     }
 
-    /// The most bytes that a capture of a run at these nodes, or at all, may have: as if every radio decoded the
-    /// shortest frames and every wire carried the shortest packets all the time, in each direction. What hosts pass on,
-    /// and what nodes drop, is taken to be as much as that for each of the two.
+    /// The most bytes that a capture of a run at these nodes, or at all nodes, may have. The bound assumes that every
+    /// radio decodes the shortest frames and every wire carries the shortest packets, all the time and in each
+    /// direction. What hosts pass on, and what nodes drop, is taken to be as much as that for each of the two.
     #[must_use]
     pub fn capture_bytes(&self, nodes: Option<&[u32]>, kinds: &BTreeSet<capture::Kind>) -> u64 {
         let spec = self.spec(0);

@@ -10,9 +10,9 @@
 //! | 16– | entries of 8 bytes | | | | |
 //!
 //! An entry is the address of a node, its slot, and the round in which it took the slot or gave it up. The flag 80 of a
-//! HELLO says that the sender has asked for a slot in this round and waits for grants; the flag 80 of a grant says that
-//! it is sent again. A request has the number of times that it has been sent before (0 in a reject and a fail); the
-//! lower seven bits of a grant's flags repeat that of the request. The slot ffff stands for none. The age is in
+//! HELLO says that the sender asked for a slot in this round and waits for grants. The flag 80 of a grant says that the
+//! grant is sent again. A request has the number of times that it was sent before (0 in a reject and a fail). The lower
+//! seven bits of a grant's flags repeat the number in the request. The slot ffff stands for none. The age is in
 //! milliseconds. What is zero here is ignored on reception. UDP carries the messages; their sender is the source of the
 //! IP packet.
 

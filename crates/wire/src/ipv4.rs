@@ -200,8 +200,8 @@ fn limit(unit: &'static str, limit: usize, found: usize) -> Result<(), WireError
 }
 
 /// Appends a datagram in another datagram: IP in IP (RFC 2003). The outer header runs from the entry of the tunnel to
-/// its exit. As §3.1 says, it takes the traffic class and the flag "don't fragment" of the inner header; `ttl` is its
-/// own, and the TTL of the inner header stays as it is.
+/// its exit. As §3.1 says, the outer header takes the traffic class and the flag "don't fragment" of the inner header.
+/// `ttl` is the TTL of the outer header. The TTL of the inner header stays as it is.
 ///
 /// # Errors
 /// If the inner bytes are not a datagram, or both together are too long.

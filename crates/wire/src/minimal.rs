@@ -1,5 +1,6 @@
-//! Minimal encapsulation (RFC 2004): a tunnel that keeps what it changes in the IP header in a header of 8 or 12 bytes,
-//! in place of a second IP header. It stands between the IP header and what IP carries, as IP protocol 55.
+//! Minimal encapsulation (RFC 2004): a tunnel with a header of 8 or 12 bytes in place of a second IP header. This
+//! header keeps the fields that the tunnel changes in the IP header. It stands between the IP header and what IP
+//! carries, as IP protocol 55.
 
 use std::net::Ipv4Addr;
 

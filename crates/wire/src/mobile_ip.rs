@@ -350,10 +350,10 @@ impl Message {
 /// The bytes of a [`check_value`], as many as of HMAC-MD5.
 const CHECK_VALUE: usize = 16;
 
-/// The simulator's placeholder for HMAC-MD5, the default algorithm of authenticators (§5.1): a value of the same size
-/// that depends on each bit of the key and of the protected bytes. It is NOT cryptography: everybody can find other
-/// bytes with the same value, or the key. Two hashes FNV-1a of 64 bits from different starts, over the length of the
-/// key, the key and the bytes.
+/// The simulator's placeholder for HMAC-MD5, the default algorithm of authenticators (§5.1). The value has the same
+/// size, and depends on each bit of the key and of the protected bytes. It is NOT cryptography: everybody can find
+/// other bytes with the same value, or the key. Two hashes FNV-1a of 64 bits from different starts, over the length of
+/// the key, the key and the bytes.
 fn check_value(key: &[u8], protected: &[u8]) -> [u8; CHECK_VALUE] {
     const PRIME: u64 = 0x0100_0000_01b3;
     const STARTS: [u64; 2] = [0xcbf2_9ce4_8422_2325, 0x8422_2325_cbf2_9ce4];

@@ -1,8 +1,8 @@
 //! The packets of OLSR (RFC 3626 §3.3), which UDP carries on port 698, with the messages HELLO (§6.1), TC (§9.1), MID
 //! (§5.1) and HNA (§12.1). Messages of other types are kept as bytes, since nodes forward what they do not know (§3.4).
 //!
-//! The types 201 and 202 are those of olsrd for HELLO and TC with the quality of each link: after each address two
-//! bytes, how well packets arrive from the neighbour and at it in units of 1/255, and two bytes of zero.
+//! The types 201 and 202 are the HELLO and the TC of olsrd with the quality of each link. Two bytes after each address
+//! say how well packets arrive from the neighbour and at the neighbour, in units of 1/255. Two bytes of zero follow.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;

@@ -59,8 +59,8 @@ pub trait Agent {
     /// Whether it finds slots for the MACs of its node (`Action::SlotsAssigned`).
     const FINDS_SLOTS: bool = false;
 
-    /// From when on a node without neighbours has a slot, as a mean, if this agent finds slots; and how much of that
-    /// hangs on each parameter that may be too large, from the first one on.
+    /// The mean time after which a node without neighbours has a slot, if this agent finds slots. There is an entry for
+    /// each parameter that may be too large, in order: the parameter, and the time that the parameters up to it cause.
     fn first_slot(&self) -> Vec<(&'static str, Span)> {
         Vec::new()
     }

@@ -1,7 +1,7 @@
 //! A channel: the medium that its stations share, and the MAC of each station.
 //!
 //! A station is an interface with a radio on the channel. The channel's functions are generic over the kind of MAC, so
-//! that no call on the way of a frame goes through a pointer; [`AnyChannel`] has one `match` an event.
+//! that no call on the way of a frame goes through a pointer. [`AnyChannel`] has one `match` an event.
 
 mod any;
 pub mod energy;
@@ -433,7 +433,8 @@ impl<M: Slotted> Channel<M> {
         self.medium.set_leg(station, leg);
     }
 
-    /// The distance in metres up to which a data frame can be decoded when nothing disturbs it, if distance alone decides.
+    /// The distance in metres up to which a data frame can be decoded when nothing disturbs it, if distance alone
+    /// decides.
     #[must_use]
     pub fn range(&self) -> Option<f64> {
         self.medium.range()

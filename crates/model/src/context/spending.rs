@@ -1,10 +1,10 @@
-//! What the packets of flows cost, and whether it was in vain.
+//! The cost of the packets of flows, useful or in vain.
 //!
-//! All copies of a packet, from its source to where the last one ends, have one account: what it took to send them, at
-//! each hop and each time, and to receive them where they were sent to. When the first copy reaches its destination,
-//! the energy so far was useful; whatever is spent on the packet later is in vain. If no copy gets there, everything
-//! was in vain once the last copy has ended. What belongs to packets that still exist is a third share, so that the
-//! three shares add up to what was spent on packets of flows.
+//! All copies of a packet, from its source to the end of the last copy, have one account. The account has the energy to
+//! send them, at each hop and each time, and to receive them at the nodes that they were sent to. When the first copy
+//! reaches its destination, the energy so far was useful; whatever is spent on the packet later is in vain. If no copy
+//! gets there, everything was in vain once the last copy has ended. What belongs to packets that still exist is a third
+//! share, so that the three shares add up to what was spent on packets of flows.
 //!
 //! A frame is entered as a whole when it begins. What is not sent yet, or was never sent because the radio stopped, is
 //! taken off again where it was entered.
@@ -24,12 +24,12 @@ use crate::packet::{Packet, PacketId};
 /// The energy of a flow's packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shares {
-    /// Of packets that have reached their destination and brought something new, until then.
+    /// The energy of packets that reached their destination and brought something new, until then.
     pub useful: Attojoules,
-    /// Of packets that have not reached it and do not exist any more, of repeated ones, and what was spent on packets
-    /// that were there already.
+    /// The energy of packets that ended before their destination, and of repeated packets. The energy spent on a packet
+    /// after its arrival counts here too.
     pub in_vain: Attojoules,
-    /// Of packets that still exist.
+    /// The energy of packets that still exist.
     pub under_way: Attojoules,
 }
 

@@ -2,11 +2,12 @@
 //!
 //! Read: RFC 826 (the algorithm), RFC 1122 §2.3.2 (timeouts, requests at most once a second, at least one packet held).
 //! One implementation covers both profiles, which differ in five parameters. ns-2 (read for the facts: `mac/arp.cc`)
-//! holds one packet for each neighbour, drops it when another comes, sends one request for each packet and none on a
-//! timer, gives up at the fourth packet, learns from every message heard, and never forgets. An agent may let an
-//! interface answer for an address that another node has (proxy ARP, RFC 1027), and announce addresses (RFC 5227 §3),
-//! which neighbours that know them take over. An interface has one number as its address and as its link address. Left
-//! out: unicast polls, probes for duplicate addresses. Validated by tests of message exchanges in each profile.
+//! holds one packet for each neighbour, and drops it when another comes. It sends one request for each packet and none
+//! on a timer, and gives up at the fourth packet. It learns from every message heard, and never forgets. An agent may
+//! let an interface answer for the address of another node (proxy ARP, RFC 1027). It may also announce addresses (RFC
+//! 5227 §3). Neighbours that know an announced address take it over. An interface has one number as its address and as
+//! its link address. Left out: unicast polls, probes for duplicate addresses. Validated by tests of message exchanges
+//! in each profile.
 
 use std::collections::VecDeque;
 

@@ -1,11 +1,11 @@
 //! A point-to-point wired link: full duplex, with a rate, a delay and a drop-tail queue for each direction.
 //!
-//! Because packets leave in order and at a known rate, the times at which each one starts and arrives are known when it
-//! enters, and the only event is the arrival. A scenario can say which packets are lost: by their number among those
-//! that enter a direction, by the number of the TCP segment, or at random. As with an ns-2 error model in front of a
-//! link, a packet that is lost by number never enters the queue. A packet that is lost at random is queued and sent
-//! first. Left out: framing overhead. When a packet arrives in the same nanosecond in which another one has been sent,
-//! the place of the other one is free.
+//! Packets leave in order and at a known rate. Therefore the times at which a packet starts and arrives are known when
+//! it enters, and the only event is the arrival. A scenario can name the packets that are lost: by their number in a
+//! direction, by the number of the TCP segment, or at random. As with an ns-2 error model in front of a link, a packet
+//! that is lost by number never enters the queue. A packet that is lost at random is queued and sent first. Left out:
+//! framing overhead. When a packet arrives in the same nanosecond in which another one has been sent, the place of the
+//! other one is free.
 //!
 //! A link can be down at given times. As in ns-2, it then loses what waits, what is being sent, what is under way, and
 //! what is sent into it. A packet that would arrive in the nanosecond in which the link goes down is lost; one that

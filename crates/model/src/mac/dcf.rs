@@ -97,8 +97,8 @@ enum Backoff {
 /// A station's DCF.
 ///
 /// Every beginning or end of a signal changes the state of all stations that sense it, and most of these have nothing
-/// to send. The fields that such an edge reads and writes come first and fill one cache line, because with thousands of
-/// nodes most of the time goes into loading them from memory.
+/// to send. The fields that such an edge reads and writes come first and fill one cache line. With thousands of nodes,
+/// most of the time goes into loading them from memory.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Dcf<P = Standard> {

@@ -158,8 +158,8 @@ impl<'a> Nodes<'a> {
         self.specs.len()
     }
 
-    /// The node that stands for a node's group, and names the streams that its members share: the first one of a group
-    /// that the model has formed, or the leader that its members follow. A node in no group is its own.
+    /// The node that stands for a node's group, and names the streams that its members share. It is the first node of a
+    /// group that the model formed, or the leader that the members follow. A node in no group is its own.
     #[must_use]
     pub fn head(&self, node: NodeId) -> NodeId {
         self.heads.get(node.index()).copied().unwrap_or(node)

@@ -118,8 +118,8 @@ impl<P: Probe> Around<'_, P> {
         self.cx.actions.rotate_right(asked);
     }
 
-    /// The size of the largest packet that the link of an interface carries, IP header included; nothing if any packet
-    /// fits, or if the interface has no link of its own, as those of tunnels.
+    /// The size of the largest packet that the link of an interface carries, IP header included. Nothing if any packet
+    /// fits, or if the interface has no link of its own, such as the interface of a tunnel.
     pub(crate) fn mtu(&self, interface: InterfaceId) -> Option<u32> {
         self.topology.mtu(interface, self.wires)
     }

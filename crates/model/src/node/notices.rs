@@ -1,5 +1,5 @@
-//! ICMP errors (RFC 792): about messages of agents, whose sources ask for them by the type of the message; about
-//! datagrams from outside, whose hosts ask for them; and, as the source of a flow asks for them, about its segments.
+//! ICMP errors (RFC 792) about three kinds of packets: messages of agents, whose type says that their sources ask for
+//! errors; datagrams from outside, whose hosts ask for errors; and segments of flows whose sources ask for errors.
 //!
 //! Left out: the limit on the rate of errors about messages of agents (RFC 1812 §4.3.2.8), which registrations are far
 //! below.

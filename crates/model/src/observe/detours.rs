@@ -1,9 +1,9 @@
-//! What the way through the tunnels of Mobile IP costs, against the direct way.
+//! The cost of the way through the tunnels of Mobile IP, against the direct way.
 //!
-//! The direct way of a packet leads over the wires of the shortest delay between the other end of its flow and the
-//! agent at which the host is, as the tables of wires do, and over the radio as the packet itself went. Wires take the
-//! time of their delay and of the packet's bytes without the outer header, and no queue; the radio's time is that of
-//! the packet.
+//! The direct way of a packet has two parts. Over wires it has the shortest delay between the other end of the packet's
+//! flow and the agent of the host, as in the tables of wires. Over the radio it is the way of the packet itself. Wires
+//! take the time of their delay and of the packet's bytes without the outer header, and no queue; the radio's time is
+//! that of the packet.
 
 use std::collections::{BTreeMap, BTreeSet};
 

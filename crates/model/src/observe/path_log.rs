@@ -1,8 +1,8 @@
 //! A probe that records which paths data packets really took, hop by hop.
 //!
-//! A packet has no number, and each receiver of a frame has its own copy. The probe knows a packet by its flow, the
-//! time at which it was made, and its place in the flow, and keeps the nodes that it has visited as a tree: where the
-//! acknowledgement of a frame is lost, a packet goes on from the receiver, and once more from the sender.
+//! A packet has no number, and each receiver of a frame has its own copy. The probe knows a packet by its flow, its
+//! time of creation and its place in the flow, and keeps the visited nodes as a tree. Where the acknowledgement of a
+//! frame is lost, a packet goes on from the receiver, and once more from the sender.
 
 use std::collections::{BTreeMap, VecDeque};
 

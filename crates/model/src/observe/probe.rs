@@ -63,8 +63,8 @@ pub enum Reception {
     Damaged,
 }
 
-/// Declares what a probe is told: each function once, with an empty default, and carried out by every probe of a pair or
-/// of a list.
+/// Declares what a probe is told: each function once, with an empty default, and carried out by every probe of a pair
+/// or of a list.
 macro_rules! probe {
     ($($(#[$about:meta])* fn $told:ident($($what:ident: $type:ty),+ $(,)?);)+) => {
         /// What a probe is told. Every function has an empty default.

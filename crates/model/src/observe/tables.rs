@@ -51,8 +51,8 @@ macro_rules! tables {
         pub struct Outcome {
             /// The digest of all events.
             pub digest: u64,
-            /// The number of events: starts and ends of signals at radios, deadlines, packets that reach IP. It does not
-            /// depend on how the medium processes the starts and ends.
+            /// The number of events: starts and ends of signals at radios, deadlines, packets that reach IP. It does
+            /// not depend on how the medium processes the starts and ends.
             pub events: u64,
             /// Frames sent.
             pub frames: u64,

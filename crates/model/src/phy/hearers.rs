@@ -228,7 +228,7 @@ fn insert(hearers: &mut [Hearer], hearer: Hearer) -> usize {
 
 /// The propagation delay in nanoseconds over a distance whose square this is. It is rounded up, which keeps the
 /// triangle inequality. With rounding to the nearest nanosecond, the sum of two short delays could be less than the
-/// delay over the whole distance, and a station could sense another one that begins in the same slot.
+/// delay over the whole distance. A station could then sense another one that begins in the same slot.
 #[inline]
 pub(super) fn delay_nanos(distance_squared: f64) -> u32 {
     /// Numbers of this size have no fraction, so that adding it rounds, and the lowest bits of the sum are the integer.

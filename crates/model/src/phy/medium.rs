@@ -7,7 +7,7 @@
 //! one event for each edge, and the tests require the same digest from both.
 //!
 //! A short frame may end at its nearest hearers before it begins at its farthest. Its hearers are divided into parts,
-//! each of which the frame reaches as a whole before it ends at one of them, and each part has a cursor of its own.
+//! each with a cursor of its own. The frame reaches a part as a whole before it ends at one of the hearers of the part.
 //!
 //! The medium knows its radios as stations, counted from zero.
 
@@ -229,7 +229,8 @@ impl<C: Copy> Medium<C> {
         self.hearers.set_leg(station, leg);
     }
 
-    /// The distance in metres up to which a data frame can be decoded when nothing disturbs it, if distance alone decides.
+    /// The distance in metres up to which a data frame can be decoded when nothing disturbs it, if distance alone
+    /// decides.
     #[must_use]
     pub fn range(&self) -> Option<f64> {
         self.hearers.range(self.receiver.threshold)
@@ -265,8 +266,8 @@ impl<C: Copy> Medium<C> {
         self.hearers.power(a, b, now) >= self.receiver.threshold
     }
 
-    /// The stations that can decode a data frame of `station` when nothing disturbs it, in order. They take the place of
-    /// what is in `found`.
+    /// The stations that can decode a data frame of `station` when nothing disturbs it, in order. They take the place
+    /// of what is in `found`.
     pub fn in_range(&mut self, station: usize, now: Time, found: &mut Vec<usize>) {
         self.hearers.in_range(station, self.receiver.threshold, now, found);
     }
@@ -444,9 +445,9 @@ impl<C: Copy> Medium<C> {
         each_model!(radios, radios => transmission.walk(id.0, radios, reception, receiver, exact, listener))
     }
 
-    /// The hearers at which the signal of a transmission has begun since this was asked last, if it has not been told
-    /// of all, when the transmission began, and how long it lasts. It can be asked until something else is put on the
-    /// air.
+    /// The hearers at which the signal of a transmission began since the last call, the time at which the transmission
+    /// began, and its duration. Nothing if earlier calls named all hearers. It can be asked until something else is put
+    /// on the air.
     #[inline(always)]
     pub fn begun(&mut self, id: TransmissionId) -> Option<(&[Hearer], Time, Span)> {
         let it = &mut self.transmissions[id.0 as usize];

@@ -1,7 +1,7 @@
 //! Where stations are: their legs, in the form in which searches read them.
 //!
-//! Most networks are flat. Therefore heights are apart from the rest of the legs, and exist only when they differ:
-//! a search of a flat network reads 40 bytes of each station, and does not compute with heights. Distances are the same
+//! Most networks are flat. Therefore heights are apart from the rest of the legs, and exist only when they differ. A
+//! search of a flat network reads 40 bytes of each station, and does not compute with heights. Distances are the same
 //! to the last bit.
 
 use hopyard_engine::Time;

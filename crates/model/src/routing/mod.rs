@@ -3,8 +3,9 @@
 //! A protocol learns of its neighbours only by packets and by the feedback of the link layer. For each packet it
 //! answers with actions: send the packet to a neighbour, hold it (the protocol keeps the id), or drop it for a reason.
 //!
-//! A new protocol is a module with `Params` and a type named after its registry entry, which has `new(&Params, NodeId,
-//! nodes: usize, Rng)` and implements [`Routing`]; then the `mod` line and its line in the registry below.
+//! A new protocol is a module with `Params` and a type named after its registry entry. The type has `new(&Params,
+//! NodeId, nodes: usize, Rng)` and implements [`Routing`]. The `mod` line and a line in the registry below make it
+//! known.
 
 pub mod aodv;
 pub mod aomdv;

@@ -22,8 +22,8 @@ pub trait Facts: Params {
     /// Whether the protocol uses all radios of a node, and not that on the first channel alone.
     const USES_ALL_RADIOS: bool = true;
 
-    /// Whether a node with a radio reaches hosts that have wires only, over a gateway: a node with a radio on a channel
-    /// of the protocol's, and with a wire. A protocol that finds routes over wires itself does so too.
+    /// Whether a node with a radio reaches hosts that have wires only, over a gateway. A gateway is a node with a radio
+    /// on a channel of the protocol, and with a wire. A protocol that finds routes over wires itself does so too.
     fn reaches_wires(&self) -> bool {
         false
     }
@@ -69,8 +69,8 @@ pub trait Facts: Params {
         None
     }
 
-    /// Whether the protocol with these parameters is specified to have no loop at any time: next hops to a destination,
-    /// asked at one instant, never come back to a node.
+    /// Whether the protocol with these parameters is specified to have no loop at any time. Then the next hops to a
+    /// destination, asked at one instant, never come back to a node.
     fn promises_no_loops(&self) -> bool {
         false
     }

@@ -2,8 +2,8 @@
 //!
 //! Read: RFC 4728 §6.7 and §8.1.3 to §8.1.5 (the Source Route option, and what a node does with it).
 //!
-//! Not a protocol, but what a protocol with source routes costs at least: paths are known without messages, from the
-//! scenario or from the links at the start of the run, and every packet with more than one hop has the header and the
+//! Not a protocol, but the least cost of a protocol with source routes. Paths are known without messages, from the
+//! scenario or from the links at the start of the run. Every packet with more than one hop has the header and the
 //! addresses of its path. A packet whose next hop does not answer is lost, and the path stays.
 //!
 //! Left out: the discovery of routes, route errors, salvaging, and everything else of DSR.

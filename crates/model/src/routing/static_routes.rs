@@ -1,9 +1,9 @@
 //! Routes written in the scenario; they never change.
 //!
-//! For experiments in which routing must have no influence: a chain, a star, a single hop. `others` says what happens
-//! to a destination without a written route: it is reached along a shortest path, or counts as a neighbour, or as
-//! reached along a chain of numbers, or as unreachable. Nothing that a protocol does is modelled. When a link fails,
-//! the packet is lost and the route stays.
+//! For experiments in which routing must have no influence: a chain, a star, a single hop. The parameter `others`
+//! decides about a destination without a written route. The destination is reached along a shortest path, counts as a
+//! neighbour, is reached along a chain of numbers, or is unreachable. Nothing that a protocol does is modelled. When a
+//! link fails, the packet is lost and the route stays.
 //!
 //! Validated by construction: the tests below walk every route.
 

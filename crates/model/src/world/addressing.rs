@@ -1,9 +1,9 @@
 //! Which IPv4 address each interface has, and which wires, channels and tunnels are which prefix.
 //!
-//! Every channel and every wire is a network with a prefix of its own. A scenario may give prefixes; the others are
-//! given out around them, from the blocks in [`blocks`]: 10.0.0.0/8 to the first channel, 172.16.0.0/16 and those after
-//! it to further channels, 192.168.0.0/30 and those after it to wires, 198.18.0.0/30 and those after it to tunnels.
-//! Within a prefix, interfaces get addresses in the order of their numbers.
+//! Every channel and every wire is a network with a prefix of its own. A scenario may give prefixes. The other networks
+//! get prefixes around these, from the blocks in [`blocks`]. The first channel gets 10.0.0.0/8, and further channels
+//! get 172.16.0.0/16 and the prefixes after it. Wires get 192.168.0.0/30 and the prefixes after it, tunnels
+//! 198.18.0.0/30 and the prefixes after it. Within a prefix, interfaces get addresses in the order of their numbers.
 //!
 //! Read: RFC 6890 (blocks for special purposes), RFC 1918 (private addresses).
 

@@ -252,8 +252,8 @@ impl<P: Probe> World<P> {
         self.nodes[node.index()].interfaces().map(|interface| self.cx.owners.name(interface.into())).collect()
     }
 
-    /// The size of the largest packet that the link of an interface carries, IP header included; nothing if any packet
-    /// fits, or if the interface has no link of its own, as those of tunnels.
+    /// The size of the largest packet that the link of an interface carries, IP header included. Nothing if any packet
+    /// fits, or if the interface has no link of its own, such as the interface of a tunnel.
     #[must_use]
     pub fn mtu(&self, interface: InterfaceId) -> Option<u32> {
         self.topology.mtu(interface, &self.wires)

@@ -51,8 +51,9 @@ impl<P: Probe> World<P> {
     }
 
     /// The host of a node is outside from now on, as with [`World::attach`], and has a device for each interface of the
-    /// node: what it sends from an address beyond the first leaves by the interface with that address, to the other end
-    /// of its wire, or to the destination if that has a radio on the same channel. Everything else goes as usual.
+    /// node. A datagram with a source address beyond the first leaves by the interface with that address. It goes to
+    /// the other end of the wire, or to the destination if that has a radio on the same channel. Everything else goes
+    /// as usual.
     ///
     /// # Errors
     /// If there is no such node.

@@ -569,9 +569,9 @@ impl Sent {
 pub struct Route {
     /// What happened to the route.
     ///
-    /// "lost", "restored", "hops" when the number of hops is known, "care_of" when the sender's node is registered with
-    /// another agent of Mobile IP, or "unreachable" when a node could not pass on a segment, of which only a class with
-    /// `wants_notices` is told.
+    /// "lost"; "restored"; "hops" when the number of hops is known; "care_of" when the sender's node is registered with
+    /// another agent of Mobile IP; "unreachable" when a node could not pass on a segment. Only a class with
+    /// `wants_notices` is told of the last.
     kind: &'static str,
     /// The number of hops, with the kind "hops"; None otherwise.
     hops: Option<u8>,

@@ -1,5 +1,6 @@
-//! Checks of medium access against what uses it: routing that waits for reports of the MAC, packets that the MAC cannot
-//! send, slots that nobody finds, slots that nodes near each other share, and acknowledgements that come too late.
+//! Checks of medium access against its users. They find routing that waits for reports of the MAC, packets that the MAC
+//! cannot send, slots that nobody finds, slots that nodes near each other share, and acknowledgements that come too
+//! late.
 
 use std::collections::BTreeSet;
 
@@ -81,8 +82,8 @@ pub(super) fn largest_packet(kind: &FlowKind) -> Option<(u64, String)> {
     }
 }
 
-/// The keys with which the MAC of a channel reports failures and still carries the packets of the flows, as a hint has
-/// them; nothing if it has no such keys.
+/// The keys with which the MAC of a channel reports failures and still carries the packets of the flows, in the form of
+/// a hint. Nothing if the MAC has no such keys.
 fn answered(resolved: &Resolved, section: &str) -> Option<String> {
     let number = section.strip_prefix("channel.").map(|number| number.parse::<usize>());
     let chosen = match number {

@@ -144,8 +144,8 @@ pub(crate) fn file_key(chosen: &Chosen) -> Option<String> {
 }
 
 /// The memory that a node needs in a run, at least. It was measured as the growth of the process in runs of 0.1 s with
-/// one flow: 2.8 kB with 20,000 nodes and 2.4 kB with 100,000 under AODV, and 5.6 kB with either number under DSDV.
-/// Routes and queues of a longer run need more.
+/// one flow. Under AODV a node took 2.8 kB with 20,000 nodes and 2.4 kB with 100,000; under DSDV it took 5.6 kB with
+/// either number. Routes and queues of a longer run need more.
 const BYTES_A_NODE: u64 = 2_500;
 
 /// The memory that a flow needs in a run, at least: for the most part that of its histogram of delays, which grows with

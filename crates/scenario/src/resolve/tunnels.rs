@@ -1,5 +1,5 @@
-//! Checks where tunnels lead, from the addresses that the interfaces will have: a tunnel that carries its own end,
-//! tunnels that go round in circles, and prefixes in which nobody is.
+//! Checks where tunnels lead, from the addresses that the interfaces will have. Faults are a tunnel that carries its
+//! own end, tunnels that go round in circles, and prefixes in which nobody is.
 
 use std::net::Ipv4Addr;
 

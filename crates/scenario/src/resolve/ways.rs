@@ -1,9 +1,9 @@
 //! Whether the networks of a scenario can carry a flow at all, as far as that is certain before the run.
 //!
-//! A packet is followed from node to node as the run would carry it: by the tables of nodes with wires and tunnels, and
-//! over radio wherever the routing protocol owns the prefix of the destination. The protocol says whether it finds
-//! routes over wires itself, and whether it reaches wired hosts over a gateway. Whatever moves, or is drawn, counts as
-//! in reach.
+//! The check follows a packet from node to node, as the run would carry it. Nodes with wires and tunnels have tables.
+//! Radio carries the packet wherever the routing protocol owns the prefix of the destination. The protocol says whether
+//! it finds routes over wires itself, and whether it reaches wired hosts over a gateway. Whatever moves, or is drawn,
+//! counts as in reach.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -189,8 +189,8 @@ impl Ways {
         self.carry(links, NodeId(from), NodeId(to), 0).unwrap_or(0)
     }
 
-    /// A gateway in reach of a node that tells of a destination as much as any other one, and whose wires do not lead
-    /// there: packets that take it are lost.
+    /// A gateway in reach of a node that tells of a destination as much as any other one, but whose wires do not lead
+    /// there. Packets that take this gateway are lost.
     pub(super) fn misleads(&self, links: &mut Links, from: u32, to: u32) -> Option<NodeId> {
         let name = self.plan.names[to as usize];
         if self.mobile.contains(&from) || self.mobile.contains(&to) {

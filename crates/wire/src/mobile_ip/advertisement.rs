@@ -107,8 +107,8 @@ impl Advertisement {
     /// The advertisement in an ICMP message, with its first router.
     ///
     /// # Errors
-    /// If the message is unsound or none of an agent, an extension is unknown and may not be passed over, or has an
-    /// impossible length, or there is not one prefix length for each router.
+    /// If the message is unsound or none of an agent. If an extension has an impossible length, or is unknown and may
+    /// not be passed over. If there is not one prefix length for each router.
     pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
         let (message, extensions) = Message::parse(bytes)?;
         let mut reader = Reader::new(FORMAT, extensions);

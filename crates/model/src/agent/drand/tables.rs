@@ -1,9 +1,9 @@
-//! What a node knows of its neighbours, one and two hops away, and of their slots.
+//! The neighbours of a node, one and two hops away, and their slots.
 //!
-//! A neighbour is a node that is heard. Of each, the table has what it has last said of its own slot, and what it has
-//! said of the nodes that it hears itself. Where several nodes speak of the slot of one, the latest round counts.
-//! Nothing is forgotten between two calls of [`Tables::prune`], so that what the tables show changes only there and
-//! with messages.
+//! A neighbour is a node that is heard. The table keeps, for each neighbour, the slot that it last announced, and the
+//! nodes that it hears with their slots. Where several nodes speak of the slot of one, the latest round counts. Nothing
+//! is forgotten between two calls of [`Tables::prune`], so that what the tables show changes only there and with
+//! messages.
 
 use std::sync::Arc;
 

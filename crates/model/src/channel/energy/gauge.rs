@@ -1,7 +1,7 @@
 //! How long each radio of a channel sends and hears, and what its packets cost.
 //!
-//! The beginning of a signal tells how long it lasts, so that the time in which a radio hears is the union of the
-//! intervals of its signals: each beginning adds the part that no earlier signal has covered. Ends need no account.
+//! The beginning of a signal tells how long the signal lasts. Therefore the time in which a radio hears is the union of
+//! the intervals of its signals. Each beginning adds the part that no earlier signal covered. Ends need no account.
 //! What is entered so lies in the future in part, and is taken off again by whoever asks what was spent until now.
 
 use hopyard_engine::{Span, Time};
@@ -286,8 +286,9 @@ impl Gauge {
         self.flags[station] & WATCHED != 0
     }
 
-    /// Whether nothing depends on the state of single radios, and packets have no prices: no radio is off, in no frame
-    /// on the air did its radio stop, and no battery is nearly empty. This can only change between two events.
+    /// Whether nothing depends on the state of single radios, and packets have no prices. Then no radio is off, no
+    /// radio stopped during a frame that is on the air, and no battery is nearly empty. This can only change between
+    /// two events.
     #[inline(always)]
     pub const fn is_plain(&self) -> bool {
         self.plain

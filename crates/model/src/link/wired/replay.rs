@@ -1,7 +1,7 @@
 //! Delays and losses of a link that change over time or from packet to packet, as the trace of a network gives them.
 //!
-//! This is the emulation of SEDLANE (Seddik-Ghaleb, Ghamri-Doudane and Senouci, ICC 2007): packets of a trace with
-//! similar round-trip times form a class, and each class has a delay and a loss rate, which a pipe of dummynet applies.
+//! This is the emulation of SEDLANE (Seddik-Ghaleb, Ghamri-Doudane and Senouci, ICC 2007). Packets of a trace with
+//! similar round-trip times form a class. Each class has a delay and a loss rate, which a pipe of dummynet applies.
 //! Here the schedule of these pipes is a parameter of the link. An entry holds until the next one begins; the last one
 //! holds until the end. Before the first entry, the link has its own delay alone.
 //!

@@ -493,8 +493,8 @@ impl Params {
         self.airtime(size) + answer
     }
 
-    /// How long the medium must have been idle for a slot to count as empty: longer than the time between two frames of
-    /// an owner, also where its acknowledgement is not heard.
+    /// The time for which the medium must have been idle for a slot to count as empty. It is longer than the time
+    /// between two frames of an owner, also where the acknowledgement of a frame is not heard.
     #[must_use]
     pub fn idle_wait(&self) -> Span {
         let between = if self.acknowledge { self.exchange(0) - self.airtime(0) } else { Span::ZERO };

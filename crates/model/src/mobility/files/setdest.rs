@@ -13,7 +13,7 @@
 //!
 //! Accepted are `$ns` and `$ns_`, quotes and braces, a semicolon and a comment at the end, and any order of lines.
 //! Commands of the same time are executed in the order of their lines. As in ns-2, a command before arrival replaces
-//! the previous one, a node keeps the height of its `Z_`, and a coordinate that no line sets is zero at the start.
+//! the previous one, and a node keeps the height of its `Z_`. A coordinate that no line sets is zero at the start.
 //!
 //! Lines of a whole script that name no movement (neither `setdest` nor `X_`, `Y_`, `Z_`) are counted, and not read.
 //!
@@ -263,8 +263,8 @@ fn command(text: &str, at: Option<Time>) -> Result<Line, &'static str> {
 
 /// Stores the content of a comment of setdest. Other comments are ignored.
 ///
-/// The header is "nodes: 50, pause: 5.00, max speed: 20.00, max x: 670.00, max y: 670.00" ("max x = 670.00" in old
-/// files), on two lines in the second version; the trailer has totals and the table "node | route changes | link
+/// The header is "nodes: 50, pause: 5.00, max speed: 20.00, max x: 670.00, max y: 670.00", on two lines in the second
+/// version. Old files have "max x = 670.00". The trailer has totals and the table "node | route changes | link
 /// changes".
 fn note(comment: &str, record: &mut Record) {
     let mut columns = comment.split('|').map(|column| column.trim().parse::<u64>().ok());

@@ -9,8 +9,8 @@ use crate::context::DropReason;
 use crate::packet::{Body, FlowId, Packet, TcpHeader};
 use crate::transport::tcp::SenderState;
 
-/// The state of a TCP sender after it passed a segment to IP, in the manner of Linux's `ss`: windows in segments, the
-/// flight size in bytes, times in milliseconds. Values that the sender does not have are left out.
+/// The state of a TCP sender after it passed a segment to IP, in the manner of Linux's `ss`. Windows are in segments,
+/// the flight size is in bytes, and times are in milliseconds. Values that the sender does not have are left out.
 pub fn of_segment(header: &TcpHeader, state: &SenderState) -> String {
     let mut text = format!("tcp: cwnd:{}", rounded(state.cwnd));
     let mut add = |name: &str, value: Option<String>| {

@@ -13,12 +13,12 @@
 //!
 //! # Sizes
 //!
-//! With the profile `rfc` the bytes are as many as [`Packet::size`], except of a SYN: its options for the segment size,
-//! for SACK and for the window scale are on the wire, but the simulator does not count them. The profile `ns2` counts
-//! as ns-2 does, and the differences are larger: no UDP header around routing messages, four bytes more in AODV's
-//! requests and replies, options of TCP without padding, no headers in Vegas's segments, and one more IP header in
-//! segments that DSDV routes. `docs/development/wire-formats.md` has the table. [`size_note`] is a comment for the
-//! capture.
+//! With the profile `rfc` the bytes are as many as [`Packet::size`], except for a SYN. Its options for the segment
+//! size, for SACK and for the window scale are on the wire, but the simulator does not count them. The profile `ns2`
+//! counts as ns-2 does, and the differences are larger. Routing messages have no UDP header, and AODV's requests and
+//! replies have four bytes more. Options of TCP have no padding, Vegas's segments have no headers, and segments that
+//! DSDV routes have one more IP header. `docs/development/wire-formats.md` has the table. [`size_note`] is a comment
+//! for the capture.
 
 mod comments;
 mod frame;

@@ -1,8 +1,8 @@
 //! The probe that writes a capture while a run goes on.
 //!
-//! Each place where something can be captured is an interface of the file: "node 3 radio", "node 3 wire to 5", "node 3
-//! tunnel to 5", "node 3 host" and "node 3 drops". A frame that a radio sends has the time at which it begins, one that
-//! it receives the time at which it ends; a packet has the time at which it enters or leaves the wire, or passes
+//! Each place of a capture is an interface of the file: "node 3 radio", "node 3 wire to 5", "node 3 tunnel to 5", "node
+//! 3 host" and "node 3 drops". A frame that a radio sends has the time at which it begins. A frame that a radio
+//! receives has the time at which it ends. A packet has the time at which it enters or leaves the wire, or passes
 //! between IP and transport. Records are in the order of their times, and memory does not grow with their number.
 //!
 //! Drops have an interface of their own, because Wireshark would take a dropped segment for a retransmission. Of a

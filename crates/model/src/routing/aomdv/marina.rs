@@ -181,8 +181,8 @@ impl Multipath for Marina2006 {
         self.state.sequence
     }
 
-    /// The destination answers every copy that came without a loop, also one whose reverse path is not disjoint from
-    /// the others: nodes on the way may know a path that is.
+    /// The destination answers every copy that came without a loop. The reverse path of the copy need not be disjoint
+    /// from the others, because nodes on the way may know a path that is.
     fn answers(&self, _request: &Request, learned: Learned) -> bool {
         learned.is_acceptable()
     }

@@ -260,9 +260,9 @@ impl Facts for Params {
     const NUMBERED_BY_NS2: bool = false;
 
     /// Marina and Das 2006, §3: the pairs of sequence number and advertised hop count. The procedures of ns-2 differ
-    /// from the papers', but keep the rule: what is told to a neighbour is the pair itself, numbers of lost routes are
-    /// odd and those of destinations even, so that a node never uses a number again for which it has lost its route,
-    /// and no entry is ever forgotten.
+    /// from the papers, but keep the rule. A node tells its neighbours the pair itself. Numbers of lost routes are odd
+    /// and numbers of destinations even, so that a node never uses the number of a lost route again. No entry is ever
+    /// forgotten.
     fn promises_no_loops(&self) -> bool {
         match self.rules {
             Rules::Marina2006 | Rules::Ns2 => true,

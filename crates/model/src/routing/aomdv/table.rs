@@ -72,7 +72,8 @@ pub struct Entry {
     /// Whether a sequence number is known. Paths with an older number are then refused.
     pub known_sequence: bool,
     /// Whether the paths were advertised with the sequence number. If the destination is a neighbour that was only
-    /// heard (RFC 3561 §6.5), the number is a lower bound: this node uses the path and does not offer it to others.
+    /// heard (RFC 3561 §6.5), the number is a lower bound. This node then uses the path, and does not offer it to
+    /// others.
     pub numbered: bool,
     /// The hop count that this node tells its neighbours: that of its longest path when it first tells one. It stays
     /// until there is a newer sequence number. [`INFINITY`] before that.
@@ -144,10 +145,10 @@ impl Entry {
     /// The route update rule: a neighbour, `path.next_hop`, advertises a route with this sequence number.
     ///
     /// With a newer number the list begins anew; a neighbour that was only heard stays where it is, one hop away. With
-    /// the same number the path must come from a node that advertises
-    /// fewer hops than this one: along every path the pairs (sequence number, advertised hops) then decrease strictly,
-    /// so that no path contains a loop. Paths with different next hops and different last hops share no link, because
-    /// each node in between forwards only one copy of a request.
+    /// the same number the path must come from a node that advertises fewer hops than this one. The pairs (sequence
+    /// number, advertised hops) then decrease strictly along every path, so that no path contains a loop. Paths with
+    /// different next hops and different last hops share no link, because each node in between forwards only one copy
+    /// of a request.
     pub fn learn(&mut self, sequence: u32, path: Path, limits: Limits) -> Learned {
         let news = !self.known_sequence || newer(sequence, self.sequence);
         if news {
@@ -179,8 +180,8 @@ impl Entry {
         Learned::Added
     }
 
-    /// The destination itself was heard (RFC 3561 §6.5, first paragraph): it is one hop away, which no loop can make
-    /// wrong, and takes the place of the longest path if the list is full.
+    /// The destination itself was heard (RFC 3561 §6.5, first paragraph). It is one hop away, which no loop can make
+    /// wrong. Its path takes the place of the longest path if the list is full.
     pub fn meet(&mut self, path: Path, limits: Limits) {
         if let Some(known) = self.paths.iter_mut().find(|known| known.next_hop == path.next_hop) {
             known.expires = known.expires.max(path.expires);
@@ -208,8 +209,8 @@ impl Entry {
         self.paths.get_mut(place)
     }
 
-    /// No path is left: the destination's number is raised, so that nodes whose paths lead through this one cannot
-    /// offer them (RFC 3561 §6.11), and a path with the new number may have any length.
+    /// No path is left. The destination's number is raised, so that nodes whose paths lead through this one cannot
+    /// offer them (RFC 3561 §6.11). A path with the new number may have any length.
     pub fn go_down(&mut self, sequence: u32, forget: Time) {
         self.sequence = if newer(self.highest_heard, sequence) { self.highest_heard } else { sequence };
         self.advertised = INFINITY;

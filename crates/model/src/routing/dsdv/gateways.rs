@@ -3,8 +3,9 @@
 //! Neither the paper of DSDV nor that of Karlsson and Kassler (2009), who ran DSDV with gateways, describes how a node
 //! learns of them. Here a gateway tells the prefixes behind it as further destinations, with its own sequence number
 //! and one hop more than to itself. Each node sends packets for an outside destination towards the nearest gateway
-//! among those with the longest matching prefix. Two neighbours may take different gateways for the nearest while news
-//! of a break spreads; so a node does not send such a packet back to the neighbour that it came from.
+//! among those with the longest matching prefix. While news of a break spreads, two neighbours may take different
+//! gateways for the nearest. Therefore a node does not send such a packet back to the neighbour that the packet came
+//! from.
 
 use std::net::Ipv4Addr;
 

@@ -190,8 +190,9 @@ impl State {
         false
     }
 
-    /// Learns from the way of a packet that this node, which is at a place of it, has received: where it goes, and
-    /// where it came from, as a MAC with acknowledgements needs links in both directions (RFC 4728 §8.1.4).
+    /// Learns from the route of a packet that this node, at a place of the route, received: where the packet goes, and,
+    /// if `backward` is set, where it came from. The way back needs links in both directions, as MACs with
+    /// acknowledgements do (RFC 4728 §8.1.4).
     pub fn learn(&mut self, nodes: &[Address], place: usize, backward: bool, now: Time) {
         self.cache.add(&nodes[place + 1..], Source::Noticed, now);
         if backward {

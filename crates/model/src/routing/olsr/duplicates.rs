@@ -1,9 +1,9 @@
 //! The duplicate set (RFC 3626 §3.4): which messages were received, by which interfaces, and which were forwarded.
 //!
 //! The set has a place for each originator, found by its number without a search, since every copy of every message is
-//! looked up here. Originators number their messages one by one, so that a window of bits holds the recent ones.
-//! Two things differ from tuples with a time each: a message that was overtaken by 63 later ones counts as received,
-//! and an originator's messages are forgotten together, DUP_HOLD_TIME after the last of them.
+//! looked up here. Originators number their messages one by one, so that a window of bits holds the recent ones. Two
+//! things differ from tuples with a time each. A message that 63 later ones overtook counts as received. The messages
+//! of an originator are forgotten together, DUP_HOLD_TIME after the last of them.
 
 use hopyard_engine::Time;
 

@@ -160,8 +160,8 @@ impl Link {
         self.has_lost(now, params);
     }
 
-    /// A loss has lowered the quality. Only a loss makes a link lost (§14.3): a packet that arrives over a bad link
-    /// would prolong that time, and make a new link lost before it was ever used.
+    /// A loss has lowered the quality. Only a loss makes a link lost (§14.3). A packet that arrives over a bad link
+    /// would prolong that time, and would make a new link lost before its first use.
     fn has_lost(&mut self, now: Time, params: &Params) {
         if params.hysteresis && self.quality.smooth < params.hysteresis_low {
             self.pending = true;

@@ -200,8 +200,9 @@ mod tests {
     }
 
     proptest! {
-        /// Of equal willingness the heuristic is that of greedy set cover, so that it takes at most H(d) times the
-        /// fewest relays, d the most that one neighbour covers (Chvátal 1979), beside those that are the only ones.
+        /// For neighbours of equal willingness the heuristic is a greedy set cover. Besides the relays that have no
+        /// alternative, it takes at most H(d) times the fewest relays (Chvátal 1979). Here d is the largest number of
+        /// nodes that one neighbour covers.
         #[test]
         fn relays_cover_all_and_are_few(reach in prop::collection::vec(prop::collection::vec(0_u32..14, 0..7), 1..9)) {
             let reach = reached(&reach);

@@ -1,8 +1,9 @@
-//! Acknowledgements as a Linux receiver sends them: at once while the connection is young, then for every second
-//! segment or after a delay that follows the gaps between segments; at once for disorder, and in groups if it lasts.
+//! Acknowledgements as a Linux receiver sends them. While the connection is young, the receiver acknowledges at once.
+//! Later it acknowledges every second segment, or after a delay that follows the gaps between segments. It answers
+//! disorder at once, and in groups if the disorder lasts.
 //!
 //! Read: RFC 5681 §4.2, RFC 1122 §4.2.3.2, RFC 2883, Linux's `ip-sysctl` on `tcp_comp_sack_nr`,
-//! `tcp_comp_sack_delay_ns` and `tcp_comp_sack_slack_ns`, what is published of quick acknowledgements and of PSH, and
+//! `tcp_comp_sack_delay_ns` and `tcp_comp_sack_slack_ns`, publications on quick acknowledgements and on PSH, and
 //! captures of Linux 6.1 receivers. No code of the kernel was used. Left out: connections with data in both directions,
 //! for which Linux leaves quick acknowledgements.
 

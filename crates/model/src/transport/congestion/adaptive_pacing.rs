@@ -3,7 +3,7 @@
 //! Read: S. M. ElRakabawy, A. Klemm and C. Lindemann, "TCP with Adaptive Pacing for Multihop Wireless Networks",
 //! MobiHoc 2005; for the profile `agent`, the authors' agent for ns-2 of September 2005. A sender at node i disturbs
 //! its own segments until they are received four hops away. Each round-trip time over h hops gives the waiting time of
-//! a packet at a hop, t_q = (RTT/h - (s_data + s_ack)/b)/2, and the four-hop propagation delay FHD = 4 (t_q +
+//! a packet at a hop, t_q = (RTT/h - (s_data + s_ack)/b)/2. It also gives the four-hop propagation delay FHD = 4 (t_q +
 //! s_data/b), which is averaged. The variation of the round-trip time shows contention before a segment is lost. The
 //! gap between two segments is FHD (1 + 2 cov). NewReno's window still limits the outstanding data. The parameters list
 //! the differences of the profile `agent`. Left out: the agent has a queue of paced segments. A fast retransmission
@@ -12,7 +12,7 @@
 //! is sent. Here this does not happen. The agent's timer continues while nothing waits, so the next segment waits for
 //! the next tick. Here the next segment is sent at once if a gap has passed. The agent takes samples by timestamps,
 //! also from duplicate acknowledgements. Here only an acknowledgement of a segment that was sent once gives a sample
-//! (Karn's rule), and there is no sample between a loss and the acknowledgement of all data that was outstanding then.
+//! (Karn's rule). There is no sample between a loss and the acknowledgement of all data that was outstanding then.
 //! Retransmissions on partial acknowledgements and limited transmit are not paced. Validated by the tests below,
 //! against the formula by hand, and over chains (`studies/adaptive_pacing`).
 

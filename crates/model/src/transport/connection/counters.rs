@@ -48,8 +48,8 @@ counters! {
         window_probes,
         /// Tail loss probes sent (RFC 8985 §7).
         tail_loss_probes,
-        /// Acknowledgements that report a duplicate by DSACK (RFC 2883): a retransmission was in vain, or the network made
-        /// a copy.
+        /// Acknowledgements that report a duplicate by DSACK (RFC 2883): a retransmission was in vain, or the network
+        /// made a copy.
         reported_duplicates,
         /// Samples of the round-trip time.
         rtt_samples,

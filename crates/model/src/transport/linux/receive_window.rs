@@ -3,8 +3,8 @@
 //! Read: M. Fisk and W. Feng, "Dynamic Right-Sizing in TCP", 2001; the documentation of the sysctls `tcp_rmem`,
 //! `tcp_adv_win_scale` and `tcp_moderate_rcvbuf`; captures of Linux receivers. Two values limit the window. The memory
 //! of the buffer is doubled and more when the application reads more in a round trip than in the one before; half of it
-//! holds data. The limit of the window follows by twice a segment with each segment that arrives, so that a receiver
-//! whose segments do not come announces no more than it has announced.
+//! holds data. The limit of the window rises by twice a segment with each segment that arrives. Therefore a receiver
+//! whose segments do not come announces no more than before.
 //!
 //! A segment takes more memory than its payload. What arrives is acknowledged before the application reads it, so that
 //! the window holds a segment less then than after the application has read. Data beyond a gap cannot be read, and

@@ -57,9 +57,10 @@ impl SmallQueue {
         self.rest = 0;
     }
 
-    /// Whether a segment of this payload may be given to the node: while less waits there than two pieces, each as
-    /// large as the one that begins with this segment. The second segment of a piece may always be. A retransmission
-    /// may while less than twice the limit waits. The payload of the `piece` is known if the sender forms pieces.
+    /// Whether a segment of this payload may be given to the node. It may while less waits there than two pieces, each
+    /// as large as the piece that begins with this segment. The second segment of a piece may always be. A
+    /// retransmission may while less than twice the limit waits. The payload of the `piece` is known if the sender
+    /// forms pieces.
     pub fn allows(
         &mut self,
         len: u64,
@@ -119,8 +120,8 @@ impl SmallQueue {
     }
 }
 
-/// The rate at which Linux assumes that a sender without pacing sends, in bytes per second: twice the window in a round
-/// trip while the window is below half of the threshold, else 1.2 times.
+/// The rate, in bytes per second, that Linux assumes for a sender without pacing. It is twice the window in a round
+/// trip while the window is below half of the threshold, else 1.2 times the window.
 pub fn assumed_rate(window: f64, threshold: f64, round_trip: Option<Span>, segment: f64) -> f64 {
     let factor = if window < threshold / 2.0 { 2.0 } else { 1.2 };
     round_trip.map_or(0.0, |it| factor * window * segment / it.seconds().max(1e-6))

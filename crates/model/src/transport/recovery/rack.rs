@@ -144,7 +144,7 @@ impl Rack {
     }
 
     /// The end of a recovery, or of the repair after a timeout, by an acknowledgement that does not widen the
-    /// reordering window: the rest of §6.2 step 4 ("else if").
+    /// reordering window. This is the rest of §6.2 step 4 ("else if").
     fn calm_down(&mut self) {
         self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
         if self.reo_wnd_persist == 0 {

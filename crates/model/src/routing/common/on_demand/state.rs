@@ -264,8 +264,8 @@ impl<P: OnDemand> State<P> {
         }
     }
 
-    /// A HELLO may be due. Finds when the next one is, and sends this one, `hello` of its sender, unless the node is
-    /// part of no active route, or has sent another broadcast within the last interval (RFC 3561 §6.9).
+    /// A HELLO may be due. Finds when the next HELLO is due, and sends this one, `hello` of its sender. Nothing is sent
+    /// if the node is part of no active route, or sent another broadcast within the last interval (RFC 3561 §6.9).
     pub fn hello(&mut self, hello: impl Fn(Address) -> P::Message, cx: &mut Context) {
         if cx.now >= self.active_until {
             self.hello_at = Time::NEVER;

@@ -95,9 +95,9 @@ pub enum Answer {
         /// The factor.
         rto: f64,
     },
-    /// Stop: keep windows, timeout and round-trip estimate, stop the retransmission timer, and send nothing but the
-    /// first unacknowledged segment every `probe`, until an acknowledgement arrives or the variant answers `Thaw`. A
-    /// sender that is frozen already stays as it is.
+    /// Stop: keep windows, timeout and round-trip estimate, and stop the retransmission timer. Until an acknowledgement
+    /// arrives or the variant answers `Thaw`, send only the first unacknowledged segment, every `probe`. A sender that
+    /// is frozen already stays as it is.
     Freeze {
         /// Time between probes.
         probe: Span,

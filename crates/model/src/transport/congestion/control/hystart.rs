@@ -2,9 +2,9 @@
 //!
 //! Read: RFC 9406. In slow start a congestion control asks it for the growth of the window, and reports losses to it.
 //! When the round-trip time has increased by a fraction, conservative slow start reduces the growth of the window to a
-//! quarter for five rounds, to find out whether a queue is the reason. If the round-trip time decreases again, slow
-//! start resumes. Only the first slow start uses HyStart++ (§4.3): later ones end at the ssthresh that a loss has set.
-//! Left out: the unlimited growth that §4.3 allows for a sender with pacing (`limit` sets the growth).
+//! quarter for five rounds. These rounds show whether a queue is the reason. If the round-trip time decreases again,
+//! slow start resumes. Only the first slow start uses HyStart++ (§4.3): later ones end at the ssthresh that a loss has
+//! set. Left out: the unlimited growth that §4.3 allows for a sender with pacing (`limit` sets the growth).
 
 use hopyard_engine::Span;
 use schemars::JsonSchema;

@@ -1,10 +1,10 @@
 //! CUBIC as Linux computes it: whole segments and fixed-point numbers, and the classic HyStart.
 //!
 //! Read: RFC 9438, and for the end of slow start Ha and Rhee, "Taming the elephants: New TCP slow start", Computer
-//! Networks 55(9), 2011. Slow start ends at once if the acknowledgements of a round have come close together for half
-//! of the shortest round trip, or if the shortest of the first eight round trips of a round is longer by an eighth. The
-//! growth is expressed as the number of acknowledged segments that let the window grow by one, computed at most once in
-//! each tick, and at most once in eight for the same window.
+//! Networks 55(9), 2011. Slow start ends at once if the acknowledgements of a round came close together for half of the
+//! shortest round trip. It also ends if the shortest of the first eight round trips of a round is longer by an eighth.
+//! The growth is the number of acknowledged segments that let the window grow by one. This number is computed at most
+//! once in each tick, and at most once in eight ticks for the same window.
 
 use hopyard_engine::{Span, Time};
 

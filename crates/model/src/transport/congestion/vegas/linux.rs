@@ -1,5 +1,5 @@
-//! Vegas as Linux computes it: the window doubles in every round of slow start, the round trip of a round is its
-//! shortest, and losses are repaired as in Reno.
+//! Vegas as Linux computes it. The window doubles in every round of slow start, the round trip of a round is its
+//! shortest one, and losses are repaired as in Reno.
 //!
 //! Once in each round the difference between the window and what the path holds without a queue decides. A round with
 //! fewer than three round trips, and the time while segments are missing, follow Reno.

@@ -22,8 +22,8 @@ pub struct Report {
     pub bytes: u64,
     /// A segment that was sent again is acknowledged.
     covers_resent: bool,
-    /// When the first and the last of the segments acknowledged here for the first time were sent, of those that were
-    /// sent once; and of the segments that SACK reports.
+    /// The sending times of the first and the last segment that are acknowledged here for the first time. Only segments
+    /// that were sent once count. The field `sacked` has the same of the segments that SACK reports.
     acked: Option<(Time, Time)>,
     sacked: Option<(Time, Time)>,
     /// When the segment was sent that was sent last, of those that it delivers.

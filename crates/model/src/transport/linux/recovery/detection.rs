@@ -128,8 +128,8 @@ impl Detection {
         window.min(core.rtt.srtt().unwrap_or(window))
     }
 
-    /// §6.2 step 5: marks lost segments. Linux takes them off the list of those that it times until they are sent
-    /// again: if an undone reduction takes the marks back, only a timeout finds what is missing.
+    /// §6.2 step 5: marks lost segments. Linux takes these segments off the list that it times, until they are sent
+    /// again. If an undone reduction takes the marks back, only a timeout finds the missing segments.
     pub fn detect(&mut self, core: &mut Core, repairing: bool) -> Found {
         let mut found = Found::default();
         let Some(newest) = self.newest else { return found };

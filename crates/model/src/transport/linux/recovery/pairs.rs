@@ -2,9 +2,9 @@
 //!
 //! Linux hands data to the interface in buffers of at least two segments (segmentation offload), and of more if it
 //! sends fast: what it sends in about a millisecond. If the window has room for less than a buffer, the segments wait
-//! for the next acknowledgement, so that they leave together. They do not wait if the sender has been silent, if the
-//! room is a good part of the window, if the acknowledgement is not due soon, while losses are repaired, or if they are
-//! the last of what the application has written at once.
+//! for the next acknowledgement, so that they leave together. The segments do not wait if the sender was silent, if the
+//! room is a good part of the window, or if the acknowledgement is not due soon. They do not wait either while losses
+//! are repaired, or if they are the last data that the application wrote at once.
 
 use hopyard_engine::{Span, Time};
 
@@ -143,8 +143,9 @@ impl Pairs {
         self.together = self.whole;
     }
 
-    /// Whether the segment sent last is the last of what the application has written, or ends a piece with which more
-    /// than half of the largest window lies in pieces since the last mark. Linux marks these with PSH.
+    /// Whether the segment sent last is the last segment of the data that the application wrote, or ends a piece. The
+    /// end of a piece counts only if the pieces since the last mark then have more than half of the largest window.
+    /// Linux marks these with PSH.
     pub fn ends_push(tcp: &State) -> bool {
         if tcp.buffer.is_on() {
             return tcp.buffer.ends_push();
