@@ -263,7 +263,7 @@ class ControllerState:
     def cwnd(self) -> float:
         """The congestion window in segments.
 
-        What recovery has added for duplicate acknowledgements is not part of it.
+        The segments that recovery added for duplicate acknowledgements are not part of it.
         """
     @cwnd.setter
     def cwnd(self, value: float) -> None: ...

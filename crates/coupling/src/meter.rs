@@ -15,7 +15,7 @@ use hopyard_wire::ipv4::{Header, Protocol};
 
 use crate::orders::{Flow, ports};
 
-/// What is known of a flow. A data packet is a datagram with payload, or the SYN of the source, as for Hopyard's own
+/// The measures of a flow. A data packet is a datagram with payload, or the SYN of the source, as for Hopyard's own
 /// flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
@@ -23,7 +23,7 @@ pub struct Measured {
     pub packets: FlowMeter,
     /// The data packets from `measure.from` on whose first byte of payload had been sent before.
     pub retransmissions: u64,
-    /// What was dropped from `measure.from` on.
+    /// The drops from `measure.from` on.
     pub dropped: FlowDrops,
     /// The payload that arrived for the first time, from `measure.from` on.
     pub unique_bytes: u64,
@@ -60,13 +60,13 @@ struct Meter {
     sent: u64,
     /// A SYN has arrived.
     is_opened: bool,
-    /// What has arrived beyond the bytes that are delivered: beginnings and ends.
+    /// The data that arrived beyond the delivered bytes: beginnings and ends.
     beyond: BTreeMap<u64, u64>,
     /// Delivered bytes and IP bytes of each interval in which something arrived, by its number.
     series: BTreeMap<u64, (u64, u64)>,
 }
 
-/// What a TCP segment says.
+/// The contents of a TCP segment.
 struct Segment {
     ends: Ends,
     sequence: u32,
@@ -93,7 +93,7 @@ impl Meters {
         Self { from, interval, connections, flows: BTreeMap::new() }
     }
 
-    /// What is known of a flow.
+    /// The measures of a flow.
     pub fn measured(&self, ends: Ends) -> Option<&Measured> {
         self.flows.get(&ends).map(|it| &it.measured)
     }

@@ -1,4 +1,4 @@
-//! What the kernels are told: the ends of flows at their node, addresses, parameters.
+//! The orders to the kernels: the ends of flows at their node, addresses, parameters.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -51,9 +51,9 @@ pub struct Flow {
     pub start: Time,
     /// How many bytes it sends; without end if there is no number.
     pub bytes: Option<u64>,
-    /// When its application stops. What it has written until then is sent still.
+    /// When its application stops. Data that it wrote until then are still sent.
     pub stop: Option<Time>,
-    /// What its application writes, and when; nothing if it offers everything at its start.
+    /// The writes of its application, with their times; nothing if it offers everything at its start.
     pub writes: Vec<(Time, u64)>,
     /// The payload of a full segment, in bytes; less where the datagram would have more than 1500 bytes.
     pub segment: u32,
@@ -61,7 +61,7 @@ pub struct Flow {
     pub notices: bool,
 }
 
-/// What holds for all kernels of a run.
+/// Settings that hold for all kernels of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The kernel, which `hopyard kernels build` has made.
@@ -95,7 +95,7 @@ pub fn flow_of(source_port: u16) -> Option<usize> {
     source_port.checked_sub(SOURCES).map(usize::from)
 }
 
-/// What the kernels are told of the network.
+/// The part of the network that the kernels are told of.
 #[derive(Debug)]
 pub struct Site<'a> {
     /// The addresses of each node.

@@ -63,8 +63,8 @@ pub fn series(
     rows.sort_by(|a, b| a.time_s.total_cmp(&b.time_s).then(a.flow.cmp(&b.flow)));
 }
 
-/// The row of a program, whose command has the quotes that it needs in a shell. What it wrote is text; bytes that are
-/// none are replaced.
+/// The row of a program, whose command has the quotes that it needs in a shell. Its output is text; bytes that are none
+/// are replaced.
 pub fn program(number: u32, program: &Program, state: &ProgramState) -> ProgramRow {
     let [output, errors] = state.output.each_ref().map(|it| String::from_utf8_lossy(&it.bytes()).into_owned());
     // No argument has a zero byte.

@@ -33,24 +33,24 @@ pub struct Program {
     pub arguments: Vec<String>,
     /// When it begins.
     pub start: Time,
-    /// What is in its environment besides `PATH`, `HOME`, `LANG` and `TZ`, or in their places.
+    /// Variables of its environment besides `PATH`, `HOME`, `LANG` and `TZ`, or in their places.
     pub environment: Vec<(String, String)>,
     /// Its working folder: a path of the machine.
     pub folder: PathBuf,
 }
 
-/// What became of a program.
+/// The state of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgramState {
     /// When it began.
     pub began: Option<Time>,
     /// When it ended by itself, and with which exit status; 128 and the number of the signal if one ended it.
     pub ended: Option<(Time, i32)>,
-    /// What it wrote to its standard output and its standard error.
+    /// Its standard output and its standard error.
     pub output: [Output; 2],
 }
 
-/// What a program has written to a stream: of much, the first and the last 64 kB.
+/// The output of a program to a stream. Of a long output it has the first and the last 64 kB.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
     first: Vec<u8>,
@@ -70,7 +70,7 @@ impl Output {
         self.left_out += over as u64;
     }
 
-    /// What is kept. Where something is left out, a line says how much.
+    /// The kept bytes. Where something is left out, a line says how much.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         let line = match self.left_out {
@@ -91,7 +91,7 @@ pub enum ProgramError {
     /// No such program.
     #[error("there is no program `{name}` in {PATH}")]
     Missing {
-        /// What was looked for.
+        /// The name that was looked for.
         name: String,
     },
     /// A file that is needed is not there, or cannot be read.
@@ -99,7 +99,7 @@ pub enum ProgramError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         error: std::io::Error,
     },
     /// A file is not one that can be run.
@@ -110,7 +110,7 @@ pub enum ProgramError {
     Interpreter {
         /// The program.
         program: PathBuf,
-        /// What it names.
+        /// The file that it names.
         needed: PathBuf,
     },
     /// The working folder is not there.

@@ -74,7 +74,7 @@ pub enum CouplingError {
     Agent {
         /// The node.
         node: NodeId,
-        /// What it says.
+        /// The message of the kernel.
         what: String,
     },
 }
@@ -102,12 +102,12 @@ pub struct Sample {
     pub state: u32,
 }
 
-/// What is known of a flow.
+/// The state of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowState {
     /// The flow.
     pub flow: Flow,
-    /// What was seen of it on its way into the network and out of it.
+    /// The measures of its packets on their way into the network and out of it.
     pub measured: Measured,
     /// Whether the connection was opened.
     pub connected: Option<Time>,
@@ -122,7 +122,8 @@ pub struct FlowState {
     pub fast_retransmits: Option<u64>,
 }
 
-/// What the applications at a node have received over flows of kernels: packets that brought something new, and bytes.
+/// The data that the applications at a node received over flows of kernels: packets that brought something new, and
+/// bytes.
 type Received = BTreeMap<u32, (u64, u64)>;
 
 fn add_received(rows: &mut [NodeRow], received: &Received) {
@@ -152,7 +153,7 @@ pub struct Coupled<P: Probe> {
     last: Time,
     /// Timeouts and fast retransmits that each kernel had counted when the measuring began.
     before: Vec<[u64; 2]>,
-    /// What each kernel has counted up to now.
+    /// The counts of each kernel up to now.
     counted: Vec<[u64; 2]>,
     /// Timeouts of each flow's socket at that time, and whether the kernel tells them.
     own_before: Vec<Option<u64>>,
@@ -371,7 +372,7 @@ impl<P: Probe> Coupled<P> {
         self.hosts.world.next_event().into_iter().chain(wish).min()
     }
 
-    /// What is known of the flows.
+    /// The states of the flows.
     pub fn flows(&self) -> Vec<FlowState> {
         let (meters, _) = self.hosts.world.probe();
         let all = self.flows.iter().zip(&self.ends);
@@ -411,7 +412,7 @@ impl<P: Probe> Coupled<P> {
         self.nodes.iter().copied().collect()
     }
 
-    /// What a kernel has counted up to a time.
+    /// Takes the counts of a kernel up to a time.
     fn count(&mut self, kernel: usize, at: Time, counted: [u64; 2]) {
         self.counted[kernel] = counted;
         if at <= self.measure_from {

@@ -1,7 +1,7 @@
 //! An object with a deadline, lent together with its timer.
 //!
-//! Whoever changes such an object would have to set its timer afterwards. A loan does it: when it ends, the timer has
-//! the deadline that the object has then.
+//! A caller that changes such an object would have to set its timer afterwards. A loan does it: when it ends, the timer
+//! has the deadline that the object has then.
 
 use std::ops::{Deref, DerefMut};
 

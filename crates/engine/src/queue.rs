@@ -70,7 +70,7 @@ impl Rank {
     }
 }
 
-/// What leaves the queue.
+/// An event or a timer that leaves the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next<E> {
     /// An event.

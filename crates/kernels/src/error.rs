@@ -19,7 +19,7 @@ pub enum Error {
     /// The system refuses something.
     #[error("{what}: {error}")]
     System {
-        /// What was attempted.
+        /// The attempt.
         what: String,
         /// The system's answer.
         error: io::Error,
@@ -30,7 +30,7 @@ pub enum Error {
          or make fewer runs at a time"
     )]
     Descriptors {
-        /// What was attempted.
+        /// The attempt.
         what: String,
         /// How many it may have.
         limit: u64,
@@ -71,7 +71,7 @@ pub enum Error {
         kernel: String,
         /// The simulated time.
         at: Time,
-        /// What is wrong.
+        /// The fault.
         what: String,
     },
     /// The network cannot go on.

@@ -41,7 +41,7 @@ const ENDING: Duration = Duration::from_secs(2);
 /// How many files may come with a message: two regions of memory, one socket.
 const FILES: usize = 4;
 
-/// What a kernel does next.
+/// The next step of a kernel.
 #[derive(Debug)]
 pub enum Event {
     /// It has sent a message on its time socket.
@@ -52,7 +52,7 @@ pub enum Event {
         device: usize,
         /// The header.
         header: Header,
-        /// What it asks for.
+        /// Its request.
         request: Request,
         /// The files that came with it.
         files: Vec<OwnedFd>,
@@ -81,7 +81,7 @@ pub struct Link {
 /// A kernel.
 #[derive(Debug)]
 pub struct Guest {
-    /// What messages call it.
+    /// Its name in messages.
     pub name: String,
     child: Child,
     process: OwnedFd,
@@ -311,7 +311,7 @@ impl Guest {
     }
 
     /// The whole lines that the kernel has written since the last call, or the first of them: empty if there are none.
-    /// What was read takes no room on the disk any more, but for the last of it.
+    /// Lines that were read take no room on the disk any more, except for the last of them.
     ///
     /// # Errors
     /// If the log cannot be read.
@@ -400,7 +400,7 @@ impl Link {
         Ok(true)
     }
 
-    /// What the kernel asks of this device.
+    /// The next request of the kernel to this device.
     fn next(&mut self, device: usize) -> Result<Event, Failure> {
         let Some(stream) = &mut self.stream else {
             self.stream = Some(self.listener.accept()?.0);

@@ -1,4 +1,4 @@
-//! What the compiler cannot check: memory that another process shares, and a child between fork and exec.
+//! Operations that the compiler cannot check: memory that another process shares, and a child between fork and exec.
 //!
 //! Everything else of this crate is safe code. The functions here check lengths and sizes, so that their callers cannot
 //! do harm with wrong arguments.

@@ -23,7 +23,7 @@ use crate::processor::Processor;
 use crate::settings::{self, Completion, Counters, Settings};
 use crate::time_socket::{Message, Operation};
 
-/// What is waited for while the messages of a kernel are served.
+/// The event that ends the service of a kernel's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Until {
     /// The kernel has sent START.
@@ -111,7 +111,7 @@ impl Kernels {
         self.now
     }
 
-    /// What has passed between a kernel and the simulation.
+    /// The traffic between a kernel and the simulation.
     #[must_use]
     pub fn counters(&self, kernel: usize) -> Counters {
         self.counters[kernel]
@@ -469,7 +469,7 @@ fn memory_folder(settings: &Settings) -> PathBuf {
     settings.memory_folder.clone().unwrap_or_else(usual)
 }
 
-/// What is said of a folder in which there is no room.
+/// The message about a folder without room.
 fn full(folder: &Path) -> Option<String> {
     let state = statvfs(folder).ok()?;
     let free = state.f_bavail * state.f_frsize;

@@ -6,7 +6,7 @@
 /// How many bytes a message has.
 pub const LENGTH: usize = 16;
 
-/// What a message says.
+/// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Operation {
@@ -47,7 +47,7 @@ impl Operation {
 /// A message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// What it says.
+    /// Its kind.
     pub operation: Operation,
     /// Its number, which the answer repeats.
     pub sequence: u32,

@@ -27,7 +27,7 @@ impl Kernels {
         match *self {}
     }
 
-    /// What has passed between a kernel and the simulation.
+    /// The traffic between a kernel and the simulation.
     #[must_use]
     pub fn counters(&self, _: usize) -> Counters {
         match *self {}

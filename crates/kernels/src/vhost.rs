@@ -44,7 +44,7 @@ pub mod protocol_features {
 /// A header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What it is about.
+    /// The number of its kind.
     pub request: u32,
     /// Whether the kernel waits for an answer that the request has not of itself.
     pub needs_reply: bool,
@@ -52,7 +52,7 @@ pub struct Header {
     pub length: usize,
 }
 
-/// What a kernel asks of a device.
+/// A request of a kernel to a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// Which features the device has.
@@ -129,7 +129,7 @@ impl Header {
 }
 
 impl Request {
-    /// What a message asks for.
+    /// The request in a message.
     ///
     /// # Errors
     /// If it is unknown, or too short.

@@ -34,7 +34,7 @@ const LONGEST: usize = 65_535;
 /// How a live run is made.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// What happens later than due by more than this is late.
+    /// The bound of lateness: an event that happens later than due by more than this is late.
     pub bound: Span,
     /// The share of the packets, and of the events, that may be late in a run that is in time.
     pub share: f64,

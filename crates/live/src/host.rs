@@ -1,4 +1,4 @@
-//! What the loop needs of the host.
+//! The interface between the loop and the host.
 
 use std::io;
 
@@ -38,7 +38,7 @@ pub enum LiveError {
     Namespace {
         /// Its file.
         path: String,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
     /// A TUN device cannot be made.
@@ -46,7 +46,7 @@ pub enum LiveError {
     Device {
         /// The name that it was to have.
         name: String,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
     /// The name cannot be that of a device.
@@ -57,7 +57,7 @@ pub enum LiveError {
     Gone {
         /// The node.
         node: NodeId,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
     /// The system cannot wait for devices, or not as exactly as it should.

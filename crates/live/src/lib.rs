@@ -5,8 +5,8 @@
 //! It gives out the packets that reached the programs. The host is never exactly in time: how much later than due
 //! everything happened is in the [`Report`].
 //!
-//! What the loop needs of the host is a trait, [`Host`]. On Linux, [`Kernel`] is the system's clock with a TUN device
-//! for each node whose programs are real; tests have a clock that they move themselves.
+//! The loop needs the trait [`Host`] of the host. On Linux, [`Kernel`] is the system's clock with a TUN device for each
+//! node whose programs are real; tests have a clock that they move themselves.
 
 mod coupling;
 mod host;

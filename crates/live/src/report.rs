@@ -1,4 +1,4 @@
-//! What is known of a live run besides the results of the simulation.
+//! The report of a live run, besides the results of the simulation.
 
 use hopyard_engine::Time;
 use hopyard_model::address::NodeId;

@@ -285,7 +285,7 @@ impl DropCounts {
     }
 }
 
-/// What was dropped of the data packets of a flow.
+/// The drops among the data packets of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowDrops {
     /// Lost packets: all their copies have ended, and none arrived.
@@ -295,14 +295,14 @@ pub struct FlowDrops {
 }
 
 impl FlowDrops {
-    /// What was dropped since `before`.
+    /// The drops since `before`.
     #[must_use]
     pub const fn since(&self, before: &Self) -> Self {
         Self { packets: self.packets - before.packets, copies: self.copies - before.copies }
     }
 }
 
-/// What a node has put into tunnels.
+/// The packets that a node has put into tunnels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tunnelled {
     /// Packets.
@@ -368,12 +368,12 @@ pub struct Context {
     pub copies: Copies,
     /// The messages of routing protocols and agents, by node and type.
     pub overhead: Overhead,
-    /// What each node has put into tunnels; a node beyond the end, nothing.
+    /// The packets that each node has put into tunnels; a node beyond the end, nothing.
     pub tunnelled: Vec<Tunnelled>,
     /// The type of the message that a protocol handles now. A message of the same type that it sends is a forwarded
     /// one.
     pub answering: Option<&'static str>,
-    /// What packets of flows have cost, if energy is counted.
+    /// The energy that packets of flows have cost, if energy is counted.
     pub spending: Option<Box<Spending>>,
     /// The datagrams between the network and those outside.
     pub outside: Outside,

@@ -46,7 +46,7 @@ pub trait Params: Serialize + DeserializeOwned + JsonSchema + Clone + std::fmt::
 pub struct Fault {
     /// The parameter's name.
     pub parameter: &'static str,
-    /// What was expected and what was found.
+    /// The expected value and the found one.
     pub problem: String,
     /// The elements that are at fault, by their places, each with its own problem, where the value is a list and not
     /// wrong as a whole. Then `problem` has all of theirs.
@@ -129,11 +129,11 @@ pub struct Metric {
     pub name: &'static str,
     /// The unit.
     pub unit: &'static str,
-    /// What is counted.
+    /// The counted event.
     pub meaning: &'static str,
 }
 
-/// What the lists, the schema and the documentation show of a model.
+/// The description of a model for the lists, the schema and the documentation.
 #[derive(Clone, Copy)]
 pub struct ModelInfo {
     /// The kind of model, such as "routing".

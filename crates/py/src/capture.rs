@@ -32,7 +32,7 @@ impl Captures {
 }
 
 impl Captures {
-    /// What the capture of a run holds, with comments about it.
+    /// The contents of the capture of a run, with comments about it.
     pub fn options(&self, comments: Vec<String>) -> Options {
         Options { comments, ..self.options.clone() }
     }

@@ -8,7 +8,7 @@ use hopyard_engine::Time;
 use hopyard_model::observe::{Outcome, Probes};
 use hopyard_model::world::{Advanced, Spec, Watch, World};
 
-/// What watches a run in steps. The meters see flows of kernels only.
+/// The observers of a run in steps. The meters see flows of kernels only.
 pub type Watching = (Meters, Probes);
 
 /// A network, until it is finished.

@@ -76,7 +76,7 @@ fn read_axes(axes: &[Together]) -> Result<Vec<core::Axis>, core::Problems> {
     axes.iter().filter_map(|keys| axis(keys).transpose()).collect()
 }
 
-/// What a scenario in this folder may name: files there, and classes of Python's.
+/// The names that a scenario in this folder may use: files there, and classes of Python's.
 fn around(folder: &Path) -> core::Surroundings {
     core::Surroundings::new(folder, Arc::new(PythonControllers))
 }

@@ -131,7 +131,7 @@ fn node_or_last<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Er
     deserializer.deserialize_u32(Visitor)
 }
 
-/// What the schema says of a node's number or "last".
+/// The schema of a node's number or "last".
 struct NodeOrLast;
 
 impl JsonSchema for NodeOrLast {

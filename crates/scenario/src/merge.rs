@@ -348,7 +348,7 @@ fn expectation(problem: Problem, words: &str) -> Problem {
     }
 }
 
-/// What serde says of a value of the wrong type or unit: "invalid type: integer `2`, expected a rate …".
+/// The message of serde about a value of the wrong type or unit: "invalid type: integer `2`, expected a rate …".
 struct Expected {
     message: String,
     /// The words that can stand here, as serde names them, where it does not say so itself.
@@ -462,7 +462,7 @@ fn kind_in_words(expected: &str) -> String {
     }
 }
 
-/// What serde found in a list or table, in plain words.
+/// The value that serde found in a list or table, in plain words.
 fn inner(found: &str) -> Option<String> {
     let rest = |prefix: &str| found.strip_prefix(prefix);
     if let Some(word) = rest("unknown variant ") {

@@ -127,8 +127,8 @@ impl Scenario {
         Self::read(Arc::clone(&self.source), self.files.clone(), settings)
     }
 
-    /// What is wrong with values of this scenario on the machine where it is to run, each with its place: dotted keys,
-    /// and what was found. Nothing if there are none.
+    /// The faults of values of this scenario on the machine where it is to run, each with its place: dotted keys, and
+    /// the found value. Nothing if there are none.
     #[must_use]
     pub fn problems_at(&self, found: impl IntoIterator<Item = (String, String)>) -> Option<Problems> {
         // A scenario that was read has no other problems.
@@ -184,7 +184,7 @@ impl Scenario {
 
     /// The most bytes that a capture of a run at these nodes, or at all nodes, may have. The bound assumes that every
     /// radio decodes the shortest frames and every wire carries the shortest packets, all the time and in each
-    /// direction. What hosts pass on, and what nodes drop, is taken to be as much as that for each of the two.
+    /// direction. Packets that hosts pass on, and packets that nodes drop, count as much as that, each.
     #[must_use]
     pub fn capture_bytes(&self, nodes: Option<&[u32]>, kinds: &BTreeSet<capture::Kind>) -> u64 {
         let spec = self.spec(0);
@@ -283,7 +283,7 @@ pub(crate) struct Unread {
 }
 
 impl Unread {
-    /// What the text compares besides these keys. Its problems are reported when the scenario is read.
+    /// The keys that the text compares besides these. Its problems are reported when the scenario is read.
     pub(crate) fn sweep<'a>(&self, set: impl Iterator<Item = &'a str>) -> Result<Sweep, ()> {
         let mut problems = Vec::new();
         let sweep = Sweep::take(&mut parse(&self.source, &mut Vec::new()), &mut problems);

@@ -288,7 +288,7 @@ impl Default for Wire {
     }
 }
 
-/// `[[channel]]`: a further channel. Its other keys are those of `[radio]`, with the defaults of the profile; the
+/// `[[channel]]`: a further channel. Its other keys are the keys of `[radio]`, with the defaults of the profile. The
 /// parameters of its path loss, fading and MAC are in `[channel.NAME]`, with the defaults of `[radio.NAME]` and
 /// `[mac.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -95,7 +95,7 @@ impl Sweep {
         }
     }
 
-    /// What remains to be compared if `set` gives these keys, which replace the values of the file. Of the keys that
+    /// The comparison that remains if `set` gives these keys, which replace the values of the file. Of the keys that
     /// change together with them, those remain that have one value for all cases.
     pub(crate) fn without<'a>(&self, set: impl Iterator<Item = &'a str>) -> Self {
         let set: Vec<_> = set.map(str::trim).collect();

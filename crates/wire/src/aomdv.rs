@@ -15,8 +15,8 @@
 //! The flag 08 says that the destination's sequence number is unknown; the hops are the advertised hop count.
 //!
 //! A RERR (type 3) is that of AODV without flags: the number of destinations is in byte 3, and each destination is
-//! followed by its sequence number. What is zero here is ignored on reception. UDP carries the messages on a port for
-//! experiments (RFC 4727 §6), because AODV's port would make other programs read them as AODV.
+//! followed by its sequence number. Fields that are zero here are ignored on reception. UDP carries the messages on a
+//! port for experiments (RFC 4727 §6), because AODV's port would make other programs read them as AODV.
 
 use std::net::Ipv4Addr;
 

@@ -13,8 +13,8 @@
 //! HELLO says that the sender asked for a slot in this round and waits for grants. The flag 80 of a grant says that the
 //! grant is sent again. A request has the number of times that it was sent before (0 in a reject and a fail). The lower
 //! seven bits of a grant's flags repeat the number in the request. The slot ffff stands for none. The age is in
-//! milliseconds. What is zero here is ignored on reception. UDP carries the messages; their sender is the source of the
-//! IP packet.
+//! milliseconds. Fields that are zero here are ignored on reception. UDP carries the messages; their sender is the
+//! source of the IP packet.
 
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -46,7 +46,7 @@ pub const fn is_later(round: u16, than: u16) -> bool {
     (round.wrapping_sub(than) as i16) > 0
 }
 
-/// What is known of a node's slot, in 32 bits: the round, and the slot as it is on the wire. Tables compare several
+/// The knowledge of a node's slot, in 32 bits: the round, and the slot as it is on the wire. Tables compare several
 /// hundred claims for each HELLO.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Claim(u32);

@@ -37,7 +37,7 @@ pub enum DsrOption<A = Ipv4Addr> {
     },
     /// Type 3, a route error (§6.4).
     RouteError {
-        /// What is wrong.
+        /// The reported error.
         error: RouteError<A>,
         /// How often the packet that met the error had been salvaged, below 16.
         salvage: u8,
@@ -73,7 +73,7 @@ pub enum DsrOption<A = Ipv4Addr> {
     },
 }
 
-/// What a route error reports.
+/// The error that a route error reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouteError<A = Ipv4Addr> {
     /// Type 1: the next hop cannot be reached (§6.4.1).
@@ -370,7 +370,7 @@ pub fn emit<A: Copy>(
 /// The header and its options, as they are parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What follows the header; [`Protocol::NO_NEXT_HEADER`] for nothing.
+    /// The protocol after the header; [`Protocol::NO_NEXT_HEADER`] for nothing.
     pub next: Protocol,
     /// The options, in order.
     pub options: Vec<DsrOption>,

@@ -61,7 +61,7 @@ pub enum WireError {
     Malformed {
         /// The format.
         format: &'static str,
-        /// What was expected.
+        /// The expected value.
         expected: &'static str,
         /// The field's value.
         found: u32,
@@ -71,7 +71,7 @@ pub enum WireError {
     TooLong {
         /// The format.
         format: &'static str,
-        /// What is counted.
+        /// The counted unit.
         unit: &'static str,
         /// The largest number.
         limit: usize,

@@ -15,7 +15,7 @@ const SOURCE_PRESENT: u8 = 0x80;
 /// The minimal forwarding header (§3). The checksum is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What the datagram carries.
+    /// The protocol of the datagram.
     pub protocol: Protocol,
     /// The original destination.
     pub destination: Ipv4Addr,

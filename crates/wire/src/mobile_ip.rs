@@ -59,7 +59,7 @@ impl std::ops::BitOr for RequestFlags {
 /// A registration request (§3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request<A = Ipv4Addr> {
-    /// What is asked for.
+    /// The wishes of the host.
     pub flags: RequestFlags,
     /// For how many seconds; 0 asks for the end of the registration, [`FOREVER`] for one without an end.
     pub lifetime: u16,

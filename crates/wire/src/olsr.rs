@@ -13,7 +13,7 @@ use super::{Prefix, Reader, WireError, Write};
 
 const FORMAT: &str = "OLSR";
 
-/// What a HELLO says of a link (§6.1.1).
+/// The statement of a HELLO about a link (§6.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LinkType {
     /// Nothing: the neighbour is linked to another interface.
@@ -26,7 +26,7 @@ pub enum LinkType {
     Lost,
 }
 
-/// What a HELLO says of a neighbour (§6.1.1).
+/// The statement of a HELLO about a neighbour (§6.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NeighbourType {
     /// It is none, or not a symmetric one.
@@ -44,7 +44,7 @@ pub struct Listed<A = Ipv4Addr> {
     pub address: A,
     /// The link to it.
     pub link: LinkType,
-    /// What it is.
+    /// Its kind.
     pub neighbour: NeighbourType,
     /// The part of the packets that arrive, from the neighbour and at it, in units of 1/255; for ETX only.
     pub quality: (u8, u8),

@@ -69,7 +69,7 @@ macro_rules! agents {
                 match self { $(Self::$variant(params) => Facts::tunnel_bytes(&**params),)+ }
             }
 
-            /// What is doubtful about the parameters ([`Facts::doubts`]).
+            /// The doubts about the parameters ([`Facts::doubts`]).
             #[must_use]
             pub fn doubts(&self) -> Vec<Doubt> {
                 match self { $(Self::$variant(params) => Facts::doubts(&**params),)+ }

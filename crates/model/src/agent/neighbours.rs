@@ -66,7 +66,7 @@ impl params::Params for Params {
     }
 }
 
-/// What a HELLO says of a neighbour of its sender.
+/// The entry of a HELLO for a neighbour of its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heard {
     /// The neighbour.
@@ -109,7 +109,7 @@ const PORT: u16 = 49_269;
 
 impl Facts for Params {}
 
-/// What is known of a neighbour.
+/// The state of a neighbour.
 #[derive(Clone, Debug)]
 struct Neighbour {
     address: Address,

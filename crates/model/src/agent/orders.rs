@@ -1,4 +1,4 @@
-//! What a scenario orders the agent of a node to do wrong: faults that hosts and other agents have to bear.
+//! The faults that a scenario orders the agent of a node to have, and that hosts and other agents have to bear.
 
 use hopyard_engine::Time;
 

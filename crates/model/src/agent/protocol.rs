@@ -1,4 +1,4 @@
-//! What an agent is asked.
+//! The trait of every agent.
 
 use hopyard_engine::{Span, Time};
 
@@ -16,13 +16,13 @@ pub const ICMP: u16 = 0;
 pub struct Doubt {
     /// The parameter, and others from which the doubt may come too.
     pub parameters: &'static [&'static str],
-    /// What is doubtful.
+    /// The doubt.
     pub message: String,
-    /// What was expected.
+    /// The expected value.
     pub expected: String,
 }
 
-/// What the checks of a scenario and a node ask about an agent with these parameters.
+/// The facts about an agent with these parameters, for the checks of a scenario and for a node.
 pub trait Facts {
     /// Whether it needs a routing protocol that keeps routes between neighbours.
     fn needs_kept_routes(&self) -> bool {

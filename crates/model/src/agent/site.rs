@@ -16,7 +16,7 @@ pub struct Site {
     pub interfaces: Vec<Port>,
     /// The node's part.
     pub role: Role,
-    /// What the scenario orders it to do wrong.
+    /// The faults that the scenario orders it to have.
     pub orders: Orders,
 }
 

@@ -34,7 +34,7 @@ use crate::phy::propagation;
 use crate::phy::reception::Lost;
 use crate::{mac, phy};
 
-/// What surrounds a channel: the queue, the context, and the way up to IP.
+/// The surroundings of a channel: the queue, the context, and the way up to IP.
 #[derive(Debug)]
 pub struct Surroundings<'a, E, P> {
     /// The event queue.
@@ -66,7 +66,7 @@ pub struct Station {
     pub reception: Rng,
 }
 
-/// What all stations of a channel have in common.
+/// The parts that all stations of a channel have in common.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
     /// Every radio.
@@ -79,7 +79,7 @@ pub struct Plan<'a> {
     pub mac: &'a mac::Config,
     /// How the simulator searches for stations near another.
     pub search: Search,
-    /// What the radios take, if energy is counted, and the first of the timers of the nodes' batteries.
+    /// The prices of the radios, if energy is counted, and the first of the timers of the nodes' batteries.
     pub energy: Option<(Prices, u32)>,
 }
 
@@ -88,9 +88,9 @@ pub struct Plan<'a> {
 pub struct StationView {
     /// Frames of every kind that it has sent.
     pub frames: u64,
-    /// What every MAC counts.
+    /// The counts of every MAC.
     pub counted: Counted,
-    /// What only its MAC counts.
+    /// The counts of its own MAC alone.
     pub own: Vec<(&'static Metric, u64)>,
     /// Frames that its radio has lost.
     pub lost: Lost,
@@ -396,7 +396,7 @@ impl<M: Slotted> Channel<M> {
         }
     }
 
-    /// What became of a frame for one receiver that has just ended.
+    /// The fate of a frame for one receiver that has just ended.
     #[inline]
     fn fate<G: Meter>(&self, id: TransmissionId, receiver: usize, gauge: &G) -> Fate {
         let fate = self.medium.fate(id, receiver);
@@ -502,8 +502,8 @@ impl<M: Slotted> Channel<M> {
         }
     }
 
-    /// What the battery of a station's node needs to know of its radio, if energy is counted. From now on its timer is
-    /// set to the present whenever the radio's state changes, if it is `watched`.
+    /// The load of a station's radio on the battery of its node, if energy is counted. From now on its timer is set to
+    /// the present whenever the radio's state changes, if it is `watched`.
     pub fn load(&mut self, station: usize, watched: Option<bool>, now: Time) -> Option<Load> {
         let gauge = self.gauge.as_mut()?;
         if let Some(watched) = watched {

@@ -1,4 +1,4 @@
-//! What agents tell of hosts that move between networks.
+//! The events of hosts that move between networks, as agents tell them.
 
 use crate::address::Address;
 
@@ -11,7 +11,7 @@ pub struct MobileEvent {
     pub what: MobileChange,
 }
 
-/// What can happen to a host that moves between networks.
+/// An event of a host that moves between networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MobileChange {
     /// The host hears an agent that it did not know, or whose lifetime had ended.

@@ -23,7 +23,7 @@ use crate::packet::Unreachable;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Token(pub u64);
 
-/// What leaves the network, and what is reported of what was put in; in the order of time.
+/// A datagram that leaves the network, or the report about one that was put in; in the order of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Departure {
     /// A datagram has reached the host of a node.

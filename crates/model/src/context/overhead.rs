@@ -1,4 +1,4 @@
-//! What finding routes costs: messages of routing protocols and agents, by node and type.
+//! The cost of finding routes: messages of routing protocols and agents, by node and type.
 //!
 //! Each transmission counts, at every hop (Broch et al., "A performance comparison of multi-hop wireless ad hoc network
 //! routing protocols", MobiCom 1998, §5.3). Of a packet that carries several messages each message counts with its own
@@ -9,7 +9,7 @@
 use crate::address::NodeId;
 use crate::packet::{Body, DsrOption, Packet, PacketKind, Part, RoutingMessage};
 
-/// What a node has sent and received of one type of message.
+/// The messages of one type that a node sent and received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Transmissions in packets of the protocol.
@@ -67,7 +67,7 @@ pub struct Overhead {
     nodes: Vec<Vec<Tally>>,
     /// The place of the type that was counted last.
     last: usize,
-    /// What was received last. A broadcast is counted at many nodes one after the other.
+    /// The message received last. A broadcast is counted at many nodes one after the other.
     received: Option<Received>,
 }
 
@@ -84,9 +84,9 @@ struct Received {
 }
 
 impl Overhead {
-    /// Counts a packet that a node sends or forwards. What DSR adds to a packet has its originator in the packet's
-    /// source (`is_source`); of other messages, [`Self::on_originated`] counts those that are made. `media` says where
-    /// it goes out.
+    /// Counts a packet that a node sends or forwards. Bytes that DSR adds to a packet have their originator in the
+    /// packet's source (`is_source`). Of other messages, [`Self::on_originated`] counts the new ones. `media` says
+    /// where it goes out.
     #[inline]
     pub fn on_sent(&mut self, node: NodeId, packet: &Packet, is_source: bool, media: Media) {
         match &packet.body {
@@ -240,7 +240,7 @@ impl Overhead {
         })
     }
 
-    /// What a node has sent and received, by type, in the order of kinds and of names.
+    /// The messages that a node sent and received, by type, in the order of kinds and of names.
     #[must_use]
     pub fn of(&self, node: NodeId) -> Vec<(PacketKind, &'static str, Tally)> {
         let tallies = self.nodes.get(node.index()).map_or(&[][..], Vec::as_slice);

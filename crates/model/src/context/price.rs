@@ -1,4 +1,4 @@
-//! What radios take, as whole numbers.
+//! The prices of radios, as whole numbers.
 
 /// Attojoules: what a power of one nanowatt takes in one nanosecond.
 pub type Attojoules = i128;
@@ -9,7 +9,7 @@ pub fn joules(energy: Attojoules) -> f64 {
     energy as f64 / 1e18
 }
 
-/// What a radio takes.
+/// The prices of a radio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prices {
     /// The power while the radio sends, in nanowatts.

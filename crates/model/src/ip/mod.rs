@@ -42,7 +42,7 @@ impl params::Params for Params {
     }
 }
 
-/// What a node does with a packet that arrived.
+/// The next step of a node for a packet that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// It is for a transport protocol of this node.

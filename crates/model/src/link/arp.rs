@@ -125,7 +125,7 @@ impl params::Params for Params {
     }
 }
 
-/// What is known of a neighbour.
+/// The state of a neighbour.
 #[derive(Clone, Debug)]
 enum State {
     /// Its link address is that of the interface with this address, which is valid until a time.
@@ -143,7 +143,8 @@ pub struct Arp {
     params: Params,
     /// Addresses of other nodes for which the interface answers.
     proxied: Vec<Address>,
-    /// The network of the interface. What is said for others counts within it only: several may share a channel.
+    /// The network of the interface. Announcements for others count within this prefix only, because several may share
+    /// a channel.
     network: Prefix,
     /// Sorted by neighbour; there are few neighbours.
     neighbours: Vec<(Address, State)>,

@@ -146,7 +146,7 @@ impl<T: Display> Serialize for Back<T> {
     }
 }
 
-/// What a value of this direction may be, in words.
+/// The possible values of this direction, in words.
 fn words<T: JsonSchema>() -> String {
     let of = T::json_schema(&mut SchemaGenerator::default());
     format!("{}, or \"same\"", of.get("description").and_then(Value::as_str).unwrap_or("a value"))
@@ -441,7 +441,7 @@ impl Lane {
         }
     }
 
-    /// Whether the link is down. What is in this direction when it goes down is lost.
+    /// Whether the link is down. Packets in this direction are lost when it goes down.
     #[cold]
     fn is_down(&mut self, cx: &mut Context) -> bool {
         while let Some(&(from, to)) = self.down.front()

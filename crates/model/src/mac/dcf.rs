@@ -47,7 +47,7 @@ pub use params::{ACK_BYTES, CTS_BYTES, Params, RTS_BYTES, Timing};
 pub use procedure::Procedure;
 pub use standard::Standard;
 
-/// What the station itself is doing: sending a frame, or waiting for the answer to one.
+/// The exchange of the station itself: it sends a frame, or waits for the answer to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Exchange {
     Idle,

@@ -93,7 +93,7 @@ macro_rules! config {
                 match self { $(Self::$variant(params) => <$module::$variant>::round(params, nodes),)+ }
             }
 
-            /// What is left of a slot when as many frames with packets of this size have ended as fit.
+            /// The rest of a slot after as many frames with packets of this size as fit.
             #[must_use]
             pub fn spare(&self, size: u32) -> Option<Span> {
                 match self { $(Self::$variant(params) => <$module::$variant>::spare(params, size),)+ }

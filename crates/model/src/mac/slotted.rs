@@ -1,4 +1,4 @@
-//! What slotted access adds to a MAC.
+//! The functions that slotted access adds to a MAC.
 
 use hopyard_engine::{Span, Time};
 
@@ -43,7 +43,7 @@ pub trait Slotted: Mac {
         None
     }
 
-    /// What is left of a slot when as many frames with packets of this size have ended as fit.
+    /// The rest of a slot after as many frames with packets of this size as fit.
     fn spare(_params: &Self::Params, _size: u32) -> Option<Span> {
         None
     }
@@ -98,7 +98,7 @@ pub trait Slotted: Mac {
         None
     }
 
-    /// What became of a frame of this station with a packet for one receiver, after its end. Called only for a MAC that
+    /// The fate of a frame of this station with a packet for one receiver, after its end. Called only for a MAC that
     /// counts it ([`Self::COUNTS_FATES`]).
     fn on_fate(&mut self, _fate: Fate) {}
 

@@ -29,8 +29,8 @@ pub struct Params {
     /// The offset from the leader of the place around which the member moves, to the east, to the north and, if it is
     /// not zero, up. "positions": the difference of the positions that the scenario gives the member and its leader.
     pub offset: Offset,
-    /// How far a member goes from its place to the east, to the west, to the north and to the south: half the side of
-    /// the square in which it moves.
+    /// The distance that a member goes from its place to the east, to the west, to the north and to the south. It is
+    /// half the side of the square in which the member moves.
     pub range: Distance,
     /// The minimum speed of a member beside its leader. It must be above zero.
     pub speed_min: Speed,

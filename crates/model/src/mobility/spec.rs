@@ -1,4 +1,4 @@
-//! What a node's movement is built from, and why it cannot be built.
+//! The specification of a node's movement, and the reasons why it cannot be built.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -15,7 +15,7 @@ use super::leg::{Mobility, Position};
 use crate::address::NodeId;
 use crate::params::{self, Metric};
 
-/// What the checks of a scenario ask about a model with these parameters.
+/// The facts about a model with these parameters, for the checks of a scenario.
 pub trait Facts: params::Params {
     /// Whether the model has start positions of its own, and ignores those that the scenario gives.
     const OWN_START: bool = false;
@@ -113,7 +113,7 @@ pub trait Configured: fmt::Debug {
     fn grouping(&self) -> Option<Grouping>;
 }
 
-/// What one node's movement is built from.
+/// The specification of one node's movement.
 #[derive(Clone, Copy, Debug)]
 pub struct Spec<'a> {
     /// The node's model.
@@ -141,7 +141,7 @@ pub struct Nodes<'a> {
     streams: Streams,
     /// The first node of each node's group.
     heads: Vec<NodeId>,
-    /// What the nodes of a table share.
+    /// The objects that the nodes of a table share.
     shared: RefCell<BTreeMap<u32, Arc<dyn Any + Send + Sync>>>,
 }
 
@@ -181,7 +181,7 @@ impl<'a> Nodes<'a> {
         self.specs.iter().filter(|spec| spec.table == table).count()
     }
 
-    /// What the nodes of a table share; it is made for the first one that asks.
+    /// The object that the nodes of a table share; it is made for the first one that asks.
     pub fn shared<T: Any + Send + Sync>(&self, table: u32, make: impl FnOnce() -> T) -> Arc<T> {
         let known = self.shared.borrow().get(&table).cloned();
         if let Some(known) = known.and_then(|known| known.downcast().ok()) {

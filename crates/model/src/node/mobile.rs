@@ -1,5 +1,5 @@
-//! What a node does for hosts that move between networks: what comes through the tunnels of agents, and what it tells
-//! its neighbours.
+//! The service of a node for hosts that move between networks: packets from the tunnels of agents, and messages to its
+//! neighbours.
 
 use hopyard_engine::Time;
 

@@ -45,8 +45,8 @@ impl Node {
         }
     }
 
-    /// What a router says about a packet that it could not deliver or pass on; nothing about one that a full queue, a
-    /// battery or chance took.
+    /// The answer of a router about a packet that it could not deliver or pass on. Nothing about a packet that a full
+    /// queue, a battery or chance took.
     fn unreachable(&self, destination: Address, reason: DropReason, owners: &Owners) -> Option<Unreachable> {
         match reason {
             DropReason::NoListener => Some(Unreachable::Port),

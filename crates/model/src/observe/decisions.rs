@@ -122,7 +122,7 @@ struct Lost {
     broken: Option<Break>,
 }
 
-/// What is kept of a flow whose sender distinguishes causes of loss.
+/// The record of a flow whose sender distinguishes causes of loss.
 #[derive(Clone, Debug)]
 struct Watched {
     source: NodeId,
@@ -146,7 +146,7 @@ pub struct Decisions {
     rows: Vec<DecisionRow>,
 }
 
-/// What happened to a segment.
+/// The fate of a segment.
 struct Fate {
     cause: TrueCause,
     /// The drop, if the segment was dropped.
@@ -177,7 +177,7 @@ impl Decisions {
         [here, of_flow].into_iter().flatten().max_by_key(|broken| broken.at).or(self.latest)
     }
 
-    /// What happened to the segment of a decision.
+    /// The fate of the segment of a decision.
     fn fate(&mut self, now: Time, flow: FlowId, decision: &DecisionView<'_>) -> Fate {
         let (judged, arrived) = (decision.judged, decision.arrived);
         let kind = if arrived { PacketKind::Ack } else { PacketKind::Data };

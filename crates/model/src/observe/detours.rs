@@ -19,9 +19,9 @@ use crate::context::DropReason;
 use crate::packet::{Body, FlowId, Packet};
 
 /// A row for each flow between a host that moves between networks and one that does not, each agent and each direction,
-/// with packets that came through a tunnel of Mobile IP and arrived; from the start of the run. Beside their way it has
-/// the direct one: over the wires of the shortest delay between the agent and the other end of the flow, and over the
-/// radio as the packets went themselves.
+/// from the start of the run. The flow had packets that came through a tunnel of Mobile IP and arrived. Beside the way
+/// of these packets, the row has the direct way. It leads over the wires of the shortest delay between the agent and
+/// the other end of the flow, and over the radio as the packets went themselves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DetourRow {
     /// The flow's number.
@@ -45,15 +45,15 @@ pub struct DetourRow {
     /// Mean time from source to destination.
     #[schemars(extend("unit" = "ms"))]
     pub delay_ms: f64,
-    /// Mean time by the direct way: of each wire its delay and the time to send the packet without an outer header, no
-    /// queue; and the time that the packet itself took between the host and the agent.
+    /// Mean time by the direct way. It has, of each wire, the delay and the time to send the packet without an outer
+    /// header, but no queue, and the time that the packet itself took between the host and the agent.
     #[schemars(extend("unit" = "ms"))]
     pub direct_delay_ms: f64,
 }
 
 impl Row for DetourRow {}
 
-/// What a packet is known by: its flow, when it was made, its sequence number; and the agent at which the host is.
+/// The key of a packet: its flow, its time of creation and its sequence number; and the agent of the host.
 type Key = (FlowId, Time, u64, NodeId);
 
 /// A packet on its way through a tunnel, or beyond it.

@@ -20,9 +20,9 @@ use crate::mobility::Leg;
 use crate::packet::{FlowId, Packet, PacketKind, TcpHeader};
 use crate::transport::tcp::SenderState;
 
-/// A row for each time that a host that moves between networks finds itself at another agent, or at its agent again,
-/// from the start of the run; and for each cell that it passed through and never found itself in. Its flows are those
-/// that begin or end at it.
+/// A row for each time, from the start of the run, that a host that moves between networks finds itself at another
+/// agent, or at its agent again. There is also a row for each cell that the host passed through and never found itself
+/// in. Its flows are those that begin or end at it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HandoffRow {
     /// The number of the host's node.
@@ -31,13 +31,14 @@ pub struct HandoffRow {
     pub agent_before: Option<u32>,
     /// The number of the agent's node now.
     pub agent: u32,
-    /// `change`: another agent than before; `return`: the same one, which the host had lost; `missed`: the host came
-    /// into the range of the agent and left it again, and never found itself there.
+    /// `change`: another agent than before; `return`: the same agent, which the host had lost; `missed`: the host came
+    /// into the range of the agent and left the range again, and never found itself there.
     #[schemars(extend("closed" = true))]
     pub kind: &'static str,
-    /// When the host left the range of the agent before, by where both were: the last time before it found that it had
-    /// moved, or the first time after that if it was within range then. The range is the distance at which a frame has
-    /// just the power that can be decoded (`radio.receive`); where distance alone does not decide, there is none.
+    /// When the host left the range of the agent before, by the places of both. It is the last time before the host
+    /// found that it had moved, or the first time after that if the host was within range then. The range is the
+    /// distance at which a frame has just the power that can be decoded (`radio.receive`); where distance alone does
+    /// not decide, there is none.
     #[schemars(extend("unit" = "s"))]
     pub left_s: Option<f64>,
     /// When it came into the range of the agent now, likewise; empty if it was there from the start.
@@ -188,7 +189,7 @@ impl Handoff {
     }
 }
 
-/// What is known of a host.
+/// The state of a host.
 #[derive(Clone, Debug, Default)]
 struct Host {
     /// The agent at which it is, or was last.

@@ -75,11 +75,11 @@ pub struct InterfaceView {
     pub node: NodeId,
     /// Its address.
     pub address: Ipv4Addr,
-    /// What it is attached to.
+    /// Its attachment.
     pub attachment: AttachmentView,
 }
 
-/// What an interface is attached to.
+/// The attachment of an interface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AttachmentView {
     /// A radio channel.

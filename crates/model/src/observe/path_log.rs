@@ -44,7 +44,7 @@ impl Row for PathRow {}
 /// So many packets that have arrived or were dropped are still known, because a copy of them may still be on the way.
 const KEPT: usize = 65_536;
 
-/// What a data packet is known by: its flow, when it was made, and its sequence number.
+/// The key of a data packet: its flow, its time of creation and its sequence number.
 type Key = (FlowId, Time, u64);
 
 /// A node that a packet has visited, and the place of the visit before.
@@ -54,7 +54,7 @@ struct Visit {
     before: Option<u32>,
 }
 
-/// What became of packets.
+/// The fate of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fate {
     Delivered,

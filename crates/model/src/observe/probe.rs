@@ -23,7 +23,7 @@ use crate::transport::tcp::{Judged, SenderState};
 /// A frame, as a probe sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameView<'a> {
-    /// What the frame is.
+    /// The kind of the frame.
     pub header: Header,
     /// The interface that sends it.
     pub transmitter: InterfaceId,
@@ -54,7 +54,7 @@ pub struct DecisionView<'a> {
     pub held: &'a dyn Fn(IsMeant<'_>) -> Option<NodeId>,
 }
 
-/// What became of a frame at a radio that could sense it.
+/// The fate of a frame at a radio that could sense it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reception {
     /// It was decoded.
@@ -67,7 +67,7 @@ pub enum Reception {
 /// or of a list.
 macro_rules! probe {
     ($($(#[$about:meta])* fn $told:ident($($what:ident: $type:ty),+ $(,)?);)+) => {
-        /// What a probe is told. Every function has an empty default.
+        /// An observer of a run. Every function has an empty default.
         pub trait Probe: Any + Debug {
             /// Whether it watches at all, from the start of the run on. If not, none of its functions need be called.
             fn watches(&self) -> bool {

@@ -1,4 +1,4 @@
-//! What a row of a table is, how its columns are described, and the report into which rows go.
+//! The rows of a table, the description of its columns, and the report into which rows go.
 
 use std::any::{Any, TypeId};
 

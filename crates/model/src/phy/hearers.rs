@@ -32,7 +32,7 @@ impl Hearer {
     }
 }
 
-/// What signals have in common, and how their hearers are found.
+/// The common properties of signals, and the search for their hearers.
 #[derive(Clone, Debug)]
 pub struct Hearers {
     channel: Channel,

@@ -44,7 +44,7 @@ struct Transmission<C> {
     hearers: Vec<Hearer>,
     /// The index of the next edge. Indices below the number of hearers are beginnings, all others are ends.
     next: usize,
-    /// What happened at the receiver.
+    /// The fate at the receiver.
     outcome: Outcome,
     /// The part with the nearest hearers, which stands for the whole; most transmissions are one part.
     first: u32,
@@ -56,7 +56,7 @@ struct Transmission<C> {
     metered: u32,
 }
 
-/// What a station has sent.
+/// The transmissions of a station.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     /// The number of its transmissions.
@@ -66,7 +66,8 @@ struct Sent {
     last: u32,
 }
 
-/// What the medium calls at each edge: the MACs that listen at the radios, and the queue that knows the next event.
+/// The listener that the medium calls at each edge: the MACs that listen at the radios, and the queue that knows the
+/// next event.
 pub trait Listener<C> {
     /// Whether the listener is told of every signal as it begins ([`Listener::on_signal`]). One that can wait asks
     /// [`Medium::begun`] after each walk, which costs the walk nothing.
@@ -90,19 +91,19 @@ pub trait Listener<C> {
         0
     }
 
-    /// What the beginning of a signal means at a station. Returns whether the queue may have changed.
+    /// Tells a station of the beginning of a signal. Returns whether the queue may have changed.
     fn on_begin(&mut self, station: usize, begin: Begin, now: Time) -> bool;
 
-    /// What the end of a signal of this power, in watts, means at a station.
+    /// Tells a station of the end of a signal of this power, in watts.
     fn on_end(&mut self, station: usize, end: End, power: f64, frame: &Frame<C>, now: Time) -> After;
 
-    /// What has happened at the receiver.
+    /// The fate at the receiver.
     fn outcome(&mut self) -> Outcome {
         Outcome::default()
     }
 }
 
-/// What happened to a frame at the receiver that it is for.
+/// The fate of a frame at the receiver that it is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome(u8);
 
@@ -126,7 +127,7 @@ impl std::ops::BitOrAssign for Outcome {
     }
 }
 
-/// What follows from the end of a signal at a station.
+/// The consequence of the end of a signal at a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
     /// Nothing that concerns other edges.
@@ -148,7 +149,7 @@ pub enum Walk {
     Interrupted,
 }
 
-/// What became of the packet of a frame that the medium owned.
+/// The fate of a frame's packet that the medium owned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// The frame has none, or is still in the air.
@@ -177,7 +178,7 @@ pub struct Places {
 /// The medium that all radios of a channel share. `C` is what frames have for their MAC.
 #[derive(Debug)]
 pub struct Medium<C> {
-    /// What radios do with data frames.
+    /// The thresholds of radios for data frames.
     receiver: Receiver,
     /// The weakest frame, in watts, that can be decoded at each rate.
     thresholds: Vec<(Rate, f64)>,
@@ -187,7 +188,7 @@ pub struct Medium<C> {
     transmissions: Vec<Transmission<C>>,
     free: Vec<u32>,
     in_air: usize,
-    /// What each station has sent.
+    /// The transmissions of each station.
     sent: Vec<Sent>,
     /// The number of transmissions so far.
     count: u64,
@@ -321,7 +322,7 @@ impl<C: Copy> Medium<C> {
         Some(TransmissionId(id))
     }
 
-    /// A station receives nothing until then, as while it sends. What it is receiving is lost.
+    /// A station receives nothing until then, as while it sends. A frame that it is receiving is lost.
     pub fn deafen(&mut self, station: usize, until: Time) {
         self.radios.send(station, until);
     }
@@ -474,8 +475,8 @@ impl<C: Copy> Medium<C> {
         it.start + it.frame.airtime + Span::from_nanos(delay)
     }
 
-    /// Ends a transmission whose last edge has happened, or a part of it. What became of the packet is known when the
-    /// last part ends, which is the farthest. `receiver` is the station that the frame is for, if there is one.
+    /// Ends a transmission whose last edge has happened, or a part of it. The fate of the packet is known when the last
+    /// part ends, which is the farthest. `receiver` is the station that the frame is for, if there is one.
     #[inline]
     pub fn finish(&mut self, id: TransmissionId, receiver: usize) -> Ended {
         let Transmission { first, parts, .. } = self.transmissions[id.0 as usize];
@@ -496,7 +497,7 @@ impl<C: Copy> Medium<C> {
         }
     }
 
-    /// What became of a frame for one receiver whose last part has just ended.
+    /// The fate of a frame for one receiver whose last part has just ended.
     #[must_use]
     pub fn fate(&self, id: TransmissionId, receiver: usize) -> Fate {
         let last = &self.transmissions[id.0 as usize];

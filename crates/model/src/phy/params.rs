@@ -271,7 +271,7 @@ impl Params {
         modes.iter().copied().find(|mode| self.receive.of(mode).is_none())
     }
 
-    /// What the radios share, for frames in a mode.
+    /// The values that the radios share, for frames in a mode.
     ///
     /// # Panics
     /// When no weakest frame is given for the mode's rate ([`Params::lacking`]).

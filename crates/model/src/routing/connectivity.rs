@@ -21,7 +21,7 @@ pub struct Connectivity {
     wires: Vec<(Address, Span)>,
 }
 
-/// What a path costs: first the frames that it takes on radio channels, then the delay of its wires, then its hops.
+/// The cost of a path: first the frames that it takes on radio channels, then the delay of its wires, then its hops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Cost {
     frames: u32,

@@ -81,7 +81,7 @@ macro_rules! protocols {
                 match self { $(Self::$variant(params) => params.gateway_nodes(),)+ }
             }
 
-            /// What is doubtful about the parameters ([`Facts::doubts`]).
+            /// The doubts about the parameters ([`Facts::doubts`]).
             #[must_use]
             pub fn doubts(&self) -> Vec<(&'static str, String)> {
                 match self { $(Self::$variant(params) => params.doubts(),)+ }
@@ -105,7 +105,7 @@ macro_rules! protocols {
                 match self { $(Self::$variant(params) => params.waits_for_next_hop(),)+ }
             }
 
-            /// What needs the queue that serves by class ([`Facts::needs_queue_by_class`]).
+            /// The part that needs the queue that serves by class ([`Facts::needs_queue_by_class`]).
             #[must_use]
             pub fn needs_queue_by_class(&self) -> Option<&'static str> {
                 match self { $(Self::$variant(params) => params.needs_queue_by_class(),)+ }

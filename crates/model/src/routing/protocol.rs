@@ -1,4 +1,4 @@
-//! What a routing protocol is asked.
+//! The trait of every routing protocol.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::params::Params;
 /// The time in which routes are known of a protocol that sends a HELLO each second or two.
 pub const SETTLED: Span = Span::from_secs(6);
 
-/// What the checks of a scenario and the tables of results ask about a protocol with these parameters.
+/// The facts about a protocol with these parameters, for the checks of a scenario and the tables of results.
 pub trait Facts: Params {
     /// Whether ns-2 gives the protocol's messages numbers of packets (`loss_ns2_percent`).
     const NUMBERED_BY_NS2: bool = true;
@@ -63,8 +63,8 @@ pub trait Facts: Params {
         None
     }
 
-    /// What needs the queue that serves by class (`link.routing_packets = "by_class"`, which is the default then), in
-    /// words for a warning where the scenario names another one. Nothing if any queue will do.
+    /// The part that needs the queue that serves by class (`link.routing_packets = "by_class"`, which is the default
+    /// then), in words for a warning where the scenario names another queue. Nothing if any queue will do.
     fn needs_queue_by_class(&self) -> Option<&'static str> {
         None
     }
@@ -142,7 +142,7 @@ pub enum Prescribed {
     Unreachable,
 }
 
-/// What a node knows of the networks that it is attached to.
+/// The networks that a node is attached to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Networks {
     /// The addresses of the node's radios, each with the prefix of its channel; the first one is the node's main
@@ -279,7 +279,7 @@ pub trait Routing {
     fn on_connectivity(&mut self, _connectivity: &Arc<Connectivity>) {}
 }
 
-/// What becomes of a packet with options (RFC 4728).
+/// The next step for a packet with options (RFC 4728).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterOptions {
     /// The packet is at its destination. IP removes the options and passes up what is behind them, if anything.

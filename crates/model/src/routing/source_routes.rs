@@ -28,7 +28,7 @@ use crate::params::{self, Fault};
 #[serde(rename_all = "snake_case")]
 pub enum Others {
     /// Along a path with the fewest radio hops, and the shortest delay over wires, as the links are at the start of the
-    /// run; a packet for which there is no path is dropped.
+    /// run. A packet without such a path is dropped.
     Shortest,
     /// Nowhere: they are dropped.
     Drop,

@@ -26,7 +26,7 @@ use crate::params::{self, Fault};
 #[serde(rename_all = "snake_case")]
 pub enum Others {
     /// Along a path with the fewest radio hops, and the shortest delay over wires, as the links are at the start of the
-    /// run; a packet for which there is no path is dropped.
+    /// run. A packet without such a path is dropped.
     Shortest,
     /// Straight to the destination, as if every node were a neighbour.
     Direct,

@@ -60,7 +60,7 @@ pub enum AddressError {
         prefix: Prefix,
         /// The block of the addresses.
         block: Prefix,
-        /// What they are for.
+        /// Their purpose.
         purpose: &'static str,
     },
     /// No prefix is left for a network without one. It is said of the first such network.

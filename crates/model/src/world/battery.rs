@@ -92,7 +92,7 @@ impl<P: Probe> World<P> {
         }
     }
 
-    /// What a node's radios take. They are watched from now on, or not any more, if that is said.
+    /// The loads of a node's radios. They are watched from now on, or not any more, if that is said.
     fn loads(&mut self, node: NodeId, watched: Option<bool>) -> Vec<Load> {
         let now = self.cx.now;
         let radios = self.nodes[node.index()].interfaces().filter_map(|it| match self.topology.attachment(it) {

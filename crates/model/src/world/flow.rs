@@ -42,11 +42,11 @@ pub(super) struct Flow {
     pub route: Option<(Address, u8)>,
     /// Nodes that have sent an ICMP error about the flow, each with the time of the last.
     pub errors: Vec<(NodeId, Time)>,
-    /// What had arrived up to the last sample.
+    /// The counts at the last sample.
     pub sampled: Sampled,
     /// The mean of the congestion window.
     pub cwnd: WindowMean,
-    /// What had been counted when the measuring window began.
+    /// The counts when the measuring window began.
     pub before: Counts,
 }
 
@@ -90,7 +90,7 @@ impl WindowMean {
         (self.since, self.window) = (now, window);
     }
 
-    /// What was before is not of the mean.
+    /// The time before does not count for the mean.
     pub(super) fn restart(&mut self, now: Time) {
         self.set(now, self.window);
         if now > self.from {

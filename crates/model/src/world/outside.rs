@@ -9,8 +9,8 @@
 //!     the other's:   it runs at t; what it sends at x >= t goes to world.inject(node, x, bytes)
 //! ```
 //!
-//! What is put in at a time happens after the events of that time that were carried out already. Of those that were
-//! not, it comes before the timers and after all others; at one node in the order in which it was put in.
+//! A datagram that is put in at a time happens after the events of that time that were carried out already. Of those
+//! that were not, it comes before the timers and after all others; at one node in the order in which it was put in.
 
 use std::net::Ipv4Addr;
 
@@ -145,7 +145,7 @@ impl<P: Probe> World<P> {
         self.border.addresses.get(&address).copied()
     }
 
-    /// What is due first at the border, at this time and node, happens.
+    /// The first event that is due at the border, at this time and node, happens.
     #[cold]
     pub(super) fn on_due(&mut self, node: NodeId) {
         let now = self.cx.now;

@@ -55,7 +55,7 @@ impl<P: Probe> World<P> {
         self.flow_counts().iter().map(FlowRow::of).collect()
     }
 
-    /// What was counted of each flow up to now.
+    /// The counts of each flow up to now.
     #[must_use]
     pub fn flow_counts(&self) -> Vec<FlowCounts<'_>> {
         let mut left = vec![PacketsLeft::default(); self.flows.len()];
@@ -119,8 +119,8 @@ impl<P: Probe> World<P> {
         self.numbered() - self.sampling.numbered_before
     }
 
-    /// The packets that are on their way now, each once, however many copies there are. What is left of those that have
-    /// arrived is not among them.
+    /// The packets that are on their way now, each once, however many copies there are. Remaining copies of packets
+    /// that arrived are not among them.
     pub fn under_way(&self) -> impl Iterator<Item = &Packet> {
         let mut counted = Vec::new();
         let packets = self.cx.packets.iter();

@@ -44,7 +44,7 @@ pub struct Spec {
     pub wires: Vec<WireSpec>,
     /// The parts of nodes among networks whose hosts move; other nodes have none.
     pub roles: BTreeMap<NodeId, RoleSpec>,
-    /// What the agents of nodes are ordered to do wrong.
+    /// The faults that the agents of nodes are ordered to have.
     pub orders: BTreeMap<NodeId, Orders>,
     /// Networks on channels that have prefixes of their own.
     pub served: Vec<ServedSpec>,
@@ -54,7 +54,7 @@ pub struct Spec {
     pub flows: Vec<FlowSpec>,
     /// The energy that radios take.
     pub energy: EnergySpec,
-    /// What is observed.
+    /// The observations.
     pub observe: ObserveSpec,
     /// How the medium works; it has no effect on results.
     pub medium: MediumSpec,
@@ -180,7 +180,7 @@ impl NodeSpec {
         Self { mobility, start: place, movements: None, table: 0, radios: vec![0], routing, agents: Vec::new() }
     }
 
-    /// What its movement is built from.
+    /// The specification of its movement.
     #[must_use]
     pub fn movement(&self) -> mobility::Spec<'_> {
         let (model, movements) = (&self.mobility, self.movements.as_deref());
@@ -257,7 +257,7 @@ pub struct FlowSpec {
     pub start: Time,
     /// When it stops; [`Time::NEVER`] for the end of the run.
     pub stop: Time,
-    /// What the application sends.
+    /// The model of the application's data.
     pub traffic: traffic::Config,
     /// Its transport.
     pub transport: Transport,
@@ -279,14 +279,14 @@ pub enum Transport {
     },
 }
 
-/// What is observed in addition to the counters, which are always active.
+/// The observations in addition to the counters, which are always active.
 #[derive(Clone, Debug, Default)]
 pub struct ObserveSpec {
     /// The sampled quantities.
     pub series: Vec<Quantity>,
     /// The interval between samples.
     pub interval: Span,
-    /// What else is recorded.
+    /// The further records.
     pub recorded: Recorded,
 }
 

@@ -1,4 +1,4 @@
-//! What the world does for flows: it runs their sources and their transport, and delivers their packets.
+//! The world's service for flows: it runs their sources and their transport, and delivers their packets.
 
 use hopyard_engine::Time;
 

@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-/// What an instance may currently do.
+/// The stage of an instance, which decides its allowed actions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// No event is being handled.
@@ -134,7 +134,7 @@ impl ControllerState {
 
     /// The congestion window in segments.
     ///
-    /// What recovery has added for duplicate acknowledgements is not part of it.
+    /// The segments that recovery added for duplicate acknowledgements are not part of it.
     #[getter]
     fn cwnd(&self) -> PyResult<f64> {
         self.view().map(|_| self.cwnd)

@@ -46,7 +46,7 @@ fn agents(resolved: &Resolved) -> Vec<(&'static str, agent::Model)> {
     resolved.agents.iter().filter_map(built).collect()
 }
 
-/// What each link is called, and the largest packet that it carries.
+/// The name of each link, and the largest packet that it carries.
 pub(super) fn links(resolved: &Resolved) -> Vec<(String, u32)> {
     let radios = macs(resolved).into_iter().map(|(_, mac)| (format!("`{}`", mac.name()), mac.largest_packet()));
     let wires = resolved.wires.iter().enumerate().filter_map(|(i, (_, link))| {

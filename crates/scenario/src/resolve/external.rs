@@ -44,7 +44,7 @@ impl Judge for Declared<'_> {
 }
 
 impl Resolver<'_> {
-    /// What a name stands for. An unknown name is reported once.
+    /// The declaration that a name stands for. An unknown name is reported once.
     fn declaration(&mut self, name: &str, path: &str) -> Option<Declaration> {
         if let Some(known) = self.declarations.get(name) {
             return known.clone();

@@ -208,7 +208,7 @@ impl Groups {
     }
 }
 
-/// What is checked of each flow.
+/// The data for the checks of each flow.
 pub(super) struct Checks<'a> {
     pub(super) resolved: &'a Resolved,
     pub(super) channels: &'a [Reach],

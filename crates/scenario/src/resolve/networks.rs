@@ -38,7 +38,7 @@ fn network_path(resolved: &Resolved, network: Network) -> String {
     }
 }
 
-/// What to do about addresses that cannot be.
+/// The remedy for addresses that cannot be.
 const fn hint(error: &AddressError) -> &'static str {
     match error {
         AddressError::Overlap { .. } => {

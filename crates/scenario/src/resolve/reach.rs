@@ -29,7 +29,7 @@ const RUNS: u64 = 10;
 /// The neighbours of a node from which on most of a large network is connected.
 const MOSTLY_JOINED: f64 = 4.5;
 
-/// What limits the hops of a way.
+/// The limit of the hops of a way.
 #[derive(Clone, Copy)]
 enum Limit {
     /// The time to live of packets.

@@ -66,7 +66,7 @@ pub struct Advertisement<A = Ipv4Addr> {
     pub lifetime: u16,
     /// The longest registration that the agent takes, in seconds; [`super::FOREVER`] for any.
     pub registration_lifetime: u16,
-    /// What the agent is and can.
+    /// The properties of the agent.
     pub flags: AgentFlags,
     /// Its care-of address, the first if it offers several. A home agent alone offers none; ns-2's names its own
     /// address all the same.

@@ -12,7 +12,7 @@ use hopyard_engine::{Span, Time};
 use super::message::{Claim, Entry, Hello};
 use crate::address::Address;
 
-/// A node that is heard. What is known of its own slot stands apart ([`Tables::heard`]).
+/// A node that is heard. The claim for its own slot stands apart ([`Tables::heard`]).
 #[derive(Clone, Debug)]
 pub struct Neighbour {
     address: Address,
@@ -73,7 +73,7 @@ impl Neighbour {
         }
     }
 
-    /// What it says of the slot of a node, and of its own.
+    /// Its claims for the slot of a node, and for its own.
     fn says(&self, own: Claim, node: Address) -> Option<Claim> {
         if node == self.address {
             return Some(own);
@@ -99,7 +99,7 @@ pub struct Tables {
     node: Address,
     /// Sorted by address.
     neighbours: Vec<Neighbour>,
-    /// What is known of the own slot of each, in the same order.
+    /// The known claim of each for its own slot, in the same order.
     heard: Vec<Entry>,
     /// The nodes within two hops, without this one, sorted by address. Messages change few of them, and they are asked
     /// for with every message.
@@ -156,7 +156,7 @@ impl Tables {
         self.place(address).ok().map(|place| &self.neighbours[place])
     }
 
-    /// What is known of the own slot of each of them.
+    /// The known claim of each of them for its own slot.
     #[must_use]
     pub fn heard(&self) -> &[Entry] {
         &self.heard
@@ -171,7 +171,7 @@ impl Tables {
         }
     }
 
-    /// What is known of the slot of a neighbour from messages that are not relayed farther.
+    /// The known claim for the slot of a neighbour, from messages that are not relayed farther.
     #[must_use]
     pub fn claim_of_neighbour(&self, address: Address) -> Option<Claim> {
         self.place(address).ok().map(|place| self.heard[place].claim)
@@ -550,7 +550,7 @@ impl Tables {
         self.undecided += usize::from(claim.slot().is_none());
     }
 
-    /// What neighbours say of the slot of a node.
+    /// The claims of neighbours for the slot of a node.
     fn said(&self, node: Address) -> impl Iterator<Item = Claim> {
         self.neighbours.iter().zip(&self.heard).filter_map(move |(it, own)| it.says(own.claim, node))
     }
@@ -560,7 +560,8 @@ impl Tables {
         self.said(node).reduce(|one, other| if other.is_newer(one) { other } else { one })
     }
 
-    /// What [`Self::known`], [`Self::undecided`] and [`Self::largest_near`] must be by the entries of all neighbours.
+    /// The values that [`Self::known`], [`Self::undecided`] and [`Self::largest_near`] must have, by the entries of all
+    /// neighbours.
     #[cfg(test)]
     pub(super) fn counted(&self) -> (Vec<Entry>, usize, Option<u16>) {
         let lists = self.neighbours.iter().flat_map(|it| &it.list);
@@ -607,7 +608,7 @@ impl Tables {
         self.known.iter().map(|it| it.entry).collect()
     }
 
-    /// What is known of the slot of a node within two hops.
+    /// The known claim for the slot of a node within two hops.
     #[must_use]
     pub fn claim(&self, node: Address) -> Option<Claim> {
         self.place_known(node).ok().map(|place| self.known[place].entry.claim)

@@ -47,7 +47,7 @@ struct Pending {
 pub(super) struct Foreign {
     visitors: Vec<Visitor>,
     pending: Vec<Pending>,
-    /// What the table of nodes shows: requests denied, the most visitors at once.
+    /// Counts for the table of nodes: requests denied, the most visitors at once.
     pub refused: u64,
     pub most: u64,
 }

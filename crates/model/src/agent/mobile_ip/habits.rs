@@ -1,4 +1,4 @@
-//! What ns-2 does to the messages of all its agents (read for the facts: `dsdv/dsdv.cc`).
+//! The changes that ns-2 makes to the messages of all its agents (read for the facts: `dsdv/dsdv.cc`).
 //!
 //! By radio, each message passes the node's DSDV, which adds an IP header to the bytes of what the node originates, and
 //! delays broadcasts. A reply is the packet of the request, and what an agent passes on is the packet that came; so
@@ -14,7 +14,7 @@ use crate::address::InterfaceId;
 /// The longest time that a broadcast by radio waits.
 const BROADCAST_JITTER: Span = Span::from_millis(10);
 
-/// What ns-2 does to the messages of agents and hosts.
+/// The changes that ns-2 makes to the messages of agents and hosts.
 #[derive(Clone, Debug)]
 pub(super) struct Habits {
     rng: Rng,

@@ -40,7 +40,7 @@ struct Own {
 pub(super) struct Home {
     hosts: Vec<Own>,
     bindings: Vec<Binding>,
-    /// What the table of nodes shows: requests accepted and denied, the most bindings at once.
+    /// Counts for the table of nodes: requests accepted and denied, the most bindings at once.
     pub granted: u64,
     pub refused: u64,
     pub most: u64,

@@ -1,4 +1,4 @@
-//! What a mobile host knows, whatever its procedure: the agents that it hears, its registration, its request.
+//! The state of a mobile host under every procedure: the agents that it hears, its registration, its request.
 
 use hopyard_engine::{Rng, Span, Time};
 use hopyard_wire::mobile_ip::{AgentFlags, Code, Denier, RequestFlags};
@@ -94,7 +94,7 @@ pub(super) struct State {
     pub solicit: Time,
     pub solicit_wait: Span,
     pub solicited: u32,
-    /// What makes the times between solicitations differ; in ns-2's procedure, nothing does.
+    /// The randomness of the times between solicitations; ns-2's procedure has none.
     pub jitter: Option<Rng>,
 }
 

@@ -40,7 +40,7 @@ use crate::context::{Context, DropReason};
 use crate::packet::{Body, PacketId};
 use crate::params::Metric;
 
-/// What agents count, for the table of nodes.
+/// The counters of agents, for the table of nodes.
 const METRICS: [Metric; 6] = {
     const fn metric(name: &'static str, unit: &'static str, meaning: &'static str) -> Metric {
         Metric { name, unit, meaning }

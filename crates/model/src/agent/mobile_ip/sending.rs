@@ -34,7 +34,7 @@ pub(super) struct Arrived {
 #[derive(Clone, Debug)]
 pub(super) struct Sending {
     pub node: NodeId,
-    /// What it is ordered to do wrong.
+    /// The faults that it is ordered to have.
     pub orders: Orders,
     ports: Vec<Port>,
     /// In ns-2's procedure.

@@ -35,7 +35,7 @@ macro_rules! config {
         crate::registry! { "energy": $($name => $module::$variant, $summary;)+ }
 
         impl Config {
-            /// What a radio takes; nothing if energy is not counted.
+            /// The prices of a radio; nothing if energy is not counted.
             #[must_use]
             pub fn prices(&self) -> Option<Prices> {
                 match self { $(Self::$variant(params) => params.prices(),)+ }

@@ -33,7 +33,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// What is wrong with the entries of a direction, by their places.
+    /// The faults of the entries of a direction, by their places.
     pub(super) fn faults(entries: &[Self]) -> Vec<(usize, String)> {
         let mut faults = Vec::new();
         let mut before: Option<Self> = None;

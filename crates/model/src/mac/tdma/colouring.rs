@@ -2,8 +2,8 @@
 //!
 //! A network is given as the neighbours of each node. Only nodes that have each other as neighbours are connected.
 
-/// What a greedy schedule needs at most, and DRAND too: the largest number of other nodes within two hops of a node
-/// (the δ2 of the documentation). One slot more is enough.
+/// The most slots that a greedy schedule needs, and DRAND too: the largest number of other nodes within two hops of a
+/// node (the δ2 of the documentation). One slot more is enough.
 #[must_use]
 pub fn most_within_two_hops(neighbours: &[Vec<u32>]) -> usize {
     let mut seen = vec![u32::MAX; neighbours.len()];

@@ -18,7 +18,7 @@ const BILLION: i128 = 1_000_000_000;
 /// A station's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
-    /// What it shows at the beginning, in nanoseconds.
+    /// Its reading at the beginning, in nanoseconds.
     offset: i64,
     /// How many nanoseconds it gains in a second.
     drift: i64,
@@ -45,7 +45,7 @@ impl Clock {
         }
     }
 
-    /// What the clock shows at a time.
+    /// The reading of the clock at a time.
     #[inline]
     #[must_use]
     pub fn shows(self, at: Time) -> i64 {
@@ -107,7 +107,7 @@ impl Own {
     }
 }
 
-/// What all stations of a channel share.
+/// The state that all stations of a channel share.
 #[derive(Debug)]
 pub struct Frames {
     /// The parameters.

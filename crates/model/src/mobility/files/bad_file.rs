@@ -14,7 +14,7 @@ pub struct BadLine {
     pub line: Option<usize>,
     /// The wrong text, shortened.
     pub found: String,
-    /// What was expected.
+    /// The expected text.
     pub expected: String,
 }
 

@@ -1,4 +1,4 @@
-//! What the readers of both formats share: how a file is to be read, its lines, numbers, times and positions.
+//! The parts that the readers of both formats share: how a file is to be read, its lines, numbers, times and positions.
 
 use std::borrow::Cow;
 

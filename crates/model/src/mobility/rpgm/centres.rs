@@ -59,7 +59,7 @@ pub(super) enum Centres {
 }
 
 impl Centres {
-    /// What a node sees whose group is formed of a table's nodes.
+    /// The view of a node whose group is formed of a table's nodes.
     pub(super) fn new(params: &Params, node: NodeId, table: u32, nodes: &Nodes<'_>) -> Self {
         let head = nodes.head(node);
         if params.change <= 0.0 {

@@ -16,7 +16,7 @@ use crate::phy::mode::{Modulation, Preamble};
 /// access are captured in the same form, with a duration of zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// What the frame is.
+    /// The kind of the frame.
     pub kind: FrameKind<'a>,
     /// The duration field: how long the exchange continues after this frame.
     pub duration: Span,

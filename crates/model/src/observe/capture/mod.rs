@@ -51,7 +51,7 @@ pub struct Names<'a> {
     pub flow: &'a dyn Fn(FlowId) -> Flow,
 }
 
-/// What a capture needs to know of a flow.
+/// The facts about a flow that a capture needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// The port of both ends.

@@ -1,10 +1,10 @@
-//! What a capture holds.
+//! The contents of a capture.
 
 use std::collections::BTreeSet;
 
 use crate::address::NodeId;
 
-/// What is captured at a node.
+/// A kind of packets that is captured at a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// The frames that a radio sends or decodes, also those for other nodes.
@@ -38,12 +38,12 @@ impl Kind {
     }
 }
 
-/// What a capture holds.
+/// The contents of a capture.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The nodes at which is captured; `None` for all.
     pub nodes: Option<BTreeSet<NodeId>>,
-    /// What is captured there.
+    /// The kinds that are captured there.
     pub kinds: BTreeSet<Kind>,
     /// Comments about the whole capture.
     pub comments: Vec<String>,

@@ -50,7 +50,7 @@ struct Place {
     air: Air,
 }
 
-/// What all frames of a radio have in common.
+/// The parts that all frames of a radio have in common.
 #[derive(Clone, Copy, Debug, Default)]
 struct Air {
     channel: u16,

@@ -1,7 +1,7 @@
 //! Path loss: the fraction of the transmitted power that arrives at a distance.
 //!
 //! Parameters are compiled once into a [`Channel`], which is asked for every pair of sender and hearer. It works on
-//! squared distances: most models need neither a root nor a logarithm. What differs from signal to signal is fading,
+//! squared distances: most models need neither a root nor a logarithm. The difference from signal to signal is fading,
 //! which has a list of its own.
 
 use hopyard_engine::units::{Distance, Frequency, Power};

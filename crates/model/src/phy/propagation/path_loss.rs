@@ -1,4 +1,4 @@
-//! What a path loss model is asked.
+//! The trait of every path loss model.
 
 use hopyard_engine::units::{Frequency, Ratio};
 

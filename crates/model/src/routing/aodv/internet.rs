@@ -1,4 +1,4 @@
-//! What a node knows of the Internet: the networks around it, gateways, and the hosts that they reach.
+//! The node's knowledge of the Internet: the networks around it, gateways, and the hosts that they reach.
 //!
 //! Reference: AODV-UU 0.9 and Nordström, Gunningberg, Tschudin, "Comparison of Forwarding Strategies in Internet
 //! Connected MANETs" (2004); facts only, no code. A gateway answers a request for a host that its wires lead to with a

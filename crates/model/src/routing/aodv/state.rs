@@ -1,4 +1,4 @@
-//! What an AODV node knows, and what it does with that under every set of procedures.
+//! The state of an AODV node, and its use under every set of procedures.
 
 use hopyard_engine::Time;
 
@@ -15,7 +15,7 @@ use crate::routing::common::{Duplicates, Precursors};
 /// The state that all sets of procedures have.
 pub type State = on_demand::State<Params>;
 
-/// What a node knows that only AODV asks for.
+/// The state of a node that only AODV asks for.
 #[derive(Debug, Default)]
 pub struct Own {
     pub precursors: Precursors,

@@ -1,4 +1,4 @@
-//! AOMDV as the papers of Marina and Das describe it. What they leave to AODV follows RFC 3561.
+//! AOMDV as the papers of Marina and Das describe it. Steps that they leave to AODV follow RFC 3561.
 
 use hopyard_engine::{Rng, Span, Time};
 

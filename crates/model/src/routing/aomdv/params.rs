@@ -61,8 +61,8 @@ pub struct Params {
     pub reply_copies: u8,
     /// Which path takes the next packet: "first" or "in_turn".
     pub path_use: Use,
-    /// How often a packet that could not be sent may take another path, on its whole way; 0: never. ns-2 counts outside
-    /// of the packet's headers, and so does this.
+    /// How often a packet that could not be sent may take another path, on its whole way. 0: never. ns-2 counts outside
+    /// of the packet's headers, and so does this parameter.
     pub max_salvage_count: u8,
     /// How long a path stays valid after its last use.
     pub active_route_timeout: Span,

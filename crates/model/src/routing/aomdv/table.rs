@@ -1,4 +1,4 @@
-//! What AOMDV's table has for each destination: a list of paths, and the rule by which a path may enter it.
+//! The entries of AOMDV's table for each destination: a list of paths, and the rule by which a path may enter it.
 
 use hopyard_engine::Time;
 
@@ -19,7 +19,7 @@ pub struct Path {
     pub expires: Time,
 }
 
-/// What became of a path that a neighbour advertised.
+/// The fate of a path that a neighbour advertised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Learned {
     /// It is in the list now.
@@ -60,7 +60,7 @@ pub struct Limits {
     pub difference: u8,
 }
 
-/// What is known of a destination.
+/// The state of a destination.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// The destination.

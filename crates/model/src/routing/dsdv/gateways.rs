@@ -23,7 +23,7 @@ pub struct Outside {
     pub announced: Option<(Address, u8)>,
 }
 
-/// What is known of networks outside.
+/// The knowledge of networks outside.
 #[derive(Debug, Default)]
 pub struct Gateways {
     /// Gateways with the prefixes that each reaches, in order.
@@ -37,7 +37,7 @@ pub struct Gateways {
 }
 
 impl Gateways {
-    /// What a node that is attached to these networks knows at first.
+    /// The knowledge, at first, of a node that is attached to these networks.
     #[must_use]
     pub fn new(networks: &Networks) -> Self {
         Self {

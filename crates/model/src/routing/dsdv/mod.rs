@@ -414,8 +414,8 @@ impl Dsdv {
         self.flush(heard.destination, cx);
     }
 
-    /// What is done to each packet before it is routed. Returns whether it is: one of this node's own that comes back
-    /// has gone round.
+    /// Checks each packet before it is routed. Returns whether it is: one of this node's own that comes back has gone
+    /// round.
     fn admits(&self, packet: PacketId, cx: &mut Context) -> bool {
         let it = &mut cx.packets[packet];
         if self.own.contains(&it.source) {

@@ -99,14 +99,14 @@ impl Table {
         self.0.binary_search_by_key(&destination, |entry| entry.destination)
     }
 
-    /// What is known of a destination.
+    /// The entry of a destination.
     #[inline]
     #[must_use]
     pub fn get(&self, destination: Address) -> Option<&Entry> {
         self.place(destination).ok().map(|place| &self.0[place])
     }
 
-    /// What is known of a destination, to be changed.
+    /// The entry of a destination, to be changed.
     #[inline]
     pub fn get_mut(&mut self, destination: Address) -> Option<&mut Entry> {
         self.place(destination).ok().map(|place| &mut self.0[place])

@@ -1,4 +1,4 @@
-//! What a DSR node knows, and what it does with that under every set of procedures.
+//! The state of a DSR node, and its use under every set of procedures.
 
 use hopyard_engine::{Rng, Span, Time};
 

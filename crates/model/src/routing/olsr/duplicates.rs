@@ -20,7 +20,7 @@ struct Window {
     highest: u16,
 }
 
-/// What is known of a message.
+/// The knowledge of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// It was not received before.
@@ -57,7 +57,7 @@ impl Duplicates {
         }
     }
 
-    /// What is known of a message that an interface has received.
+    /// The knowledge of a message that an interface has received.
     #[inline]
     #[must_use]
     pub fn seen(&self, originator: Address, number: u16, interface: usize, now: Time) -> Seen {

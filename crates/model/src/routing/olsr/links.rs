@@ -8,7 +8,7 @@ use super::message::{Hello, LinkType, Listed, NeighbourType};
 use super::params::{Metric, Params};
 use crate::address::Address;
 
-/// What the packets of a link say of its quality.
+/// The quality of a link, by its packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Quality {
     /// The number of the last packet.
@@ -241,7 +241,8 @@ pub fn reached(hello: &Hello, metric: Metric) -> impl Iterator<Item = (Address, 
     })
 }
 
-/// What a HELLO says of one of these addresses: the link of the interface `own`, and whether it selects this node.
+/// The statement of a HELLO about one of these addresses: the link of the interface `own`, and whether it selects this
+/// node.
 #[must_use]
 pub fn mentions<'a>(hello: &'a Hello, own: Address, all: &[Address]) -> (Option<&'a Listed>, bool) {
     let mut link = None;

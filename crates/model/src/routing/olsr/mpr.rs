@@ -109,7 +109,7 @@ mod tests {
 
     use super::*;
 
-    /// What candidates reach: nodes from 100 on.
+    /// The nodes that candidates reach: from 100 on.
     fn reached(reach: &[Vec<u32>]) -> Vec<Vec<(Address, u32)>> {
         let of = |nodes: &Vec<u32>| {
             let mut reaches: Vec<_> = nodes.iter().map(|&node| (Address(100 + node), 1)).collect();

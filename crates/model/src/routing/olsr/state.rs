@@ -1,4 +1,4 @@
-//! What an OLSR node knows: its links and neighbours, the topology, and the paths that follow.
+//! The state of an OLSR node: its links and neighbours, the topology, and the paths that follow.
 
 use std::net::Ipv4Addr;
 use std::sync::{Arc, OnceLock};
@@ -216,7 +216,7 @@ impl State {
         }
     }
 
-    /// What the node is attached to.
+    /// The networks of the node.
     pub fn on_networks(&mut self, networks: &Networks) {
         self.own = networks.radios.iter().map(|it| it.0).collect();
         self.main = self.own.first().copied().unwrap_or(self.main);

@@ -40,7 +40,7 @@ impl Entry {
     const NONE: Self = Self { cost: UNREACHED, parent: 0, next_hop: 0, hops: 0, cut: false };
 }
 
-/// What a tree says of a destination.
+/// The answer of a tree about a destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The next hop and the hops, or that there is no path.

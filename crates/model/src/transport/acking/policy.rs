@@ -1,4 +1,4 @@
-//! What a policy is told, and what it answers.
+//! The trait of every policy, with its arguments and answers.
 
 use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Span, Time};

@@ -61,12 +61,12 @@ impl params::Params for Params {
 
 /// The tick of the timers, in which delays and the gaps between segments are counted.
 const TICK: Span = Span::from_millis(4);
-/// What the retransmission timeout is longer by than the round trip of the opening exchange at least. A pause longer
+/// The least difference between the retransmission timeout and the round trip of the opening exchange. A pause longer
 /// than the timeout makes the sender begin anew.
 const PAUSE: Span = Span::from_millis(200);
 /// The timeout while no round trip is known (RFC 6298 §2.1).
 const FIRST_PAUSE: Span = Span::from_secs(1);
-/// What the timer of a compressed acknowledgement waits beyond its delay (`tcp_comp_sack_slack_ns`).
+/// The wait of the timer of a compressed acknowledgement beyond its delay (`tcp_comp_sack_slack_ns`).
 const SLACK: Span = Span::from_micros(100);
 /// The segment that is assumed to be full before any has arrived (RFC 9293 §3.7.1), and the smallest that can be.
 const FIRST_FULL: u32 = 536;
@@ -145,8 +145,8 @@ impl Quick {
         self.quick = self.quick.max(self.params.quick.min(half.max(2) as u32));
     }
 
-    /// What is a full segment, and whether this one ends what the sending application has written: it has PSH, or is
-    /// not full.
+    /// Learns the size of a full segment, and whether this one ends the data that the sending application wrote: it has
+    /// PSH, or is not full.
     fn measure(&mut self, arrival: &Arrival) {
         let small = std::mem::take(&mut self.small);
         if arrival.len >= self.full {

@@ -105,8 +105,8 @@ pub struct Params {
     pub overhead: Bytes,
     /// The source of the number of hops. paper: route; agent: acknowledgement.
     pub hops: Hops,
-    /// The number of hops after which a segment does not disturb its successor: 4 if the sensing range is slightly more
-    /// than twice the reception range (250 m and 550 m). ns-2: `n_factor_`.
+    /// The number of hops after which a segment does not disturb its successor. It is 4 if the sensing range is
+    /// slightly more than twice the reception range (250 m and 550 m). ns-2: `n_factor_`.
     pub reuse_hops: u8,
     /// Whether a shorter route is paced by the delay of one hop instead. paper: off; agent: on.
     pub one_hop_if_short: bool,
@@ -119,7 +119,7 @@ pub struct Params {
     /// The factor of the variation in the gap.
     pub variation_weight: f64,
     /// The mean wait (with weight 0.5 of the old value) replaces a longer wait at a hop, and a longer propagation delay
-    /// is ignored; "0 s" for no limit. paper: 0 s; agent: 0.5 s (`delaybound_`).
+    /// is ignored. "0 s" for no limit. paper: 0 s; agent: 0.5 s (`delaybound_`).
     pub delay_bound: Span,
     /// The gap before the first sample; "0 s" to send without pacing until then. paper: 0 s; agent: 50 ms
     /// (`rate_interval_`).

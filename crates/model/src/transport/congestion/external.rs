@@ -43,7 +43,7 @@ impl ExternalConfig {
         &self.name
     }
 
-    /// What its runs depend on besides scenario and seed.
+    /// The values on which its runs depend besides scenario and seed.
     #[must_use]
     pub fn identity(&self) -> &Value {
         &self.identity

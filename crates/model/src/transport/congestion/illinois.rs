@@ -69,7 +69,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// What counts in the computation of Linux.
+    /// The constants in the computation of Linux.
     const fn linux(&self) -> Constants {
         let &Self {
             alpha_max,

@@ -114,13 +114,13 @@ pub(super) struct Counting {
 }
 
 impl Counting {
-    /// What a duplicate reports, in bytes.
+    /// The bytes that a duplicate reports.
     pub fn duplicate(&mut self, segment: u32) -> u64 {
         self.reported += u64::from(segment);
         u64::from(segment)
     }
 
-    /// What an acknowledgement of `bytes` of new data reports, in bytes.
+    /// The bytes that an acknowledgement of `bytes` of new data reports.
     pub fn new_data(&mut self, bytes: u64, segment: u32) -> u64 {
         let segment = u64::from(segment);
         if bytes <= segment {

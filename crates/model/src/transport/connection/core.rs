@@ -1,4 +1,4 @@
-//! What a sender and its recovery share: the segments, the windows, the timers.
+//! The state that a sender and its recovery share: the segments, the windows, the timers.
 
 use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
@@ -29,7 +29,7 @@ pub struct Judged {
     pub decision: Decision,
 }
 
-/// What a sender and its recovery share.
+/// The state that a sender and its recovery share.
 #[derive(Clone, Debug)]
 pub struct Core {
     pub(crate) params: Params,
@@ -361,7 +361,7 @@ impl Core {
         self.phases.at(phase).segments += 1;
     }
 
-    /// What the sender did in every phase until now.
+    /// The sender's work in every phase until now.
     pub(crate) fn phases_at(&self, now: Time) -> Phases {
         let mut phases = self.phases;
         phases.at(self.phase()).time += now.since(self.spent_until);

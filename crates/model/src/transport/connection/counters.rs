@@ -10,7 +10,7 @@ macro_rules! counters {
         }
 
         impl $type {
-            /// What was counted since `before`.
+            /// The counts since `before`.
             #[must_use]
             pub const fn since(&self, before: &Self) -> Self {
                 Self { $($name: self.$name - before.$name,)+ }

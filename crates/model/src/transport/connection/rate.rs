@@ -49,7 +49,7 @@ pub(crate) struct RateSampler {
     /// Times are whole microseconds, and a sample must be as long as the shortest round trip of the connection, which
     /// [`Core`](super::core::Core) knows (Linux).
     coarse: bool,
-    /// What each segment with data counts for, full or not (Linux); zero if its bytes count.
+    /// The count of each segment with data, full or not (Linux); zero if its bytes count.
     each: u64,
 }
 

@@ -23,13 +23,13 @@ pub(super) struct Piece {
     pub push: bool,
 }
 
-/// What the application has written and TCP has not sent.
+/// The data that the application has written and TCP has not sent.
 #[derive(Clone, Debug, Default)]
 pub struct SendBuffer {
     /// The largest memory, in bytes; zero if there is no limit.
     pub(super) limit: u64,
     pub(super) pieces: VecDeque<Piece>,
-    /// What the application has left to write of each write, and of the call at hand.
+    /// The bytes that the application has left to write of each write, and of the call at hand.
     pub(super) writes: VecDeque<u64>,
     pub(super) call: u64,
     /// The call at hand has written something.
@@ -45,7 +45,7 @@ pub struct SendBuffer {
     ends_push: bool,
 }
 
-/// What the application has written.
+/// The data that the application has written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
     /// Nothing: it waits, or has written all.
@@ -110,7 +110,7 @@ impl SendBuffer {
         (self.call, self.begun) = (0, false);
     }
 
-    /// What was sent reaches to `end`.
+    /// The sent data reaches to `end`.
     pub fn on_sent(&mut self, end: u64) {
         self.ends_push = false;
         self.sent += 1;

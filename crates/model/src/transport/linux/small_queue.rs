@@ -9,11 +9,11 @@
 
 use hopyard_engine::Span;
 
-/// What the pacing rate sends in this part of a second may always wait: a power of two in Linux.
+/// The data that the pacing rate sends in this part of a second may always wait: a power of two in Linux.
 const PARTS_OF_A_SECOND: f64 = 1024.0;
 /// Pieces that may always wait.
 const PIECES: u64 = 2;
-/// What Linux counts for a buffer besides its payload, in bytes: its descriptor, and the memory for headers.
+/// The bytes that Linux counts for a buffer besides its payload: its descriptor, and the memory for headers.
 const OVERHEAD: u64 = 1280;
 /// A buffer of several segments is cut up on its way to the interface. Each segment is copied then: one piece of
 /// memory, of a power of two, has its payload, its headers and what describes both; the descriptor comes in addition.

@@ -21,7 +21,7 @@ pub struct Prr {
     delivered: f64,
     /// Sent since the start.
     out: f64,
-    /// What may be sent on this event.
+    /// The segments that may be sent on this event.
     budget: f64,
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct Data {
     pub follows: u64,
 }
 
-/// What the window would be that is announced now.
+/// The window if it were announced now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Room {
     /// It is not smaller than the one that was announced last.
@@ -161,7 +161,7 @@ impl Buffer {
         self.announced
     }
 
-    /// What the window would be with `held` bytes of memory beyond gaps.
+    /// The window if it were announced now, with `held` bytes of memory beyond gaps.
     pub fn room(&self, held: u64) -> Room {
         let Some(growth) = &self.growth else { return Room { lasts: true, cramped: false } };
         let window = growth.window(self.taken_in_order() + held);

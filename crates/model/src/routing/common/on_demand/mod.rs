@@ -1,4 +1,4 @@
-//! What distance vector protocols on demand have in common: AODV, and those that are made from it.
+//! The common parts of distance vector protocols on demand: AODV, and protocols that are made from it.
 //!
 //! Such a protocol has several sets of procedures over one state, which a parameter selects: those of its
 //! specification, and those of other simulators. Here are the state of a node ([`State`]), the table by destination

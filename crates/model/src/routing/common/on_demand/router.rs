@@ -87,7 +87,7 @@ impl<R: Procedures> Router<R> {
         Self(R::new(params, node, rng))
     }
 
-    /// What the node knows.
+    /// The state of the node.
     #[cfg(test)]
     pub fn state(&self) -> &State<R::Params> {
         self.0.state()

@@ -292,8 +292,8 @@ impl Ns2 {
         }
     }
 
-    /// What the errors of a packet tell, wherever it goes. Errors that it carries for others go on from the node that
-    /// is told the first one.
+    /// Reads the errors of a packet, wherever it goes. Errors that it carries for others go on from the node that is
+    /// told the first one.
     fn read_errors(&mut self, it: &Packet, is_mine: bool, cx: &mut Context) {
         let mut others = Vec::new();
         for option in it.options() {

@@ -121,7 +121,7 @@ impl Rfc4728 {
         }
     }
 
-    /// What the options of a packet tell this node, wherever the packet goes. `is_mine`: it is for this node.
+    /// Reads the options of a packet for this node, wherever the packet goes. `is_mine`: it is for this node.
     fn read_options(&mut self, it: &Packet, from: Address, is_mine: bool, cx: &mut Context) {
         for option in it.options() {
             match option {
@@ -363,7 +363,7 @@ impl Routing for Rfc4728 {
 }
 
 impl Rfc4728 {
-    /// What becomes of a packet after its source route was read (§8.1.5).
+    /// The fate of a packet after its source route was read (§8.1.5).
     fn after_source_route(&mut self, packet: PacketId, from: Address, is_mine: bool, cx: &mut Context) -> AfterOptions {
         let it = &cx.packets[packet];
         let Some(route) = it.source_route() else {

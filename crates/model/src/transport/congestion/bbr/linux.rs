@@ -45,7 +45,7 @@ pub struct Constants {
 }
 
 impl Params {
-    /// What counts in the computation of Linux.
+    /// The constants in the computation of Linux.
     pub(super) fn linux(&self) -> Constants {
         let gain = |gain: f64| (gain * ONE as f64) as u64;
         Constants {
@@ -79,7 +79,7 @@ const fn micros(span: Span) -> u64 {
     span.nanos() / 1000
 }
 
-/// What an acknowledgement says. Amounts are in segments.
+/// The delivery that an acknowledgement reports. Amounts are in segments.
 #[derive(Clone, Copy, Debug)]
 struct Delivery {
     /// Nothing if the sample is not valid.

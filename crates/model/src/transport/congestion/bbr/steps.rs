@@ -12,7 +12,7 @@ pub struct Rounds {
     pub count: u64,
     /// Whether the acknowledgement at hand begins one.
     pub begins: bool,
-    /// What was delivered when the present one began: it ends with a segment that was sent later.
+    /// The delivered data when the present round began: it ends with a segment that was sent later.
     end: u64,
 }
 

@@ -142,7 +142,7 @@ impl Pace {
     }
 }
 
-/// What a variant wants of the sender.
+/// The wishes of a variant to the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wants {
     /// Acknowledgements carry a [`RateSample`](super::RateSample). Nothing is kept of segments for a congestion control

@@ -75,7 +75,7 @@ pub trait CongestionControl {
         None
     }
 
-    /// What the variant wants of the sender. Asked once, when the connection is made.
+    /// The wishes of the variant to the sender. Asked once, when the connection is made.
     fn wants(&self) -> Wants {
         Wants::default()
     }

@@ -134,7 +134,7 @@ impl Before {
     }
 }
 
-/// What the sender knows of losses.
+/// The sender's knowledge of losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
     /// Nothing is missing.

@@ -54,7 +54,7 @@ pub struct View {
 }
 
 impl View {
-    /// What the sender may have outstanding, in segments: the congestion window as inflated, or the receiver's window.
+    /// The segments that the sender may have outstanding: the congestion window as inflated, or the receiver's window.
     #[must_use]
     pub fn usable(&self) -> f64 {
         (self.cwnd + self.inflation).min(self.advertised)

@@ -115,7 +115,7 @@ impl Welcome {
         window.max(1.0)
     }
 
-    /// What follows the first acknowledgements after a link failure, if this is one of them.
+    /// The answer to the first acknowledgements after a link failure, if this is one of them.
     fn after_failure(&mut self, ack: &Ack, round_trip: Option<f64>, view: &View) -> Option<Answer> {
         let mut failure = self.failure?;
         if !failure.resumed {

@@ -1,4 +1,4 @@
-//! What an acknowledgement delivers, segment by segment.
+//! The delivery of an acknowledgement, segment by segment.
 
 use hopyard_engine::{Span, Time};
 
@@ -6,7 +6,7 @@ use crate::packet::{SackBlocks, TcpHeader};
 use crate::transport::connection::{Segment, is_earlier, milliseconds};
 use crate::transport::linux::state::State;
 
-/// What one acknowledgement says.
+/// The report of one acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Report {
     /// SND.UNA before it.

@@ -9,7 +9,7 @@ const PERSIST: u32 = 16;
 /// The largest extent of reordering that is remembered (`tcp_max_reordering`).
 const FARTHEST: u32 = 300;
 
-/// What a check for losses has found.
+/// The losses that a check has found.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Found {
     /// How long it takes until the last segment that is within the reordering window is lost.

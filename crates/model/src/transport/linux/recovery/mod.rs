@@ -183,8 +183,8 @@ impl Recovery {
         }
     }
 
-    /// What the acknowledgement means for losses. Returns whether the timer waits for segments within the reordering
-    /// window.
+    /// The meaning of the acknowledgement for losses. Returns whether the timer waits for segments within the
+    /// reordering window.
     fn answer(&mut self, tcp: &mut State, control: &mut Controller, header: &TcpHeader) -> bool {
         let report = self.report;
         if self.condition == Condition::Open && report.advances && !report.sacks && report.duplicate.is_none() {

@@ -22,7 +22,8 @@ const PART: f64 = 1.0 / 3.0;
 /// How much faster than a window in a round trip Linux believes that it sends: while the window is below half of the
 /// threshold, and later.
 const FASTER: [f64; 2] = [2.0, 1.2];
-/// What an application writes is held in pieces of half of the window that a SYN can announce, in whole segments.
+/// The data that an application writes is held in pieces of half of the window that a SYN can announce, in whole
+/// segments.
 const PIECE: u64 = 65_535 / 2;
 
 #[derive(Clone, Debug, Default)]

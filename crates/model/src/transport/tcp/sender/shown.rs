@@ -1,4 +1,4 @@
-//! What a sender shows of itself.
+//! The state that a sender shows of itself.
 
 use hopyard_engine::{Span, Time};
 
@@ -46,7 +46,7 @@ impl TcpSender {
         &self.machine.core().counters
     }
 
-    /// What the sender did in every phase until now.
+    /// The sender's work in every phase until now.
     #[must_use]
     pub fn phases(&self, now: Time) -> Phases {
         if self.machine.stage() == Stage::Closed { Phases::default() } else { self.machine.core().phases_at(now) }
@@ -73,7 +73,7 @@ impl TcpSender {
         }
     }
 
-    /// What the sender knows of the segments that are not acknowledged.
+    /// The sender's knowledge of the segments that are not acknowledged.
     #[must_use]
     pub fn marks(&self) -> Marks {
         self.machine.core().board.marks()
