@@ -1,7 +1,7 @@
 //! The traffic of the flows of kernels, seen by a probe of the network.
 //!
 //! The application of a receiver gets the bytes in order, each once, as soon as they are all there. Therefore the
-//! packets that arrived tell what it got, without a question to the kernel.
+//! packets that arrived tell the application's part, without a question to the kernel.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -19,7 +19,7 @@ use crate::orders::{Flow, ports};
 /// flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// Its packets, as those of every flow are measured.
+    /// Its packets, measured like the packets of every flow.
     pub packets: FlowMeter,
     /// The data packets from `measure.from` on whose first byte of payload had been sent before.
     pub retransmissions: u64,
@@ -264,7 +264,7 @@ mod tests {
     const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
     const ENDS: Ends = (A, 40_000, B, 5000);
 
-    /// A segment of the flow that was sent at 1 ms: its sequence number, whether it is a SYN, how much payload it has.
+    /// A segment of the flow that was sent at 1 ms: its sequence number, whether it is a SYN, and its payload.
     fn segment(sequence: u32, is_syn: bool, payload: usize) -> Packet {
         let mut tcp = [40_000u16.to_be_bytes(), 5000u16.to_be_bytes()].concat();
         tcp.extend(sequence.to_be_bytes());

@@ -12,7 +12,7 @@ use hopyard_model::address::NodeId;
 use crate::hosts::mac;
 use crate::programs::Program;
 
-/// The port of the first flow's sink; that of the n-th flow is n higher. From here on, ports belong to no protocol
+/// The port of the first flow's sink; the port of the n-th flow is n higher. From here on, ports belong to no protocol
 /// (RFC 6335 §6), so that no reader of captures takes the payload for one.
 const SINKS: u16 = 49_152;
 /// The port of the first flow's source; from here on, few ports belong to a protocol.
@@ -27,8 +27,8 @@ const CHUNK: u32 = 44;
 const HEADERS: u32 = 40;
 /// The bytes of TCP's timestamps in each segment (RFC 7323 §3.2, and two of padding).
 const TIMESTAMPS: u32 = 12;
-/// The longest IP datagram of the devices, that of Ethernet: the kernels' receive buffers have no room for longer ones.
-/// A device of a link that carries less has the link's.
+/// The longest IP datagram of the devices, as on Ethernet: the kernels' receive buffers have no room for longer ones. A
+/// device of a link that carries less has the link's.
 const MTU: u32 = 1500;
 /// The least memory of a kernel with programs, in MiB.
 pub const LEAST_WITH_PROGRAMS: u32 = 128;
@@ -117,8 +117,8 @@ impl Site<'_> {
         self.addresses[node.index()].first().copied().unwrap_or(Ipv4Addr::UNSPECIFIED)
     }
 
-    /// The addresses of a node's kernel, each of which has a device: all of them where there are programs, which may
-    /// use them, and else the first.
+    /// The addresses of a node's kernel, each of which has a device. Where there are programs, which may use all
+    /// addresses, these are all; elsewhere, the first.
     pub fn devices(&self, node: NodeId, options: &Options) -> &[Ipv4Addr] {
         let all = &self.addresses[node.index()];
         if options.programs.iter().any(|it| it.node == node) { all } else { &all[..all.len().min(1)] }
@@ -143,7 +143,7 @@ impl Site<'_> {
     }
 }
 
-/// The file with what a flow's application writes.
+/// The file with the writes of a flow's application.
 fn written((number, flow): (usize, &Flow)) -> (String, u32, Vec<u8>) {
     let lines: String = flow.writes.iter().map(|(at, bytes)| format!("{} {bytes}\n", at.nanos())).collect();
     (format!("writes-{}", ports(number).0), 0o644, lines.into_bytes())

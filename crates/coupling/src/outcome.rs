@@ -37,7 +37,7 @@ pub fn flow(
     FlowRow { timeouts, fast_retransmits, application_delay_ms: None, ..row }
 }
 
-/// Puts the series of a flow up to a time in the place of those that its number has.
+/// Puts the series of a flow up to a time in the place of the rows that its number has.
 pub fn series(
     rows: &mut Vec<SeriesRow>,
     number: usize,

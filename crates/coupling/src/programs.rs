@@ -1,4 +1,4 @@
-//! Programs of this machine that run in simulated time, at nodes: how they are found, and what became of them.
+//! Programs of this machine that run in simulated time, at nodes: how they are found, and how they ended.
 //!
 //! A program sees the machine's file system through its kernel, and can change nothing of it. Its environment and its
 //! working folder are given; nothing of the environment in which the simulation runs reaches it.
@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 use hopyard_engine::Time;
 use hopyard_model::address::NodeId;
 
-/// The search path of programs, in the guest and for those that are looked for.
+/// The search path of programs, in the guest and on this machine.
 pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// The environment of every program; what a scenario sets comes on top of it.
+/// The environment of every program; the variables of a scenario come on top of it.
 const ENVIRONMENT: [(&str, &str); 4] = [("PATH", PATH), ("HOME", "/tmp"), ("LANG", "C.UTF-8"), ("TZ", "UTC0")];
 /// Folders in whose place a guest has empty ones of its own.
 const HIDDEN: [&str; 4] = ["/tmp", "/run", "/var/tmp", "/dev/shm"];
-/// How much of the beginning and of the end of what a program has written is kept, in bytes.
+/// The bytes that are kept of the beginning and of the end of a program's output.
 const KEPT: usize = 64 * 1024;
 /// How many scripts may be interpreted by scripts, as in Linux.
 const MOST_SCRIPTS: usize = 5;
@@ -44,7 +44,7 @@ pub struct Program {
 pub struct ProgramState {
     /// When it began.
     pub began: Option<Time>,
-    /// When it ended by itself, and with which exit status; 128 and the number of the signal if one ended it.
+    /// The time at which it ended by itself, with its exit status; 128 and the number of the signal if one ended it.
     pub ended: Option<(Time, i32)>,
     /// Its standard output and its standard error.
     pub output: [Output; 2],
@@ -122,7 +122,7 @@ pub enum ProgramError {
 }
 
 impl Program {
-    /// Looks for the program, for what loads or interprets it, and for the working folder.
+    /// Looks for the program, for its loader or interpreter, and for the working folder.
     ///
     /// # Errors
     /// If something is not there. Nothing has been started then.

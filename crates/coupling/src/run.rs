@@ -17,7 +17,8 @@ use crate::programs::{Program, ProgramError, ProgramState, unescaped};
 
 /// How long before the end of a run the programs that have not ended are told to end, so that their output is known.
 const ENDING: Span = Span::from_millis(2);
-/// After how many samples the reports of kernels are read, so that those of a long run take little room on the disk.
+/// The number of samples after which the reports of kernels are read, so that the reports of a long run take little
+/// room on the disk.
 const READ_AFTER: u64 = 1000;
 /// How many programs a run can have.
 const MOST_PROGRAMS: usize = 256;
@@ -115,8 +116,8 @@ pub struct FlowState {
     pub finished: Option<Time>,
     /// When the connection was given up, and Linux's error number.
     pub broken: Option<(Time, u32)>,
-    /// Timeouts since `measure.from`. Linux 6.7 and later tell them of each socket. Earlier ones count those of all
-    /// sockets together: they are known of a flow that alone has an end at its node, without programs.
+    /// Timeouts since `measure.from`. Linux 6.7 and later tell them of each socket. Earlier kernels count all sockets
+    /// together: their counts are known of a flow that alone has an end at its node, without programs.
     pub timeouts: Option<u64>,
     /// Fast retransmits since `measure.from`, which every kernel counts of all sockets together.
     pub fast_retransmits: Option<u64>,
@@ -242,8 +243,8 @@ impl<P: Probe> Coupled<P> {
         })
     }
 
-    /// Carries out all events up to and including a time, in the network and in the kernels. The watch can stop it
-    /// between two events; it can go on then.
+    /// Carries out all events up to and including a time, in the network and in the kernels. The watch can stop the run
+    /// between two events; the run can go on then.
     ///
     /// # Errors
     /// If a kernel or the network cannot go on.
@@ -388,12 +389,12 @@ impl<P: Probe> Coupled<P> {
         std::mem::take(&mut self.samples)
     }
 
-    /// The programs, and what is known of them.
+    /// The programs, and their states.
     pub fn programs(&self) -> &[(Program, ProgramState)] {
         &self.programs
     }
 
-    /// The nodes with kernels, and what has passed between each kernel and the simulation.
+    /// The nodes with kernels, and the traffic between each kernel and the simulation.
     pub fn counters(&self) -> impl Iterator<Item = (NodeId, Counters)> {
         self.nodes.iter().enumerate().map(|(kernel, &node)| (node, self.kernels.counters(kernel)))
     }
@@ -497,7 +498,7 @@ impl<P: Probe> Coupled<P> {
 }
 
 impl<P: Probe> Coupled<P> {
-    /// A report of a program: its number, and what became of it.
+    /// A report of a program: its number, and its state.
     fn report_program(&mut self, kind: &str, at: Time, words: &[&str]) {
         let number = |place: usize| words.get(place).and_then(|it| it.parse::<i32>().ok());
         let program = number(0).and_then(|it| self.programs.get_mut(usize::try_from(it).ok()?));

@@ -13,7 +13,7 @@ pub trait Deadline {
     fn deadline(&self) -> Time;
 }
 
-/// A loan of an object. Its end sets the timer of the object, to no earlier time than that of the loan.
+/// A loan of an object. Its end sets the timer of the object, to a time not before the loan.
 #[derive(Debug)]
 pub struct Armed<'a, T: Deadline + ?Sized, E: Copy> {
     object: &'a mut T,

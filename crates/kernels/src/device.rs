@@ -219,8 +219,8 @@ impl Device {
         self.queues.get_mut(place).map(|queue| (place, queue)).ok_or(DeviceError::NoQueue(number))
     }
 
-    /// The answer to a question for the configuration: the question, and what there is from `offset` on. The
-    /// configuration begins with the MAC address; the rest is of features that the device has not.
+    /// The answer to a question for the configuration: the question, and the bytes from `offset` on. The configuration
+    /// begins with the MAC address; the rest is of features that the device has not.
     fn config(&self, offset: u32, size: u32) -> Vec<u8> {
         let mut answer = [offset, size, 0].map(u32::to_ne_bytes).concat();
         let size = (size as usize).min(crate::vhost::MOST_PAYLOAD - answer.len());

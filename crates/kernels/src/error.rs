@@ -45,7 +45,7 @@ pub enum Error {
         at: Time,
         /// How the process ended.
         how: String,
-        /// The last lines of what it wrote.
+        /// The last lines of its output.
         log: String,
     },
     /// A kernel does not answer: a program in it computes without end, or it waits for something outside.
@@ -61,10 +61,10 @@ pub enum Error {
         at: Time,
         /// How long it was waited for.
         patience: Duration,
-        /// The last lines of what it wrote.
+        /// The last lines of its output.
         log: String,
     },
-    /// A kernel says what cannot be.
+    /// A kernel sends an impossible message.
     #[error("the kernel of {kernel} broke the protocol at {at}: {what}")]
     Protocol {
         /// The name of the kernel.

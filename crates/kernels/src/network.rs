@@ -61,7 +61,7 @@ pub trait Network {
     /// When its next event happens.
     fn next_event(&self) -> Option<Time>;
 
-    /// Carries out all events up to and including a time. No event is earlier than those of the last step.
+    /// Carries out all events up to and including a time. No event is earlier than the events of the last step.
     ///
     /// # Errors
     /// If the network cannot go on.

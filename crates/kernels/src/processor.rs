@@ -24,8 +24,8 @@ pub struct Processor {
 pub struct Stay(CpuSet);
 
 impl Processor {
-    /// Claims a processor that no other run has; if all have one, any of those that the thread may use. Nothing if the
-    /// thread has one only, or the system refuses: runs are then as they would be without, but slower.
+    /// Claims a processor that no other run has. If all processors are claimed, it is any that the thread may use.
+    /// Nothing if the thread has one only, or the system refuses: runs are then as they would be without, but slower.
     pub fn claim() -> Option<Self> {
         let set = sched_getaffinity(None).ok()?;
         let usable: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&it| set.is_set(it)).collect();

@@ -168,7 +168,7 @@ impl Queue {
         Ok(true)
     }
 
-    /// Gives a chain back, of which the device has written a number of bytes.
+    /// Gives a chain back, into which the device has written a number of bytes.
     ///
     /// # Errors
     /// If the used ring is not in the memory.

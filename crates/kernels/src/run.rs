@@ -2,7 +2,7 @@
 //!
 //! At most one kernel runs at any moment, and nothing of the network happens meanwhile. A kernel that runs is granted a
 //! time before which nothing else is to happen. When it sends a frame, the grant is lowered to the frame's first event.
-//! So every order is that of simulated time, and a run can be repeated exactly, however busy the machine is.
+//! So every order follows simulated time, and a run can be repeated exactly, however busy the machine is.
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -483,7 +483,7 @@ const LOOK: Duration = Duration::from_millis(500);
 /// A folder with fewer free bytes than this is full.
 const NO_ROOM: u64 = 256 * 1024;
 
-/// One nanosecond: what happens at a time is carried out, so a kernel may go on until just after it.
+/// One nanosecond: the events of a time are carried out, so a kernel may go on until just after it.
 const ONE: hopyard_engine::Span = hopyard_engine::Span::from_nanos(1);
 
 /// The network while no kernel runs: no frame can be sent.

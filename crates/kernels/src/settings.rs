@@ -43,8 +43,8 @@ pub struct Settings {
     pub completion: Completion,
     /// The time of day at the start of the simulation, in nanoseconds since 1970.
     pub time_of_day: u64,
-    /// For how long a kernel may go on in simulated time without a message. Results do not depend on it: shorter times
-    /// cost more messages, longer ones let a program that never sleeps go on for longer before it is noticed.
+    /// The simulated time for which a kernel may go on without a message. Results do not depend on it. Shorter times
+    /// cost more messages; longer ones let a program that never sleeps go on for longer before anybody notices.
     pub grant: Span,
     /// How long in real time a message of a kernel that runs is waited for.
     pub patience: Duration,

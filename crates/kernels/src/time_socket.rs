@@ -10,7 +10,7 @@ pub const LENGTH: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Operation {
-    /// The answer to any message; the time is that of GET and `GET_TOD`.
+    /// The answer to any message; the time is the answer to GET and `GET_TOD`.
     Ack = 0,
     /// From a kernel, first of all: it is there. It runs as soon as this is acknowledged.
     Start = 1,

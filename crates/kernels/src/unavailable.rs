@@ -1,4 +1,4 @@
-//! Where there are no user-mode kernels: the same functions, of which the first one says so.
+//! The replacement where there are no user-mode kernels: the same functions, the first of which says so.
 
 use std::time::Duration;
 

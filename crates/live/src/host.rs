@@ -49,7 +49,7 @@ pub enum LiveError {
         /// The error of the system.
         error: io::Error,
     },
-    /// The name cannot be that of a device.
+    /// A device cannot have this name.
     #[error("expected the name of a device of 1 to 15 letters, digits, -, _ or ., found {0:?}")]
     Name(String),
     /// A device cannot be read any more: its namespace or itself was removed.

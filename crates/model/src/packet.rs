@@ -1,8 +1,8 @@
 //! Packets: typed headers and a payload that is a length, never bytes.
 //!
-//! A packet lives in the [`PacketPool`] and is passed as a [`PacketId`]. The holder of the id owns the packet: it
-//! passes the packet on, or removes it by a function of [`crate::context::Context`], which counts it. Rare headers are
-//! behind a shared pointer, so that a packet stays small and a broadcast to many receivers copies little.
+//! A packet lives in the [`PacketPool`] and is passed as a [`PacketId`]. The holder of the id owns the packet. The
+//! holder passes the packet on, or removes it by a function of [`crate::context::Context`], which counts it. Rare
+//! headers are behind a shared pointer, so that a packet stays small and a broadcast to many receivers copies little.
 
 mod notice;
 mod sizes;
@@ -102,7 +102,7 @@ pub enum Body {
     Icmp(Quote),
     /// A datagram from outside: the bytes of an IPv4 datagram as it was put in, with its header.
     External(Arc<[u8]>),
-    /// Options of DSR, and what IP carries behind them (RFC 4728). Counters see what IP carries.
+    /// Options of DSR, and the payload of IP behind them (RFC 4728). Counters see the payload of IP.
     Extended(Arc<Extended>),
     /// Nothing: the packet has options only.
     Empty,
@@ -140,9 +140,9 @@ pub type RouteError = dsr::RouteError<Address>;
 /// The source route of a packet of DSR.
 pub type SourceRoute = dsr::SourceRoute<Address>;
 
-/// Options of DSR, and what IP carries behind their header. It is behind a shared pointer: packets without options do
+/// Options of DSR, and the payload of IP behind their header. It is behind a shared pointer: packets without options do
 /// not grow, and the copies of a broadcast share it until one is changed. [`Packet::size`] contains the bytes of the
-/// header, on every hop those that it has there.
+/// header, as many as it has on each hop.
 #[derive(Clone, Debug)]
 pub struct Extended {
     options: Vec<DsrOption>,

@@ -60,7 +60,7 @@ impl Fault {
         Self { parameter, problem: problem.into(), elements: Vec::new() }
     }
 
-    /// Checks a list, of which these elements are at fault, by their places.
+    /// Checks a list with these faulty elements, by their places.
     ///
     /// # Errors
     /// When there is any: all of them at once.
@@ -140,7 +140,7 @@ pub struct ModelInfo {
     pub room: &'static str,
     /// The model's name in scenarios.
     pub name: &'static str,
-    /// One sentence: what the model is, and its source.
+    /// One sentence: the model, and its source.
     pub summary: &'static str,
     /// The profiles for which its defaults differ.
     pub profiles: &'static [&'static str],
@@ -155,7 +155,7 @@ pub struct ModelInfo {
     pub canonical: fn(&Value) -> Result<Value, ParamsError>,
     /// Whether Linux has this model too.
     pub has_twin: bool,
-    /// Linux's name of this model; of one that Linux lacks, the name of what comes nearest there.
+    /// Linux's name of this model. For a model that Linux lacks, the name of the nearest one there.
     pub in_linux: Option<&'static str>,
 }
 

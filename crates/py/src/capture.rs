@@ -38,7 +38,7 @@ impl Captures {
     }
 }
 
-/// The kinds with these names; those that are usual without.
+/// The kinds with these names; without names, the usual ones.
 pub fn kinds_of(names: Option<Vec<String>>) -> PyResult<BTreeSet<Kind>> {
     names.map_or_else(|| Ok(Kind::USUAL.into()), |names| names.iter().map(|name| kind(name)).collect())
 }
@@ -54,7 +54,7 @@ fn kind(name: &str) -> PyResult<Kind> {
 /// A run that has ended: its results, and why its capture is not complete, if so.
 pub type Captured = (Outcome, Option<String>);
 
-/// The probes of a run: those that its results need, and its capture if there is a file for it.
+/// The probes of a run: the probes that its results need, and its capture if there is a file for it.
 pub struct Watched {
     recorded: Recorded,
     file: Option<(PathBuf, Options)>,

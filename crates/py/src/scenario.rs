@@ -126,7 +126,7 @@ impl Scenario {
         format!("{:016x}", self.inner.hash())
     }
 
-    /// Warnings: what is valid but probably not intended. Each has the form of a compiler message.
+    /// Warnings: values that are valid but probably not intended. Each has the form of a compiler message.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.inner.warnings().iter().map(core::Problem::as_warning).collect()
@@ -277,7 +277,7 @@ pub fn key_parts(key: &str) -> PyResult<Vec<String>> {
     })
 }
 
-/// The line of a key in a TOML text, from 1 on, or that of the nearest table above it.
+/// The line of a key in a TOML text, from 1 on, or the line of the nearest table above it.
 #[pyfunction]
 pub fn line_of(text: &str, path: Vec<String>) -> Option<usize> {
     core::line_of(text, &path)

@@ -126,7 +126,7 @@ impl Simulation {
         Ok(advanced == Ok(Advanced::Reached))
     }
 
-    /// Ends the run at the time that it has reached: what is known of it, and its tables.
+    /// Ends the run at the time that it has reached. Returns the facts about the run, and its tables.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<(Run, Bound<'py, PyDict>)> {
         let mut state = self.state()?;
         let network = state.network.take().ok_or_else(over)?;

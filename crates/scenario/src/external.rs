@@ -50,7 +50,7 @@ impl Declaration {
         &self.defaults
     }
 
-    /// The congestion control with these parameters, all of which are given.
+    /// The congestion control with these parameters, which are complete.
     ///
     /// # Errors
     /// When it refuses them.

@@ -1,4 +1,5 @@
-//! The keys of flows: those of `[[flow]]`, one flow, and of `[flows]`, a set of flows between pairs that are drawn.
+//! The keys of flows: `[[flow]]` has the keys of one flow, and `[flows]` the keys of a set of flows between pairs that
+//! are drawn.
 
 use std::fmt;
 

@@ -11,7 +11,7 @@ use crate::problem::{Mark, Problem, nearest, one_of};
 use crate::tree::{Entry, Kind, Node, Table};
 use crate::value::{Values, inline};
 
-/// The keys of one section: those of a model's parameters, and other keys that are possible there.
+/// The keys of one section: the keys of a model's parameters, and other keys that are possible there.
 pub(crate) struct Section<'a> {
     /// The section's dotted path, such as `mac.dcf`; empty for the top level of the file.
     pub path: String,

@@ -1,4 +1,4 @@
-//! The problems of a scenario: all at once, each with its place, what was expected, and a hint.
+//! The problems of a scenario: all at once, each with its place, the expected value, and a hint.
 
 use std::fmt;
 use std::ops::Range;
@@ -288,7 +288,7 @@ pub(crate) fn one_of<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
-/// Increasing numbers in words: "1, 3 to 7 and 9". Of very many parts, the first ones.
+/// Increasing numbers in words: "1, 3 to 7 and 9". Among very many parts, it has the first ones.
 pub(crate) fn ranges(numbers: impl IntoIterator<Item = u32>) -> String {
     let mut parts: Vec<(u32, u32)> = Vec::new();
     for number in numbers {

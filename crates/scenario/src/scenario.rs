@@ -43,8 +43,8 @@ impl Scenario {
     /// Reads a scenario from text.
     ///
     /// `name` is the file's name in messages. Files and congestion controls that the scenario names are searched in its
-    /// surroundings; this can simply be the folder of its files. `settings` are keys with values that replace those of
-    /// the text, as TOML or bare words: `("flow.tcp", "vegas")`, `("mac.dcf.rate", "2 Mbps")`.
+    /// surroundings; this can simply be the folder of its files. `settings` are keys with values that replace the
+    /// values of the text, as TOML or bare words: `("flow.tcp", "vegas")`, `("mac.dcf.rate", "2 Mbps")`.
     ///
     /// # Errors
     /// All problems of the scenario.
@@ -229,7 +229,7 @@ impl Scenario {
         self.resolved.files.iter().filter_map(named).collect()
     }
 
-    /// Warnings: what is possible, but may not be intended.
+    /// Warnings: values that are possible, but may not be intended.
     #[must_use]
     pub fn warnings(&self) -> &[Problem] {
         &self.warnings
@@ -276,7 +276,7 @@ fn tree(source: &Arc<Source>, settings: &[(String, String)], problems: &mut Vec<
     (tree, sweep)
 }
 
-/// Text, and what it may name. The cases of a comparison share what has already been read.
+/// Text, and the names that it may use. The cases of a comparison share what has already been read.
 pub(crate) struct Unread {
     source: Arc<Source>,
     files: Files,

@@ -160,8 +160,8 @@ impl Header {
         Ok(())
     }
 
-    /// Appends the first bytes of a datagram whose total length is `total`, for the quote of an error. The header is
-    /// that of the whole datagram; `start` is where its payload begins.
+    /// Appends the first bytes of a datagram whose total length is `total`, for the quote of an error. The header
+    /// belongs to the whole datagram; `start` is where its payload begins.
     ///
     /// # Errors
     /// If options or offset are too long for the format, or `start` for `total`.

@@ -1,6 +1,6 @@
 //! Minimal encapsulation (RFC 2004): a tunnel with a header of 8 or 12 bytes in place of a second IP header. This
-//! header keeps the fields that the tunnel changes in the IP header. It stands between the IP header and what IP
-//! carries, as IP protocol 55.
+//! header keeps the fields that the tunnel changes in the IP header. It stands between the IP header and the payload of
+//! IP, as IP protocol 55.
 
 use std::net::Ipv4Addr;
 
@@ -36,7 +36,7 @@ impl Header {
         false
     }
 
-    /// The header, and what the datagram carries.
+    /// The header, and the payload of the datagram.
     ///
     /// # Errors
     /// If the bytes end too early, or the checksum does not match.

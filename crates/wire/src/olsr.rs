@@ -97,7 +97,7 @@ pub enum Content<A = Ipv4Addr> {
 /// A message with its header (§3.3.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message<A = Ipv4Addr> {
-    /// How long it is valid, as it is coded.
+    /// The time for which it is valid, as it is coded.
     pub vtime: u8,
     /// The main address of the node that has made it.
     pub originator: A,
@@ -114,7 +114,7 @@ pub struct Message<A = Ipv4Addr> {
 /// A packet (§3.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet<A = Ipv4Addr> {
-    /// The number of the packet among those of the interface.
+    /// The number of the packet among the packets of the interface.
     pub sequence: u16,
     /// Its messages.
     pub messages: Vec<Message<A>>,
@@ -185,7 +185,7 @@ fn set_length(out: &mut [u8], place: usize, start: usize) -> Result<(), WireErro
     Ok(())
 }
 
-/// A reader for the next `length` bytes, of which the header has taken `header`.
+/// A reader for the next `length` bytes, of a block whose header has taken `header` bytes.
 fn within<'a>(reader: &mut Reader<'a>, length: u16, header: usize) -> Result<Reader<'a>, WireError> {
     let Some(rest) = usize::from(length).checked_sub(header) else {
         return Err(reader.malformed("a length that includes the header", u32::from(length)));
@@ -329,8 +329,8 @@ impl<A: Copy> Message<A> {
 }
 
 impl Packet {
-    /// The packet, and what follows it. Reserved fields are ignored on reception, and neighbours with a link code that
-    /// has no meaning.
+    /// The packet, and the bytes after it. Reserved fields are ignored on reception, and neighbours with a link code
+    /// that has no meaning.
     ///
     /// # Errors
     /// If the bytes end too early, a length does not include its own header, or a netmask has gaps.

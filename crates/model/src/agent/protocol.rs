@@ -29,7 +29,7 @@ pub trait Facts {
         false
     }
 
-    /// Which parameter says that it has no keys with another agent, if it has none.
+    /// The parameter which says that the agent has no keys with another agent; nothing if there are keys.
     fn lacks_keys(&self, _: Keys) -> Option<&'static str> {
         None
     }
@@ -44,7 +44,7 @@ pub trait Facts {
         0
     }
 
-    /// Values that are possible and hardly meant: each parameter with what is doubtful about it, and what is expected.
+    /// Values that are possible and hardly meant: each parameter with the doubt, and the expected value.
     fn doubts(&self) -> Vec<Doubt> {
         Vec::new()
     }
@@ -77,7 +77,7 @@ pub trait Agent {
     /// Its own counters: columns of the table of nodes.
     const METRICS: &'static [Metric] = &[];
 
-    /// Their values so far, in this order; nothing for what a node with its part does not count.
+    /// Their values so far, in this order; nothing for an event that a node with its part does not count.
     fn counts(&self) -> Vec<Option<u64>> {
         Vec::new()
     }
@@ -85,7 +85,7 @@ pub trait Agent {
     /// The run starts; timers may be set.
     fn start(&mut self, cx: &mut Context);
 
-    /// A message arrived from neighbour `from`; the agent now owns the packet and must end it (`Context::deliver`, or
+    /// A message arrived from neighbour `from`. The agent now owns the packet and must end it (`Context::deliver`, or
     /// `Context::drop_packet`) or send it on.
     fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context);
 

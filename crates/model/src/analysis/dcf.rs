@@ -19,9 +19,9 @@ use crate::phy::mode::{MODES, Preamble};
 pub enum Freezing {
     /// They count the busy period as one slot (Bianchi 2000).
     CountsBusySlot,
-    /// They stop, and continue after the first idle slot. Only the station that has just sent can use that slot; it
-    /// does so if it draws zero (Tinnirello, Bianchi and Xiao 2010). This agrees with the standard (IEEE Std
-    /// 802.11-1999 §9.2.5.2) and with ns-2.
+    /// They stop, and continue after the first idle slot. Only the station that has just sent can use that slot, if it
+    /// draws zero (Tinnirello, Bianchi and Xiao 2010). This agrees with the standard (IEEE Std 802.11-1999 §9.2.5.2)
+    /// and with ns-2.
     Stops,
 }
 

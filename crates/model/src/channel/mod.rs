@@ -387,7 +387,7 @@ impl<M: Slotted> Channel<M> {
         walk
     }
 
-    /// Tells the transmitter of a frame that has ended what became of it, if it counts that.
+    /// Tells the transmitter of a frame that has ended the frame's fate, if the transmitter counts fates.
     #[inline]
     fn count_fate<G: Meter>(&mut self, id: TransmissionId, receiver: usize, gauge: &G) {
         if M::COUNTS_FATES && receiver < self.macs.len() && self.medium.frame(id).packet.is_some() {
@@ -490,8 +490,8 @@ impl<M: Slotted> Channel<M> {
         self.gauge.as_ref().map_or(Time::ZERO, |gauge| gauge.sends_until(station))
     }
 
-    /// A station's radio, which is not sending, sleeps from now until then: it receives nothing, and what the MAC sends
-    /// does not go on the air.
+    /// A station's radio, which is not sending, sleeps from now until then. The radio receives nothing, and frames of
+    /// the MAC do not go on the air.
     #[cold]
     pub fn sleep<E: Copy>(&mut self, station: usize, until: Time, now: Time, queue: &mut Queue<E>) {
         if let Some(gauge) = &mut self.gauge {
@@ -513,7 +513,7 @@ impl<M: Slotted> Channel<M> {
     }
 
     /// A station's radio and its MAC stop for good. Its frame on the air is decoded by nobody. Returns the packets that
-    /// the MAC held; that of a frame on the air ends with the frame.
+    /// the MAC held; the packet of a frame on the air ends with the frame.
     #[cold]
     pub fn switch_off(&mut self, station: usize, now: Time) -> Vec<PacketId> {
         let mac = &self.macs[station];
@@ -562,7 +562,7 @@ impl<M: Slotted> Channel<M> {
     }
 }
 
-/// The station of an interface of the channel. Of the broadcast address, a number that no station has.
+/// The station of an interface of the channel. The broadcast address has a number that no station has.
 #[inline]
 fn station_of(interface: InterfaceId, interfaces: &[InterfaceId]) -> usize {
     let place = interface.0 as usize;

@@ -20,7 +20,7 @@ impl Record {
 /// How one copy of a packet ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// It reached the protocol that it was for.
+    /// It reached its protocol.
     Delivered,
     /// It was dropped here, for this reason.
     Dropped(NodeId, DropReason),

@@ -5,7 +5,7 @@ use crate::address::Address;
 /// Something has happened to a host that moves between networks, or was found out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MobileEvent {
-    /// The home address of the host; that of the agent itself for what concerns no host.
+    /// The home address of the host; the agent's own address if the event concerns no host.
     pub host: Address,
     /// What.
     pub what: MobileChange,

@@ -1,6 +1,6 @@
 //! The prices of radios, as whole numbers.
 
-/// Attojoules: what a power of one nanowatt takes in one nanosecond.
+/// Attojoules: the energy of a power of one nanowatt in one nanosecond.
 pub type Attojoules = i128;
 
 /// Attojoules as joules.
@@ -53,9 +53,9 @@ impl Prices {
 /// The price of an operation on a packet, in attojoules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Price {
-    /// Of each packet.
+    /// The price of each packet.
     pub fixed: Attojoules,
-    /// Of each byte.
+    /// The price of each byte.
     pub per_byte: Attojoules,
 }
 
@@ -73,7 +73,7 @@ impl Price {
     }
 }
 
-/// The prices of all operations; the fields are those of the model's parameters.
+/// The prices of all operations; the fields are the fields of the model's parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the model's parameters explain them")]
 pub struct PacketPrices {

@@ -59,7 +59,7 @@ impl AddAssign for Cost {
 /// The fates of a packet: places in [`Spending::ended`].
 const USEFUL: u8 = 0;
 const IN_VAIN: u8 = 1;
-/// Of one that still exists.
+/// The fate of a packet that still exists.
 const UNDER_WAY: u8 = 2;
 
 #[derive(Clone, Copy, Debug)]
@@ -90,14 +90,14 @@ struct Frame {
 #[derive(Clone, Debug)]
 pub struct Spending {
     prices: Prices,
-    /// Of each packet, by its record.
+    /// The account of each packet, by its record.
     accounts: Vec<Account>,
-    /// Of each flow, what was useful and what was in vain.
+    /// The useful and the wasted cost of each flow.
     ended: Vec<[Cost; 2]>,
-    /// Of each interface.
+    /// The frames of each interface.
     frames: Vec<Frame>,
     received: Vec<Cost>,
-    /// The record of the packet that was delivered last, and what was useful of it.
+    /// The record of the packet that was delivered last, and the useful part of its cost.
     last: (Record, Cost),
 }
 

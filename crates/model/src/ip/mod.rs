@@ -1,4 +1,4 @@
-//! The network layer: what a node does with a packet that arrived.
+//! The network layer: the next step of a node for a packet that arrived.
 //!
 //! Read: RFC 791 §3.2, RFC 1812 §5.3.1 (TTL), RFC 792 and RFC 1812 §4.3.2 and §5.2.7.1. The world sends "host
 //! unreachable" where routing says that a packet cannot be passed on, and "time exceeded" about datagrams of hosts

@@ -128,7 +128,7 @@ impl params::Params for Params {
 /// The state of a neighbour.
 #[derive(Clone, Debug)]
 enum State {
-    /// Its link address is that of the interface with this address, which is valid until a time.
+    /// Its link address is the interface with this address, which is valid until a time.
     Known { until: Time, at: Address },
     /// Its address has been requested, and packets wait for it.
     Asked { held: VecDeque<PacketId>, requests: u32, retry_at: Time },

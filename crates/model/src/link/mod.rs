@@ -144,7 +144,7 @@ impl Link {
         self.queue.pop(now)
     }
 
-    /// The next packet of those that the MAC chooses by kind.
+    /// The next packet among the kinds that the MAC chooses.
     pub fn next_chosen(&mut self, cx: &Context, takes: &dyn Fn(PacketKind) -> bool) -> Option<(PacketId, Address)> {
         self.queue.pop_chosen(cx.now, |packet| takes(cx.packets[packet].kind()))
     }
@@ -192,7 +192,7 @@ impl Link {
         held
     }
 
-    /// Passes on what address resolution has made ready.
+    /// Passes on the packets that address resolution has made ready.
     fn send_resolved(&mut self, cx: &mut Context) {
         for (packet, receiver) in self.arp.take_ready() {
             if self.arp_delay.is_zero() {

@@ -7,8 +7,8 @@
 //! framing overhead. When a packet arrives in the same nanosecond in which another one has been sent, the place of the
 //! other one is free.
 //!
-//! A link can be down at given times. As in ns-2, it then loses what waits, what is being sent, what is under way, and
-//! what is sent into it. A packet that would arrive in the nanosecond in which the link goes down is lost; one that
+//! A link can be down at given times. As in ns-2, the link then loses every packet that waits, is being sent, is under
+//! way, or is sent into it. A packet that would arrive in the nanosecond in which the link goes down is lost; one that
 //! enters in the nanosecond in which it comes up is not. Only a direction with packets in it has an event when the link
 //! goes down.
 //!

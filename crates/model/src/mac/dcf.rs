@@ -6,8 +6,8 @@
 //! the point coordination function.
 //!
 //! The `ns2` profile behaves as ns-2.35 does where that differs from the standard. These steps are a type of their own
-//! beside those of the standard: [`Ns2`] and [`Standard`]. A parameter selects each of them, and a station that is
-//! given some of both is a [`Mixed`] one.
+//! beside the standard: [`Ns2`] and [`Standard`]. A parameter selects each of them, and a station that is given some of
+//! both is a [`Mixed`] one.
 //!
 //! Validated: saturation of one station against arithmetic and ns-2, contention of several against Bianchi's model,
 //! ns-2 and ns-3, hidden stations against ns-2 (`docs/validation.md`).
@@ -129,7 +129,7 @@ pub struct Dcf<P = Standard> {
     /// The last sequence number heard from each neighbour, sorted by neighbour.
     heard: Vec<(InterfaceId, u16)>,
     rng: Rng,
-    /// Counters of what the station did.
+    /// Counters of the station.
     pub counters: Counters,
     procedure: PhantomData<P>,
 }

@@ -49,7 +49,7 @@ macro_rules! config {
             &[$(($name, <<$module::$variant as Mac>::Counters as Counters>::METRICS)),+];
 
         impl Config {
-            /// The modes of all its frames; the first is that of data frames.
+            /// The modes of all its frames; the first is the mode of data frames.
             ///
             /// # Errors
             /// When no row of the table of modes has a rate.

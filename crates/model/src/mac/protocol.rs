@@ -67,8 +67,8 @@ pub enum Sensed<'a, C> {
     Ignored(Time),
     /// A frame for another station was decoded.
     Other(&'a Frame<C>),
-    /// The radio sleeps from now until then: it receives nothing, and what the station sends does not go on the air. A
-    /// station that does not know this loses the frame.
+    /// The radio sleeps from now until then. The radio receives nothing, and frames of the station do not go on the
+    /// air. A station that does not know this loses the frame.
     Asleep(Time),
 }
 
@@ -86,7 +86,7 @@ pub trait Mac: Debug + Sized {
     /// The state that stations with these parameters share. `nodes` are their nodes, in the stations' order.
     fn share(params: &Self::Params, nodes: &[NodeId]) -> Self::Shared;
 
-    /// The modes of all its frames; the first is that of data frames.
+    /// The modes of all its frames; the first is the mode of data frames.
     ///
     /// # Errors
     /// When no row of the table of modes has a rate.

@@ -1,7 +1,7 @@
 //! Slotted access (TDMA): the owner of a slot sends.
 //!
-//! Read: ns-2.35, mac/mac-tdma.cc, for the frame of slots and the bytes that it adds to a packet. Of Z-MAC (Rhee,
-//! Warrier, Aia and Min, SenSys 2005) descriptions by others, for local frames and for stations that contend for empty
+//! Read: ns-2.35, mac/mac-tdma.cc, for the frame of slots and the bytes that it adds to a packet. Read of Z-MAC (Rhee,
+//! Warrier, Aia and Min, SenSys 2005): descriptions by others, for local frames and for stations that contend for empty
 //! slots.
 //!
 //! Time is divided into frames of slots of equal length. The owner of a slot sends as many packets as fit, or one, and

@@ -4,10 +4,11 @@
 //! a small square whose centre is the offset. Both motions are straight lines between waypoints, and so is their sum.
 //! The leader is a node of any model. If it is a member itself, its own motion is part of what the member follows.
 //!
-//! Reference: ns-3.37, `GroupMobilityHelper` and `HierarchicalMobilityModel`: a child's position is that of its own
-//! model, added to the parent's. There the own model is any model; here it is random waypoint, in its steady state from
-//! the start. Left out: turns of the leader (an offset keeps its direction). Validated by the tests of this module: the
-//! difference of a member and its leader is the random waypoint of the member's own stream, and stays in its square.
+//! Reference: ns-3.37, `GroupMobilityHelper` and `HierarchicalMobilityModel`: a child's position is the position of its
+//! own model, added to the parent's. There the own model is any model; here it is random waypoint, in its steady state
+//! from the start. Left out: turns of the leader (an offset keeps its direction). Validated by the tests of this
+//! module: the difference of a member and its leader is the random waypoint of the member's own stream, and stays in
+//! its square.
 
 use hopyard_engine::units::{Coordinate, Distance, Speed};
 use hopyard_engine::{Rng, Span};

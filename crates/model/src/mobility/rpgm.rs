@@ -19,7 +19,7 @@
 //!
 //! Deviations: BonnMotion draws without bound. Here the number of draws is a parameter. After these draws, the member
 //! goes to the point nearest to the last draw that it reaches with an admissible speed, within the radius, and the leg
-//! is counted. Of several centres that come near during a leg, the first one for which chance decides wins in both.
+//! is counted. If several centres come near during a leg, the first one for which chance decides wins in both.
 //! BonnMotion also counts centres that are near when a leg begins. It refuses nine changes of ten by a test whether a
 //! change would need a higher speed. Here no change can need one. Left out: height.
 //!

@@ -91,11 +91,11 @@ pub struct Membership {
     pub leader: Option<NodeId>,
     /// Its offset from the leader; nothing if it follows from the positions that the scenario gives.
     pub offset: Option<Position>,
-    /// Whether it keeps this offset. Otherwise it moves around it.
+    /// Whether it keeps this offset. Otherwise it moves around that place.
     pub is_rigid: bool,
 }
 
-/// A model with its parameters, of which the movement of a node can be built.
+/// A model with its parameters, from which the movement of a node can be built.
 pub trait Configured: fmt::Debug {
     /// The movement of `node`, which is one of `nodes` and has these parameters.
     ///
@@ -127,7 +127,7 @@ pub struct Spec<'a> {
     pub table: u32,
 }
 
-/// The nodes of a run, with what their movements are built from.
+/// The nodes of a run, with the specifications of their movements.
 ///
 /// A model asks for the specification and the random stream of its own node. A model of groups asks for another node's
 /// movement too, or for streams that members share, by their names. A stream always begins at its beginning. Therefore
@@ -221,7 +221,7 @@ impl<'a> Nodes<'a> {
     }
 }
 
-/// The first node of each node's group: of a group that a model has formed, or of a leader and those that follow it.
+/// The first node of each node's group: of a group that a model has formed, or of a leader and its followers.
 fn heads(specs: &[Spec<'_>], streams: Streams) -> Vec<NodeId> {
     let mut heads: Vec<_> = (0..specs.len() as u32).map(NodeId).collect();
     let mut tables: BTreeMap<u32, (Grouping, Vec<NodeId>)> = BTreeMap::new();

@@ -15,7 +15,7 @@ use crate::order;
 /// for twice as many.
 pub(crate) const MOST_DUE: usize = 1 << 20;
 
-/// Source, destination, protocol and ports of a datagram: what notices are told apart by.
+/// Source, destination, protocol and ports of a datagram, which tell notices apart.
 pub(crate) type Ends = (Ipv4Addr, Ipv4Addr, u8, [u8; 4]);
 
 /// An event at the border of the network.

@@ -90,7 +90,7 @@ pub(crate) struct Around<'a, P> {
 }
 
 impl<P: Probe> Around<'_, P> {
-    /// The channels, and what surrounds them.
+    /// The channels, and their surroundings.
     #[inline]
     pub(crate) fn split(&mut self) -> (&mut [AnyChannel], Surroundings<'_, Event, P>) {
         let Clock { queue, horizon, exact, .. } = &mut *self.clock;
@@ -110,7 +110,7 @@ impl<P: Probe> Around<'_, P> {
         tell_drops(self.cx, self.probe);
     }
 
-    /// Makes a call whose actions are carried out before those that are requested already.
+    /// Makes a call whose actions are carried out before actions that were requested earlier.
     pub(crate) fn first(&mut self, call: impl FnOnce(&mut Self)) {
         let pending = self.cx.actions.len();
         call(self);

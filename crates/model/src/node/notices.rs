@@ -84,7 +84,7 @@ impl Node {
     }
 
     /// A datagram from outside is longer than the link of an interface carries. Nodes do not fragment: it is dropped.
-    /// If it forbids fragments, its source is told how long it may be (RFC 1191 §4).
+    /// If the packet forbids fragments, its source is told the longest possible size (RFC 1191 §4).
     #[cold]
     pub(super) fn exceeds_link(&self, packet: PacketId, most: u32, cx: &mut Context) {
         let &Packet { ref body, source, ttl, size, .. } = &cx.packets[packet];
@@ -102,9 +102,9 @@ impl Node {
         cx.drop_packet(self.id, packet, DropReason::TooLong);
     }
 
-    /// The node cannot forward a datagram from outside: its source is told by an ICMP error, as those of the scenario's
-    /// own flows. Another node tells the same about a connection once in a while only. Neither an ICMP error nor a
-    /// fragment after the first causes one (RFC 1122 §3.2.2, RFC 1812 §4.3.2.7).
+    /// The node cannot forward a datagram from outside. Its source is told by an ICMP error, like the sources of the
+    /// scenario's own flows. Another node tells the same about a connection once in a while only. Neither an ICMP error
+    /// nor a fragment after the first causes one (RFC 1122 §3.2.2, RFC 1812 §4.3.2.7).
     #[cold]
     pub(crate) fn tell_host<P: Probe>(&mut self, untold: Untold, around: &mut Around<'_, P>) {
         let Untold { node: _, why, source, ttl, datagram } = untold;

@@ -2,8 +2,8 @@
 //!
 //! The direct way of a packet has two parts. Over wires it has the shortest delay between the other end of the packet's
 //! flow and the agent of the host, as in the tables of wires. Over the radio it is the way of the packet itself. Wires
-//! take the time of their delay and of the packet's bytes without the outer header, and no queue; the radio's time is
-//! that of the packet.
+//! take the time of their delay and of the packet's bytes without the outer header, and no queue. The radio takes the
+//! packet's own time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,7 +59,7 @@ type Key = (FlowId, Time, u64, NodeId);
 /// A packet on its way through a tunnel, or beyond it.
 #[derive(Clone, Copy, Debug)]
 struct Under {
-    /// When it entered the tunnel, for one from a host, or left it.
+    /// The time at which it entered the tunnel, for a packet from a host, or left the tunnel.
     at: Time,
     /// How long it had been on its way then.
     radio: Span,
@@ -95,7 +95,7 @@ impl Detours {
         self.nodes.get(address.0 as usize).copied()
     }
 
-    /// The host whose packet it is, and whether the packet comes from it: not if both ends are such hosts, whose
+    /// The host whose packet it is, and whether the packet comes from it. Nothing if both ends are such hosts, whose
     /// direct way leads over two radios.
     fn host(&self, packet: &Packet) -> Option<(NodeId, bool)> {
         let is_host = |node: &NodeId| self.hosts.contains(node);

@@ -1,7 +1,7 @@
-//! A probe that follows hosts from network to network: what happened at each change of the agent, and what it cost.
+//! A probe that follows hosts from network to network: each change of the agent, and its cost.
 //!
 //! Agents tell their events. Whether packets of the host's flows get through, and which are lost, is seen at the
-//! packets themselves. Of a run without such hosts, nothing is kept.
+//! packets themselves. A run without such hosts keeps nothing.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -92,11 +92,11 @@ pub struct HandoffRow {
 
 impl Row for HandoffRow {}
 
-/// When more losses of a host than this are kept, those that no longer matter are removed.
+/// The number of losses of a host beyond which losses that no longer matter are removed.
 const MANY_LOSSES: usize = 256;
-/// The rate before a handoff is that of this time.
+/// The time of the rate before a handoff.
 const BEFORE: Span = Span::from_secs(5);
-/// The rate after it is that of this time.
+/// The time of the rate after a handoff.
 const AFTER: Span = Span::from_secs(1);
 /// The part of the rate before that counts as the old rate.
 const RECOVERED: f64 = 0.9;
@@ -131,7 +131,7 @@ struct Handoff {
 }
 
 impl Handoff {
-    /// From when on losses belong to it.
+    /// The time from which on losses belong to it.
     fn begin(&self) -> Time {
         self.exchanged.unwrap_or(self.moved)
     }
@@ -141,7 +141,7 @@ impl Handoff {
         self.begin() <= loss.at && self.registered.is_none_or(|registered| loss.made <= registered)
     }
 
-    /// When the host left the cell of the agent before, and came into that of the agent now.
+    /// The times at which the host left the cell of the agent before, and came into the cell of the agent now.
     fn crossings(&self, all: &[Crossing], until: Time) -> [Option<f64>; 2] {
         let of = |agent: Option<NodeId>| all.iter().filter(move |it| Some(it.agent) == agent && it.at < until);
         let before = || of(self.from).filter(|it| it.at <= self.moved);
@@ -198,7 +198,7 @@ struct Host {
     is_lost: bool,
     /// When a packet of a flow last passed between the two, while the host was there.
     exchanged: Option<Time>,
-    /// When it heard agents that it had not known.
+    /// The times at which it heard agents that it had not known.
     heard: BTreeMap<NodeId, Time>,
     /// Since the last handoff began.
     losses: Vec<Loss>,
@@ -213,7 +213,7 @@ struct Host {
 }
 
 impl Host {
-    /// The bytes a second of what arrived in a time.
+    /// The bytes a second that arrived in a time.
     fn rate(&self, from: Time, until: Time) -> f64 {
         let inside = self.arrivals.iter().rev().skip_while(|(at, _)| *at > until).take_while(|(at, _)| *at > from);
         let bytes: u64 = inside.map(|&(_, bytes)| u64::from(bytes)).sum();

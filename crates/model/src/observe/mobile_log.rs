@@ -1,5 +1,5 @@
-//! A log of what happens to hosts that move between networks: what they and their agents tell, where they are, and when
-//! packets first pass by a new way.
+//! A log of the events of hosts that move between networks: the messages of hosts and agents, their places, and the
+//! first packets by a new way.
 
 use hopyard_engine::Time;
 use schemars::JsonSchema;

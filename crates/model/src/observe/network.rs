@@ -29,7 +29,7 @@ pub struct MobileView {
     pub hosts: Vec<NodeId>,
     /// The agents.
     pub agents: Vec<NodeId>,
-    /// Those of both that have a radio.
+    /// The stations of both that have a radio.
     pub stations: Vec<StationView>,
     /// Ways over wires between agents and the other ends of the hosts' flows, where there is one.
     pub ways: Vec<WiredWay>,

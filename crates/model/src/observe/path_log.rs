@@ -114,7 +114,7 @@ impl PathLog {
         }
     }
 
-    /// A row for each path of each flow so far, for packets that were delivered and those that were dropped; the path
+    /// A row for each path of each flow so far, for packets that were delivered and packets that were dropped; the path
     /// of most packets first.
     #[must_use]
     pub fn rows(&self) -> Vec<PathRow> {

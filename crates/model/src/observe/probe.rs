@@ -1,4 +1,4 @@
-//! Probes: whoever watches a run.
+//! Probes: the observers of a run.
 //!
 //! A world has one probe, of a type that is known when the program is compiled. `()` watches nothing and costs nothing.
 //! A pair of probes is a probe, and so is a list of them. A probe sees everything and changes nothing: the digest of a
@@ -127,7 +127,7 @@ probe! {
     /// An interface begins to send a frame.
     fn on_sent(now: Time, interface: InterfaceId, frame: &FrameView<'_>);
 
-    /// A frame has ended at the radio of an interface; `power` is that of its signal, in watts.
+    /// A frame has ended at the radio of an interface; `power` is the power of its signal, in watts.
     fn on_received(now: Time, interface: InterfaceId, frame: &FrameView<'_>, reception: Reception, power: f64);
 
     /// A packet enters a wire at an interface.
@@ -148,7 +148,7 @@ probe! {
     /// A packet leaves such a tunnel at a node: its outer header is gone.
     fn on_agent_tunnel_left(now: Time, node: NodeId, packet: &Packet);
 
-    /// An agent tells what happened to a host that moves between networks, or what it found out.
+    /// An agent tells of an event of a host that moves between networks, or of its findings.
     fn on_mobile(now: Time, node: NodeId, event: &MobileEvent);
 
     /// A TCP sender passes a segment to IP; `state` is the sender's state after that.

@@ -1,4 +1,4 @@
-//! The probes of a run that records more than counters, and what is recorded.
+//! The probes of a run that records more than counters, and their records.
 
 use super::decisions::Decisions;
 use super::detours::Detours;

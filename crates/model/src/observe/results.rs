@@ -166,7 +166,8 @@ pub fn own_columns() -> &'static [OwnColumn] {
     &OWN
 }
 
-/// The columns of the counters of models, beside those of every node; or the two of one name, in a sentence.
+/// The columns of the counters of models, beside the columns of every node; or the two counters of one name, in a
+/// sentence.
 fn shared(
     common: &[Column],
     counters: impl Iterator<Item = ((&'static str, &'static str), Metric)>,

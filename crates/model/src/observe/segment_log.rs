@@ -69,7 +69,8 @@ pub enum SegmentFlows {
     None,
     /// All of them.
     All,
-    /// Those in these ranges of numbers, whose ends belong to them. The ranges are in order and have gaps between them.
+    /// The flows in these ranges of numbers, whose ends belong to them. The ranges are in order and have gaps between
+    /// them.
     Only(Vec<(u32, u32)>),
 }
 

@@ -1,4 +1,4 @@
-//! Who can sense a transmission, after which delay and with what power.
+//! The hearers of a transmission, with their delays and powers.
 //!
 //! A transmission examines all stations of its sender's list of neighbours. Distances, gains and delays are computed
 //! for whole lists, array by array, which processors do several at a time.
@@ -45,7 +45,7 @@ pub struct Hearers {
     names: Vec<u32>,
     /// The models of fading, each with the key of all its draws.
     fading: Vec<(Fader, u64)>,
-    /// Of the last list examined, station by station: the power received, in watts, and the delay.
+    /// The values of the last list examined, station by station: the received power, in watts, and the delay.
     powers: Vec<f64>,
     delays: Vec<u32>,
     /// The stations of a list that cannot sense a transmission.
@@ -112,8 +112,8 @@ impl Hearers {
         self.transmit_power * self.channel.gain(squared)
     }
 
-    /// The stations that receive a signal of `station` with at least this power, in watts, fading aside; in order.
-    /// They take the place of what is in `found`.
+    /// The stations that receive a signal of `station` with at least this power, in watts, fading aside; in order. They
+    /// replace the content of `found`.
     pub fn in_range(&mut self, station: usize, threshold: f64, now: Time, found: &mut Vec<usize>) {
         let Self { channel, neighbours, powers, marks, .. } = self;
         let near = neighbours.near(station, now);
@@ -212,8 +212,8 @@ impl Hearers {
     }
 }
 
-/// Puts a hearer in its place among hearers in order, of which the last place is free. Returns by how many places
-/// others were moved.
+/// Puts a hearer in its place among hearers in order. The last place is free. Returns by how many places others were
+/// moved.
 fn insert(hearers: &mut [Hearer], hearer: Hearer) -> usize {
     let order = hearer.order();
     let last = hearers.len() - 1;

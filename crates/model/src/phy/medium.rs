@@ -3,8 +3,8 @@
 //! A hearer is a radio that can sense a transmission. When a transmission begins, its hearers are found once, with
 //! their delays and powers, in order of arrival. One cursor processes its 2n edges (n beginnings, then n ends). As long
 //! as no other event comes before the next edge, the cursor does not use the event queue. The order of simultaneous
-//! edges is that of the queue, so the result is exactly that of one event for each edge. The switch `exact` schedules
-//! one event for each edge, and the tests require the same digest from both.
+//! edges is the order of the queue, so the result is exactly the result of one event for each edge. The switch `exact`
+//! schedules one event for each edge, and the tests require the same digest from both.
 //!
 //! A short frame may end at its nearest hearers before it begins at its farthest. Its hearers are divided into parts,
 //! each with a cursor of its own. The frame reaches a part as a whole before it ends at one of the hearers of the part.
@@ -50,7 +50,7 @@ struct Transmission<C> {
     first: u32,
     /// The part with the hearers behind these.
     behind: Option<TransmissionId>,
-    /// Of the first part: how many parts are in the air.
+    /// The number of parts in the air, in the first part.
     parts: u32,
     /// At how many hearers the signal had begun when somebody asked.
     metered: u32,
@@ -175,7 +175,7 @@ pub struct Places {
     pub reception: Vec<Rng>,
 }
 
-/// The medium that all radios of a channel share. `C` is what frames have for their MAC.
+/// The medium that all radios of a channel share. `C` are the fields of frames for their MAC.
 #[derive(Debug)]
 pub struct Medium<C> {
     /// The thresholds of radios for data frames.
@@ -195,7 +195,7 @@ pub struct Medium<C> {
 }
 
 impl<C: Copy> Medium<C> {
-    /// A silent medium with a station at each of these places, for frames in these modes, of which the first is that of
+    /// A silent medium with a station at each of these places, for frames in these modes. The first mode is the mode of
     /// data frames. `fading` is each model of fading, with the stream from which the key of all its draws comes.
     #[must_use]
     pub fn new(params: &Params, channel: Channel, fading: Vec<(Fader, Rng)>, modes: &[&Mode], places: Places) -> Self {
@@ -267,8 +267,8 @@ impl<C: Copy> Medium<C> {
         self.hearers.power(a, b, now) >= self.receiver.threshold
     }
 
-    /// The stations that can decode a data frame of `station` when nothing disturbs it, in order. They take the place
-    /// of what is in `found`.
+    /// The stations that can decode a data frame of `station` when nothing disturbs it, in order. They replace the
+    /// content of `found`.
     pub fn in_range(&mut self, station: usize, now: Time, found: &mut Vec<usize>) {
         self.hearers.in_range(station, self.receiver.threshold, now, found);
     }
@@ -327,7 +327,7 @@ impl<C: Copy> Medium<C> {
         self.radios.send(station, until);
     }
 
-    /// When a transmission, or a part of it, begins and ends at a station that can sense it.
+    /// The times at which a transmission, or a part of it, begins and ends at a station that can sense it.
     #[must_use]
     pub fn span_at(&self, id: TransmissionId, station: usize) -> (Time, Time) {
         let it = &self.transmissions[id.0 as usize];
@@ -393,8 +393,8 @@ impl<C: Copy> Medium<C> {
         }
     }
 
-    /// The part of a transmission with the hearers behind those of a part, if there are any. Each part has its own
-    /// edges, and is walked and finished for itself.
+    /// The part of a transmission with the hearers behind a given part, if there are any. Each part has its own edges,
+    /// and is walked and finished for itself.
     #[inline]
     #[must_use]
     pub fn behind(&self, part: TransmissionId) -> Option<TransmissionId> {
@@ -545,8 +545,8 @@ impl<C: Copy> Medium<C> {
     }
 
     /// A station stops for good. Those packets that its MAC holds (`held`) and that are in frames on the air belong to
-    /// the medium from now on, and are taken out of `held`. Returned are the transmissions, with all their parts, of
-    /// which the station has not sent the end.
+    /// the medium from now on, and are taken out of `held`. Returned are the transmissions, with all their parts, that
+    /// the station has not sent to the end.
     #[cold]
     pub fn stop(&mut self, station: usize, now: Time, held: &mut Vec<PacketId>) -> Vec<TransmissionId> {
         let mut cut = Vec::new();

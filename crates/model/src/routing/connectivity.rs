@@ -91,8 +91,8 @@ impl Connectivity {
     }
 
     /// The first hop and the number of hops of a shortest path to the node with an address. The path has the fewest
-    /// hops over radio and, among such paths, the shortest delay over wires. Of several such paths it is the one whose
-    /// first hop has the lowest number.
+    /// hops over radio and, among such paths, the shortest delay over wires. Among several such paths it is the one
+    /// whose first hop has the lowest number.
     #[must_use]
     pub fn shortest_path(&self, from: NodeId, to: Address) -> Option<(Address, u32)> {
         if self.wires.is_empty() { self.fewest_hops(from, to) } else { self.least_cost(from, to) }

@@ -40,7 +40,7 @@ pub trait Facts: Params {
         Vec::new()
     }
 
-    /// Values that are possible and hardly meant: each parameter with what is doubtful about it.
+    /// Values that are possible and hardly meant: each parameter with the doubt.
     fn doubts(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
@@ -192,13 +192,13 @@ pub trait Routing {
         }
     }
 
-    /// A routing message arrived from neighbour `from`; the protocol now owns the packet and must end it
+    /// A routing message arrived from neighbour `from`. The protocol now owns the packet and must end it
     /// (`Context::deliver`, or `Context::drop_packet`) or send it on. Its TTL is as it was sent: IP does not forward
     /// it.
     fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context);
 
     /// A packet with options arrived from neighbour `from`, for this node or for another one. Its TTL is as it was
-    /// sent. The protocol says what becomes of the packet; if it takes it, it owns it.
+    /// sent. The protocol decides about the packet. If it takes the packet, it owns the packet.
     fn on_options(&mut self, _packet: PacketId, _from: Address, _cx: &mut Context) -> AfterOptions {
         AfterOptions::Unknown
     }

@@ -1,6 +1,6 @@
 //! Source routes: the source of a packet writes its whole path into it, and the nodes on the path follow it.
 //!
-//! Read: RFC 4728 §6.7 and §8.1.3 to §8.1.5 (the Source Route option, and what a node does with it).
+//! Read: RFC 4728 §6.7 and §8.1.3 to §8.1.5 (the Source Route option, and its handling by a node).
 //!
 //! Not a protocol, but the least cost of a protocol with source routes. Paths are known without messages, from the
 //! scenario or from the links at the start of the run. Every packet with more than one hop has the header and the
@@ -98,7 +98,7 @@ type Path = Option<Vec<Address>>;
 pub struct SourceRoutes {
     node: NodeId,
     others: Others,
-    /// By destination: the paths written for this node, and those that were looked up.
+    /// Paths by destination: the paths written for this node, and the paths that were looked up.
     paths: BTreeMap<Address, Path>,
     /// Destinations whose path has been announced.
     announced: Vec<Address>,

@@ -79,7 +79,7 @@ pub enum AddressError {
         /// How many interfaces it has.
         interfaces: usize,
     },
-    /// An address is not in the prefix of its network, or is not that of a host.
+    /// An address is not in the prefix of its network, or is no address of a host.
     #[error("expected an address of a host in {prefix}, the prefix of {network}; found {address}")]
     Outside {
         /// The network.
@@ -138,8 +138,8 @@ pub struct Plan {
     pub prefixes: BTreeMap<Network, Prefix>,
     /// The addresses.
     pub names: Vec<Ipv4Addr>,
-    /// The interfaces of each network: their nodes and their addresses, in order; those of a wire in the order of its
-    /// ends.
+    /// The interfaces of each network: their nodes and their addresses, in order; the interfaces of a wire in the order
+    /// of its ends.
     pub members: BTreeMap<Network, Vec<(NodeId, Address)>>,
 }
 
@@ -205,7 +205,7 @@ fn numbered(blocks: &[(Prefix, u8)], mut number: u32) -> Option<Prefix> {
     None
 }
 
-/// Prefixes in use: of those that overlap, the widest one.
+/// Prefixes in use. Among prefixes that overlap, the widest one counts.
 #[derive(Debug, Default)]
 struct Taken(BTreeMap<Ipv4Addr, Prefix>);
 
@@ -375,7 +375,8 @@ impl Layout<'_> {
     }
 }
 
-/// Gives every interface its address. `chosen` are the prefixes of the networks, and `nodes` those of the interfaces.
+/// Gives every interface its address. `chosen` are the prefixes of the networks, and `nodes` the nodes of the
+/// interfaces.
 ///
 /// # Errors
 /// Everything that cannot be.

@@ -1,4 +1,4 @@
-//! Batteries: when they run dry, and what becomes of a node then.
+//! Batteries: when they run dry, and the fate of a node then.
 //!
 //! Between two changes of a radio's state its power is constant, and the next changes that are already known are the
 //! ends of the signals that have begun. From these follows the nanosecond at which a battery will be empty, if nothing

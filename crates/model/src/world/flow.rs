@@ -78,7 +78,7 @@ pub(super) struct WindowMean {
 }
 
 impl WindowMean {
-    /// Of a flow that runs from `start` to `stop`.
+    /// The mean of a flow that runs from `start` to `stop`.
     pub(super) const fn new(start: Time, stop: Time) -> Self {
         Self { area: 0.0, from: start, since: start, until: stop, window: 0.0 }
     }

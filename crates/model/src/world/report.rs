@@ -102,8 +102,8 @@ impl<P: Probe> World<P> {
         }
     }
 
-    /// The number of packets so far that ns-2 would number. It numbers neither AODV's messages nor those of address
-    /// resolution.
+    /// The number of packets so far that ns-2 would number. ns-2 numbers neither AODV's messages nor the messages of
+    /// address resolution.
     pub(super) fn numbered(&self) -> u64 {
         let of_kind = |kind: PacketKind| self.cx.ledger.originated_by_kind[kind as usize];
         let routing = if self.nodes.iter().any(|node| !node.numbered_by_ns2) {

@@ -110,9 +110,9 @@ pub struct EnergySpec {
 pub struct SleepSpec {
     /// The node.
     pub node: NodeId,
-    /// From when to when, in order, without overlap.
+    /// The times, each from its beginning to its end, in order, without overlap.
     pub times: Vec<(Time, Time)>,
-    /// After how long the times come again, if they do. It is not less than the time from the first to the last.
+    /// The time after which the times come again, if they do. It is not less than the time from the first to the last.
     pub every: Option<Span>,
 }
 
@@ -164,7 +164,7 @@ pub struct NodeSpec {
     /// The table of the scenario that says how it moves. Nodes of one table form groups together, where the model forms
     /// groups of its nodes.
     pub table: u32,
-    /// The numbers of the channels on which it has a radio. The first is that of its first interface.
+    /// The numbers of the channels on which it has a radio. The first number belongs to its first interface.
     pub radios: Vec<u16>,
     /// How it routes.
     pub routing: routing::Config,
@@ -228,11 +228,11 @@ pub enum RoleSpec {
         /// When it first advertises, if that is given.
         first: Option<Time>,
     },
-    /// It moves between networks. Its home address is that of its first interface.
+    /// It moves between networks. Its home address is the address of its first interface.
     Host {
         /// Its home agent.
         agent: NodeId,
-        /// From when to when its messages are not authentic.
+        /// The times in which its messages are not authentic.
         forged: Vec<(Time, Time)>,
     },
 }
@@ -242,7 +242,7 @@ pub enum RoleSpec {
 pub struct TunnelSpec {
     /// The two nodes at its ends.
     pub ends: (NodeId, NodeId),
-    /// The prefixes whose packets the first node sends through the tunnel, and those of the second.
+    /// The prefixes whose packets the first node sends through the tunnel, and the prefixes of the second node.
     pub carries: [Vec<Prefix>; 2],
 }
 

@@ -40,8 +40,8 @@ struct Path {
     first: Option<Address>,
 }
 
-/// The tables of the nodes with wires for which `asks` is true, by node. `delays` are those of the wires,
-/// from the first end to the second one and back.
+/// The tables of the nodes with wires for which `asks` is true, by node. `delays` are the delays of the wires, from the
+/// first end to the second one and back.
 #[must_use]
 pub fn tables(
     plan: &Plan,

@@ -1,5 +1,5 @@
-//! The native part of `hopyard.CongestionControl`: what a class may read of its connection, and what it may set. The
-//! arguments of events are simple objects.
+//! The native part of `hopyard.CongestionControl`: the values that a class may read of its connection, and the values
+//! that it may set. The arguments of events are simple objects.
 
 use hopyard_engine::{Span, Time};
 use hopyard_model::transport::congestion::{self, Answer, NetworkEvent, Phase, Restore, View};
@@ -18,13 +18,13 @@ pub enum Stage {
     Told,
 }
 
-/// The native part of an instance: the state of its connection, and what it has set during an event.
+/// The native part of an instance: the state of its connection, and the values that it has set during an event.
 #[pyclass(subclass, module = "hopyard._core")]
 #[derive(Debug)]
 pub struct ControllerState {
     view: Option<View>,
     stage: Stage,
-    /// The current windows, or those that this event has set.
+    /// The current windows, or the windows that this event has set.
     cwnd: f64,
     ssthresh: f64,
     windows_set: bool,

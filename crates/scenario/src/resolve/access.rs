@@ -64,7 +64,7 @@ fn payload(kind: &FlowKind) -> u64 {
     serde_json::from_value(Value::Object(tcp.machine.clone())).map_or(0, |tcp: tcp::Params| tcp.segment_size.count())
 }
 
-/// The size of the largest packets of a flow, headers included, and what they are.
+/// The size of the largest packets of a flow, headers included, and their kind.
 pub(super) fn largest_packet(kind: &FlowKind) -> Option<(u64, String)> {
     match &kind.tcp {
         Some(tcp) => {
@@ -143,7 +143,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// Reports flows whose packets are longer than any link carries, and warns of those that some links do not carry.
+    /// Reports flows whose packets are longer than any link carries, and warns of flows whose packets some links do not
+    /// carry.
     pub(super) fn check_packet_sizes(&mut self, resolved: &Resolved) {
         if self.is_faulty("mac") {
             return;

@@ -158,7 +158,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Reports hosts that cannot be. Returns those that do not move.
+    /// Reports hosts that cannot be. Returns the hosts that do not move.
     fn check_hosts(&mut self, resolved: &Resolved) -> BTreeSet<u32> {
         let all = resolved.all_nodes();
         let mut fixed = BTreeSet::new();

@@ -95,7 +95,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Reports listed flows that the networks cannot carry, and drawn ones some of which they cannot carry.
+    /// Reports listed flows that the networks cannot carry, and sets of drawn flows with some that they cannot carry.
     fn check_each_flow(&mut self, checks: &Checks<'_>) {
         let resolved = checks.resolved;
         let (radios, all) = (resolved.nodes.count, resolved.all_nodes());

@@ -34,8 +34,8 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// The links among `all` nodes: those of each channel within its range, and `wires`. Without `places`, all radios
-    /// of a channel are in reach of each other.
+    /// The links among `all` nodes: the links of each channel within its range, and `wires`. Without `places`, all
+    /// radios of a channel are in reach of each other.
     pub(super) fn new(
         channels: &[Reach],
         places: Option<&[Position]>,
@@ -210,7 +210,8 @@ impl Ways {
         in_reach.into_iter().copied().find(|node| told(node) == Some(longest) && !leads(node))
     }
 
-    /// How long the longest prefix is by which a gateway tells of an address; nothing if it does not tell of it.
+    /// The length of the longest prefix by which a gateway tells of an address; nothing if it does not tell of the
+    /// address.
     fn tells(&self, gateway: NodeId, name: Ipv4Addr) -> Option<u8> {
         // No node looks for an address of a channel by a shorter prefix than the channel's.
         let channels = self.plan.prefixes.iter().filter(|(network, _)| matches!(network, Network::Channel(_)));
@@ -343,7 +344,7 @@ fn connectivity(checks: &Checks<'_>, over_wires: bool) -> Option<(Connectivity, 
 pub(super) struct Length {
     /// All hops.
     pub(super) all: u32,
-    /// Those that the routing protocol finds: to or from a gateway, if one end is behind it.
+    /// The hops that the routing protocol finds: to or from a gateway, if one end is behind it.
     pub(super) routed: u32,
 }
 

@@ -95,7 +95,7 @@ impl Default for Linux {
     }
 }
 
-/// Linux's name of its Westwood, and that of Hopyard's module.
+/// Linux's name of its Westwood, and the name of Hopyard's module.
 const WESTWOOD: &str = "westwood";
 const PUBLISHED_WESTWOOD: &str = "westwood_2001";
 /// The versions that Hopyard has patches and configurations for.

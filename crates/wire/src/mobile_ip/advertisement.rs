@@ -62,7 +62,7 @@ pub struct Advertisement<A = Ipv4Addr> {
     /// The number of the advertisement since the agent began. 256 follows on 65535: smaller numbers say that the agent
     /// has begun anew (§2.3.2).
     pub sequence: u16,
-    /// For how many seconds it is valid.
+    /// The number of seconds for which it is valid.
     pub lifetime: u16,
     /// The longest registration that the agent takes, in seconds; [`super::FOREVER`] for any.
     pub registration_lifetime: u16,

@@ -374,7 +374,7 @@ impl Machine {
         self.unicast(to, Message::Grant { again, resends, round, decided });
     }
 
-    /// A grant; `answers` is the number of the request that it answers at once, and nothing if it is sent again.
+    /// A grant; `answers` is the number of the request that the grant answers at once, and nothing if it is sent again.
     fn on_grant(&mut self, from: Address, round: u16, answers: Option<u8>, decided: &[Entry], now: Time) {
         self.tables.refresh(from, now);
         self.tables.hear_list(from, decided);
@@ -462,7 +462,7 @@ impl Machine {
         }
     }
 
-    /// Draws the conclusions from what the tables show now.
+    /// Draws the conclusions from the present tables.
     fn look(&mut self, params: &Params, now: Time) {
         // The slot of the holder may be heard of from itself or from others.
         if let State::Granting(grant) = &self.state

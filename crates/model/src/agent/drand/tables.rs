@@ -24,12 +24,12 @@ pub struct Neighbour {
     undecided: u16,
     /// The nodes that it hears, without this one; sorted.
     list: Vec<Entry>,
-    /// The list of its last HELLO, and what it says of this node's slot.
+    /// The list of its last HELLO, and the entry for this node's slot.
     said: Option<Arc<[Entry]>>,
     said_of_this: Option<Claim>,
     /// Where that stands in the list: mostly in the next one too.
     at: usize,
-    /// Whether `list` is what that HELLO lists of other nodes, so that the same list has nothing new.
+    /// Whether `list` is the list of other nodes in that HELLO, so that the same list has nothing new.
     as_said: bool,
     /// The largest slot of it and its list, as [`Claim::slots`].
     largest: u16,
@@ -87,7 +87,7 @@ impl Neighbour {
 struct Known {
     /// The node, and the latest that anybody has said of its slot.
     entry: Entry,
-    /// How many neighbours speak of it; it counts as one itself if it is a neighbour.
+    /// The number of neighbours that speak of the node; the node itself counts as one if it is a neighbour.
     sources: u32,
     /// How many of them say the latest.
     latest: u32,
@@ -116,7 +116,7 @@ pub struct Tables {
     came: u64,
     /// A slot that no node with a smaller address has, by the present entries of `known`.
     unrivalled: Option<u16>,
-    /// Room for what a list loses, and for what it gains.
+    /// Room for the entries that a list loses, and for the entries that it gains.
     lost: Vec<Entry>,
     gained: Vec<Entry>,
     /// The list of this node's last HELLO.
@@ -124,7 +124,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Those of a node that has heard nothing.
+    /// The tables of a node that has heard nothing.
     #[must_use]
     pub const fn new(node: Address) -> Self {
         Self {
@@ -193,7 +193,7 @@ impl Tables {
         }
     }
 
-    /// A node has sent a message that says what slot it has.
+    /// A node has sent a message with its slot.
     pub fn hear(&mut self, from: Address, claim: Claim, now: Time) {
         self.hear_at(from, claim, now);
     }
@@ -293,7 +293,7 @@ impl Tables {
     }
 
     /// Takes up what the HELLO of a neighbour lists, in two parts, and keeps what is newer of the nodes that are listed
-    /// still. Returns whether the HELLO lists anything else than is known; `gained` is what is new.
+    /// still. Returns whether the HELLO has an unknown entry; `gained` are the new entries.
     fn merge_list(&mut self, place: usize, first: &[Entry], second: &[Entry]) -> bool {
         let mut list = std::mem::take(&mut self.neighbours[place].list);
         let mut lost = std::mem::take(&mut self.lost);
@@ -406,15 +406,16 @@ impl Tables {
         self.changed = true;
     }
 
-    /// Somebody has said what slot a node has. If it is a neighbour, that counts here as if it had said so itself.
+    /// Somebody has said what slot a node has. If the node is a neighbour, the entry counts here as if the node itself
+    /// had said so.
     fn hear_of(&mut self, node: Address, claim: Claim) {
         if let Ok(place) = self.place(node) {
             self.merge_claim(place, claim);
         }
     }
 
-    /// As [`Self::hear_of`], for what a neighbour lists: what its list has gained, and all that it says of neighbours
-    /// that have come since they were last looked for there. Of the rest, this node has heard before.
+    /// As [`Self::hear_of`], for the list of a neighbour: the entries that its list has gained, and all its entries for
+    /// neighbours that came since this node last looked for them there. This node has heard the rest before.
     fn hear_of_new(&mut self, place: usize, entries: &[Entry]) {
         let looked_for = self.neighbours[place].looked_for;
         if looked_for < self.came {
@@ -614,7 +615,7 @@ impl Tables {
         self.place_known(node).ok().map(|place| self.known[place].entry.claim)
     }
 
-    /// Whether a node within two hops has this slot, and an address below that of this node.
+    /// Whether a node within two hops has this slot, and a lower address than this node.
     #[must_use]
     pub fn has_rival(&mut self, slot: u16) -> bool {
         if self.unrivalled == Some(slot) {
@@ -637,7 +638,7 @@ impl Tables {
         self.heard.iter().copied().filter(|it| it.claim.slot().is_some())
     }
 
-    /// The largest slot that anybody within two hops is said to have, without that of this node.
+    /// The largest slot that anybody within two hops is said to have, without the slot of this node.
     #[must_use]
     pub const fn largest_near(&self) -> Option<u16> {
         self.largest_near.checked_sub(1)

@@ -81,7 +81,7 @@ impl Home {
         self.bindings.iter().enumerate().filter(is_first).count()
     }
 
-    /// It stops, and forgets its bindings, and which requests it has accepted.
+    /// The agent stops, and forgets its bindings and the requests that it accepted.
     pub fn forget(&mut self, sending: &Sending, params: &Params, cx: &mut Context) {
         self.end(|_| true, sending, params, cx);
         self.hosts.iter_mut().for_each(|it| it.last = 0);

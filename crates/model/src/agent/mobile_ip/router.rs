@@ -29,7 +29,7 @@ pub(super) struct Router {
     sequence: u16,
     /// How often it has stopped.
     stopped: usize,
-    /// When it begins anew, if it does not run.
+    /// The time at which the agent begins anew, if it does not run.
     back: Option<Time>,
 }
 

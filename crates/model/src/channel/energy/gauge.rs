@@ -120,7 +120,7 @@ struct Frames {
     sends_until: u64,
     /// The frame that the radio sent last.
     last: Sent,
-    /// How long the radio sent, and for what, up to the end of its own last transmission.
+    /// The times for which the radio sent, by purpose, up to the end of its own last transmission.
     airtimes: Airtimes,
     /// The cost of sent packets beyond that.
     priced: Account,
@@ -131,8 +131,8 @@ struct Frames {
 }
 
 impl Frames {
-    /// For how long the radio has still to send, and how long it has heard up to now, if signals and transmissions
-    /// until `busy_until` are entered.
+    /// The time for which the radio has still to send, and the time for which it has heard up to now, if signals and
+    /// transmissions until `busy_until` are entered.
     fn up_to(&self, now: u64, busy_until: u64, heard: u64) -> (Span, u64) {
         let unsent = Span::from_nanos(self.sends_until.saturating_sub(now));
         (unsent, heard - busy_until.saturating_sub(now.max(self.sends_until)))

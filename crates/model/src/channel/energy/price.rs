@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 pub use crate::context::{Attojoules, PacketPrices, Price, Prices, joules};
 use crate::params::Params;
 
-/// Parameters that say what a radio takes.
+/// Parameters that set the prices of a radio.
 pub trait Priced: Params {
     /// Its prices; nothing if energy is not counted.
     fn prices(&self) -> Option<Prices>;

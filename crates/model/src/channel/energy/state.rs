@@ -2,7 +2,7 @@
 //! power.
 //!
 //! Read: ns-2.35, mac/wireless-phy.cc and mobile/energy-model.cc; ns-3, WifiRadioEnergyModel; INET, the state-based
-//! radio of 802.11. The constants called `wavelan` are those that the literature gives for that card.
+//! radio of 802.11. The constants called `wavelan` come from the literature on that card.
 //!
 //! While a radio sends, it pays for sending only, whatever it could hear. Signals that overlap are paid once.
 //!

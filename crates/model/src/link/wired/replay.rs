@@ -5,8 +5,8 @@
 //! Here the schedule of these pipes is a parameter of the link. An entry holds until the next one begins; the last one
 //! holds until the end. Before the first entry, the link has its own delay alone.
 //!
-//! An entry begins at a time, or with a packet by its number among those that enter the direction. The paper does not
-//! say which of the two its rules used.
+//! An entry begins at a time, or with a packet by its number in the direction. The paper does not say which of the two
+//! its rules used.
 
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
@@ -20,8 +20,8 @@ pub struct Entry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Span")]
     pub from: Option<Span>,
-    /// In place of `from`: from which packet on it holds, by its number among those that enter this direction, counted
-    /// from zero.
+    /// In place of `from`: the first packet for which the entry holds, by its number in this direction, counted from
+    /// zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     pub packet: Option<u64>,

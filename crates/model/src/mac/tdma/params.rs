@@ -301,7 +301,7 @@ const SMALLEST_PACKET: u32 = 40;
 /// Longer than any propagation delay: no radio farther than 25 km away hears a frame.
 const FARTHEST: Span = Span::from_micros(84);
 
-/// Bytes of an acknowledgement, those of IEEE 802.11.
+/// Bytes of an acknowledgement, as in IEEE 802.11.
 const ACK_BYTES: u32 = 14;
 
 impl params::Params for Params {

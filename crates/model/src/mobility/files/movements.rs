@@ -89,7 +89,7 @@ impl Movements {
 /// How many other lines are kept with their text.
 const MAX_SHOWN: usize = 3;
 
-/// Lines of a script that are no part of the movement, such as those that create the nodes.
+/// Lines of a script that are no part of the movement, for example lines that create the nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Others {
     /// The first ones: number and text.

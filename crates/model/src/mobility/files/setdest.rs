@@ -35,7 +35,7 @@ struct NodeLines {
     start: [Option<f64>; 3],
     /// The first line that names the node.
     first_line: usize,
-    /// Whether a line that names the node is broken: what is missing may be what that line was to say.
+    /// Whether a line that names the node is broken: the missing part may be in that line.
     broken: bool,
     /// Commands without a time: they are executed before all scheduled steps.
     immediate: Vec<Step>,
@@ -181,7 +181,7 @@ fn word(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| c.is_ascii_whitespace()).unwrap_or(text.len()))
 }
 
-/// The content of a line, or what was expected instead.
+/// The content of a line, or the expected content.
 fn understand(line: &str) -> Result<Line, &'static str> {
     // In Tcl, a comment follows a semicolon. Other tools write it without one, and ns-2 takes it for further arguments,
     // which it ignores.
@@ -193,7 +193,7 @@ fn understand(line: &str) -> Result<Line, &'static str> {
     movement(line).or_else(|expected| if names_movement() { Err(expected) } else { Ok(Line::Other) })
 }
 
-/// The content of a line of a movement file, or what was expected instead.
+/// The content of a line of a movement file, or the expected content.
 fn movement(line: &str) -> Result<Line, &'static str> {
     let line = without_end(line)?;
     let (first, rest) = word(line);

@@ -48,13 +48,13 @@ const fn name_of(state: &SenderState) -> &'static str {
     }
 }
 
-/// Why and where a packet was dropped, and what it was.
+/// The reason and the place of a packet's drop, and the packet.
 pub fn of_drop(node: NodeId, packet: &Packet, reason: DropReason) -> String {
     let text = format!("dropped: {} at node {node}", reason.name());
     described(text, packet, &packet.body)
 }
 
-/// A text with what a packet is behind it.
+/// A text with the description of a packet behind it.
 fn described(mut text: String, packet: &Packet, body: &Body) -> String {
     let _ = match body {
         Body::Tcp(header) => {

@@ -1,4 +1,4 @@
-//! Frames of the DCF as 802.11 frames of an ad hoc network, and what a radio knows of them.
+//! Frames of the DCF as 802.11 frames of an ad hoc network, and a radio's knowledge of them.
 
 use hopyard_engine::Span;
 use hopyard_engine::units::{Frequency, Power};

@@ -7,7 +7,7 @@
 //! - [`Names`] says which addresses interfaces have, and which port a flow has, the same at both ends. [`station_of`]
 //!   and
 //!   [`port_of`] are the usual rules for link addresses and ports.
-//! - Sequence numbers of TCP are those of the simulator modulo 2^32. A connection's first number is zero.
+//! - Sequence numbers of TCP are the simulator's numbers modulo 2^32. A connection's first number is zero.
 //! - Payload is zero, except that a UDP datagram begins with its number in the flow (64 bits), if it has room for it.
 //! - IP's identification is zero and fragments are forbidden, as RFC 6864 §4.1 permits.
 //!

@@ -7,13 +7,13 @@ use crate::address::NodeId;
 /// A kind of packets that is captured at a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// The frames that a radio sends or decodes, also those for other nodes.
+    /// The frames that a radio sends or decodes, also frames for other nodes.
     Radio,
     /// The frames that a radio receives in error.
     Damaged,
     /// The packets that enter and leave a wire or a tunnel.
     Wire,
-    /// The packets that transport passes to IP, and those that IP passes to transport.
+    /// The packets that transport passes to IP, and the packets that IP passes to transport.
     Host,
     /// The packets that the node drops.
     Drops,

@@ -69,7 +69,7 @@ macro_rules! models {
                 match self { $(Self::$variant(model) => model.gain(distance_squared),)+ }
             }
 
-            /// The gains at each of these distances squared, in place of what is in `gains`.
+            /// The gains at each of these distances squared. They replace the content of `gains`.
             pub fn gains(&self, squares: &[f64], gains: &mut Vec<f64>) {
                 match self { $(Self::$variant(model) => model.gains(squares, gains),)+ }
             }

@@ -66,7 +66,7 @@ impl Level {
         Power::from_watts(self.power)
     }
 
-    /// The ratio of its power to that of noise and of the other signals at its end.
+    /// The ratio of its power to the power of noise and of the other signals at its end.
     #[must_use]
     pub fn sinr(&self) -> Ratio {
         Ratio::from_factor(self.power / (self.noise + self.others as f64 / ATTO))
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Whatever the order of ends, what is left is the sum of the rest, to the last attowatt.
+        /// Whatever the order of ends, the remaining power is the sum of the rest, to the last attowatt.
         #[test]
         fn sums_do_not_depend_on_the_order(
             powers in prop::collection::vec(1e-14_f64..1e-6, 1..20),

@@ -45,7 +45,7 @@ pub struct Ns2 {
     searches: Searches<Search>,
     /// When the next search must be looked at.
     next_search: Time,
-    /// Repairs: when each is given up, and of which destination.
+    /// Repairs: the time at which each is given up, and its destination.
     repairs: BinaryHeap<Reverse<(Time, Address)>>,
 }
 

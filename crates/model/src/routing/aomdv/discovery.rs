@@ -1,5 +1,5 @@
-//! Requests and replies. Both sets of procedures handle them in the same way, but for what they are asked for
-//! ([`Multipath`]).
+//! Requests and replies. Both sets of procedures handle them in the same way, except for the questions in
+//! [`Multipath`].
 
 use hopyard_engine::{Span, Time};
 

@@ -199,8 +199,8 @@ impl Multipath for Marina2006 {
         }
     }
 
-    /// RFC 3561 §6.5, §6.7: the neighbour can be reached. In a crowd this is what keeps discoveries few: the first
-    /// flood lets everybody know everybody.
+    /// RFC 3561 §6.5, §6.7: the neighbour can be reached. In a crowd this keeps discoveries few: the first flood lets
+    /// everybody know everybody.
     fn met(&mut self, neighbour: Address, cx: &mut Context) {
         self.hear(neighbour, cx.now + self.state.params.active_route_timeout, cx);
     }

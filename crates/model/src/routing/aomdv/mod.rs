@@ -8,9 +8,9 @@
 //! they share no link.
 //!
 //! There are two sets of procedures over the same state, which the parameter `rules` selects. Both handle requests and
-//! replies in the same way (`discovery`). Those in `marina` follow the papers; searches, sequence numbers, rate limits,
-//! HELLO messages and errors are those of AODV (RFC 3561), which the papers refer to. Those in `ns2` do what ns-2.35
-//! does:
+//! replies in the same way (`discovery`). The procedures in `marina` follow the papers; searches, sequence numbers,
+//! rate limits, HELLO messages and errors follow AODV (RFC 3561), which the papers refer to. Those in `ns2` do what
+//! ns-2.35 does:
 //!
 //! - HELLO messages alone tell of broken links, and every node that has any route sends them. (The link layer's
 //!   feedback is a choice at compile time in ns-2. `link_detection` chooses it here.)

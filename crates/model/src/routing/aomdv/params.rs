@@ -347,7 +347,7 @@ impl Params {
         Limits { paths: self.max_paths as usize, difference: self.hop_difference }
     }
 
-    /// Which paths may be told to a neighbour that asks: those that do not lead through it. ns-2 tells these too.
+    /// Paths that may be told to a neighbour that asks: paths that do not lead through it. ns-2 tells the others too.
     pub fn own_way(&self, asks: Address) -> impl Fn(&Path) -> bool + Copy + use<> {
         let all = self.rules == Rules::Ns2;
         move |path| all || path.next_hop != asks

@@ -75,8 +75,8 @@ pub struct Entry {
     /// heard (RFC 3561 §6.5), the number is a lower bound. This node then uses the path, and does not offer it to
     /// others.
     pub numbered: bool,
-    /// The hop count that this node tells its neighbours: that of its longest path when it first tells one. It stays
-    /// until there is a newer sequence number. [`INFINITY`] before that.
+    /// The hop count that this node tells its neighbours: the hop count of its longest path when it first tells one. It
+    /// stays until there is a newer sequence number. [`INFINITY`] before that.
     pub advertised: u8,
     /// Hops of the longest path that was known last.
     pub last_hops: u8,
@@ -123,7 +123,7 @@ impl on_demand::Entry for Entry {
         !self.paths.is_empty()
     }
 
-    /// Those of the path that is used first.
+    /// The hops of the path that is used first.
     fn route(&self) -> Option<(Address, u8)> {
         self.paths.first().map(|path| (path.next_hop, path.hops))
     }

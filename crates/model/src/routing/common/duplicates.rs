@@ -95,7 +95,7 @@ impl Duplicates {
         place
     }
 
-    /// Makes room, with what can be forgotten left out.
+    /// Makes room, and forgets old entries.
     #[cold]
     fn grow(&mut self, now: Time) {
         let kept: Vec<Heard> =

@@ -1,4 +1,4 @@
-//! DSDV: every node tells its neighbours its whole table from time to time, and what has changed in between.
+//! DSDV: every node tells its neighbours its whole table from time to time, and its changes in between.
 //!
 //! To read: Perkins and Bhagwat, "Highly dynamic destination-sequenced distance-vector routing (DSDV) for mobile
 //! computers", SIGCOMM 1994. Each destination numbers its own advertisements with even sequence numbers. The route with
@@ -127,8 +127,8 @@ impl Dsdv {
         cx.act(Action::RouteChanged { node: self.node, change });
     }
 
-    /// Makes an update. It has all entries if `periodic` is set or if many entries have changed, otherwise only those
-    /// that changed. The node's own number advances with its periodic updates. If triggered updates advanced it too,
+    /// Makes an update. It has all entries if `periodic` is set or if many entries have changed, otherwise only the
+    /// changed ones. The node's own number advances with its periodic updates. If triggered updates advanced it too,
     /// each would begin a race of paths at all other nodes. Their triggered updates would begin more races. In ns-2
     /// triggered updates advance the number, but a newer number alone never triggers an update.
     fn make_update(&mut self, periodic: bool, now: Time) -> Option<Update> {
@@ -512,7 +512,7 @@ impl Dsdv {
         }
     }
 
-    /// The route to a destination of which the node has heard by itself.
+    /// The route to a destination that the node has heard by itself.
     fn own_route(&self, destination: Address) -> Option<(Address, u8)> {
         let entry = self.table.get(destination).filter(|entry| entry.metric < self.params.infinity)?;
         Some((entry.next_hop, entry.metric))

@@ -34,7 +34,7 @@ pub struct Entry {
     pub advertise_metric: bool,
     /// Whether data go this way, so that its changes are announced.
     pub used: bool,
-    /// From when on it may be advertised.
+    /// The time from which on it may be advertised.
     pub advertise_at: Time,
     /// When it triggers an update.
     pub trigger_at: Time,
@@ -73,7 +73,7 @@ impl Entry {
         }
     }
 
-    /// Counts a time to settle; `weight` is that of the past.
+    /// Counts a time to settle; `weight` is the weight of the past.
     pub fn settle(&mut self, took: Span, weight: f64) {
         self.settling_time = self.settling_time.mul_f64(weight) + took.mul_f64(1.0 - weight);
     }

@@ -23,8 +23,8 @@
 //! links of one direction (§3.1). Where the RFC leaves a choice:
 //!
 //! - Every link is taken to work in both directions, as MACs with acknowledgements need.
-//! - A salvaged packet does not go through a node that its source route says it has met. The route does not say what
-//!   the packet had met before it was salvaged last.
+//! - A salvaged packet does not go through a node that its source route says it has met. The route does not have the
+//!   nodes that the packet met before it was salvaged last.
 //! - A packet that a full maintenance buffer does not take is sent once, and nobody is asked whether it arrived.
 //!
 //! Validated by exchanges between nodes, one for each rule, in `tests`; by a property test that packets do not circle;

@@ -14,7 +14,7 @@ use crate::address::Address;
 struct Window {
     /// When they are forgotten.
     forget: Time,
-    /// Which of the last 64 messages were forwarded; the lowest bit is that of the highest number.
+    /// The forwarded ones among the last 64 messages; the lowest bit stands for the highest number.
     forwarded: u64,
     /// The highest number received.
     highest: u16,
@@ -47,7 +47,7 @@ impl Duplicates {
         Self { interfaces, windows: Vec::new(), received: Vec::new() }
     }
 
-    /// The bit of a message, if the message is not newer than all others; the lowest one is that of the newest.
+    /// The bit of a message, if the message is not newer than all others; the lowest bit stands for the newest message.
     fn bit(highest: u16, number: u16) -> Option<u64> {
         let behind = highest.wrapping_sub(number);
         match behind {

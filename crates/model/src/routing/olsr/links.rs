@@ -34,7 +34,7 @@ impl Quality {
         self.known = (self.known + 1).min(32);
     }
 
-    /// A packet with this number arrived: how many were lost before it, or nothing if it is not a new one.
+    /// A packet with this number arrived. The number of packets lost before it, or nothing if it is not a new one.
     fn lost_before(&self, number: u16) -> Option<u16> {
         let Some(last) = self.packet else { return Some(0) };
         let ahead = number.wrapping_sub(last);
@@ -79,7 +79,7 @@ pub struct Link {
     pub hello_due: Time,
     /// The interval of the neighbour's HELLOs (Htime).
     pub hello_interval: Span,
-    /// The last HELLO, and what it says of this node.
+    /// The last HELLO, and its statement about this node.
     pub hello: Option<Arc<Hello>>,
     /// The type of the link in the last HELLO, if it lists this node's interface.
     pub listed_as: Option<LinkType>,
@@ -209,7 +209,7 @@ pub struct Neighbour {
 }
 
 impl Neighbour {
-    /// A neighbour of which nothing is known.
+    /// An unknown neighbour.
     #[must_use]
     pub const fn new(main: Address) -> Self {
         Self {

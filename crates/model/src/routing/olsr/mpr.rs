@@ -18,7 +18,7 @@ pub struct Candidate<'a> {
 
 /// The number of an address that no candidate reaches.
 const UNREACHED: u32 = u32::MAX;
-/// That of a symmetric neighbour, which is not covered: it is no strict 2-hop neighbour.
+/// The mark of a symmetric neighbour, which is not covered: it is no strict 2-hop neighbour.
 const NEAR: u32 = u32::MAX - 1;
 
 /// Which candidates are relays: every strict 2-hop neighbour is covered `coverage` times, or as often as it can be.

@@ -18,9 +18,9 @@ struct Advertised {
 /// How a message changes the topology set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The message is older than what is known.
+    /// The message is older than the known one.
     Outdated,
-    /// It says what is known.
+    /// It has the known content.
     Renewed,
     /// It replaces what was known.
     Replaced,

@@ -83,7 +83,7 @@ pub struct Quick {
     delay: Option<u64>,
     /// In which tick data arrived last.
     last: u64,
-    /// The payload of a full segment, and that of the last one that was not full.
+    /// The payload of a full segment, and the payload of the last one that was not full.
     full: u32,
     small: u32,
     /// The retransmission timeout in ticks, and the round trip of the opening exchange.

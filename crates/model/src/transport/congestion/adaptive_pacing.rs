@@ -34,7 +34,7 @@ pub const PAPER: &str = "paper";
 /// The profile that behaves as the authors' agent for ns-2.
 pub const AGENT: &str = "agent";
 
-/// The rate of the radios if it is not known: that of 802.11 in the paper.
+/// The rate of the radios if it is not known: the rate of 802.11 in the paper.
 const USUAL_RATE: Rate = Rate::from_bps(2_000_000);
 
 /// The bandwidth of one hop.

@@ -36,11 +36,12 @@ counters! {
         fast_retransmits,
         /// Acknowledgements received.
         acks,
-        /// Of these, those that acknowledged nothing new while data was outstanding.
+        /// The acknowledgements among these that acknowledged nothing new while data was outstanding.
         duplicate_acks,
         /// Acknowledgements of data that was never sent; they are ignored.
         invalid_acks,
-        /// Acknowledgements whose timestamp is older than that of one before; they are ignored (RFC 7323 §5.3 R1).
+        /// Acknowledgements whose timestamp is older than the timestamp of one before; they are ignored (RFC 7323 §5.3
+        /// R1).
         outdated_acks,
         /// Probes sent while frozen.
         probes,

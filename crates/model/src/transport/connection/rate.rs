@@ -89,8 +89,8 @@ impl RateSampler {
         }
     }
 
-    /// An acknowledgement arrived, which the board does not know of yet (§3.3). `pipe` is what it says was in the
-    /// network. It reports duplicates of `spurious` bytes besides, which count as delivered.
+    /// An acknowledgement arrived, which the board does not know of yet (§3.3). `pipe` is the data in the network by
+    /// its report. It reports duplicates of `spurious` bytes besides, which count as delivered.
     pub fn on_acknowledgement(
         &mut self,
         board: &Board,

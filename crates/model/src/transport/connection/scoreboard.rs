@@ -24,7 +24,7 @@ pub struct Segment {
     pub sacked: bool,
     /// Whether its last transmission is marked as lost, so that it is not counted in the network.
     pub lost: bool,
-    /// Whether it has the flag PSH, because it ends what the application has written.
+    /// Whether it has the flag PSH, because it ends the data that the application wrote.
     pub psh: bool,
     /// Whether it has the flag PSH, because it was sent last as the end of a buffer of several segments (Linux).
     pub ends_buffer: bool,

@@ -1,4 +1,4 @@
-//! A receive window that grows with what the application reads, as in Linux.
+//! A receive window that grows with the application's reading, as in Linux.
 //!
 //! Read: M. Fisk and W. Feng, "Dynamic Right-Sizing in TCP", 2001; the documentation of the sysctls `tcp_rmem`,
 //! `tcp_adv_win_scale` and `tcp_moderate_rcvbuf`; captures of Linux receivers. Two values limit the window. The memory
@@ -20,7 +20,7 @@ const SMALL: u32 = 128;
 const FIRST_READ: u64 = 10;
 /// The memory at first: the second value of `tcp_rmem`.
 const FIRST_MEMORY: u64 = 131_072;
-/// The memory of a frame of Ethernet in the captures: the frame, room for headers, and what describes it.
+/// The memory of a frame of Ethernet in the captures: the frame, room for headers, and its description.
 const FRAME: u64 = 2176;
 /// The least memory of a segment beyond its payload: its description, and its headers.
 const DESCRIPTION: u64 = 576;

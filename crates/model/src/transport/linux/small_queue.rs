@@ -5,7 +5,7 @@
 //!
 //! It knows too which segments are still there, and sends none of them again: behind a broken route a segment may wait
 //! for seconds, longer than the retransmission timeout. A buffer of several segments is cut up on its way to the
-//! interface; what becomes of its parts, the host does not know.
+//! interface. The host does not know the fate of the parts.
 
 use hopyard_engine::Span;
 
@@ -15,8 +15,9 @@ const PARTS_OF_A_SECOND: f64 = 1024.0;
 const PIECES: u64 = 2;
 /// The bytes that Linux counts for a buffer besides its payload: its descriptor, and the memory for headers.
 const OVERHEAD: u64 = 1280;
-/// A buffer of several segments is cut up on its way to the interface. Each segment is copied then: one piece of
-/// memory, of a power of two, has its payload, its headers and what describes both; the descriptor comes in addition.
+/// A buffer of several segments is cut up on its way to the interface. Each segment is copied then. One piece of
+/// memory, of a power of two, has its payload, its headers and the description of both; the descriptor comes in
+/// addition.
 const HEADERS: u64 = 576;
 const DESCRIPTOR: u64 = 256;
 
@@ -36,7 +37,7 @@ pub struct SmallQueue {
 }
 
 impl SmallQueue {
-    /// Nothing is queued. A `piece` is what the sender passes on at once, in bytes of payload.
+    /// Nothing is queued. A `piece` is the data that the sender passes on at once, in bytes of payload.
     pub const fn new(piece: Option<u64>) -> Self {
         Self {
             piece: if let Some(piece) = piece { piece } else { 0 },

@@ -1,4 +1,4 @@
-//! A table of what is known of each destination.
+//! A table with an entry for each destination.
 
 use std::fmt::Debug;
 

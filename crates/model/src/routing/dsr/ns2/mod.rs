@@ -53,7 +53,7 @@ pub struct Ns2 {
     flows: Flows,
     /// When the send buffer is looked at.
     next_check: Time,
-    /// The routes of gratuitous replies, each with a time: that of the reply before, as in ns-2.
+    /// The routes of gratuitous replies, each with a time: the time of the reply before, as in ns-2.
     held: Box<[(Time, Vec<Address>); HELD_ROUTES]>,
     victim: usize,
     /// Marks of the packets that were overheard.

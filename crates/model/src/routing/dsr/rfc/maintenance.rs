@@ -194,7 +194,7 @@ impl Rfc4728 {
         carried.take_while(fits).cloned().collect()
     }
 
-    /// Sends an error, with those that the packet carries (§8.3.4).
+    /// Sends an error, with the errors that the packet carries (§8.3.4).
     fn send_error(
         &mut self,
         packet: PacketId,

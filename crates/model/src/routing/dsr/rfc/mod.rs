@@ -149,8 +149,8 @@ impl Rfc4728 {
         }
     }
 
-    /// Sends what this node had sent and what comes back behind the error that it met, on another way (§8.3.5). Its
-    /// route has the salvage count of the one that broke.
+    /// Sends a packet of this node, and the payload that comes back behind the error that it met, on another way
+    /// (§8.3.5). Its route has the salvage count of the one that broke.
     fn send_again(&mut self, options: &[DsrOption], cx: &mut Context) {
         let own = self.state.address;
         let options: Vec<&DsrOption> =

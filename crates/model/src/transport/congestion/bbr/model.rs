@@ -108,7 +108,7 @@ pub struct Aggregation {
     excess: [f64; 2],
     current: usize,
     rounds: u32,
-    /// The time since which acknowledgements arrive faster than the bandwidth, and what they acknowledged.
+    /// The time since which acknowledgements arrive faster than the bandwidth, and the segments that they acknowledged.
     since: Time,
     acked: f64,
 }

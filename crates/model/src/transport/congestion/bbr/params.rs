@@ -1,4 +1,4 @@
-//! BBR's parameters, and what both computations share.
+//! BBR's parameters, and the common parts of both computations.
 
 use hopyard_engine::Span;
 use schemars::JsonSchema;

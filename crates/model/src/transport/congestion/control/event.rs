@@ -70,7 +70,7 @@ pub struct Ack {
     pub bytes: u64,
     /// Bytes of payload that reached the receiver since the last event: less than `bytes` where SACK had reported some.
     pub delivered: u64,
-    /// Those that let the window grow: `bytes` (RFC 3465), or `delivered` where the recovery counts so (Linux).
+    /// The segments that let the window grow: `bytes` (RFC 3465), or `delivered` where the recovery counts so (Linux).
     pub counted: u64,
     /// Segments acknowledged.
     pub segments: u32,

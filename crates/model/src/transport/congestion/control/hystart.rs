@@ -133,7 +133,7 @@ impl HyStart {
         matches!(self.phase, Phase::Conservative { .. })
     }
 
-    /// New data of `acked` segments is acknowledged in slow start. `standard` is what slow start would add without
+    /// New data of `acked` segments is acknowledged in slow start. `standard` is the growth of slow start without
     /// HyStart++.
     pub fn on_ack(&mut self, acked: f64, standard: f64, round_trip: Option<Span>, view: &View) -> Step {
         // §4.2: the window grows before the sample is evaluated.

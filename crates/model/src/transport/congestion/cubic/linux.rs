@@ -92,7 +92,7 @@ pub struct Constants {
     pub beta: f64,
     /// Whether a loss at a smaller window than the one before reduces the window further.
     pub fast_convergence: bool,
-    /// Whether the window is at least that of Reno.
+    /// Whether the window is at least the window of Reno.
     pub reno_friendly: bool,
     /// Whether the classic HyStart ends the first slow start.
     pub hystart: bool,
@@ -112,7 +112,7 @@ pub struct Linux {
     /// The window and the tick of the last computation.
     last_cwnd: u64,
     last_tick: u64,
-    /// The window where the function is flat, and when it reaches it.
+    /// The window where the function is flat, and the time at which it is reached.
     origin: u64,
     k: u64,
     /// The shortest round trip in microseconds.
@@ -210,7 +210,7 @@ impl Linux {
         }
     }
 
-    /// The window is at least that of Reno with the same reduction.
+    /// The window is at least the window of Reno with the same reduction.
     fn follow_reno(&mut self, cwnd: u64) {
         let scale = 8 * (BETA_SCALE as u64 + self.beta()) / 3 / (BETA_SCALE as u64 - self.beta());
         let each = (cwnd * scale) >> 3;

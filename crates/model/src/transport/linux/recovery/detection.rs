@@ -52,8 +52,8 @@ impl Detection {
         }
     }
 
-    /// §6.2 steps 1 and 2 for one newly delivered segment. An answer that comes sooner than the shortest round trip is
-    /// that of the first transmission.
+    /// §6.2 steps 1 and 2 for one newly delivered segment. An answer that comes sooner than the shortest round trip
+    /// belongs to the first transmission.
     pub fn deliver(&mut self, core: &Core, segment: &Segment) {
         let rtt = core.now.since(segment.sent);
         if segment.transmissions > 1 && core.min_rtt.is_some_and(|min| rtt < min) {
@@ -151,7 +151,7 @@ impl Detection {
         found
     }
 
-    /// §6.3, at a timeout: the first segment is lost, and so are those that were sent too long ago. There is no
+    /// §6.3, at a timeout: the first segment is lost, and so is every segment that was sent too long ago. There is no
     /// allowance for reordering.
     pub fn mark_timed_out(&self, core: &mut Core) {
         for index in 0..core.board.len() {

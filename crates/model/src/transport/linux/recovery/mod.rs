@@ -14,7 +14,7 @@
 //! acknowledgement of new data takes them back. The first segment is lost after three of them, or after a partial
 //! acknowledgement. There are no probes then.
 //!
-//! Left out: reneging, ECN, path MTU discovery. The minimum round trip is that of the whole connection.
+//! Left out: reneging, ECN, path MTU discovery. The minimum round trip is the shortest of the whole connection.
 
 mod arrival;
 mod detection;

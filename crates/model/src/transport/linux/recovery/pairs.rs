@@ -1,10 +1,10 @@
 //! Why a single segment may wait although the window has room for it: segments are sent in pairs.
 //!
-//! Linux hands data to the interface in buffers of at least two segments (segmentation offload), and of more if it
-//! sends fast: what it sends in about a millisecond. If the window has room for less than a buffer, the segments wait
-//! for the next acknowledgement, so that they leave together. The segments do not wait if the sender was silent, if the
-//! room is a good part of the window, or if the acknowledgement is not due soon. They do not wait either while losses
-//! are repaired, or if they are the last data that the application wrote at once.
+//! Linux hands data to the interface in buffers of at least two segments (segmentation offload). A fast sender fills
+//! larger buffers, with its data of about a millisecond. If the window has room for less than a buffer, the segments
+//! wait for the next acknowledgement, so that they leave together. The segments do not wait if the sender was silent,
+//! if the room is a good part of the window, or if the acknowledgement is not due soon. They do not wait either while
+//! losses are repaired, or if they are the last data that the application wrote at once.
 
 use hopyard_engine::{Span, Time};
 
@@ -100,7 +100,7 @@ impl Pairs {
         offload::buffer(rate, tcp.core.min_rtt, tcp.core.params.mss(), PAIR)
     }
 
-    /// Whether the next new segment waits, of which the window has room for `room`.
+    /// Whether the next new segment waits, if the window has room for `room` of it.
     pub fn waits(&mut self, tcp: &State, room: f64, repairs: bool) -> bool {
         if self.together > 0 || self.waiting {
             return self.waiting;

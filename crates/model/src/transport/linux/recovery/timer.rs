@@ -11,7 +11,7 @@ const REORDERING_MARGIN: Span = Span::from_millis(2);
 /// The probe timeout before the first round trip is measured (RFC 8985 §7.2).
 const FIRST_PROBE: Span = Span::from_secs(1);
 
-/// The event that the timer waits for. The retransmission timer itself is that of [`Core`]: at most one of the two
+/// The event that the timer waits for. The retransmission timer itself belongs to [`Core`]: at most one of the two
 /// runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pending {
@@ -26,7 +26,7 @@ pub enum Pending {
 #[derive(Clone, Copy, Debug)]
 pub struct Timer {
     pub pending: Pending,
-    /// When it expires, if it does not wait for a timeout.
+    /// The time at which it expires, if it does not wait for a timeout.
     pub at: Time,
 }
 

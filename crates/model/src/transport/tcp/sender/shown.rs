@@ -107,8 +107,8 @@ impl TcpSender {
         }
     }
 
-    /// Whether all that the application wrote, or had written when it stopped, is acknowledged, and the connection is
-    /// closed if it is to be.
+    /// Whether all data that the application wrote, or had written when it stopped, is acknowledged, and the connection
+    /// is closed if it is to be.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         let closes = self.machine.core().closing && self.machine.core().params.close == Close::Fin;
@@ -119,7 +119,7 @@ impl TcpSender {
             && (!closes || self.connection() == Connection::TimeWait)
     }
 
-    /// The end of what the application has written, and the memory of the send buffer.
+    /// The end of the data that the application wrote, and the memory of the send buffer.
     #[cfg(test)]
     pub(in crate::transport::tcp) fn written(&self) -> (u64, u64) {
         let memory = match &self.machine {
