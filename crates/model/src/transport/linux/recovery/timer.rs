@@ -11,7 +11,7 @@ const REORDERING_MARGIN: Span = Span::from_millis(2);
 /// The probe timeout before the first round trip is measured (RFC 8985 §7.2).
 const FIRST_PROBE: Span = Span::from_secs(1);
 
-/// The event that the timer waits for. The retransmission timer itself belongs to [`Core`]: at most one of the two
+/// The event that the timer waits for. The retransmission timer itself belongs to `Core`: at most one of the two
 /// runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pending {
