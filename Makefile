@@ -116,7 +116,7 @@ kernels: $(VENV)/installed
 	$(BIN)/python -m validation.kernels cost
 	$(BIN)/python -m validation.kernels repeated $(if $(NOBODY),--nobody $(NOBODY))
 
-# How often the intervals of hopyard.statistics have the truth: validation/results/coverage_*.csv and docs/statistics.md.
+# How often the intervals of hopyard.statistics have the truth: validation/results/coverage_*.csv and docs/guide/statistics.md.
 coverage: $(DEV)/installed
 	$(DEV)/bin/python -m validation.coverage --jobs $$(nproc)
 

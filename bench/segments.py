@@ -4,8 +4,8 @@
 Each variant sends a file over a wire with a few losses, `bench/scenarios/segments.toml`, in its own
 process. The cost of a segment is the CPU time divided by the number of segments sent. The variants
 run one after the other, `repeat` times, and the smallest cost of each is used. The congestion
-control in Python (`docs/custom-tcp/aimd.py`) runs in `hopyard run`. The cost of the same command
-with NewReno is subtracted. `make bench` writes the table to `bench/results/segments.md`.
+control in Python (`docs/guide/custom-tcp/aimd.py`) runs in `hopyard run`. The cost of the same
+command with NewReno is subtracted. `make bench` writes the table to `bench/results/segments.md`.
 """
 
 import argparse
@@ -60,7 +60,7 @@ def python(hopyard: Path, builtin: Cost) -> Cost:
     for name in (builtin.variant, PYTHON):
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder)
-            (place / "aimd.py").write_text((ROOT / "docs/custom-tcp/aimd.py").read_text())
+            (place / "aimd.py").write_text((ROOT / "docs/guide/custom-tcp/aimd.py").read_text())
             (place / "segments.toml").write_text(SCENARIO.read_text())
             words = [str(hopyard), "run", str(place / "segments.toml"), "--set", f"flow.tcp={name}"]
             _, costs[name], _ = run([*words, "--out", str(place / "results"), "--format", "csv"])

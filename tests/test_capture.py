@@ -345,7 +345,7 @@ def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     (tmp_path / "chain.toml").write_text(_core.new_scenario("chain"), encoding="utf-8")
     ran = []
-    for block in blocks_of(DOCS / "captures.md"):
+    for block in blocks_of(DOCS / "guide" / "captures.md"):
         lines = block.text.splitlines()
         for number, line in enumerate(lines):
             if block.language == "console" and not line.startswith("$ "):

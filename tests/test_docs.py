@@ -23,6 +23,7 @@ from live_lab import is_installed
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 INDEX = DOCS / "index.md"
+CUSTOM_TCP = DOCS / "guide" / "custom-tcp"
 #: Folders whose Markdown files belong to the project.
 FOLDERS = ("docs", "studies", "validation", "bench", "fuzz")
 MARKDOWN = sorted(ROOT.glob("*.md")) + sorted(
@@ -36,20 +37,20 @@ GUIDES = [
     DOCS / f"{name}.md"
     for name in (
         "index",
-        "install",
-        "first-steps",
-        "python",
-        "recipes",
-        "custom-tcp",
-        "stepping",
-        "networks",
-        "plots",
-        "notebook",
-        "studies",
-        "statistics",
-        "tutorial",
-        "from-ns2",
-        "handoffs",
+        "start/install",
+        "start/first-steps",
+        "guide/python",
+        "start/recipes",
+        "guide/custom-tcp",
+        "guide/stepping",
+        "guide/networks",
+        "guide/plots",
+        "guide/notebook",
+        "guide/studies",
+        "guide/statistics",
+        "start/tutorial",
+        "start/from-ns2",
+        "guide/handoffs",
     )
 ]
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -207,7 +208,7 @@ def test_commands_and_programs_of_the_guides_run(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for source in [*(ROOT / "examples").glob("*.toml"), *(DOCS / "custom-tcp").glob("*.toml")]:
+    for source in [*(ROOT / "examples").glob("*.toml"), *CUSTOM_TCP.glob("*.toml")]:
         folder = tmp_path / "examples" if source.parent.name == "examples" else tmp_path
         folder.mkdir(exist_ok=True)
         (folder / source.name).write_bytes(source.read_bytes())
@@ -230,7 +231,7 @@ def test_commands_and_programs_of_the_guides_run(
 
 @pytest.mark.parametrize("command", main.commands.values(), ids=main.commands)
 def test_the_page_of_the_command_names_every_option(command: click.Command) -> None:
-    page = (DOCS / "command.md").read_text(encoding="utf-8")
+    page = (DOCS / "guide" / "command.md").read_text(encoding="utf-8")
     sections = re.split(r"^## `hopyard ", page, flags=re.MULTILINE)
     (section,) = (each for each in sections if re.match(rf"{command.name}\b", each))
     commands = list(command.commands.values()) if isinstance(command, click.Group) else []
@@ -248,7 +249,7 @@ def test_the_page_of_the_command_names_every_option(command: click.Command) -> N
 
 
 def test_the_example_of_a_congestion_control_is_fully_typed() -> None:
-    command = [sys.executable, "-m", "mypy", "--strict", str(DOCS / "custom-tcp" / "aimd.py")]
+    command = [sys.executable, "-m", "mypy", "--strict", str(CUSTOM_TCP / "aimd.py")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 

@@ -291,7 +291,7 @@ def test_a_forked_process_cannot_use_the_kernels_of_its_parent() -> None:
 def test_the_commands_of_the_tutorial_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     lines = []
-    for block in blocks(DOCS / "linux.md"):
+    for block in blocks(DOCS / "start" / "linux.md"):
         if block.file:
             (tmp_path / block.file).write_text(block.text)
         elif block.language == "sh":

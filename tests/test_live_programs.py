@@ -242,14 +242,14 @@ def test_routes_have_the_other_addresses_and_no_more(
 
 
 def _lines_of_the_page() -> Iterator[str]:
-    for block in blocks(DOCS / "live.md"):
+    for block in blocks(DOCS / "linux" / "live.md"):
         if block.language == "sh":
             yield from block.text.replace("\\\n", " ").splitlines()
 
 
 def test_the_commands_of_the_page_run(lab: Lab) -> None:
     prefix = allowed()
-    for block in blocks(DOCS / "live.md"):
+    for block in blocks(DOCS / "linux" / "live.md"):
         if block.file:
             (lab.path / block.file).write_text(block.text)
     lines = [line.removeprefix("sudo ") for line in _lines_of_the_page()]

@@ -23,7 +23,8 @@ FOREIGN, HOME, HOST = "172.16.1.1", "172.16.0.1", "172.16.0.2"
 @pytest.fixture
 def scenario(tmp_path: Path) -> Path:
     """The scenario of the page on handoffs."""
-    (text,) = [block.text for block in blocks_of(DOCS / "handoffs.md") if block.language == "toml"]
+    blocks = blocks_of(DOCS / "guide" / "handoffs.md")
+    (text,) = [block.text for block in blocks if block.language == "toml"]
     file = tmp_path / "host.toml"
     file.write_text(text)
     return file

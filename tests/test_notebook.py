@@ -7,18 +7,18 @@ import importlib.util
 import json
 from pathlib import Path
 
-DOCS = Path(__file__).parent.parent / "docs"
+GUIDE = Path(__file__).parent.parent / "docs" / "guide"
 
 
 def test_the_notebook_is_that_of_its_page() -> None:
-    spec = importlib.util.spec_from_file_location("notebook", DOCS / "notebook.py")
+    spec = importlib.util.spec_from_file_location("notebook", GUIDE / "notebook.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    page = (DOCS / "notebook.md").read_text(encoding="utf-8")
-    text = (DOCS / "notebook.ipynb").read_text(encoding="utf-8")
-    assert text == module.notebook(page), "python docs/notebook.py makes it again"
+    page = (GUIDE / "notebook.md").read_text(encoding="utf-8")
+    text = (GUIDE / "notebook.ipynb").read_text(encoding="utf-8")
+    assert text == module.notebook(page), "python docs/guide/notebook.py makes it again"
     cells = json.loads(text)["cells"]
     code = ["".join(each["source"]) for each in cells if each["cell_type"] == "code"]
     assert len(code) == page.count("```python\n") > 3

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-CHAIN = DOCS / "custom-tcp" / "chain.toml"
+CHAIN = DOCS / "guide" / "custom-tcp" / "chain.toml"
 
 WIRE: dict[str, Any] = {
     "name": "wire",
@@ -80,14 +80,14 @@ def digests(*cases: Scenario, runs: int | None = None, jobs: int = 1) -> list[st
 
 
 def blocks(language: str) -> list[str]:
-    text = (DOCS / "custom-tcp.md").read_text(encoding="utf-8")
+    text = (DOCS / "guide" / "custom-tcp.md").read_text(encoding="utf-8")
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
 def test_the_example_of_the_documentation_runs_as_printed(tmp_path: Path) -> None:
     (example,) = (each for each in blocks("python") if "class Aimd" in each)
     assert len(example.splitlines()) == 20
-    assert example == (DOCS / "custom-tcp" / "aimd.py").read_text(encoding="utf-8")
+    assert example == (DOCS / "guide" / "custom-tcp" / "aimd.py").read_text(encoding="utf-8")
     (tmp_path / "aimd.py").write_text(example, encoding="utf-8")
     (tmp_path / "chain.toml").write_text(CHAIN.read_text(encoding="utf-8"), encoding="utf-8")
     arguments = ["run", "chain.toml", "--set", "flow.tcp=newreno,aimd:Aimd", "--runs", "2"]
@@ -99,7 +99,7 @@ def test_the_example_of_the_documentation_runs_as_printed(tmp_path: Path) -> Non
 
 def test_the_same_rule_in_rust_gives_the_same_runs() -> None:
     (example,) = (each for each in blocks("rust") if "pub struct Aimd" in each)
-    assert example == (DOCS / "custom-tcp" / "aimd.rs").read_text(encoding="utf-8")
+    assert example == (DOCS / "guide" / "custom-tcp" / "aimd.rs").read_text(encoding="utf-8")
     # With `--workspace`, it is what `cargo test` has built.
     cargo = ["cargo", "build", "--quiet", "--workspace", "--message-format", "json"]
     built = subprocess.run(

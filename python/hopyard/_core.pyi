@@ -263,7 +263,7 @@ class ControllerState:
     def cwnd(self) -> float:
         """The congestion window in segments.
 
-        What recovery has added for duplicate acknowledgements is not part of it.
+        The segments that recovery added for duplicate acknowledgements are not part of it.
         """
     @cwnd.setter
     def cwnd(self, value: float) -> None: ...
@@ -498,9 +498,9 @@ class Route:
     def kind(self) -> Literal["lost", "restored", "hops", "care_of", "unreachable"]:
         """What happened to the route.
 
-        "lost", "restored", "hops" when the number of hops is known, "care_of" when the sender's
-        node is registered with another agent of Mobile IP, or "unreachable" when a node could not
-        pass on a segment, of which only a class with `wants_notices` is told.
+        "lost"; "restored"; "hops" when the number of hops is known; "care_of" when the sender's
+        node is registered with another agent of Mobile IP; "unreachable" when a node could not pass
+        on a segment. Only a class with `wants_notices` is told of the last.
         """
     @property
     def hops(self) -> int | None:

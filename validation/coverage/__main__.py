@@ -1,7 +1,7 @@
 """Simulates the coverage: `python -m validation.coverage [--draws N] [--jobs N] [--only TABLE]`.
 
-Writes validation/results/coverage_*.csv and the tables of docs/statistics.md. The seeds are fixed:
-the same numbers come out for any number of jobs.
+Writes validation/results/coverage_*.csv and the tables of docs/guide/statistics.md. The seeds are
+fixed: the same numbers come out for any number of jobs.
 """
 
 from __future__ import annotations

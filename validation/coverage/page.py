@@ -1,4 +1,4 @@
-"""The tables of coverage in `docs/statistics.md`, from the CSV files."""
+"""The tables of coverage in `docs/guide/statistics.md`, from the CSV files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "statistics.md"
+PAGE = ROOT / "docs" / "guide" / "statistics.md"
 RESULTS = ROOT / "validation" / "results"
 #: The table of each file stands between two comments of the page.
 FILES = {name: f"coverage_{name}.csv" for name in ("intervals", "watched", "decisions")}

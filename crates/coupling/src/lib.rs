@@ -1,9 +1,9 @@
 //! Linux kernels as the hosts of simulated nodes: flows whose TCP is Linux's, carried by the routing, the medium access
 //! and the radios of a simulated network.
 //!
-//! A kernel has a node's address. Its datagrams enter the network at that node, and those for it leave the network
-//! there ([`World::inject`], [`World::egress`]). All flows with an end at a node share its kernel, and so do
-//! programs of this machine that run at the node in simulated time.
+//! A kernel has a node's address. Its datagrams enter the network at that node, and datagrams for it leave the network
+//! there ([`World::inject`], [`World::egress`]). All flows with an end at a node share its kernel, and so do programs
+//! of this machine that run at the node in simulated time.
 //!
 //! [`World::inject`]: hopyard_model::world::World::inject
 //! [`World::egress`]: hopyard_model::world::World::egress

@@ -1,7 +1,7 @@
-//! What the flows of kernels have sent and received, seen by a probe of the network.
+//! The traffic of the flows of kernels, seen by a probe of the network.
 //!
-//! The application of a receiver gets the bytes in order, each once, as soon as they are all there: what has arrived
-//! tells what it got, without asking the kernel.
+//! The application of a receiver gets the bytes in order, each once, as soon as they are all there. Therefore the
+//! packets that arrived tell the application's part, without a question to the kernel.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -15,15 +15,15 @@ use hopyard_wire::ipv4::{Header, Protocol};
 
 use crate::orders::{Flow, ports};
 
-/// What is known of a flow. A data packet is a datagram with payload, or the SYN of the source, as for Hopyard's own
+/// The measures of a flow. A data packet is a datagram with payload, or the SYN of the source, as for Hopyard's own
 /// flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// Its packets, as those of every flow are measured.
+    /// Its packets, measured like the packets of every flow.
     pub packets: FlowMeter,
     /// The data packets from `measure.from` on whose first byte of payload had been sent before.
     pub retransmissions: u64,
-    /// What was dropped from `measure.from` on.
+    /// The drops from `measure.from` on.
     pub dropped: FlowDrops,
     /// The payload that arrived for the first time, from `measure.from` on.
     pub unique_bytes: u64,
@@ -60,13 +60,13 @@ struct Meter {
     sent: u64,
     /// A SYN has arrived.
     is_opened: bool,
-    /// What has arrived beyond the bytes that are delivered: beginnings and ends.
+    /// The data that arrived beyond the delivered bytes: beginnings and ends.
     beyond: BTreeMap<u64, u64>,
     /// Delivered bytes and IP bytes of each interval in which something arrived, by its number.
     series: BTreeMap<u64, (u64, u64)>,
 }
 
-/// What a TCP segment says.
+/// The contents of a TCP segment.
 struct Segment {
     ends: Ends,
     sequence: u32,
@@ -93,7 +93,7 @@ impl Meters {
         Self { from, interval, connections, flows: BTreeMap::new() }
     }
 
-    /// What is known of a flow.
+    /// The measures of a flow.
     pub fn measured(&self, ends: Ends) -> Option<&Measured> {
         self.flows.get(&ends).map(|it| &it.measured)
     }
@@ -264,7 +264,7 @@ mod tests {
     const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
     const ENDS: Ends = (A, 40_000, B, 5000);
 
-    /// A segment of the flow that was sent at 1 ms: its sequence number, whether it is a SYN, how much payload it has.
+    /// A segment of the flow that was sent at 1 ms: its sequence number, whether it is a SYN, and its payload.
     fn segment(sequence: u32, is_syn: bool, payload: usize) -> Packet {
         let mut tcp = [40_000u16.to_be_bytes(), 5000u16.to_be_bytes()].concat();
         tcp.extend(sequence.to_be_bytes());

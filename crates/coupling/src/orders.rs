@@ -1,4 +1,4 @@
-//! What the kernels are told: the ends of flows at their node, addresses, parameters.
+//! The orders to the kernels: the ends of flows at their node, addresses, parameters.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use hopyard_model::address::NodeId;
 use crate::hosts::mac;
 use crate::programs::Program;
 
-/// The port of the first flow's sink; that of the n-th flow is n higher. From here on, ports belong to no protocol
+/// The port of the first flow's sink; the port of the n-th flow is n higher. From here on, ports belong to no protocol
 /// (RFC 6335 §6), so that no reader of captures takes the payload for one.
 const SINKS: u16 = 49_152;
 /// The port of the first flow's source; from here on, few ports belong to a protocol.
@@ -27,8 +27,8 @@ const CHUNK: u32 = 44;
 const HEADERS: u32 = 40;
 /// The bytes of TCP's timestamps in each segment (RFC 7323 §3.2, and two of padding).
 const TIMESTAMPS: u32 = 12;
-/// The longest IP datagram of the devices, that of Ethernet: the kernels' receive buffers have no room for longer ones.
-/// A device of a link that carries less has the link's.
+/// The longest IP datagram of the devices, as on Ethernet: the kernels' receive buffers have no room for longer ones. A
+/// device of a link that carries less has the link's.
 const MTU: u32 = 1500;
 /// The least memory of a kernel with programs, in MiB.
 pub const LEAST_WITH_PROGRAMS: u32 = 128;
@@ -51,9 +51,9 @@ pub struct Flow {
     pub start: Time,
     /// How many bytes it sends; without end if there is no number.
     pub bytes: Option<u64>,
-    /// When its application stops. What it has written until then is sent still.
+    /// When its application stops. Data that it wrote until then are still sent.
     pub stop: Option<Time>,
-    /// What its application writes, and when; nothing if it offers everything at its start.
+    /// The writes of its application, with their times; nothing if it offers everything at its start.
     pub writes: Vec<(Time, u64)>,
     /// The payload of a full segment, in bytes; less where the datagram would have more than 1500 bytes.
     pub segment: u32,
@@ -61,7 +61,7 @@ pub struct Flow {
     pub notices: bool,
 }
 
-/// What holds for all kernels of a run.
+/// Settings that hold for all kernels of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The kernel, which `hopyard kernels build` has made.
@@ -95,7 +95,7 @@ pub fn flow_of(source_port: u16) -> Option<usize> {
     source_port.checked_sub(SOURCES).map(usize::from)
 }
 
-/// What the kernels are told of the network.
+/// The part of the network that the kernels are told of.
 #[derive(Debug)]
 pub struct Site<'a> {
     /// The addresses of each node.
@@ -117,8 +117,8 @@ impl Site<'_> {
         self.addresses[node.index()].first().copied().unwrap_or(Ipv4Addr::UNSPECIFIED)
     }
 
-    /// The addresses of a node's kernel, each of which has a device: all of them where there are programs, which may
-    /// use them, and else the first.
+    /// The addresses of a node's kernel, each of which has a device. Where there are programs, which may use all
+    /// addresses, these are all; elsewhere, the first.
     pub fn devices(&self, node: NodeId, options: &Options) -> &[Ipv4Addr] {
         let all = &self.addresses[node.index()];
         if options.programs.iter().any(|it| it.node == node) { all } else { &all[..all.len().min(1)] }
@@ -143,7 +143,7 @@ impl Site<'_> {
     }
 }
 
-/// The file with what a flow's application writes.
+/// The file with the writes of a flow's application.
 fn written((number, flow): (usize, &Flow)) -> (String, u32, Vec<u8>) {
     let lines: String = flow.writes.iter().map(|(at, bytes)| format!("{} {bytes}\n", at.nanos())).collect();
     (format!("writes-{}", ports(number).0), 0o644, lines.into_bytes())

@@ -1,7 +1,8 @@
 //! The results of flows of kernels, in the tables of all flows.
 //!
-//! What only the inside of a sender knows, and the samples of its socket do not tell, stays zero or empty: times and
-//! counts by phase, the delay of the application. Timeouts and fast retransmits that are not known are empty.
+//! Values that only the inside of a sender knows, and that the samples of its socket do not tell, stay zero or empty:
+//! times and counts by phase, and the delay of the application. Timeouts and fast retransmits that are not known are
+//! empty.
 
 use hopyard_engine::Time;
 use hopyard_model::observe::{FlowCounts, FlowRow, PacketsLeft, ProgramRow, SeriesRow};
@@ -36,7 +37,7 @@ pub fn flow(
     FlowRow { timeouts, fast_retransmits, application_delay_ms: None, ..row }
 }
 
-/// Puts the series of a flow up to a time in the place of those that its number has.
+/// Puts the series of a flow up to a time in the place of the rows that its number has.
 pub fn series(
     rows: &mut Vec<SeriesRow>,
     number: usize,
@@ -62,8 +63,8 @@ pub fn series(
     rows.sort_by(|a, b| a.time_s.total_cmp(&b.time_s).then(a.flow.cmp(&b.flow)));
 }
 
-/// The row of a program, whose command has the quotes that it needs in a shell. What it wrote is text; bytes that are
-/// none are replaced.
+/// The row of a program, whose command has the quotes that it needs in a shell. Its output is text; bytes that are none
+/// are replaced.
 pub fn program(number: u32, program: &Program, state: &ProgramState) -> ProgramRow {
     let [output, errors] = state.output.each_ref().map(|it| String::from_utf8_lossy(&it.bytes()).into_owned());
     // No argument has a zero byte.

@@ -1,4 +1,4 @@
-//! Programs of this machine that run in simulated time, at nodes: how they are found, and what became of them.
+//! Programs of this machine that run in simulated time, at nodes: how they are found, and how they ended.
 //!
 //! A program sees the machine's file system through its kernel, and can change nothing of it. Its environment and its
 //! working folder are given; nothing of the environment in which the simulation runs reaches it.
@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 use hopyard_engine::Time;
 use hopyard_model::address::NodeId;
 
-/// The search path of programs, in the guest and for those that are looked for.
+/// The search path of programs, in the guest and on this machine.
 pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// The environment of every program; what a scenario sets comes on top of it.
+/// The environment of every program; the variables of a scenario come on top of it.
 const ENVIRONMENT: [(&str, &str); 4] = [("PATH", PATH), ("HOME", "/tmp"), ("LANG", "C.UTF-8"), ("TZ", "UTC0")];
 /// Folders in whose place a guest has empty ones of its own.
 const HIDDEN: [&str; 4] = ["/tmp", "/run", "/var/tmp", "/dev/shm"];
-/// How much of the beginning and of the end of what a program has written is kept, in bytes.
+/// The bytes that are kept of the beginning and of the end of a program's output.
 const KEPT: usize = 64 * 1024;
 /// How many scripts may be interpreted by scripts, as in Linux.
 const MOST_SCRIPTS: usize = 5;
@@ -33,24 +33,24 @@ pub struct Program {
     pub arguments: Vec<String>,
     /// When it begins.
     pub start: Time,
-    /// What is in its environment besides `PATH`, `HOME`, `LANG` and `TZ`, or in their places.
+    /// Variables of its environment besides `PATH`, `HOME`, `LANG` and `TZ`, or in their places.
     pub environment: Vec<(String, String)>,
     /// Its working folder: a path of the machine.
     pub folder: PathBuf,
 }
 
-/// What became of a program.
+/// The state of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgramState {
     /// When it began.
     pub began: Option<Time>,
-    /// When it ended by itself, and with which exit status; 128 and the number of the signal if one ended it.
+    /// The time at which it ended by itself, with its exit status; 128 and the number of the signal if one ended it.
     pub ended: Option<(Time, i32)>,
-    /// What it wrote to its standard output and its standard error.
+    /// Its standard output and its standard error.
     pub output: [Output; 2],
 }
 
-/// What a program has written to a stream: of much, the first and the last 64 kB.
+/// The output of a program to a stream. Of a long output it has the first and the last 64 kB.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
     first: Vec<u8>,
@@ -70,7 +70,7 @@ impl Output {
         self.left_out += over as u64;
     }
 
-    /// What is kept. Where something is left out, a line says how much.
+    /// The kept bytes. Where something is left out, a line says how much.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         let line = match self.left_out {
@@ -91,7 +91,7 @@ pub enum ProgramError {
     /// No such program.
     #[error("there is no program `{name}` in {PATH}")]
     Missing {
-        /// What was looked for.
+        /// The name that was looked for.
         name: String,
     },
     /// A file that is needed is not there, or cannot be read.
@@ -99,7 +99,7 @@ pub enum ProgramError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         error: std::io::Error,
     },
     /// A file is not one that can be run.
@@ -110,7 +110,7 @@ pub enum ProgramError {
     Interpreter {
         /// The program.
         program: PathBuf,
-        /// What it names.
+        /// The file that it names.
         needed: PathBuf,
     },
     /// The working folder is not there.
@@ -122,7 +122,7 @@ pub enum ProgramError {
 }
 
 impl Program {
-    /// Looks for the program, for what loads or interprets it, and for the working folder.
+    /// Looks for the program, for its loader or interpreter, and for the working folder.
     ///
     /// # Errors
     /// If something is not there. Nothing has been started then.

@@ -17,7 +17,8 @@ use crate::programs::{Program, ProgramError, ProgramState, unescaped};
 
 /// How long before the end of a run the programs that have not ended are told to end, so that their output is known.
 const ENDING: Span = Span::from_millis(2);
-/// After how many samples the reports of kernels are read, so that those of a long run take little room on the disk.
+/// The number of samples after which the reports of kernels are read, so that the reports of a long run take little
+/// room on the disk.
 const READ_AFTER: u64 = 1000;
 /// How many programs a run can have.
 const MOST_PROGRAMS: usize = 256;
@@ -74,7 +75,7 @@ pub enum CouplingError {
     Agent {
         /// The node.
         node: NodeId,
-        /// What it says.
+        /// The message of the kernel.
         what: String,
     },
 }
@@ -102,12 +103,12 @@ pub struct Sample {
     pub state: u32,
 }
 
-/// What is known of a flow.
+/// The state of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowState {
     /// The flow.
     pub flow: Flow,
-    /// What was seen of it on its way into the network and out of it.
+    /// The measures of its packets on their way into the network and out of it.
     pub measured: Measured,
     /// Whether the connection was opened.
     pub connected: Option<Time>,
@@ -115,14 +116,15 @@ pub struct FlowState {
     pub finished: Option<Time>,
     /// When the connection was given up, and Linux's error number.
     pub broken: Option<(Time, u32)>,
-    /// Timeouts since `measure.from`. Linux 6.7 and later tell them of each socket. Earlier ones count those of all
-    /// sockets together: they are known of a flow that alone has an end at its node, without programs.
+    /// Timeouts since `measure.from`. Linux 6.7 and later tell them of each socket. Earlier kernels count all sockets
+    /// together: their counts are known of a flow that alone has an end at its node, without programs.
     pub timeouts: Option<u64>,
     /// Fast retransmits since `measure.from`, which every kernel counts of all sockets together.
     pub fast_retransmits: Option<u64>,
 }
 
-/// What the applications at a node have received over flows of kernels: packets that brought something new, and bytes.
+/// The data that the applications at a node received over flows of kernels: packets that brought something new, and
+/// bytes.
 type Received = BTreeMap<u32, (u64, u64)>;
 
 fn add_received(rows: &mut [NodeRow], received: &Received) {
@@ -152,7 +154,7 @@ pub struct Coupled<P: Probe> {
     last: Time,
     /// Timeouts and fast retransmits that each kernel had counted when the measuring began.
     before: Vec<[u64; 2]>,
-    /// What each kernel has counted up to now.
+    /// The counts of each kernel up to now.
     counted: Vec<[u64; 2]>,
     /// Timeouts of each flow's socket at that time, and whether the kernel tells them.
     own_before: Vec<Option<u64>>,
@@ -241,8 +243,8 @@ impl<P: Probe> Coupled<P> {
         })
     }
 
-    /// Carries out all events up to and including a time, in the network and in the kernels. The watch can stop it
-    /// between two events; it can go on then.
+    /// Carries out all events up to and including a time, in the network and in the kernels. The watch can stop the run
+    /// between two events; the run can go on then.
     ///
     /// # Errors
     /// If a kernel or the network cannot go on.
@@ -291,8 +293,8 @@ impl<P: Probe> Coupled<P> {
         &self.hosts.world
     }
 
-    /// Ends the run at the time that it has reached: its results, in which the flow with the number `numbers[n]` is the
-    /// n-th flow of kernels, and the probe.
+    /// Ends the run at the time that it has reached. Returns its results and the probe. The flow with the number
+    /// `numbers[n]` is the n-th flow of kernels.
     ///
     /// # Errors
     /// If packets do not add up.
@@ -371,7 +373,7 @@ impl<P: Probe> Coupled<P> {
         self.hosts.world.next_event().into_iter().chain(wish).min()
     }
 
-    /// What is known of the flows.
+    /// The states of the flows.
     pub fn flows(&self) -> Vec<FlowState> {
         let (meters, _) = self.hosts.world.probe();
         let all = self.flows.iter().zip(&self.ends);
@@ -387,12 +389,12 @@ impl<P: Probe> Coupled<P> {
         std::mem::take(&mut self.samples)
     }
 
-    /// The programs, and what is known of them.
+    /// The programs, and their states.
     pub fn programs(&self) -> &[(Program, ProgramState)] {
         &self.programs
     }
 
-    /// The nodes with kernels, and what has passed between each kernel and the simulation.
+    /// The nodes with kernels, and the traffic between each kernel and the simulation.
     pub fn counters(&self) -> impl Iterator<Item = (NodeId, Counters)> {
         self.nodes.iter().enumerate().map(|(kernel, &node)| (node, self.kernels.counters(kernel)))
     }
@@ -411,7 +413,7 @@ impl<P: Probe> Coupled<P> {
         self.nodes.iter().copied().collect()
     }
 
-    /// What a kernel has counted up to a time.
+    /// Takes the counts of a kernel up to a time.
     fn count(&mut self, kernel: usize, at: Time, counted: [u64; 2]) {
         self.counted[kernel] = counted;
         if at <= self.measure_from {
@@ -496,7 +498,7 @@ impl<P: Probe> Coupled<P> {
 }
 
 impl<P: Probe> Coupled<P> {
-    /// A report of a program: its number, and what became of it.
+    /// A report of a program: its number, and its state.
     fn report_program(&mut self, kind: &str, at: Time, words: &[&str]) {
         let number = |place: usize| words.get(place).and_then(|it| it.parse::<i32>().ok());
         let program = number(0).and_then(|it| self.programs.get_mut(usize::try_from(it).ok()?));

@@ -1,7 +1,7 @@
 //! An object with a deadline, lent together with its timer.
 //!
-//! Whoever changes such an object would have to set its timer afterwards. A loan does it: when it ends, the timer has
-//! the deadline that the object has then.
+//! A caller that changes such an object would have to set its timer afterwards. A loan does it: when it ends, the timer
+//! has the deadline that the object has then.
 
 use std::ops::{Deref, DerefMut};
 
@@ -13,7 +13,7 @@ pub trait Deadline {
     fn deadline(&self) -> Time;
 }
 
-/// A loan of an object. Its end sets the timer of the object, to no earlier time than that of the loan.
+/// A loan of an object. Its end sets the timer of the object, to a time not before the loan.
 #[derive(Debug)]
 pub struct Armed<'a, T: Deadline + ?Sized, E: Copy> {
     object: &'a mut T,

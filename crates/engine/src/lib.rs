@@ -1,6 +1,6 @@
 //! The discrete-event engine: simulated time, units, the event queue, named random streams, a slab and the run digest.
 //!
-//! Nothing here knows what a network is. There is no I/O and no wall clock: the same calls give the same results.
+//! No module here knows of networks. There is no I/O and no wall clock: the same calls give the same results.
 
 pub mod armed;
 pub mod digest;

@@ -1,8 +1,8 @@
 //! The event queue: events and timers, in order of time.
 //!
-//! Simultaneous events are in an order that does not depend on when they were scheduled: first the events, by their
-//! [`Rank`], then the timers, by their slot, and last the events of a late rank. So a handler may schedule early or
-//! late, and cancel, without an effect on the order in which anything else happens.
+//! Simultaneous events are in an order that does not depend on when they were scheduled. The events come first, by
+//! their [`Rank`]. Then come the timers, by their slot, and last the events of a late rank. So a handler may schedule
+//! early or late, and cancel, without an effect on the order in which anything else happens.
 //!
 //! A key of an event packs the time (64 bits), the rank (43 bits) and the event's index (21 bits) into one integer. A
 //! comparison is one pair of instructions, and an entry has 16 bytes. A run can have 2^21 events pending. Beyond that
@@ -19,7 +19,7 @@ use crate::timers::Timers;
 
 /// The number of bits of a key for the event's index.
 const PLACE_BITS: u32 = 21;
-/// The number of bits of a key for the rank: of its kind, of its object, and of what tells apart the events of that.
+/// The number of bits of a key for the rank: of its kind, of its object, and of the detail that tells its events apart.
 const RANK_BITS: u32 = KIND_BITS + OBJECT_BITS + DETAIL_BITS;
 const KIND_BITS: u32 = 3;
 /// The kind whose events come after the timers.
@@ -34,7 +34,7 @@ const BUCKETS: usize = 1024;
 /// The wheel is used when more events than this are pending, until fewer than a quarter of this are.
 const MANY: usize = 128;
 
-/// The position of an event among those of the same time: by kind, then by object, then by a detail.
+/// The position of an event among the events of the same time: by kind, then by object, then by a detail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank(u64);
 
@@ -42,7 +42,7 @@ impl Rank {
     /// The number of objects that ranks can tell apart.
     pub const OBJECTS: u32 = 1 << OBJECT_BITS;
 
-    /// The rank of the events of a kind (0 to 6) of an object. Of the detail, the lowest 20 bits count.
+    /// The rank of the events of a kind (0 to 6) of an object. The lowest 20 bits of the detail count.
     #[inline]
     #[must_use]
     pub const fn new(kind: u8, object: u32, detail: u32) -> Self {
@@ -70,7 +70,7 @@ impl Rank {
     }
 }
 
-/// What leaves the queue.
+/// An event or a timer that leaves the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next<E> {
     /// An event.

@@ -1,10 +1,10 @@
 //! Timers: each has at most one deadline, and the earliest deadline is always known.
 //!
 //! A timer is a slot of an array. The slots are in groups of eight, and each group has its earliest deadline in the
-//! level above, up to one group. A timer that is set to a later time, or stopped, leaves nothing behind, and setting
-//! one that does not become the earliest of its group, and was not, costs one comparison.
+//! level above, up to one group. A timer that is stopped, or set to a later time, leaves nothing behind. Setting a
+//! timer costs one comparison if the timer neither was nor becomes the earliest of its group.
 //!
-//! Of timers with the same deadline, the one with the lowest slot comes first.
+//! Among timers with the same deadline, the one with the lowest slot comes first.
 
 use crate::time::Time;
 
@@ -36,7 +36,7 @@ pub struct Timers {
     groups: Vec<Group>,
     /// For each group, the slot above it that has its earliest deadline. Slots are counted over all groups.
     above: Vec<u32>,
-    /// The first group of each level, beginning with that of the slots.
+    /// The first group of each level, beginning with the level of the slots.
     starts: Vec<u32>,
     first: Time,
 }

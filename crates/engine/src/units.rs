@@ -44,7 +44,7 @@ fn scaled(text: &str, expected: &'static str, units: &[(&str, f64)]) -> Result<f
         .ok_or_else(|| UnitError { expected, found: text.to_owned() })
 }
 
-/// Writes `value` in the largest unit from the base unit up of which there is at least one and in which the text reads
+/// Writes `value` in the largest unit, from the base unit up, in which the value is at least one and its text reads
 /// back as the same value. `units` begins with the base unit.
 fn write_scaled(f: &mut fmt::Formatter<'_>, value: f64, units: &[(&str, f64)]) -> fmt::Result {
     let (name, factor) = units

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use hopyard_engine::Time;
 
-/// Wishes later than this are those of a kernel that sleeps for ever: it asks for a time far beyond every run, and
-/// would panic by design if it ran then.
+/// The bound of the wishes of a kernel that still has work. A kernel that sleeps for ever asks for a time far beyond
+/// every run, and would panic by design if it ran then.
 const FOR_EVER: Time = Time::from_nanos(1 << 62);
 
-/// The wishes of all kernels. Of two wishes for the same time, that of the lower number is the earlier.
+/// The wishes of all kernels. Among two wishes for the same time, the wish of the lower number is the earlier.
 #[derive(Debug, Default)]
 pub struct Calendar {
     wishes: Vec<Option<Time>>,
@@ -16,7 +16,7 @@ pub struct Calendar {
 }
 
 impl Calendar {
-    /// A calendar of this many kernels, none of which has a wish.
+    /// A calendar of this many kernels without wishes.
     pub fn new(kernels: usize) -> Self {
         Self { wishes: vec![None; kernels], order: BTreeSet::new() }
     }

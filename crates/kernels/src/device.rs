@@ -22,7 +22,7 @@ const BUFFERS: usize = 10;
 /// The longest frame: an IP packet of 65,535 bytes and an Ethernet header.
 const MOST_FRAME: usize = 65_535 + 14;
 
-/// What a kernel does wrong with a device.
+/// A fault of a kernel in its use of a device.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceError {
     /// A queue.
@@ -30,7 +30,7 @@ pub enum DeviceError {
     Queue {
         /// The queue.
         queue: usize,
-        /// What is wrong.
+        /// The fault of the queue.
         error: RingError,
     },
     /// There is no such queue.
@@ -52,9 +52,9 @@ pub enum DeviceError {
     Refused {
         /// Which features.
         what: &'static str,
-        /// What is needed.
+        /// The needed value.
         needed: u64,
-        /// What the kernel accepts.
+        /// The value that the kernel accepts.
         found: u64,
     },
     /// A frame is shorter than its header.
@@ -62,7 +62,7 @@ pub enum DeviceError {
     Short(usize),
 }
 
-/// What a device answers.
+/// The answer of a device.
 #[derive(Debug)]
 pub enum Answer {
     /// That it is done, if the kernel wants to know.
@@ -75,7 +75,7 @@ pub enum Answer {
     Kicked(usize),
 }
 
-/// What became of a frame for a kernel.
+/// The fate of a frame for a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
     /// It is in a buffer; the kernel has to be called, unless it looks by itself.
@@ -219,8 +219,8 @@ impl Device {
         self.queues.get_mut(place).map(|queue| (place, queue)).ok_or(DeviceError::NoQueue(number))
     }
 
-    /// The answer to a question for the configuration: the question, and what there is from `offset` on. The
-    /// configuration begins with the MAC address; the rest is of features that the device has not.
+    /// The answer to a question for the configuration: the question, and the bytes from `offset` on. The configuration
+    /// begins with the MAC address; the rest is of features that the device has not.
     fn config(&self, offset: u32, size: u32) -> Vec<u8> {
         let mut answer = [offset, size, 0].map(u32::to_ne_bytes).concat();
         let size = (size as usize).min(crate::vhost::MOST_PAYLOAD - answer.len());

@@ -19,7 +19,7 @@ pub enum Error {
     /// The system refuses something.
     #[error("{what}: {error}")]
     System {
-        /// What was attempted.
+        /// The attempt.
         what: String,
         /// The system's answer.
         error: io::Error,
@@ -30,7 +30,7 @@ pub enum Error {
          or make fewer runs at a time"
     )]
     Descriptors {
-        /// What was attempted.
+        /// The attempt.
         what: String,
         /// How many it may have.
         limit: u64,
@@ -45,7 +45,7 @@ pub enum Error {
         at: Time,
         /// How the process ended.
         how: String,
-        /// The last lines of what it wrote.
+        /// The last lines of its output.
         log: String,
     },
     /// A kernel does not answer: a program in it computes without end, or it waits for something outside.
@@ -61,17 +61,17 @@ pub enum Error {
         at: Time,
         /// How long it was waited for.
         patience: Duration,
-        /// The last lines of what it wrote.
+        /// The last lines of its output.
         log: String,
     },
-    /// A kernel says what cannot be.
+    /// A kernel sends an impossible message.
     #[error("the kernel of {kernel} broke the protocol at {at}: {what}")]
     Protocol {
         /// The name of the kernel.
         kernel: String,
         /// The simulated time.
         at: Time,
-        /// What is wrong.
+        /// The fault.
         what: String,
     },
     /// The network cannot go on.

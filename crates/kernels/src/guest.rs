@@ -32,7 +32,7 @@ const LOG_LINES: usize = 60;
 const CHUNK: u64 = 1 << 20;
 /// How much of a log was read since its room was given back to the system, before it is given back again.
 const GIVE_BACK: u64 = 1 << 16;
-/// A folder with fewer free bytes than this has no room for what a kernel may write until it is read again.
+/// A folder with fewer free bytes than this has no room for the output of a kernel until it is read again.
 const NO_ROOM: u64 = 1 << 15;
 /// How much of a line that was read an error can show, in bytes.
 const LINE: usize = 1000;
@@ -41,7 +41,7 @@ const ENDING: Duration = Duration::from_secs(2);
 /// How many files may come with a message: two regions of memory, one socket.
 const FILES: usize = 4;
 
-/// What a kernel does next.
+/// The next step of a kernel.
 #[derive(Debug)]
 pub enum Event {
     /// It has sent a message on its time socket.
@@ -52,7 +52,7 @@ pub enum Event {
         device: usize,
         /// The header.
         header: Header,
-        /// What it asks for.
+        /// Its request.
         request: Request,
         /// The files that came with it.
         files: Vec<OwnedFd>,
@@ -81,7 +81,7 @@ pub struct Link {
 /// A kernel.
 #[derive(Debug)]
 pub struct Guest {
-    /// What messages call it.
+    /// Its name in messages.
     pub name: String,
     child: Child,
     process: OwnedFd,
@@ -93,7 +93,7 @@ pub struct Guest {
     /// How much of the log was read already. It has no room on the disk any more from its begin to `given_back`.
     read: u64,
     given_back: u64,
-    /// The last lines of what was read, without the agent's reports.
+    /// The last lines that were read, without the agent's reports.
     said: VecDeque<String>,
     /// The process that started the kernel: one that was forked from it has nothing to do with the kernel.
     owner: u32,
@@ -189,7 +189,7 @@ impl Guest {
         Ok(None)
     }
 
-    /// Waits for what the kernel does next, as long as `patience`.
+    /// Waits for the next step of the kernel, as long as `patience`.
     ///
     /// # Errors
     /// If the system refuses something, or the kernel breaks the rules of messages.
@@ -272,8 +272,8 @@ impl Guest {
         self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string())
     }
 
-    /// The last lines of what the kernel has written. Reports of its agent are left out: there are many of them, and
-    /// they say nothing of the kernel.
+    /// The last lines of the kernel's output. Reports of its agent are left out: there are many of them, and they say
+    /// nothing of the kernel.
     pub fn last_lines(&self) -> String {
         let unread = match self.unread() {
             Ok(unread) => unread,
@@ -294,7 +294,7 @@ impl Guest {
         unread.lines().filter_map(time_in).max().unwrap_or(Time::ZERO)
     }
 
-    /// The end of what was not read of the log: programs may have written much.
+    /// The end of the unread part of the log: programs may have written much.
     fn unread(&self) -> io::Result<String> {
         let mut file = File::open(&self.log)?;
         let length = file.metadata()?.len();
@@ -311,7 +311,7 @@ impl Guest {
     }
 
     /// The whole lines that the kernel has written since the last call, or the first of them: empty if there are none.
-    /// What was read takes no room on the disk any more, but for the last of it.
+    /// Lines that were read take no room on the disk any more, except for the last of them.
     ///
     /// # Errors
     /// If the log cannot be read.
@@ -400,7 +400,7 @@ impl Link {
         Ok(true)
     }
 
-    /// What the kernel asks of this device.
+    /// The next request of the kernel to this device.
     fn next(&mut self, device: usize) -> Result<Event, Failure> {
         let Some(stream) = &mut self.stream else {
             self.stream = Some(self.listener.accept()?.0);
@@ -428,7 +428,7 @@ fn is_report(line: &str) -> bool {
     line.starts_with('@') && !line.starts_with("@error ") && time_in(line).is_some()
 }
 
-/// The processes that a process has started and that live, and those that these have started.
+/// The living processes that a process has started, and their own living processes.
 fn children(pid: u32) -> Vec<u32> {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
@@ -447,8 +447,8 @@ fn ended_children(pid: u32) -> Option<Duration> {
     Some(Duration::from_secs(user? + system?) / u32::try_from(clock_ticks_per_second()).ok()?)
 }
 
-/// The simulated time in a line of a log: that of a report (`@kind NANOSECONDS`), or the kernel's (`[SECONDS]`). All
-/// kernels boot at time zero.
+/// The simulated time in a line of a log: the time of a report (`@kind NANOSECONDS`), or the kernel's (`[SECONDS]`).
+/// All kernels boot at time zero.
 fn time_in(line: &str) -> Option<Time> {
     if let Some(report) = line.strip_prefix('@') {
         return report.split(' ').nth(1)?.parse().ok().map(Time::from_nanos);
@@ -470,7 +470,7 @@ fn device_socket(number: usize, device: usize) -> String {
 pub enum Failure {
     /// The system refuses.
     System(io::Error),
-    /// The kernel says what cannot be.
+    /// The kernel sends an impossible message.
     Protocol(String),
 }
 

@@ -9,7 +9,7 @@ const CHARACTERS: u32 = 0o020_000;
 const USUAL: u32 = 0o100_000;
 
 /// An archive with these files, all of them owned by root: the name without a leading slash, permissions, content. The
-/// folders `dev`, `proc`, `sys`, `tmp`, those of the files, and the device `dev/console` are in it too.
+/// folders `dev`, `proc`, `sys`, `tmp`, the folders of the files, and the device `dev/console` are in it too.
 #[must_use]
 pub fn archive(files: &[(&str, u32, &[u8])]) -> Vec<u8> {
     let mut bytes = Vec::new();

@@ -1,12 +1,12 @@
 //! Linux kernels in simulated time: unmodified TCP between devices of a simulated network.
 //!
-//! User-mode kernels run as processes of this machine, without any right. Their clock is ours: a kernel that has
-//! nothing to do says when it wishes to go on, and waits until it is told that this time has come ("time travel").
+//! User-mode kernels run as processes of this machine, without any right. Their clock is ours. A kernel that has
+//! nothing to do says when it wishes to go on. Then it waits for the message that this time has come ("time travel").
 //! Their network devices are ours too: each frame is handed over in memory, and nothing happens while it is on its way.
 //! So a run can be repeated bit for bit, and takes as long as its computation.
 //!
 //! [`Kernels`] owns the processes and the clock; a [`Network`] carries the frames.
-//! `docs/kernels.md` describes how this works, and its limits.
+//! `docs/linux/kernels.md` describes how this works, and its limits.
 
 mod error;
 pub mod initrd;

@@ -1,4 +1,4 @@
-//! What kernels need of the network that connects them.
+//! The interface between kernels and the network that connects them.
 
 use std::error::Error;
 
@@ -30,7 +30,7 @@ impl Ticket {
     }
 }
 
-/// What becomes of the buffer of a frame.
+/// The fate of the buffer of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sending {
     /// The network says later that the frame was sent, by [`Departure::Sent`].
@@ -39,7 +39,7 @@ pub enum Sending {
     Done,
 }
 
-/// What leaves the network at the time that it has reached.
+/// An event in the network at the time that it has reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Departure {
     /// A frame reaches a device.
@@ -61,7 +61,7 @@ pub trait Network {
     /// When its next event happens.
     fn next_event(&self) -> Option<Time>;
 
-    /// Carries out all events up to and including a time. No event is earlier than those of the last step.
+    /// Carries out all events up to and including a time. No event is earlier than the events of the last step.
     ///
     /// # Errors
     /// If the network cannot go on.

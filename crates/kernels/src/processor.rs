@@ -1,8 +1,9 @@
 //! One processor for a run.
 //!
 //! At most one of a run's processes computes at any moment, and they pass control some twenty times for each segment.
-//! Between two processors each time costs an interrupt, and on an idle machine the end of a pause of the other one: a
-//! segment then takes three to five times as long. So a run and all its kernels stay on one processor.
+//! Between two processors, each time costs an interrupt. On an idle machine each time also costs the end of a pause of
+//! the other processor. A segment then takes three to five times as long. So a run and all its kernels stay on one
+//! processor.
 
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
@@ -23,8 +24,8 @@ pub struct Processor {
 pub struct Stay(CpuSet);
 
 impl Processor {
-    /// Claims a processor that no other run has; if all have one, any of those that the thread may use. Nothing if the
-    /// thread has one only, or the system refuses: runs are then as they would be without, but slower.
+    /// Claims a processor that no other run has. If all processors are claimed, it is any that the thread may use.
+    /// Nothing if the thread has one only, or the system refuses: runs are then as they would be without, but slower.
     pub fn claim() -> Option<Self> {
         let set = sched_getaffinity(None).ok()?;
         let usable: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&it| set.is_set(it)).collect();

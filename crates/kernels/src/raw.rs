@@ -1,4 +1,4 @@
-//! What the compiler cannot check: memory that another process shares, and a child between fork and exec.
+//! Operations that the compiler cannot check: memory that another process shares, and a child between fork and exec.
 //!
 //! Everything else of this crate is safe code. The functions here check lengths and sizes, so that their callers cannot
 //! do harm with wrong arguments.
@@ -18,8 +18,9 @@ use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
 
 /// A part of a file that two processes have in their memory.
 ///
-/// No reference to this memory exists, because the other process may write it at any time: bytes are copied out of it
-/// and into it. Every value of a byte is valid, so a copy that the other process disturbs is wrong, and not undefined.
+/// No reference to this memory exists, because the other process may write there at any time. Bytes are copied out of
+/// the memory and into it. Every value of a byte is valid, so a copy that the other process disturbs is wrong, and not
+/// undefined.
 #[derive(Debug)]
 pub struct Mapping {
     start: NonNull<u8>,
@@ -70,14 +71,14 @@ impl Mapping {
         true
     }
 
-    /// Loads a counter that the other process stores; what it wrote before is visible afterwards. Nothing if it is not
-    /// within the mapping, or its address is odd.
+    /// Loads a counter that the other process stores. Earlier writes of that process are visible afterwards. Nothing if
+    /// it is not within the mapping, or its address is odd.
     #[must_use]
     pub fn load(&self, at: usize) -> Option<u16> {
         Some(self.counter(at)?.load(Ordering::Acquire))
     }
 
-    /// Stores a counter that the other process loads; what was written before is visible to it afterwards. Returns
+    /// Stores a counter that the other process loads. Earlier writes are visible to that process afterwards. Returns
     /// whether it is within the mapping, at an even address.
     #[must_use]
     pub fn store(&self, at: usize, value: u16) -> bool {

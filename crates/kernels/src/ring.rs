@@ -18,7 +18,7 @@ const NO_INTERRUPT: u16 = 1;
 /// How many descriptors a queue may have (virtio 1.2 §2.7).
 const MOST: u32 = 32_768;
 
-/// What a guest does wrong with a queue.
+/// A fault of a guest in its use of a queue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RingError {
     /// An address is not in the memory.
@@ -67,7 +67,7 @@ pub enum RingError {
     /// A chain has less room than a frame needs.
     #[error("expected a receive buffer of {needed} bytes, found {found}")]
     Short {
-        /// What the frame needs.
+        /// The bytes that the frame needs.
         needed: usize,
         /// How many bytes there are.
         found: usize,
@@ -168,7 +168,7 @@ impl Queue {
         Ok(true)
     }
 
-    /// Gives a chain back, of which the device has written a number of bytes.
+    /// Gives a chain back, into which the device has written a number of bytes.
     ///
     /// # Errors
     /// If the used ring is not in the memory.

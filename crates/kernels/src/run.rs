@@ -1,8 +1,8 @@
 //! Kernels and a network under one clock.
 //!
 //! At most one kernel runs at any moment, and nothing of the network happens meanwhile. A kernel that runs is granted a
-//! time before which nothing else is to happen; when it sends a frame, the grant is lowered to the frame's first event.
-//! So every order is that of simulated time, and a run can be repeated exactly, however busy the machine is.
+//! time before which nothing else is to happen. When it sends a frame, the grant is lowered to the frame's first event.
+//! So every order follows simulated time, and a run can be repeated exactly, however busy the machine is.
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -23,7 +23,7 @@ use crate::processor::Processor;
 use crate::settings::{self, Completion, Counters, Settings};
 use crate::time_socket::{Message, Operation};
 
-/// What is waited for while the messages of a kernel are served.
+/// The event that ends the service of a kernel's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Until {
     /// The kernel has sent START.
@@ -111,7 +111,7 @@ impl Kernels {
         self.now
     }
 
-    /// What has passed between a kernel and the simulation.
+    /// The traffic between a kernel and the simulation.
     #[must_use]
     pub fn counters(&self, kernel: usize) -> Counters {
         self.counters[kernel]
@@ -469,7 +469,7 @@ fn memory_folder(settings: &Settings) -> PathBuf {
     settings.memory_folder.clone().unwrap_or_else(usual)
 }
 
-/// What is said of a folder in which there is no room.
+/// The message about a folder without room.
 fn full(folder: &Path) -> Option<String> {
     let state = statvfs(folder).ok()?;
     let free = state.f_bavail * state.f_frsize;
@@ -483,7 +483,7 @@ const LOOK: Duration = Duration::from_millis(500);
 /// A folder with fewer free bytes than this is full.
 const NO_ROOM: u64 = 256 * 1024;
 
-/// One nanosecond: what happens at a time is carried out, so a kernel may go on until just after it.
+/// One nanosecond: the events of a time are carried out, so a kernel may go on until just after it.
 const ONE: hopyard_engine::Span = hopyard_engine::Span::from_nanos(1);
 
 /// The network while no kernel runs: no frame can be sent.

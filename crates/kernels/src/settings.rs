@@ -1,4 +1,4 @@
-//! What is said about kernels before they start.
+//! The description of kernels before they start.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub enum Completion {
 /// A kernel that is to be started.
 #[derive(Clone, Debug)]
 pub struct Guest {
-    /// What messages call it.
+    /// Its name in messages.
     pub name: String,
     /// The program: a user-mode kernel.
     pub program: PathBuf,
@@ -28,7 +28,7 @@ pub struct Guest {
     /// Further parameters of the kernel. They must be equal in runs that are to be equal, because the kernel mixes its
     /// command line into its random numbers.
     pub parameters: Vec<String>,
-    /// How much memory it has, in MiB. What it does not touch takes no memory of the machine.
+    /// How much memory it has, in MiB. Memory that it does not touch takes no memory of the machine.
     pub memory: u32,
     /// The MAC address of each network device, from `eth0` on.
     pub devices: Vec<[u8; 6]>,
@@ -36,15 +36,15 @@ pub struct Guest {
     pub seed: u64,
 }
 
-/// What holds for all kernels of a run.
+/// Settings that hold for all kernels of a run.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// When a kernel gets the buffer of a sent frame back.
     pub completion: Completion,
     /// The time of day at the start of the simulation, in nanoseconds since 1970.
     pub time_of_day: u64,
-    /// For how long a kernel may go on in simulated time without a message. Results do not depend on it: shorter times
-    /// cost more messages, longer ones let a program that never sleeps go on for longer before it is noticed.
+    /// The simulated time for which a kernel may go on without a message. Results do not depend on it. Shorter times
+    /// cost more messages; longer ones let a program that never sleeps go on for longer before anybody notices.
     pub grant: Span,
     /// How long in real time a message of a kernel that runs is waited for.
     pub patience: Duration,
@@ -70,7 +70,7 @@ impl Default for Settings {
     }
 }
 
-/// What has passed between a kernel and the simulation.
+/// The traffic between a kernel and the simulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Messages on the time socket, of both sides, acknowledgements not counted.

@@ -6,11 +6,11 @@
 /// How many bytes a message has.
 pub const LENGTH: usize = 16;
 
-/// What a message says.
+/// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Operation {
-    /// The answer to any message; the time is that of GET and `GET_TOD`.
+    /// The answer to any message; the time is the answer to GET and `GET_TOD`.
     Ack = 0,
     /// From a kernel, first of all: it is there. It runs as soon as this is acknowledged.
     Start = 1,
@@ -47,7 +47,7 @@ impl Operation {
 /// A message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// What it says.
+    /// Its kind.
     pub operation: Operation,
     /// Its number, which the answer repeats.
     pub sequence: u32,

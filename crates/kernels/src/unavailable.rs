@@ -1,4 +1,4 @@
-//! Where there are no user-mode kernels: the same functions, of which the first one says so.
+//! The replacement where there are no user-mode kernels: the same functions, the first of which says so.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ impl Kernels {
         match *self {}
     }
 
-    /// What has passed between a kernel and the simulation.
+    /// The traffic between a kernel and the simulation.
     #[must_use]
     pub fn counters(&self, _: usize) -> Counters {
         match *self {}

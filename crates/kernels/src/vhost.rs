@@ -1,7 +1,7 @@
 //! The messages between a kernel and a device outside it: vhost-user with in-band notifications (the kernel's
 //! `arch/um/drivers/vhost_user.h`; QEMU's document "Vhost-user Protocol").
 //!
-//! A message has a header of 12 bytes: what it is about, flags, and the length of what follows. Kernel and device are
+//! A message has a header of 12 bytes: the number of its kind, flags, and the length of the rest. Kernel and device are
 //! programs of one machine, and use its order of bytes.
 
 use crate::memory::Region;
@@ -44,7 +44,7 @@ pub mod protocol_features {
 /// A header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What it is about.
+    /// The number of its kind.
     pub request: u32,
     /// Whether the kernel waits for an answer that the request has not of itself.
     pub needs_reply: bool,
@@ -52,7 +52,7 @@ pub struct Header {
     pub length: usize,
 }
 
-/// What a kernel asks of a device.
+/// A request of a kernel to a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// Which features the device has.
@@ -90,7 +90,7 @@ pub enum Request {
 /// Why a message cannot be understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VhostError {
-    /// The kernel asks for what a network device of this crate does not have.
+    /// The kernel asks for a feature that a network device of this crate does not have.
     #[error("a request that this device does not know: {0}")]
     Unknown(u32),
     /// A message is not as long as its kind.
@@ -103,7 +103,7 @@ pub enum VhostError {
         /// How many bytes there are.
         found: usize,
     },
-    /// The flags are not those of this version.
+    /// The flags belong to another version.
     #[error("expected a message of version {VERSION}, found the flags {0:#x}")]
     Version(u32),
     /// More follows than in any message.
@@ -129,7 +129,7 @@ impl Header {
 }
 
 impl Request {
-    /// What a message asks for.
+    /// The request in a message.
     ///
     /// # Errors
     /// If it is unknown, or too short.
@@ -204,12 +204,12 @@ fn message(request: u32, flags: u32, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Four bytes, of which the caller knows that they are there.
+/// Four bytes that are there, as the caller knows.
 fn word(bytes: &[u8], at: usize) -> u32 {
     bytes[at..at + 4].try_into().map_or(0, u32::from_ne_bytes)
 }
 
-/// Eight bytes, of which the caller knows that they are there.
+/// Eight bytes that are there, as the caller knows.
 fn long(bytes: &[u8], at: usize) -> u64 {
     bytes[at..at + 8].try_into().map_or(0, u64::from_ne_bytes)
 }

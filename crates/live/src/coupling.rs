@@ -23,8 +23,8 @@ use crate::report::{Crossing, End, NodeReport, Refused, Report};
 const LOOK: Span = Span::from_micros(100);
 /// The longest wait: how long it may take until a request to stop is seen.
 const REST: Span = Span::from_millis(20);
-/// How far the simulated clock may be behind at the end: what is due is carried out then. Otherwise it is left out,
-/// since that may take as long as the run.
+/// The time by which the simulated clock may be behind at the end: events that are due are carried out then. Otherwise
+/// it is left out, since that may take as long as the run.
 const BEHIND: Span = Span::from_secs(1);
 /// How many datagrams of one device are read before the next one has its turn.
 const BATCH: usize = 64;
@@ -34,7 +34,7 @@ const LONGEST: usize = 65_535;
 /// How a live run is made.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// What happens later than due by more than this is late.
+    /// The bound of lateness: an event that happens later than due by more than this is late.
     pub bound: Span,
     /// The share of the packets, and of the events, that may be late in a run that is in time.
     pub share: f64,
@@ -45,7 +45,7 @@ pub struct Settings {
     pub in_flight: Option<usize>,
 }
 
-/// Runs a world in real time until its end, or until the watch asks to stop. Device `i` of the host is that of
+/// Runs a world in real time until its end, or until the watch asks to stop. Device `i` of the host belongs to
 /// `nodes[i]`, which is attached.
 ///
 /// # Errors
@@ -144,7 +144,7 @@ impl<'a, P: Probe, H: Host> Coupling<'a, P, H> {
         }
     }
 
-    /// Puts in what devices have.
+    /// Puts in the datagrams of the devices.
     fn take_in(&mut self) -> Result<(), LiveError> {
         for device in 0..self.ports.len() {
             for _ in 0..BATCH {

@@ -1,4 +1,4 @@
-//! What the loop needs of the host.
+//! The interface between the loop and the host.
 
 use std::io;
 
@@ -38,7 +38,7 @@ pub enum LiveError {
     Namespace {
         /// Its file.
         path: String,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
     /// A TUN device cannot be made.
@@ -46,10 +46,10 @@ pub enum LiveError {
     Device {
         /// The name that it was to have.
         name: String,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
-    /// The name cannot be that of a device.
+    /// A device cannot have this name.
     #[error("expected the name of a device of 1 to 15 letters, digits, -, _ or ., found {0:?}")]
     Name(String),
     /// A device cannot be read any more: its namespace or itself was removed.
@@ -57,7 +57,7 @@ pub enum LiveError {
     Gone {
         /// The node.
         node: NodeId,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
     /// The system cannot wait for devices, or not as exactly as it should.

@@ -21,7 +21,7 @@ pub struct Lateness {
     min: Span,
 }
 
-/// What a [`Lateness`] amounts to. Times are in seconds, and missing where there was nothing.
+/// The summary of a [`Lateness`]. Times are in seconds, and missing where there was nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// How many there were.
@@ -39,7 +39,7 @@ pub struct Summary {
 }
 
 impl Lateness {
-    /// Nothing yet. What is later than the bound is counted.
+    /// Nothing yet. Events that are later than the bound are counted.
     #[must_use]
     pub fn new(bound: Span) -> Self {
         let histogram = Histogram::new_with_max(MOST, DIGITS);

@@ -1,12 +1,12 @@
 //! Real programs on a simulated network, in real time.
 //!
 //! The simulated clock is the clock of the host from the start of the run. [`couple`] carries out each event when the
-//! host's clock has reached its time, puts in what programs have sent, at the time at which it was read, and gives out
-//! what has reached them. The host is never exactly in time: how much later than due everything happened is in the
-//! [`Report`].
+//! host's clock has reached its time. It puts in the packets that programs sent, at the time at which they were read.
+//! It gives out the packets that reached the programs. The host is never exactly in time: how much later than due
+//! everything happened is in the [`Report`].
 //!
-//! What the loop needs of the host is a trait, [`Host`]. On Linux, [`Kernel`] is the system's clock with a TUN device
-//! for each node whose programs are real; tests have a clock that they move themselves.
+//! The loop needs the trait [`Host`] of the host. On Linux, [`Kernel`] is the system's clock with a TUN device for each
+//! node whose programs are real; tests have a clock that they move themselves.
 
 mod coupling;
 mod host;

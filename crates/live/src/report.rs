@@ -1,4 +1,4 @@
-//! What is known of a live run besides the results of the simulation.
+//! The report of a live run, besides the results of the simulation.
 
 use hopyard_engine::Time;
 use hopyard_model::address::NodeId;
@@ -33,7 +33,7 @@ pub enum Refused {
     Device,
 }
 
-/// A node whose programs are real: what has crossed there.
+/// A node whose programs are real, with the datagrams that crossed there.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NodeReport {
     /// The node.
@@ -96,10 +96,10 @@ pub struct Crossing {
     pub node: u32,
     /// `in` for one from a program, `out` for one to a program.
     pub direction: &'static str,
-    /// The simulated time, in nanoseconds: when it was put in, or when it has reached the node.
+    /// The simulated time, in nanoseconds, at which the datagram was put in or reached the node.
     pub at_ns: u64,
-    /// How much later than at that time the device got it, in nanoseconds. Of one from a program, for how long the
-    /// device had not been looked at when it was read.
+    /// How much later than at that time the device got it, in nanoseconds. The time for which the device of a datagram
+    /// from a program had not been looked at when it was read.
     pub late_ns: u64,
     /// Its length with IP header.
     pub bytes: u32,
@@ -118,8 +118,8 @@ pub struct Report {
     pub packets: Summary,
     /// How much later than due events were carried out.
     pub events: Summary,
-    /// For how long a device had not been looked at when a datagram was read there. Its time in the network is that of
-    /// the reading.
+    /// The times for which a device had not been looked at when a datagram was read there. The datagram's time in the
+    /// network is the time of the reading.
     pub reads: Summary,
     /// The nodes whose programs are real.
     pub nodes: Vec<NodeReport>,

@@ -1,4 +1,4 @@
-//! TUN devices: what programs send to the network is read from one, what they get is written to it.
+//! TUN devices: data that programs send to the network are read from a device, and data for programs are written to it.
 
 use std::fs;
 use std::io;
@@ -112,7 +112,7 @@ mod system {
     /// `TUNSETIFF`.
     const SET_INTERFACE: rustix::ioctl::Opcode = opcode::write::<c_int>(b'T', 202);
 
-    /// `struct ifreq`: a name, and a union of 24 bytes on machines of 64 bits, 16 on those of 32 bits.
+    /// `struct ifreq`: a name, and a union of 24 bytes on machines of 64 bits, of 16 on machines of 32 bits.
     #[repr(C, align(8))]
     pub struct Request {
         pub name: [u8; 16],

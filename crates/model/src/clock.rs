@@ -27,7 +27,7 @@ pub(crate) enum Event {
     Measure,
     /// A datagram comes from outside, or has left its node by a wire.
     Outside(u32),
-    /// A radio falls asleep: its place among those that do.
+    /// A radio falls asleep: its place among the radios that sleep.
     Sleep(u32),
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct Clock {
     pub exact: bool,
     /// Events taken from the queue, or from the receive path.
     pub events: u64,
-    /// Of these, edges of transmissions.
+    /// The number of edges of transmissions among these.
     pub queued_edges: u64,
     /// The first timer of each kind.
     firsts: [u32; 9],

@@ -47,7 +47,7 @@ pub struct RouteChange {
 /// The slots that an agent has found for its node, numbered from zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slots {
-    /// The node's own slot; nothing if it has none, or has given it up.
+    /// The node's own slot; nothing if the node has none, or gave it up.
     pub own: Option<u32>,
     /// The largest slot of the node and of all nodes within two hops of it, as far as the agent knows.
     pub near: u32,
@@ -105,7 +105,7 @@ pub enum Action {
     Unreachable {
         /// Where.
         node: NodeId,
-        /// Of which segment.
+        /// The segment.
         quote: Quote,
     },
     /// A segment has left the node at which it began, whose sender waits for that.
@@ -126,7 +126,7 @@ pub enum Action {
         /// How.
         change: RouteChange,
     },
-    /// An agent has found slots for the MACs of its node, or what it knows of the slots of others has changed.
+    /// An agent has found slots for the MACs of its node, or its knowledge of the slots of others has changed.
     SlotsAssigned {
         /// Where.
         node: NodeId,
@@ -137,7 +137,7 @@ pub enum Action {
     SetWay {
         /// Where.
         node: NodeId,
-        /// The prefix; that of a host has 32 bits, that of the default route none.
+        /// The prefix. A host's prefix has 32 bits, the prefix of the default route none.
         prefix: Prefix,
         /// How.
         change: WayChange,
@@ -184,7 +184,7 @@ pub enum Action {
         /// The address.
         address: Address,
     },
-    /// An agent tells what it does for a host that moves, or what it has found out.
+    /// An agent tells of its work for a host that moves, or of its findings.
     Mobile {
         /// Where.
         node: NodeId,
@@ -244,7 +244,7 @@ pub enum Action {
 pub struct Ledger {
     /// Packets made by transport, routing and address resolution.
     pub originated: u64,
-    /// Of these, those of each kind.
+    /// The number of each kind among these.
     pub originated_by_kind: [u64; PacketKind::ALL.len()],
     /// Packets that routing made ready and did not send. They do not exist, but ns-2 has given them a number.
     pub numbered_only: u64,
@@ -285,7 +285,7 @@ impl DropCounts {
     }
 }
 
-/// What was dropped of the data packets of a flow.
+/// The drops among the data packets of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowDrops {
     /// Lost packets: all their copies have ended, and none arrived.
@@ -295,14 +295,14 @@ pub struct FlowDrops {
 }
 
 impl FlowDrops {
-    /// What was dropped since `before`.
+    /// The drops since `before`.
     #[must_use]
     pub const fn since(&self, before: &Self) -> Self {
         Self { packets: self.packets - before.packets, copies: self.copies - before.copies }
     }
 }
 
-/// What a node has put into tunnels.
+/// The packets that a node has put into tunnels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tunnelled {
     /// Packets.
@@ -334,7 +334,7 @@ impl Owners {
         address.group().unwrap_or_else(named)
     }
 
-    /// The node that has an address. Of the broadcast address and of multicast groups, no node.
+    /// The node that has an address. The broadcast address and multicast groups have no node.
     #[inline]
     #[must_use]
     pub fn of(&self, address: Address) -> NodeId {
@@ -352,7 +352,7 @@ pub struct Context {
     pub now: Time,
     /// Every packet that exists.
     pub packets: PacketPool,
-    /// The nodes that have the addresses beyond those of first interfaces, and the number of first interfaces.
+    /// The nodes that have the addresses beyond first interfaces, and the number of first interfaces.
     pub owners: Owners,
     /// The actions that handlers have requested, first in, first out.
     pub actions: VecDeque<Action>,
@@ -368,16 +368,16 @@ pub struct Context {
     pub copies: Copies,
     /// The messages of routing protocols and agents, by node and type.
     pub overhead: Overhead,
-    /// What each node has put into tunnels; a node beyond the end, nothing.
+    /// The packets that each node has put into tunnels; a node beyond the end, nothing.
     pub tunnelled: Vec<Tunnelled>,
     /// The type of the message that a protocol handles now. A message of the same type that it sends is a forwarded
     /// one.
     pub answering: Option<&'static str>,
-    /// What packets of flows have cost, if energy is counted.
+    /// The energy that packets of flows have cost, if energy is counted.
     pub spending: Option<Box<Spending>>,
     /// The datagrams between the network and those outside.
     pub outside: Outside,
-    /// Packets of which somebody wants to know when the node at which they began has sent them.
+    /// Packets whose sending by their first node is reported.
     pub sending: Sending,
     /// Whether somebody watches the run.
     pub is_watched: bool,
@@ -526,7 +526,7 @@ impl Context {
         self.lose(node, id, reason);
     }
 
-    /// The same for a packet of which the node knows no more: it was on its way to another one.
+    /// The same for a packet that the node knows no more of: it was on its way to another one.
     pub fn lose(&mut self, node: NodeId, id: PacketId, reason: DropReason) {
         self.end_of(id, End::Dropped(node, reason));
         let packet = self.packets.remove(id);

@@ -1,9 +1,9 @@
 //! Network models: mobility, radio, medium access, link, IP, routing, transport and traffic, and the world that
 //! connects them.
 //!
-//! Imports point downward only: `packet`, `params` and `context` import no protocol; the protocol modules import these
-//! and not one another; `node` puts the layers of a node together, and `world` the nodes. `docs/life-of-a-packet.md`
-//! follows a packet through the modules.
+//! Imports point downward only. `packet`, `params` and `context` import no protocol. The protocol modules import these,
+//! and do not import one another. `node` puts the layers of a node together, and `world` the nodes.
+//! `docs/development/life-of-a-packet.md` follows a packet through the modules.
 
 pub mod address;
 pub mod agent;

@@ -1,8 +1,8 @@
 //! Packets: typed headers and a payload that is a length, never bytes.
 //!
-//! A packet lives in the [`PacketPool`] and is passed as a [`PacketId`]. The holder of the id owns the packet: it
-//! passes the packet on, or removes it by a function of [`crate::context::Context`], which counts it. Rare headers are
-//! behind a shared pointer, so that a packet stays small and a broadcast to many receivers copies little.
+//! A packet lives in the [`PacketPool`] and is passed as a [`PacketId`]. The holder of the id owns the packet. The
+//! holder passes the packet on, or removes it by a function of [`crate::context::Context`], which counts it. Rare
+//! headers are behind a shared pointer, so that a packet stays small and a broadcast to many receivers copies little.
 
 mod notice;
 mod sizes;
@@ -74,11 +74,11 @@ pub struct Packet {
     /// How often a protocol that counts it has sent the packet along another path because a link was broken. No header
     /// carries it (DSR's count is in its source routes).
     pub salvaged: u8,
-    /// What IP carries.
+    /// The payload of IP.
     pub body: Body,
 }
 
-/// What IP carries.
+/// The payload of IP.
 #[derive(Clone, Debug)]
 pub enum Body {
     /// A TCP segment.
@@ -102,7 +102,7 @@ pub enum Body {
     Icmp(Quote),
     /// A datagram from outside: the bytes of an IPv4 datagram as it was put in, with its header.
     External(Arc<[u8]>),
-    /// Options of DSR, and what IP carries behind them (RFC 4728). Counters see what IP carries.
+    /// Options of DSR, and the payload of IP behind them (RFC 4728). Counters see the payload of IP.
     Extended(Arc<Extended>),
     /// Nothing: the packet has options only.
     Empty,
@@ -135,14 +135,14 @@ impl Form {
 
 /// An option of DSR.
 pub type DsrOption = dsr::DsrOption<Address>;
-/// What a route error of DSR reports.
+/// The error that a route error of DSR reports.
 pub type RouteError = dsr::RouteError<Address>;
 /// The source route of a packet of DSR.
 pub type SourceRoute = dsr::SourceRoute<Address>;
 
-/// Options of DSR, and what IP carries behind their header. It is behind a shared pointer: packets without options do
+/// Options of DSR, and the payload of IP behind their header. It is behind a shared pointer: packets without options do
 /// not grow, and the copies of a broadcast share it until one is changed. [`Packet::size`] contains the bytes of the
-/// header, on every hop those that it has there.
+/// header, as many as it has on each hop.
 #[derive(Clone, Debug)]
 pub struct Extended {
     options: Vec<DsrOption>,
@@ -150,7 +150,7 @@ pub struct Extended {
 }
 
 impl Extended {
-    /// What IP carries behind the header.
+    /// The payload of IP behind the header.
     #[must_use]
     pub const fn body(&self) -> &Body {
         &self.body
@@ -163,8 +163,8 @@ impl Extended {
     }
 }
 
-/// What an ICMP error quotes of a TCP segment: the IP header and eight bytes, which are the ports and the sequence
-/// number.
+/// The part of a TCP segment that an ICMP error quotes: the IP header and eight bytes, which are the ports and the
+/// sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quote {
     /// The flow, which addresses and ports name on the wire.
@@ -206,7 +206,7 @@ pub enum ArpMessage {
 #[derive(Clone)]
 pub struct RoutingMessage(Arc<dyn Message>);
 
-/// What every routing message offers to code that does not know its type.
+/// The functions of every routing message for code that does not know its type.
 pub trait Message: Any + fmt::Debug + Send + Sync {
     /// A short name for counters and traces, such as "RREQ": the message's type.
     fn kind(&self) -> &'static str;
@@ -257,14 +257,14 @@ pub struct Part {
     pub forwarded: bool,
 }
 
-/// What the bytes of a message depend on besides the message.
+/// The values on which the bytes of a message depend besides the message.
 #[derive(Clone, Copy)]
 pub struct Place<'a> {
     /// The address of a node.
     pub address: &'a dyn Fn(Address) -> Ipv4Addr,
 }
 
-/// What carries the messages of a routing protocol.
+/// The carrier of the messages of a routing protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
     /// UDP, from this port to the same port.
@@ -338,7 +338,7 @@ impl fmt::Debug for RoutingMessage {
 }
 
 impl Packet {
-    /// What the packet carries within tunnels and behind options.
+    /// The payload of the packet within tunnels and behind options.
     #[inline]
     #[must_use]
     pub fn carried(&self) -> &Body {
@@ -384,7 +384,7 @@ impl Packet {
         }
     }
 
-    /// What an ICMP error about this packet quotes; `None` unless this is a TCP segment with payload.
+    /// The part of this packet that an ICMP error quotes; `None` unless this is a TCP segment with payload.
     #[must_use]
     pub fn quote(&self) -> Option<Quote> {
         let quote = |packet: &Self, header: &TcpHeader| Quote {
@@ -421,7 +421,7 @@ impl Packet {
         }
     }
 
-    /// What kind of packet this is, for counters and traces.
+    /// The kind of this packet, for counters and traces.
     #[must_use]
     pub fn kind(&self) -> PacketKind {
         self.body.kind()

@@ -46,7 +46,7 @@ pub trait Params: Serialize + DeserializeOwned + JsonSchema + Clone + std::fmt::
 pub struct Fault {
     /// The parameter's name.
     pub parameter: &'static str,
-    /// What was expected and what was found.
+    /// The expected value and the found one.
     pub problem: String,
     /// The elements that are at fault, by their places, each with its own problem, where the value is a list and not
     /// wrong as a whole. Then `problem` has all of theirs.
@@ -60,7 +60,7 @@ impl Fault {
         Self { parameter, problem: problem.into(), elements: Vec::new() }
     }
 
-    /// Checks a list, of which these elements are at fault, by their places.
+    /// Checks a list with these faulty elements, by their places.
     ///
     /// # Errors
     /// When there is any: all of them at once.
@@ -129,18 +129,18 @@ pub struct Metric {
     pub name: &'static str,
     /// The unit.
     pub unit: &'static str,
-    /// What is counted.
+    /// The counted event.
     pub meaning: &'static str,
 }
 
-/// What the lists, the schema and the documentation show of a model.
+/// The description of a model for the lists, the schema and the documentation.
 #[derive(Clone, Copy)]
 pub struct ModelInfo {
     /// The kind of model, such as "routing".
     pub room: &'static str,
     /// The model's name in scenarios.
     pub name: &'static str,
-    /// One sentence: what the model is, and its source.
+    /// One sentence: the model, and its source.
     pub summary: &'static str,
     /// The profiles for which its defaults differ.
     pub profiles: &'static [&'static str],
@@ -155,7 +155,7 @@ pub struct ModelInfo {
     pub canonical: fn(&Value) -> Result<Value, ParamsError>,
     /// Whether Linux has this model too.
     pub has_twin: bool,
-    /// Linux's name of this model; of one that Linux lacks, the name of what comes nearest there.
+    /// Linux's name of this model. For a model that Linux lacks, the name of the nearest one there.
     pub in_linux: Option<&'static str>,
 }
 

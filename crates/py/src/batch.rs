@@ -62,10 +62,9 @@ pub struct Run {
 
 #[pymethods]
 impl Batch {
-    /// Starts the runs of all cases, those that take longest first as far as is known. `jobs` is the number of threads
-    /// (0: one for each core); there are never more threads than runs. `runs` has the run numbers of each case,
-    /// `captures` a file for each; `kernels` has the
-    /// program and the agent of each version of Linux that the cases name.
+    /// Starts the runs of all cases, the longest first as far as is known. `jobs` is the number of threads (0: one for
+    /// each core); there are never more threads than runs. `runs` has the run numbers of each case, `captures` a file
+    /// for each; `kernels` has the program and the agent of each version of Linux that the cases name.
     #[new]
     #[pyo3(signature = (cases, runs, jobs=0, captures=None, kernels=None))]
     fn new(
@@ -167,8 +166,8 @@ pub type Tables = Vec<(&'static str, Table)>;
 /// A table could not be made.
 pub type Defect = Box<dyn std::error::Error + Send + Sync>;
 
-/// How long a run takes in comparison with those of other scenarios, roughly: with each node there are more frames at a
-/// time.
+/// The length of a run in comparison with the runs of other scenarios, roughly: with each node there are more frames at
+/// a time.
 fn length(scenario: &core::Scenario) -> f64 {
     scenario.duration().seconds() * f64::from(scenario.nodes())
 }

@@ -32,13 +32,13 @@ impl Captures {
 }
 
 impl Captures {
-    /// What the capture of a run holds, with comments about it.
+    /// The contents of the capture of a run, with comments about it.
     pub fn options(&self, comments: Vec<String>) -> Options {
         Options { comments, ..self.options.clone() }
     }
 }
 
-/// The kinds with these names; those that are usual without.
+/// The kinds with these names; without names, the usual ones.
 pub fn kinds_of(names: Option<Vec<String>>) -> PyResult<BTreeSet<Kind>> {
     names.map_or_else(|| Ok(Kind::USUAL.into()), |names| names.iter().map(|name| kind(name)).collect())
 }
@@ -54,7 +54,7 @@ fn kind(name: &str) -> PyResult<Kind> {
 /// A run that has ended: its results, and why its capture is not complete, if so.
 pub type Captured = (Outcome, Option<String>);
 
-/// The probes of a run: those that its results need, and its capture if there is a file for it.
+/// The probes of a run: the probes that its results need, and its capture if there is a file for it.
 pub struct Watched {
     recorded: Recorded,
     file: Option<(PathBuf, Options)>,
@@ -67,9 +67,9 @@ impl Watched {
         Self { recorded: spec.observe.recorded.clone(), file, error: None }
     }
 
-    /// Makes the probes. The file of the capture is opened, and emptied: what was captured there before survives a
-    /// scenario that cannot be run, if this is called when the network can be built. A run whose capture cannot be
-    /// written goes on without it.
+    /// Makes the probes. The file of the capture is opened, and emptied. An earlier capture there survives a scenario
+    /// that cannot be run, if this is called when the network can be built. A run whose capture cannot be written goes
+    /// on without it.
     pub fn probes(&mut self) -> Probes {
         let mut probes = self.recorded.probes();
         match self.file.take().map(|(path, options)| Capture::create(&path, options)).transpose() {

@@ -51,7 +51,7 @@ mod _core {
         module.add("USUAL_CAPTURE_KINDS", Kind::USUAL.map(Kind::name))
     }
 
-    /// All models, or those with this name or room, with their parameters and defaults, as JSON.
+    /// All models, or the models with this name or room, with their parameters and defaults, as JSON.
     #[pyfunction]
     #[pyo3(signature = (word=None))]
     fn models(word: Option<&str>) -> PyResult<String> {

@@ -29,9 +29,9 @@ pub struct Live {
 
 #[pymethods]
 impl Live {
-    /// Of a simulation at time zero. `bound` is the lateness in nanoseconds which only a share of the packets, and of
-    /// the events, may exceed. With `crossings`, each packet is recorded. `in_flight` packets of a node may wait until
-    /// it has sent them; without it, all may.
+    /// A live run of a simulation at time zero. `bound` is the lateness in nanoseconds which only a share of the
+    /// packets, and of the events, may exceed. With `crossings`, each packet is recorded. `in_flight` packets of a node
+    /// may wait until it has sent them; without it, all may.
     #[new]
     #[pyo3(signature = (simulation, bound, share, crossings, in_flight=None))]
     fn new(simulation: Py<Simulation>, bound: u64, share: f64, crossings: bool, in_flight: Option<usize>) -> Self {
@@ -45,7 +45,7 @@ impl Live {
         }
     }
 
-    /// Makes a TUN device in a network namespace, which is given by its file. It is that of a node that is attached.
+    /// Makes a TUN device in a network namespace, which is given by its file. It belongs to an attached node.
     fn open(&self, node: u32, namespace: PathBuf, name: &str) -> PyResult<()> {
         let device = Tun::create(&namespace, name).map_err(|error| PyOSError::new_err(error.to_string()))?;
         locked(&self.devices).push((NodeId(node), device));

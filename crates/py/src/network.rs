@@ -8,7 +8,7 @@ use hopyard_engine::Time;
 use hopyard_model::observe::{Outcome, Probes};
 use hopyard_model::world::{Advanced, Spec, Watch, World};
 
-/// What watches a run in steps. The meters see flows of kernels only.
+/// The observers of a run in steps. The meters see flows of kernels only.
 pub type Watching = (Meters, Probes);
 
 /// A network, until it is finished.
@@ -72,8 +72,8 @@ impl Network {
         }
     }
 
-    /// The process that alone can use the network, if this is another one. A process that was forked has the same
-    /// sockets of kernels, and what it reads from them, or writes, the other one lacks.
+    /// The process that alone can use the network, if this is another one. A forked process has the same sockets of
+    /// kernels. Data that one process reads from them, or writes, the other one lacks.
     pub fn foreign(&self) -> Option<u32> {
         match self {
             Self::Alone(_) => None,

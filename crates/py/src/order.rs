@@ -11,7 +11,7 @@ use std::time::Duration;
 struct Case {
     /// The numbers of the runs, in order.
     waiting: VecDeque<usize>,
-    /// How long a run takes, in comparison with those of other cases only.
+    /// The length of a run, in comparison with other cases only.
     guess: f64,
     /// How many runs have ended, and how long they took together, in seconds.
     ended: u32,

@@ -29,7 +29,7 @@ pub struct Ended {
     pub capture_error: Option<String>,
     /// The elapsed time of the run.
     pub wall: Duration,
-    /// The processor time of the run, with that of the processes that it has started.
+    /// The processor time of the run, with the processor time of the processes that it has started.
     pub cpu: Duration,
 }
 

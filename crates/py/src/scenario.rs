@@ -76,7 +76,7 @@ fn read_axes(axes: &[Together]) -> Result<Vec<core::Axis>, core::Problems> {
     axes.iter().filter_map(|keys| axis(keys).transpose()).collect()
 }
 
-/// What a scenario in this folder may name: files there, and classes of Python's.
+/// The names that a scenario in this folder may use: files there, and classes of Python's.
 fn around(folder: &Path) -> core::Surroundings {
     core::Surroundings::new(folder, Arc::new(PythonControllers))
 }
@@ -126,7 +126,7 @@ impl Scenario {
         format!("{:016x}", self.inner.hash())
     }
 
-    /// Warnings: what is valid but probably not intended. Each has the form of a compiler message.
+    /// Warnings: values that are valid but probably not intended. Each has the form of a compiler message.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.inner.warnings().iter().map(core::Problem::as_warning).collect()
@@ -234,8 +234,8 @@ impl Scenario {
         self.inner.nodes()
     }
 
-    /// The most bytes that a capture of a run at these nodes, or at all, may have: as if every radio decoded short
-    /// frames and every wire was full of short packets all the time.
+    /// The most bytes that a capture of a run at these nodes, or at all nodes, may have. The bound assumes that every
+    /// radio decodes short frames and every wire is full of short packets, all the time.
     #[pyo3(signature = (nodes=None, kinds=None))]
     fn capture_bytes(&self, py: Python<'_>, nodes: Option<Vec<u32>>, kinds: Option<Vec<String>>) -> PyResult<u64> {
         let kinds = kinds_of(kinds)?;
@@ -277,7 +277,7 @@ pub fn key_parts(key: &str) -> PyResult<Vec<String>> {
     })
 }
 
-/// The line of a key in a TOML text, from 1 on, or that of the nearest table above it.
+/// The line of a key in a TOML text, from 1 on, or the line of the nearest table above it.
 #[pyfunction]
 pub fn line_of(text: &str, path: Vec<String>) -> Option<usize> {
     core::line_of(text, &path)

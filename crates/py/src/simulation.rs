@@ -50,7 +50,7 @@ struct State {
 #[pymethods]
 impl Simulation {
     /// Builds the network of a run, at time zero. `kernels` has the program, the agent and the modules of each version
-    /// of Linux that the scenario names; without it, the scenario cannot have flows of Linux, and no programs.
+    /// of Linux that the scenario names. Without it, the scenario can have neither flows of Linux nor programs.
     #[new]
     #[pyo3(signature = (scenario, run, kernels=None))]
     fn new(py: Python<'_>, scenario: &Scenario, run: u32, kernels: Option<Kernels>) -> PyResult<Self> {
@@ -126,7 +126,7 @@ impl Simulation {
         Ok(advanced == Ok(Advanced::Reached))
     }
 
-    /// Ends the run at the time that it has reached: what is known of it, and its tables.
+    /// Ends the run at the time that it has reached. Returns the facts about the run, and its tables.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<(Run, Bound<'py, PyDict>)> {
         let mut state = self.state()?;
         let network = state.network.take().ok_or_else(over)?;

@@ -19,7 +19,7 @@ pub struct Rows {
     builder: ArrayBuilder,
     case: Vec<u32>,
     run: Vec<u32>,
-    /// Columns after those of the rows' type.
+    /// Columns after the columns of the rows' type.
     further: Vec<(String, Vec<Option<u64>>)>,
 }
 
@@ -95,7 +95,7 @@ impl Rows {
         self.table(Vec::new())
     }
 
-    /// The table of these columns, those of the rows' type, and the further ones.
+    /// The table of these columns, the columns of the rows' type, and the further ones.
     fn table(mut self, mut columns: Vec<(FieldRef, ArrayRef)>) -> Result<Table, ArrowError> {
         let rows = self.builder.to_record_batch().map_err(|error| ArrowError::ExternalError(Box::new(error)))?;
         columns.extend(self.fields.into_iter().zip(rows.columns().iter().cloned()));

@@ -1,9 +1,9 @@
 //! Runs a scenario with a congestion control of your own, written in Rust, without a change to Hopyard itself: that of
-//! `docs/custom-tcp/aimd.rs`, with the name `aimd:Aimd`. Prints the digest of each run.
+//! `docs/guide/custom-tcp/aimd.rs`, with the name `aimd:Aimd`. Prints the digest of each run.
 //!
 //! `cargo run --release -p hopyard-scenario --example own_control -- SCENARIO [KEY=VALUE ...]`
 
-#[path = "../../../docs/custom-tcp/aimd.rs"]
+#[path = "../../../docs/guide/custom-tcp/aimd.rs"]
 mod aimd;
 
 use std::error::Error;

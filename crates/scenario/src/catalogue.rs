@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::problem::{nearest, one_of};
 use crate::sections;
 
-/// The models of one kind, of which a scenario selects one.
+/// The models of one kind, from which a scenario selects one.
 #[derive(Debug)]
 pub(crate) struct Room {
     pub name: &'static str,
@@ -220,7 +220,7 @@ pub(crate) fn layout(name: &str) -> &'static Layout {
     LAYOUT.iter().find(|layout| layout.name == name).expect("the layout has the section")
 }
 
-/// Every model: those of the rooms, and those that are the only one of their kind.
+/// Every model: the models of the rooms, and the models that are the only one of their kind.
 pub(crate) fn all_models() -> impl Iterator<Item = &'static ModelInfo> {
     [&RADIO, &LINK, &WIRED, &IP, &TCP].into_iter().chain(ROOMS.iter().flat_map(|room| room.models))
 }
@@ -280,7 +280,7 @@ fn all_places() -> BTreeMap<String, Vec<String>> {
     places
 }
 
-/// Whether a name is that of an external congestion control: `module:Class`.
+/// Whether a name belongs to an external congestion control: `module:Class`.
 pub(crate) fn is_external(name: &str) -> bool {
     name.contains(':')
 }

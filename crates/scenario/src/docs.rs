@@ -7,7 +7,7 @@ use crate::models::{Model, Parameter, models};
 const BEGIN: &str = "<!-- generated from the source: begin -->";
 const END: &str = "<!-- generated from the source: end -->";
 
-/// The section `[sweep]`, whose keys are those of all others.
+/// The section `[sweep]`, whose keys are the keys of all other sections.
 const SWEEP: &str = r#"## `[sweep]`
 
 The comparison of the file. Each key is a key of the scenario in quotes, in the form of `--set`. Its value gives the

@@ -10,7 +10,7 @@ use crate::scenario::Scenario;
 /// One case of a comparison.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// What distinguishes it: each key of the comparison with its value in this case.
+    /// The distinction of the case: each key of the comparison with its value in this case.
     pub settings: Vec<(String, String)>,
     /// The scenario with these settings.
     pub scenario: Scenario,

@@ -14,9 +14,9 @@ use serde_json::{Map, Value};
 /// The reason why a congestion control cannot be used, in the form of a scenario's problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// What is wrong.
+    /// The fault.
     pub message: String,
-    /// What was expected, if this is known.
+    /// The expected value, if it is known.
     pub expected: Option<String>,
     /// A hint for the user.
     pub hint: Option<String>,
@@ -50,7 +50,7 @@ impl Declaration {
         &self.defaults
     }
 
-    /// The congestion control with these parameters, all of which are given.
+    /// The congestion control with these parameters, which are complete.
     ///
     /// # Errors
     /// When it refuses them.
@@ -67,14 +67,14 @@ impl fmt::Debug for Declaration {
 
 /// Finds congestion controls that are not models.
 pub trait ExternalControllers: fmt::Debug + Send + Sync {
-    /// What a name such as `my_module:MyTcp` stands for in a scenario in `folder`.
+    /// The class of a name such as `my_module:MyTcp` in a scenario in `folder`.
     ///
     /// # Errors
     /// When it does not exist, or lacks a required part.
     fn find(&self, name: &str, folder: &Path) -> Result<Declaration, Refusal>;
 }
 
-/// What a scenario may name outside itself: files in a folder, and congestion controls.
+/// The names outside itself that a scenario may use: files in a folder, and congestion controls.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
     pub(crate) folder: PathBuf,

@@ -1,4 +1,4 @@
-//! What a scenario names outside itself: files, which are read once, and congestion controls.
+//! The parts outside itself that a scenario names: files, which are read once, and congestion controls.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -86,7 +86,7 @@ pub(crate) enum FileError {
     Broken(BadFile),
 }
 
-/// What lies around a scenario. Cases of a comparison share what has been read.
+/// The surroundings of a scenario. Cases of a comparison share what has been read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Files {
     around: Surroundings,

@@ -1,4 +1,5 @@
-//! The keys of flows: those of `[[flow]]`, one flow, and of `[flows]`, a set of flows between pairs that are drawn.
+//! The keys of flows: `[[flow]]` has the keys of one flow, and `[flows]` the keys of a set of flows between pairs that
+//! are drawn.
 
 use std::fmt;
 
@@ -131,7 +132,7 @@ fn node_or_last<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Er
     deserializer.deserialize_u32(Visitor)
 }
 
-/// What the schema says of a node's number or "last".
+/// The schema of a node's number or "last".
 struct NodeOrLast;
 
 impl JsonSchema for NodeOrLast {

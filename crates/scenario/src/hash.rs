@@ -232,7 +232,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     xxh3_64(sorted(identity).to_string().as_bytes())
 }
 
-/// A model with its parameters. Of a movement file the content is included, not its path.
+/// A model with its parameters. The content of a movement file is included, not its path.
 fn chosen(chosen: &Chosen, files: &BTreeMap<String, Arc<MovementFile>>) -> Value {
     let Chosen { model, values } = chosen;
     let mut values = values.clone();

@@ -9,7 +9,7 @@ pub(crate) fn join(path: &str, key: &str) -> String {
 /// The parts of a dotted key as TOML has it: bare words, or text in quotes, with dots between them.
 ///
 /// # Errors
-/// What is wrong with the key.
+/// The fault of the key.
 pub fn key_parts(key: &str) -> Result<Vec<String>, String> {
     let parts = toml_edit::Key::parse(key).map_err(|error| error.message().to_owned())?;
     Ok(parts.iter().map(|part| part.get().to_owned()).collect())

@@ -29,7 +29,7 @@ pub struct LinuxFlow {
     pub bytes: Option<u64>,
     /// When its application stops, if it sends without end until then.
     pub stop: Option<Time>,
-    /// What its application writes at which times, if it does not offer everything at its start.
+    /// The writes of its application with their times, if it does not offer everything at its start.
     pub writes: Vec<(Time, u64)>,
     /// The payload of a full segment, in bytes, as far as datagrams of 1500 bytes allow.
     pub segment: u32,
@@ -37,7 +37,7 @@ pub struct LinuxFlow {
     pub notices: bool,
 }
 
-/// What a flow's application offers to Linux.
+/// The data that a flow's application offers to Linux.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Offered {
     bytes: Option<u64>,
@@ -45,8 +45,8 @@ struct Offered {
     writes: Vec<(Time, u64)>,
 }
 
-/// What an application offers in a run of this length. Its source has the random numbers that it has in a flow of this
-/// simulator: both stacks get the same data at the same times.
+/// The data that an application offers in a run of this length. Its source has the random numbers that it has in a flow
+/// of this simulator: both stacks get the same data at the same times.
 fn offered(config: &traffic::Config, period: Period, end: Time, random: Rng) -> Offered {
     let mut source = config.source(period, random);
     let mut found = Offered::default();
@@ -74,7 +74,7 @@ pub(crate) fn stacks(resolved: &Resolved) -> impl Iterator<Item = Stack> {
 }
 
 impl Scenario {
-    /// What holds for the kernels of this scenario; nothing if it has no flow of Linux and no program.
+    /// The settings of the kernels of this scenario; nothing if it has no flow of Linux and no program.
     #[must_use]
     pub fn linux(&self) -> Option<&Linux> {
         let is_used = !self.resolved.hosts.is_empty() || stacks(&self.resolved).any(|stack| stack == Stack::Linux);

@@ -2,7 +2,7 @@
 
 use toml::de::{DeArray, DeTable, DeValue};
 
-/// The line of a key, from 1 on, or that of the nearest table above it which the text has.
+/// The line of a key, from 1 on, or the line of the nearest table above it which the text has.
 ///
 /// A part of the path that is a number stands for a table of an array. No line is known of a text that is no TOML,
 /// or that has no key of this path.

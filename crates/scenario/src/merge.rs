@@ -11,7 +11,7 @@ use crate::problem::{Mark, Problem, nearest, one_of};
 use crate::tree::{Entry, Kind, Node, Table};
 use crate::value::{Values, inline};
 
-/// The keys of one section: those of a model's parameters, and other keys that are possible there.
+/// The keys of one section: the keys of a model's parameters, and other keys that are possible there.
 pub(crate) struct Section<'a> {
     /// The section's dotted path, such as `mac.dcf`; empty for the top level of the file.
     pub path: String,
@@ -348,7 +348,7 @@ fn expectation(problem: Problem, words: &str) -> Problem {
     }
 }
 
-/// What serde says of a value of the wrong type or unit: "invalid type: integer `2`, expected a rate …".
+/// The message of serde about a value of the wrong type or unit: "invalid type: integer `2`, expected a rate …".
 struct Expected {
     message: String,
     /// The words that can stand here, as serde names them, where it does not say so itself.
@@ -462,7 +462,7 @@ fn kind_in_words(expected: &str) -> String {
     }
 }
 
-/// What serde found in a list or table, in plain words.
+/// The value that serde found in a list or table, in plain words.
 fn inner(found: &str) -> Option<String> {
     let rest = |prefix: &str| found.strip_prefix(prefix);
     if let Some(word) = rest("unknown variant ") {

@@ -127,7 +127,8 @@ fn describe(info: &ModelInfo) -> Model {
     }
 }
 
-/// Calls `each` for every parameter, and for those of tables within the parameters, with its path and its schema.
+/// Calls `each` for every parameter, and for the parameters of tables within the parameters, with its path and its
+/// schema.
 fn properties(path: &str, schema: &Value, root: &Value, each: &mut dyn FnMut(&str, &Value)) {
     let Some(found) = resolved(schema, root).get("properties").and_then(Value::as_object) else { return };
     for (name, property) in found {

@@ -1,4 +1,4 @@
-//! The problems of a scenario: all at once, each with its place, what was expected, and a hint.
+//! The problems of a scenario: all at once, each with its place, the expected value, and a hint.
 
 use std::fmt;
 use std::ops::Range;
@@ -99,9 +99,9 @@ pub struct Location {
 pub struct Problem {
     /// The key concerned, as `--set` would name it: `mac.dcf.rate`, `flow.1.to`.
     pub path: String,
-    /// What is wrong.
+    /// The fault.
     pub message: String,
-    /// What was expected there, if this is known.
+    /// The expected value there, if it is known.
     pub expected: Option<String>,
     /// A hint for the user.
     pub hint: Option<String>,
@@ -144,7 +144,7 @@ impl Problem {
         self
     }
 
-    /// What tells a problem from others: its texts, and those of its place, without the rest of the source.
+    /// The texts that tell a problem from others: its own, and the texts of its place, without the rest of the source.
     pub(crate) fn identity(&self) -> [String; 5] {
         let place = self.mark.as_ref().map_or_else(String::new, |Mark { source, span }| {
             let (name, text) = (source.name.as_deref().unwrap_or_default(), &source.text[span.clone()]);
@@ -288,7 +288,7 @@ pub(crate) fn one_of<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
-/// Increasing numbers in words: "1, 3 to 7 and 9". Of very many parts, the first ones.
+/// Increasing numbers in words: "1, 3 to 7 and 9". Among very many parts, it has the first ones.
 pub(crate) fn ranges(numbers: impl IntoIterator<Item = u32>) -> String {
     let mut parts: Vec<(u32, u32)> = Vec::new();
     for number in numbers {

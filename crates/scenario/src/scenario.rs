@@ -19,8 +19,9 @@ use crate::tree::{Kind, Table, parse};
 use crate::value::Values;
 use crate::write;
 
-/// The bytes in a capture of a frame with a packet of 40 bytes and of its ACK, by the bytes that would fit into the
-/// time of this exchange at 1 Mb/s: each record has about 60 bytes of its own, and a segment up to 150 of comments.
+/// The bytes in a capture of a frame with a packet of 40 bytes and of its ACK, divided by the bytes that would fit into
+/// the time of this exchange at 1 Mb/s. Each record has about 60 bytes of its own, and a segment up to 150 bytes of
+/// comments.
 const FRAMED: f64 = 3.0;
 /// As [`FRAMED`], for the shortest packet on a wire: an acknowledgement of 40 bytes, with a record and its options.
 const PACKED: f64 = 4.0;
@@ -42,8 +43,8 @@ impl Scenario {
     /// Reads a scenario from text.
     ///
     /// `name` is the file's name in messages. Files and congestion controls that the scenario names are searched in its
-    /// surroundings; this can simply be the folder of its files. `settings` are keys with values that replace those of
-    /// the text, as TOML or bare words: `("flow.tcp", "vegas")`, `("mac.dcf.rate", "2 Mbps")`.
+    /// surroundings; this can simply be the folder of its files. `settings` are keys with values that replace the
+    /// values of the text, as TOML or bare words: `("flow.tcp", "vegas")`, `("mac.dcf.rate", "2 Mbps")`.
     ///
     /// # Errors
     /// All problems of the scenario.
@@ -126,8 +127,8 @@ impl Scenario {
         Self::read(Arc::clone(&self.source), self.files.clone(), settings)
     }
 
-    /// What is wrong with values of this scenario on the machine where it is to run, each with its place: dotted keys,
-    /// and what was found. Nothing if there are none.
+    /// The faults of values of this scenario on the machine where it is to run, each with its place: dotted keys, and
+    /// the found value. Nothing if there are none.
     #[must_use]
     pub fn problems_at(&self, found: impl IntoIterator<Item = (String, String)>) -> Option<Problems> {
         // A scenario that was read has no other problems.
@@ -181,9 +182,9 @@ impl Scenario {
         self.resolved.memory()
     }
 
-    /// The most bytes that a capture of a run at these nodes, or at all, may have: as if every radio decoded the
-    /// shortest frames and every wire carried the shortest packets all the time, in each direction. What hosts pass on,
-    /// and what nodes drop, is taken to be as much as that for each of the two.
+    /// The most bytes that a capture of a run at these nodes, or at all nodes, may have. The bound assumes that every
+    /// radio decodes the shortest frames and every wire carries the shortest packets, all the time and in each
+    /// direction. Packets that hosts pass on, and packets that nodes drop, count as much as that, each.
     #[must_use]
     pub fn capture_bytes(&self, nodes: Option<&[u32]>, kinds: &BTreeSet<capture::Kind>) -> u64 {
         let spec = self.spec(0);
@@ -228,7 +229,7 @@ impl Scenario {
         self.resolved.files.iter().filter_map(named).collect()
     }
 
-    /// Warnings: what is possible, but may not be intended.
+    /// Warnings: values that are possible, but may not be intended.
     #[must_use]
     pub fn warnings(&self) -> &[Problem] {
         &self.warnings
@@ -275,14 +276,14 @@ fn tree(source: &Arc<Source>, settings: &[(String, String)], problems: &mut Vec<
     (tree, sweep)
 }
 
-/// Text, and what it may name. The cases of a comparison share what has already been read.
+/// Text, and the names that it may use. The cases of a comparison share what has already been read.
 pub(crate) struct Unread {
     source: Arc<Source>,
     files: Files,
 }
 
 impl Unread {
-    /// What the text compares besides these keys. Its problems are reported when the scenario is read.
+    /// The keys that the text compares besides these. Its problems are reported when the scenario is read.
     pub(crate) fn sweep<'a>(&self, set: impl Iterator<Item = &'a str>) -> Result<Sweep, ()> {
         let mut problems = Vec::new();
         let sweep = Sweep::take(&mut parse(&self.source, &mut Vec::new()), &mut problems);

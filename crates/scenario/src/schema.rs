@@ -45,7 +45,7 @@ pub fn json_schema() -> Value {
     Value::Object(root)
 }
 
-/// `[sweep]`, whose keys are those of the scenario.
+/// `[sweep]`, whose keys are the keys of the scenario.
 fn sweep() -> Value {
     json!({
         "type": "object",
@@ -136,7 +136,7 @@ fn object(parts: &[&ModelInfo], definitions: &mut Values) -> Values {
     schema
 }
 
-/// The name of a definition: a unit has the same name everywhere, any other type has that of its room.
+/// The name of a definition: a unit has the same name everywhere, any other type has the name of its room.
 fn qualified(info: &ModelInfo, name: &str, definition: &Value) -> String {
     let is_quantity = definition.get("examples").is_some();
     if is_quantity { name.to_owned() } else { format!("{}.{}.{name}", info.room, info.name) }
@@ -166,7 +166,7 @@ fn rename(info: &ModelInfo, schema: Value, root: &Value) -> Value {
     }
 }
 
-/// No parameter is required: what is left out has its default.
+/// No parameter is required: a parameter that is left out has its default.
 fn optional(mut schema: Value) -> Value {
     if let Value::Object(map) = &mut schema
         && map.contains_key("properties")

@@ -1,7 +1,8 @@
 //! The keys of a scenario that do not belong to a model: duration, number and positions of nodes, choice of models,
 //! flows.
 //!
-//! They are parameters like those of models. Documentation, defaults, units and schema are in these structs only.
+//! They are parameters like the parameters of models. Documentation, defaults, units and schema are in these structs
+//! only.
 
 use hopyard_engine::Span;
 use hopyard_engine::units::Distance;
@@ -272,7 +273,7 @@ pub struct Agents {
 
 section!(Agents);
 
-/// `[[wire]]`: a wired link between two nodes; its other keys are those of the link.
+/// `[[wire]]`: a wired link between two nodes; its other keys are the keys of the link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Wire {
@@ -288,7 +289,7 @@ impl Default for Wire {
     }
 }
 
-/// `[[channel]]`: a further channel. Its other keys are those of `[radio]`, with the defaults of the profile; the
+/// `[[channel]]`: a further channel. Its other keys are the keys of `[radio]`, with the defaults of the profile. The
 /// parameters of its path loss, fading and MAC are in `[channel.NAME]`, with the defaults of `[radio.NAME]` and
 /// `[mac.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -348,7 +349,7 @@ pub struct Address {
 section!(Address);
 section!(Wire);
 
-/// `[measure]`: what is measured in addition to the standard tables.
+/// `[measure]`: the measures in addition to the standard tables.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {

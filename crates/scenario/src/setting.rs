@@ -1,4 +1,4 @@
-//! Settings: keys with values that a program or the command line puts over those of a file.
+//! Settings: keys with values that a program or the command line puts over the values of a file.
 
 use std::sync::Arc;
 

@@ -95,8 +95,8 @@ impl Sweep {
         }
     }
 
-    /// What remains to be compared if `set` gives these keys, which replace the values of the file. Of the keys that
-    /// change together with them, those remain that have one value for all cases.
+    /// The comparison that remains if `set` gives these keys, which replace the values of the file. Among the keys that
+    /// change together with them, keys remain that have one value for all cases.
     pub(crate) fn without<'a>(&self, set: impl Iterator<Item = &'a str>) -> Self {
         let set: Vec<_> = set.map(str::trim).collect();
         let is_set = |swept: &Swept| set.contains(&swept.key.as_str());

@@ -22,7 +22,7 @@ pub struct RouteRequest<A = Ipv4Addr> {
     pub unknown_sequence: bool,
     /// Hops from the originator to the node that handles the message; ns-2 starts counting at one.
     pub hops: u8,
-    /// The number of the request among those of its originator.
+    /// The number of the request among the requests of its originator.
     pub id: u32,
     /// The destination to which a route is needed.
     pub destination: A,

@@ -1,6 +1,6 @@
-//! The messages of AOMDV. Marina and Das (ICNP 2001; Wireless Communications and Mobile Computing 6, 2006) say what
-//! they carry, but define no format. This format is Hopyard's own: that of AODV (RFC 3561 §5), with the fields that
-//! AOMDV adds at the end of requests and replies. All numbers are in network byte order.
+//! The messages of AOMDV. Marina and Das (ICNP 2001; Wireless Communications and Mobile Computing 6, 2006) tell the
+//! contents of the messages, but define no format. This format is Hopyard's own: the format of AODV (RFC 3561 §5), with
+//! the fields that AOMDV adds at the end of requests and replies. All numbers are in network byte order.
 //!
 //! | bytes | RREQ (type 1) | RREP (type 2) | HELLO (type 4) |
 //! |---|---|---|---|
@@ -14,9 +14,9 @@
 //!
 //! The flag 08 says that the destination's sequence number is unknown; the hops are the advertised hop count.
 //!
-//! A RERR (type 3) is that of AODV without flags: the number of destinations is in byte 3, and each destination is
-//! followed by its sequence number. What is zero here is ignored on reception. UDP carries the messages on a port for
-//! experiments (RFC 4727 §6), because AODV's port would make other programs read them as AODV.
+//! A RERR (type 3) has the format of AODV without flags: the number of destinations is in byte 3, and each destination
+//! is followed by its sequence number. Fields that are zero here are ignored on reception. UDP carries the messages on
+//! a port for experiments (RFC 4727 §6), because AODV's port would make other programs read them as AODV.
 
 use std::net::Ipv4Addr;
 
@@ -36,7 +36,7 @@ pub struct RouteRequest<A = Ipv4Addr> {
     pub unknown_sequence: bool,
     /// The hop count that the sender advertises for its route to the originator.
     pub hops: u8,
-    /// The number of the request among those of its originator.
+    /// The number of the request among the requests of its originator.
     pub id: u32,
     /// The destination to which routes are needed.
     pub destination: A,

@@ -1,5 +1,6 @@
-//! The messages of DRAND. Rhee, Warrier, Min and Xu (MobiHoc 2006; IEEE Transactions on Mobile Computing 8, 2009) say
-//! what they carry, but define no format. This format is Hopyard's own. All numbers are in network byte order.
+//! The messages of DRAND. Rhee, Warrier, Min and Xu (MobiHoc 2006; IEEE Transactions on Mobile Computing 8, 2009) tell
+//! the contents of the messages, but define no format. This format is Hopyard's own. All numbers are in network byte
+//! order.
 //!
 //! | bytes | HELLO (type 0) | grant (2) | request (1), reject (3), fail (4) | release (5) | two-hop release (6) |
 //! |---|---|---|---|---|---|
@@ -9,12 +10,12 @@
 //! | 12–15 | number of entries, zero | | | | |
 //! | 16– | entries of 8 bytes | | | | |
 //!
-//! An entry is the address of a node, its slot, and the round in which it took the slot or gave it up. The flag 80 of a
-//! HELLO says that the sender has asked for a slot in this round and waits for grants; the flag 80 of a grant says that
-//! it is sent again. A request has the number of times that it has been sent before (0 in a reject and a fail); the
-//! lower seven bits of a grant's flags repeat that of the request. The slot ffff stands for none. The age is in
-//! milliseconds. What is zero here is ignored on reception. UDP carries the messages; their sender is the source of the
-//! IP packet.
+//! An entry is the address of a node, its slot, and the round in which the node took the slot or gave it up. The flag
+//! 80 of a HELLO says that the sender asked for a slot in this round and waits for grants. The flag 80 of a grant says
+//! that the grant is sent again. A request has the number of times that it was sent before (0 in a reject and a fail).
+//! The lower seven bits of a grant's flags repeat the number in the request. The slot ffff stands for none. The age is
+//! in milliseconds. Fields that are zero here are ignored on reception. UDP carries the messages; their sender is the
+//! source of the IP packet.
 
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -46,7 +47,7 @@ pub const fn is_later(round: u16, than: u16) -> bool {
     (round.wrapping_sub(than) as i16) > 0
 }
 
-/// What is known of a node's slot, in 32 bits: the round, and the slot as it is on the wire. Tables compare several
+/// The knowledge of a node's slot, in 32 bits: the round, and the slot as it is on the wire. Tables compare several
 /// hundred claims for each HELLO.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Claim(u32);
@@ -88,7 +89,7 @@ impl Claim {
         self.0
     }
 
-    /// The slots up to that of the node: zero without a slot.
+    /// The slots up to the slot of the node: zero without a slot.
     #[inline]
     #[must_use]
     pub const fn slots(self) -> u16 {
@@ -156,7 +157,7 @@ pub enum Message<A = Ipv4Addr> {
         resends: u8,
         /// The round of the request.
         round: u16,
-        /// The sender and its neighbours, those that have a slot; at most 65535.
+        /// The sender and its neighbours that have a slot; at most 65535.
         decided: Vec<Entry<A>>,
     },
     /// Type 3: refuses a grant. 4 bytes.

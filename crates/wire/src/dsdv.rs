@@ -37,7 +37,7 @@ pub struct Advertisement<A = Ipv4Addr> {
     pub sequence: u32,
 }
 
-/// What a node tells its neighbours.
+/// The update that a node sends its neighbours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update<A = Ipv4Addr> {
     /// Whether it is the whole table. No byte says so.

@@ -1,7 +1,7 @@
-//! The options header of DSR (RFC 4728 §6). It stands between the IP header and what IP carries, as IP protocol 48.
+//! The options header of DSR (RFC 4728 §6). It stands between the IP header and the payload of IP, as IP protocol 48.
 //!
-//! Of the flow state extension (§7): the header, the Timeout option and the errors. Left out: the Destination and Flow
-//! ID option (§7.2.2) and the Previous Hop Address extension (§7.4.1).
+//! Parts of the flow state extension (§7): the header, the Timeout option and the errors. Left out: the Destination and
+//! Flow ID option (§7.2.2) and the Previous Hop Address extension (§7.4.1).
 
 use std::net::Ipv4Addr;
 
@@ -21,7 +21,7 @@ pub const MOST_ADDRESSES: usize = 62;
 pub enum DsrOption<A = Ipv4Addr> {
     /// Type 1, a route request (§6.2), which travels in a broadcast packet.
     RouteRequest {
-        /// The number of the request among those of its initiator, which is the packet's source.
+        /// The number of the request among the requests of its initiator, which is the packet's source.
         identification: u16,
         /// The node that is searched.
         target: A,
@@ -37,7 +37,7 @@ pub enum DsrOption<A = Ipv4Addr> {
     },
     /// Type 3, a route error (§6.4).
     RouteError {
-        /// What is wrong.
+        /// The reported error.
         error: RouteError<A>,
         /// How often the packet that met the error had been salvaged, below 16.
         salvage: u8,
@@ -48,7 +48,7 @@ pub enum DsrOption<A = Ipv4Addr> {
     },
     /// Type 160, a request for an acknowledgement by the next hop (§6.5).
     AckRequest {
-        /// The number of the request among those of its sender to the next hop.
+        /// The number of the request among the requests of its sender to the next hop.
         identification: u16,
     },
     /// Type 32, an acknowledgement (§6.6).
@@ -66,14 +66,14 @@ pub enum DsrOption<A = Ipv4Addr> {
     Timeout(u16),
     /// The header of the flow state extension (§7.1), which stands before the others and needs none of them.
     Flow {
-        /// The number of the flow among those of the packet's source.
+        /// The number of the flow among the flows of the packet's source.
         identification: u16,
         /// How many hops the packet has taken along the flow, below 128.
         hops: u8,
     },
 }
 
-/// What a route error reports.
+/// The error that a route error reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouteError<A = Ipv4Addr> {
     /// Type 1: the next hop cannot be reached (§6.4.1).
@@ -125,7 +125,7 @@ impl<A: Copy> SourceRoute<A> {
         route.visit().then_some(route)
     }
 
-    /// The hops between source and destination, those that the packet has passed included.
+    /// The hops between source and destination, including the hops that the packet has passed.
     #[must_use]
     pub fn addresses(&self) -> &[A] {
         &self.addresses
@@ -331,7 +331,7 @@ fn limit(unit: &'static str, limit: usize, found: usize) -> Result<(), WireError
 }
 
 /// The bytes of the header with these options; none without an option. The header of the flow state extension stands
-/// before that of the options, or alone (§7.1).
+/// before the header of the options, or alone (§7.1).
 #[must_use]
 pub fn header_bytes<A: Copy>(options: &[DsrOption<A>]) -> u32 {
     let header = if options.iter().all(DsrOption::is_flow) { 0 } else { FIXED };
@@ -370,17 +370,17 @@ pub fn emit<A: Copy>(
 /// The header and its options, as they are parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What follows the header; [`Protocol::NO_NEXT_HEADER`] for nothing.
+    /// The protocol after the header; [`Protocol::NO_NEXT_HEADER`] for nothing.
     pub next: Protocol,
     /// The options, in order.
     pub options: Vec<DsrOption>,
 }
 
 impl Header {
-    /// The header, and what follows it. Padding (Pad1 and PadN, §6.8) is left out.
+    /// The header, and the bytes after it. Padding (Pad1 and PadN, §6.8) is left out.
     ///
     /// # Errors
-    /// If the bytes end too early, an option is unknown, or its length is not that of its fields.
+    /// If the bytes end too early, an option is unknown, or its length does not fit its fields.
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), WireError> {
         let mut reader = Reader::new(FORMAT, bytes);
         let (mut next, mut flags) = (Protocol(reader.u8()?), reader.u8()?);

@@ -73,12 +73,12 @@ pub enum Message {
         /// 0 if its TTL expired, 1 if its fragments did not arrive in time.
         code: u8,
     },
-    /// Type 9: a router advertisement (RFC 1256 §3). That of a mobility agent has extensions.
+    /// Type 9: a router advertisement (RFC 1256 §3). The advertisement of a mobility agent has extensions.
     RouterAdvertisement {
         /// Whether the routers also forward what does not come from registered mobile nodes. If so, the code is 0,
         /// otherwise 16 (RFC 5944 §2.1).
         common_traffic: bool,
-        /// For how many seconds the routers are valid.
+        /// The number of seconds for which the routers are valid.
         lifetime: u16,
         /// The routers; at most 255. Mobility agents may give none (RFC 5944 §2.1).
         routers: Vec<Router>,
@@ -91,7 +91,7 @@ pub enum Message {
 const NO_COMMON_TRAFFIC: u8 = 16;
 
 impl Message {
-    /// The message, and what follows its header: the data of an echo, the quote of an error for
+    /// The message, and the bytes after its header: the data of an echo, the quote of an error for
     /// [`super::ipv4::Header::parse_quoted`], or the extensions of a router advertisement for
     /// [`super::mobile_ip::Advertisement::parse`].
     ///

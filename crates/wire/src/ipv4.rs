@@ -160,8 +160,8 @@ impl Header {
         Ok(())
     }
 
-    /// Appends the first bytes of a datagram whose total length is `total`, for the quote of an error. The header is
-    /// that of the whole datagram; `start` is where its payload begins.
+    /// Appends the first bytes of a datagram whose total length is `total`, for the quote of an error. The header
+    /// belongs to the whole datagram; `start` is where its payload begins.
     ///
     /// # Errors
     /// If options or offset are too long for the format, or `start` for `total`.
@@ -200,8 +200,8 @@ fn limit(unit: &'static str, limit: usize, found: usize) -> Result<(), WireError
 }
 
 /// Appends a datagram in another datagram: IP in IP (RFC 2003). The outer header runs from the entry of the tunnel to
-/// its exit. As §3.1 says, it takes the traffic class and the flag "don't fragment" of the inner header; `ttl` is its
-/// own, and the TTL of the inner header stays as it is.
+/// its exit. As §3.1 says, the outer header takes the traffic class and the flag "don't fragment" of the inner header.
+/// `ttl` is the TTL of the outer header. The TTL of the inner header stays as it is.
 ///
 /// # Errors
 /// If the inner bytes are not a datagram, or both together are too long.

@@ -1,9 +1,9 @@
 //! Byte formats of packets, for captures of the simulated network and for live traffic.
 //!
-//! Each format is a simple struct with `parse` and `emit`. The messages of routing protocols and agents are those that
-//! the models of these protocols pass to one another. A model names nodes by its own type of address, which is the
-//! parameter of the message (`A`); `emit` is given the IPv4 address of each. Parsed messages have IPv4 addresses. The
-//! simulator passes other headers in types of its own, without bytes, and the writer of a capture converts them.
+//! Each format is a simple struct with `parse` and `emit`. The models of routing protocols and agents pass these
+//! messages to one another. A model names nodes by its own type of address, which is the parameter of the message
+//! (`A`); `emit` is given the IPv4 address of each. Parsed messages have IPv4 addresses. The simulator passes other
+//! headers in types of its own, without bytes, and the writer of a capture converts them.
 //!
 //! Parsing checks lengths, versions and checksums. It accepts everything that a correct peer may send. No
 //! bytes make it panic.
@@ -61,7 +61,7 @@ pub enum WireError {
     Malformed {
         /// The format.
         format: &'static str,
-        /// What was expected.
+        /// The expected value.
         expected: &'static str,
         /// The field's value.
         found: u32,
@@ -71,7 +71,7 @@ pub enum WireError {
     TooLong {
         /// The format.
         format: &'static str,
-        /// What is counted.
+        /// The counted unit.
         unit: &'static str,
         /// The largest number.
         limit: usize,

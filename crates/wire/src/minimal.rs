@@ -1,5 +1,6 @@
-//! Minimal encapsulation (RFC 2004): a tunnel that keeps what it changes in the IP header in a header of 8 or 12 bytes,
-//! in place of a second IP header. It stands between the IP header and what IP carries, as IP protocol 55.
+//! Minimal encapsulation (RFC 2004): a tunnel with a header of 8 or 12 bytes in place of a second IP header. This
+//! header keeps the fields that the tunnel changes in the IP header. It stands between the IP header and the payload of
+//! IP, as IP protocol 55.
 
 use std::net::Ipv4Addr;
 
@@ -14,7 +15,7 @@ const SOURCE_PRESENT: u8 = 0x80;
 /// The minimal forwarding header (§3). The checksum is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What the datagram carries.
+    /// The protocol of the datagram.
     pub protocol: Protocol,
     /// The original destination.
     pub destination: Ipv4Addr,
@@ -35,7 +36,7 @@ impl Header {
         false
     }
 
-    /// The header, and what the datagram carries.
+    /// The header, and the payload of the datagram.
     ///
     /// # Errors
     /// If the bytes end too early, or the checksum does not match.

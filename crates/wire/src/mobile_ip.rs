@@ -59,9 +59,9 @@ impl std::ops::BitOr for RequestFlags {
 /// A registration request (§3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request<A = Ipv4Addr> {
-    /// What is asked for.
+    /// The wishes of the host.
     pub flags: RequestFlags,
-    /// For how many seconds; 0 asks for the end of the registration, [`FOREVER`] for one without an end.
+    /// The number of seconds; 0 asks for the end of the registration, [`FOREVER`] for a registration without an end.
     pub lifetime: u16,
     /// The home address of the host.
     pub home: A,
@@ -88,13 +88,13 @@ pub struct Request<A = Ipv4Addr> {
 pub struct Reply<A = Ipv4Addr> {
     /// Whether the registration is accepted, and if not, why.
     pub code: Code,
-    /// For how many seconds; meaningless in a refusal, unless its reason is the lifetime.
+    /// The number of seconds; meaningless in a refusal, unless its reason is the lifetime.
     pub lifetime: u16,
     /// The home address of the host.
     pub home: A,
     /// Its home agent.
     pub home_agent: A,
-    /// That of the request, whose upper half the home agent may change (§5.7).
+    /// The identification of the request, whose upper half the home agent may change (§5.7).
     pub identification: u64,
     /// The authenticator of the home agent for the host.
     pub proof: Proof,
@@ -209,8 +209,8 @@ fn type_and_data<'a>(reader: &mut Reader<'a>) -> Result<(u8, &'a [u8]), WireErro
     Ok((kind, reader.take(usize::from(length))?))
 }
 
-/// Appends an authentication extension (§3.5.1) to the message that begins at `start`: what it protects is everything
-/// before it, and its own type, length and SPI.
+/// Appends an authentication extension (§3.5.1) to the message that begins at `start`. The extension protects
+/// everything before it, and its own type, length and SPI.
 fn authenticate(association: Association, nodes: [Ipv4Addr; 3], proof: Proof, start: usize, out: &mut Vec<u8>) {
     if matches!(proof, Proof::None | Proof::Malformed) {
         return;
@@ -266,8 +266,8 @@ impl<A: Copy> Reply<A> {
     }
 }
 
-/// Appends the authenticators behind that of the host and its home agent. Behind a poorly formed message stands what
-/// should be that one.
+/// Appends the authenticators behind the authenticator of the host and its home agent. Behind a poorly formed message
+/// stands what should be that one.
 fn finish(nodes: [Ipv4Addr; 3], [first, foreign, agent]: [Proof; 3], start: usize, out: &mut Vec<u8>) {
     authenticate(Association::MobileForeign, nodes, foreign, start, out);
     authenticate(Association::ForeignHome, nodes, agent, start, out);
@@ -350,10 +350,10 @@ impl Message {
 /// The bytes of a [`check_value`], as many as of HMAC-MD5.
 const CHECK_VALUE: usize = 16;
 
-/// The simulator's placeholder for HMAC-MD5, the default algorithm of authenticators (§5.1): a value of the same size
-/// that depends on each bit of the key and of the protected bytes. It is NOT cryptography: everybody can find other
-/// bytes with the same value, or the key. Two hashes FNV-1a of 64 bits from different starts, over the length of the
-/// key, the key and the bytes.
+/// The simulator's placeholder for HMAC-MD5, the default algorithm of authenticators (§5.1). The value has the same
+/// size, and depends on each bit of the key and of the protected bytes. It is NOT cryptography: everybody can find
+/// other bytes with the same value, or the key. Two hashes FNV-1a of 64 bits from different starts, over the length of
+/// the key, the key and the bytes.
 fn check_value(key: &[u8], protected: &[u8]) -> [u8; CHECK_VALUE] {
     const PRIME: u64 = 0x0100_0000_01b3;
     const STARTS: [u64; 2] = [0xcbf2_9ce4_8422_2325, 0x8422_2325_cbf2_9ce4];

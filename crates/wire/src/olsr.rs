@@ -1,8 +1,8 @@
 //! The packets of OLSR (RFC 3626 §3.3), which UDP carries on port 698, with the messages HELLO (§6.1), TC (§9.1), MID
 //! (§5.1) and HNA (§12.1). Messages of other types are kept as bytes, since nodes forward what they do not know (§3.4).
 //!
-//! The types 201 and 202 are those of olsrd for HELLO and TC with the quality of each link: after each address two
-//! bytes, how well packets arrive from the neighbour and at it in units of 1/255, and two bytes of zero.
+//! The types 201 and 202 are the HELLO and the TC of olsrd with the quality of each link. Two bytes after each address
+//! say how well packets arrive from the neighbour and at the neighbour, in units of 1/255. Two bytes of zero follow.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::{Prefix, Reader, WireError, Write};
 
 const FORMAT: &str = "OLSR";
 
-/// What a HELLO says of a link (§6.1.1).
+/// The statement of a HELLO about a link (§6.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LinkType {
     /// Nothing: the neighbour is linked to another interface.
@@ -26,7 +26,7 @@ pub enum LinkType {
     Lost,
 }
 
-/// What a HELLO says of a neighbour (§6.1.1).
+/// The statement of a HELLO about a neighbour (§6.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NeighbourType {
     /// It is none, or not a symmetric one.
@@ -44,7 +44,7 @@ pub struct Listed<A = Ipv4Addr> {
     pub address: A,
     /// The link to it.
     pub link: LinkType,
-    /// What it is.
+    /// Its kind.
     pub neighbour: NeighbourType,
     /// The part of the packets that arrive, from the neighbour and at it, in units of 1/255; for ETX only.
     pub quality: (u8, u8),
@@ -97,7 +97,7 @@ pub enum Content<A = Ipv4Addr> {
 /// A message with its header (§3.3.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message<A = Ipv4Addr> {
-    /// How long it is valid, as it is coded.
+    /// The time for which it is valid, as it is coded.
     pub vtime: u8,
     /// The main address of the node that has made it.
     pub originator: A,
@@ -114,7 +114,7 @@ pub struct Message<A = Ipv4Addr> {
 /// A packet (§3.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet<A = Ipv4Addr> {
-    /// The number of the packet among those of the interface.
+    /// The number of the packet among the packets of the interface.
     pub sequence: u16,
     /// Its messages.
     pub messages: Vec<Message<A>>,
@@ -185,7 +185,7 @@ fn set_length(out: &mut [u8], place: usize, start: usize) -> Result<(), WireErro
     Ok(())
 }
 
-/// A reader for the next `length` bytes, of which the header has taken `header`.
+/// A reader for the next `length` bytes, of a block whose header has taken `header` bytes.
 fn within<'a>(reader: &mut Reader<'a>, length: u16, header: usize) -> Result<Reader<'a>, WireError> {
     let Some(rest) = usize::from(length).checked_sub(header) else {
         return Err(reader.malformed("a length that includes the header", u32::from(length)));
@@ -329,8 +329,8 @@ impl<A: Copy> Message<A> {
 }
 
 impl Packet {
-    /// The packet, and what follows it. Reserved fields are ignored on reception, and neighbours with a link code that
-    /// has no meaning.
+    /// The packet, and the bytes after it. Reserved fields are ignored on reception, and neighbours with a link code
+    /// that has no meaning.
     ///
     /// # Errors
     /// If the bytes end too early, a length does not include its own header, or a netmask has gaps.

@@ -24,7 +24,7 @@ use pcap_file::{DataLink, Endianness};
 /// The longest comment and the longest name, in bytes: an option has a length of 16 bits.
 pub const MAX_OPTION: usize = 0xffff;
 
-/// What the bytes of an interface's packets begin with: a number of the registry "LINKTYPE" of libpcap.
+/// The first header in the packets of an interface: a number of the registry "LINKTYPE" of libpcap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkType(pub u16);
 

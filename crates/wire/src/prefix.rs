@@ -12,7 +12,7 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// The prefix of every address: that of the default route.
+    /// The prefix of every address: the prefix of the default route.
     pub const DEFAULT: Self = Self { first: 0, length: 0 };
 
     /// The prefix of `length` bits that contains an address.

@@ -1,4 +1,5 @@
-//! Radiotap: what a receiver or transmitter knows of an 802.11 frame besides its bytes (<https://www.radiotap.org>).
+//! Radiotap: the knowledge of a receiver or transmitter about an 802.11 frame besides its bytes
+//! (<https://www.radiotap.org>).
 //!
 //! A capture with link type 127 has this header in front of each frame. All fields are little-endian. A field begins at
 //! a multiple of its own size, counted from the start of the header.

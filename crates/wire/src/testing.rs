@@ -28,8 +28,8 @@ pub(super) fn bytes(longest: usize) -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 0..=longest)
 }
 
-/// What holds of a format whose `Message` begins with its type, for the messages that `message()` draws: `emitted`, and
-/// the tests that any message is parsed again before any `rest`, and that no bytes upset the parser.
+/// The properties of a format whose `Message` begins with its type, for the messages that `message()` draws. The macro
+/// makes `emitted` and two tests: any message is parsed again before any `rest`, and no bytes upset the parser.
 macro_rules! holds_of_messages {
     (rest: $rest:literal, types: $types:expr, bytes: $bytes:literal) => {
         fn emitted(message: &Message) -> Vec<u8> {

@@ -101,7 +101,7 @@ def bootstrap(
     """The mean, with the bias-corrected and accelerated bootstrap interval (Efron 1987).
 
     It follows the skewness of the values, which Student's interval does not. With 30 runs or fewer
-    it is too narrow: see the table of coverage in `docs/statistics.md`.
+    it is too narrow: see the table of coverage in `docs/guide/statistics.md`.
     """
     check_confidence(confidence)
     found = sample(values)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 #: Runs that are watched decide nothing before there are so many. The sequence is exact for normal
-#: values. The table in `docs/statistics.md` shows that others need a start: where 10 % of the runs
-#: end in another way, 30 runs show one of them with a probability of 96 %.
+#: values. The table in `docs/guide/statistics.md` shows that others need a start: where 10 % of
+#: the runs end in another way, 30 runs show one of them with a probability of 96 %.
 FEWEST_RUNS = 30
 #: Variance of the mixture over the standardised mean. No other is narrower at about 8 / `MIXTURE`
 #: runs: of the order of the runs that one watches.

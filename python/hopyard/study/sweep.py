@@ -337,7 +337,7 @@ def _narrow(
             place: width
             for place in places
             if (width := half_width(values, found[place], until.measure)) > until.share
-            # With fewer the interval is too narrow where values are skewed (docs/statistics.md).
+            # With fewer, the interval is too narrow for skewed values (docs/guide/statistics.md).
             or len(found[place].planned.runs) < min(LEAST_RUNS, until.most)
         }
         states = {place: next(status([found[place]], work.folder.store)) for place in wide}

@@ -3,8 +3,8 @@
 //! A node may have several agents. A message finds its agent by port. An agent sends messages by the actions of its
 //! context: `Action::Send` to a neighbour or to all of them, `Action::Route` to a node farther away.
 //!
-//! A new agent is a module with `Params` and a type named after its registry entry, which has `new(&Params, &Site,
-//! Rng)` and implements [`Agent`]; then the `mod` line and its line in the registry below.
+//! A new agent is a module with `Params` and a type named after its registry entry. The type has `new(&Params, &Site,
+//! Rng)` and implements [`Agent`]. The `mod` line and a line in the registry below make it known.
 
 pub mod drand;
 pub mod mobile_ip;
@@ -69,7 +69,7 @@ macro_rules! agents {
                 match self { $(Self::$variant(params) => Facts::tunnel_bytes(&**params),)+ }
             }
 
-            /// What is doubtful about the parameters ([`Facts::doubts`]).
+            /// The doubts about the parameters ([`Facts::doubts`]).
             #[must_use]
             pub fn doubts(&self) -> Vec<Doubt> {
                 match self { $(Self::$variant(params) => Facts::doubts(&**params),)+ }

@@ -1,14 +1,14 @@
 //! Neighbour discovery: which nodes are one hop away, and which two.
 //!
-//! Read: RFC 6130 (NHDP), of which this is a small part; RFC 3626 §6 and §7 for the check of both directions.
+//! Read: RFC 6130 (NHDP), a small part; RFC 3626 §6 and §7 for the check of both directions.
 //!
-//! Each node broadcasts a HELLO at an interval, with the addresses of the neighbours that it has heard, and whether it
-//! knows that the neighbour hears it. A neighbour whose HELLO names this node hears it: the link is symmetric. The
-//! symmetric neighbours of a symmetric neighbour are two hops away.
+//! Each node broadcasts a HELLO at an interval. A HELLO has the addresses of the neighbours that the node has heard,
+//! each with a mark whether that neighbour hears the node. A neighbour whose HELLO names this node hears it: the link
+//! is symmetric. The symmetric neighbours of a symmetric neighbour are two hops away.
 //!
 //! A node is known by the address of its first interface, the source of its HELLOs, on whatever channel or wire they
 //! come. They go to the multicast group of MANET routers (RFC 5498), but not to its port 269: that one promises
-//! messages in the format of RFC 5444. Their port is one of those that nobody is assigned (RFC 6335 §6).
+//! messages in the format of RFC 5444. Their port is a port that nobody is assigned (RFC 6335 §6).
 //!
 //! Left out: the addresses of further interfaces, link quality, hysteresis, the sequence numbers and the message format
 //! of RFC 5444. The bytes are a format of this program (`encode`): a word with the number of neighbours, then for each
@@ -66,7 +66,7 @@ impl params::Params for Params {
     }
 }
 
-/// What a HELLO says of a neighbour of its sender.
+/// The entry of a HELLO for a neighbour of its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heard {
     /// The neighbour.
@@ -109,7 +109,7 @@ const PORT: u16 = 49_269;
 
 impl Facts for Params {}
 
-/// What is known of a neighbour.
+/// The state of a neighbour.
 #[derive(Clone, Debug)]
 struct Neighbour {
     address: Address,

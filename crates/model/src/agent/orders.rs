@@ -1,10 +1,10 @@
-//! What a scenario orders the agent of a node to do wrong: faults that hosts and other agents have to bear.
+//! The faults that a scenario orders the agent of a node to have, and that hosts and other agents have to bear.
 
 use hopyard_engine::Time;
 
 use crate::address::Address;
 
-/// From when on, and before when.
+/// A time, from its beginning on and before its end.
 pub type During = (Time, Time);
 
 /// The orders for one node. Without any, its agent follows its protocol.
@@ -17,7 +17,7 @@ pub struct Orders {
     pub denials: Vec<(u8, During)>,
     /// The hosts that it does not serve as visitors.
     pub no_visits: Vec<Address>,
-    /// The hosts that it does not serve as their home agent, although it is.
+    /// The hosts that the agent does not serve as their home agent, although it is.
     pub no_homes: Vec<Address>,
     /// When what authenticates its messages to another agent is wrong; for a host: to a foreign agent.
     pub forged: Vec<During>,

@@ -1,4 +1,4 @@
-//! What an agent is asked.
+//! The trait of every agent.
 
 use hopyard_engine::{Span, Time};
 
@@ -16,20 +16,20 @@ pub const ICMP: u16 = 0;
 pub struct Doubt {
     /// The parameter, and others from which the doubt may come too.
     pub parameters: &'static [&'static str],
-    /// What is doubtful.
+    /// The doubt.
     pub message: String,
-    /// What was expected.
+    /// The expected value.
     pub expected: String,
 }
 
-/// What the checks of a scenario and a node ask about an agent with these parameters.
+/// The facts about an agent with these parameters, for the checks of a scenario and for a node.
 pub trait Facts {
     /// Whether it needs a routing protocol that keeps routes between neighbours.
     fn needs_kept_routes(&self) -> bool {
         false
     }
 
-    /// Which parameter says that it has no keys with another agent, if it has none.
+    /// The parameter which says that the agent has no keys with another agent; nothing if there are keys.
     fn lacks_keys(&self, _: Keys) -> Option<&'static str> {
         None
     }
@@ -44,7 +44,7 @@ pub trait Facts {
         0
     }
 
-    /// Values that are possible and hardly meant: each parameter with what is doubtful about it, and what is expected.
+    /// Values that are possible and hardly meant: each parameter with the doubt, and the expected value.
     fn doubts(&self) -> Vec<Doubt> {
         Vec::new()
     }
@@ -59,8 +59,8 @@ pub trait Agent {
     /// Whether it finds slots for the MACs of its node (`Action::SlotsAssigned`).
     const FINDS_SLOTS: bool = false;
 
-    /// From when on a node without neighbours has a slot, as a mean, if this agent finds slots; and how much of that
-    /// hangs on each parameter that may be too large, from the first one on.
+    /// The mean time after which a node without neighbours has a slot, if this agent finds slots. There is an entry for
+    /// each parameter that may be too large, in order: the parameter, and the time that the parameters up to it cause.
     fn first_slot(&self) -> Vec<(&'static str, Span)> {
         Vec::new()
     }
@@ -77,7 +77,7 @@ pub trait Agent {
     /// Its own counters: columns of the table of nodes.
     const METRICS: &'static [Metric] = &[];
 
-    /// Their values so far, in this order; nothing for what a node with its part does not count.
+    /// Their values so far, in this order; nothing for an event that a node with its part does not count.
     fn counts(&self) -> Vec<Option<u64>> {
         Vec::new()
     }
@@ -85,7 +85,7 @@ pub trait Agent {
     /// The run starts; timers may be set.
     fn start(&mut self, cx: &mut Context);
 
-    /// A message arrived from neighbour `from`; the agent now owns the packet and must end it (`Context::deliver`, or
+    /// A message arrived from neighbour `from`. The agent now owns the packet and must end it (`Context::deliver`, or
     /// `Context::drop_packet`) or send it on.
     fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context);
 

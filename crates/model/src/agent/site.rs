@@ -16,12 +16,12 @@ pub struct Site {
     pub interfaces: Vec<Port>,
     /// The node's part.
     pub role: Role,
-    /// What the scenario orders it to do wrong.
+    /// The faults that the scenario orders it to have.
     pub orders: Orders,
 }
 
 impl Site {
-    /// A node of which an agent needs no more than its number.
+    /// A node, for an agent that needs only its number.
     #[must_use]
     pub fn of(node: NodeId) -> Self {
         Self { node, interfaces: Vec::new(), role: Role::Fixed, orders: Orders::default() }
@@ -60,13 +60,13 @@ pub enum Role {
     },
     /// It moves between networks.
     Host {
-        /// Its home address: that of its first interface.
+        /// Its home address: the address of its first interface.
         home: Address,
         /// The address of its home agent in the home network.
         agent: Address,
         /// The prefix of its home network.
         network: Prefix,
-        /// From when to when its messages are not authentic: the home agent cannot check their authenticators.
+        /// The times in which its messages are not authentic: the home agent cannot check their authenticators.
         forged: Vec<(Time, Time)>,
     },
 }

@@ -19,9 +19,9 @@ use crate::phy::mode::{MODES, Preamble};
 pub enum Freezing {
     /// They count the busy period as one slot (Bianchi 2000).
     CountsBusySlot,
-    /// They stop, and continue after the first idle slot. Only the station that has just sent can use that slot; it
-    /// does so if it draws zero (Tinnirello, Bianchi and Xiao 2010). This agrees with the standard (IEEE Std
-    /// 802.11-1999 §9.2.5.2) and with ns-2.
+    /// They stop, and continue after the first idle slot. Only the station that has just sent can use that slot, if it
+    /// draws zero (Tinnirello, Bianchi and Xiao 2010). This agrees with the standard (IEEE Std 802.11-1999 §9.2.5.2)
+    /// and with ns-2.
     Stops,
 }
 
@@ -134,8 +134,8 @@ impl Dcf {
         frame + (self.propagation + self.collision_recovery).seconds()
     }
 
-    /// Throughput in bits per second of one station that sends packets of `size` bytes with `payload` bytes each: the
-    /// payload divided by the time of an exchange plus the mean backoff.
+    /// Throughput in bits per second of one station that sends packets of `size` bytes with `payload` bytes each. It is
+    /// the payload divided by the time of an exchange plus the mean backoff.
     #[must_use]
     pub fn one_station(&self, size: u32, payload: u32) -> f64 {
         let backoff = (f64::from(self.first_draws) - 1.0) / 2.0 * self.slot.seconds();
@@ -171,7 +171,7 @@ impl Dcf {
         Saturation { tau, collision, throughput: success * packets * f64::from(payload) * 8.0 / time }
     }
 
-    /// The probability that a station sends in a slot if its frames collide with probability `p`: the number of
+    /// The probability that a station sends in a slot if its frames collide with probability `p`. It is the number of
     /// attempts for a packet, divided by the slots of these attempts and of the backoffs before them.
     fn tau(&self, p: f64) -> f64 {
         // All attempts with the largest window are equal. Without a limit they form a geometric series.

@@ -1,4 +1,4 @@
-//! The MACs of a channel's stations, as the medium sees them: what they do at each edge of a signal.
+//! The MACs of a channel's stations, as the medium sees them: their reactions to each edge of a signal.
 
 use hopyard_engine::{Queue, Rank, Time};
 

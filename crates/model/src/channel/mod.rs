@@ -1,7 +1,7 @@
 //! A channel: the medium that its stations share, and the MAC of each station.
 //!
 //! A station is an interface with a radio on the channel. The channel's functions are generic over the kind of MAC, so
-//! that no call on the way of a frame goes through a pointer; [`AnyChannel`] has one `match` an event.
+//! that no call on the way of a frame goes through a pointer. [`AnyChannel`] has one `match` an event.
 
 mod any;
 pub mod energy;
@@ -34,7 +34,7 @@ use crate::phy::propagation;
 use crate::phy::reception::Lost;
 use crate::{mac, phy};
 
-/// What surrounds a channel: the queue, the context, and the way up to IP.
+/// The surroundings of a channel: the queue, the context, and the way up to IP.
 #[derive(Debug)]
 pub struct Surroundings<'a, E, P> {
     /// The event queue.
@@ -66,7 +66,7 @@ pub struct Station {
     pub reception: Rng,
 }
 
-/// What all stations of a channel have in common.
+/// The parts that all stations of a channel have in common.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
     /// Every radio.
@@ -79,7 +79,7 @@ pub struct Plan<'a> {
     pub mac: &'a mac::Config,
     /// How the simulator searches for stations near another.
     pub search: Search,
-    /// What the radios take, if energy is counted, and the first of the timers of the nodes' batteries.
+    /// The prices of the radios, if energy is counted, and the first of the timers of the nodes' batteries.
     pub energy: Option<(Prices, u32)>,
 }
 
@@ -88,9 +88,9 @@ pub struct Plan<'a> {
 pub struct StationView {
     /// Frames of every kind that it has sent.
     pub frames: u64,
-    /// What every MAC counts.
+    /// The counts of every MAC.
     pub counted: Counted,
-    /// What only its MAC counts.
+    /// The counts of its own MAC alone.
     pub own: Vec<(&'static Metric, u64)>,
     /// Frames that its radio has lost.
     pub lost: Lost,
@@ -387,7 +387,7 @@ impl<M: Slotted> Channel<M> {
         walk
     }
 
-    /// Tells the transmitter of a frame that has ended what became of it, if it counts that.
+    /// Tells the transmitter of a frame that has ended the frame's fate, if the transmitter counts fates.
     #[inline]
     fn count_fate<G: Meter>(&mut self, id: TransmissionId, receiver: usize, gauge: &G) {
         if M::COUNTS_FATES && receiver < self.macs.len() && self.medium.frame(id).packet.is_some() {
@@ -396,7 +396,7 @@ impl<M: Slotted> Channel<M> {
         }
     }
 
-    /// What became of a frame for one receiver that has just ended.
+    /// The fate of a frame for one receiver that has just ended.
     #[inline]
     fn fate<G: Meter>(&self, id: TransmissionId, receiver: usize, gauge: &G) -> Fate {
         let fate = self.medium.fate(id, receiver);
@@ -433,7 +433,8 @@ impl<M: Slotted> Channel<M> {
         self.medium.set_leg(station, leg);
     }
 
-    /// The distance in metres up to which a data frame can be decoded when nothing disturbs it, if distance alone decides.
+    /// The distance in metres up to which a data frame can be decoded when nothing disturbs it, if distance alone
+    /// decides.
     #[must_use]
     pub fn range(&self) -> Option<f64> {
         self.medium.range()
@@ -489,8 +490,8 @@ impl<M: Slotted> Channel<M> {
         self.gauge.as_ref().map_or(Time::ZERO, |gauge| gauge.sends_until(station))
     }
 
-    /// A station's radio, which is not sending, sleeps from now until then: it receives nothing, and what the MAC sends
-    /// does not go on the air.
+    /// A station's radio, which is not sending, sleeps from now until then. The radio receives nothing, and frames of
+    /// the MAC do not go on the air.
     #[cold]
     pub fn sleep<E: Copy>(&mut self, station: usize, until: Time, now: Time, queue: &mut Queue<E>) {
         if let Some(gauge) = &mut self.gauge {
@@ -501,8 +502,8 @@ impl<M: Slotted> Channel<M> {
         }
     }
 
-    /// What the battery of a station's node needs to know of its radio, if energy is counted. From now on its timer is
-    /// set to the present whenever the radio's state changes, if it is `watched`.
+    /// The load of a station's radio on the battery of its node, if energy is counted. From now on its timer is set to
+    /// the present whenever the radio's state changes, if it is `watched`.
     pub fn load(&mut self, station: usize, watched: Option<bool>, now: Time) -> Option<Load> {
         let gauge = self.gauge.as_mut()?;
         if let Some(watched) = watched {
@@ -512,7 +513,7 @@ impl<M: Slotted> Channel<M> {
     }
 
     /// A station's radio and its MAC stop for good. Its frame on the air is decoded by nobody. Returns the packets that
-    /// the MAC held; that of a frame on the air ends with the frame.
+    /// the MAC held; the packet of a frame on the air ends with the frame.
     #[cold]
     pub fn switch_off(&mut self, station: usize, now: Time) -> Vec<PacketId> {
         let mac = &self.macs[station];
@@ -561,7 +562,7 @@ impl<M: Slotted> Channel<M> {
     }
 }
 
-/// The station of an interface of the channel. Of the broadcast address, a number that no station has.
+/// The station of an interface of the channel. The broadcast address has a number that no station has.
 #[inline]
 fn station_of(interface: InterfaceId, interfaces: &[InterfaceId]) -> usize {
     let place = interface.0 as usize;

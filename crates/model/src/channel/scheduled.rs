@@ -1,4 +1,4 @@
-//! What a channel schedules.
+//! The events that a channel schedules.
 
 use crate::phy::medium::TransmissionId;
 
@@ -15,7 +15,7 @@ impl ChannelId {
     }
 }
 
-/// What a channel schedules.
+/// An event that a channel schedules.
 #[derive(Clone, Copy, Debug)]
 pub enum Scheduled {
     /// The next edge of a transmission.

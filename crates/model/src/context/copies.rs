@@ -1,4 +1,4 @@
-//! What becomes of each packet: all its copies, from the one that the source makes on, share one record.
+//! The fate of each packet: all its copies, from the one that the source makes on, share one record.
 //!
 //! A packet has arrived when its first copy has. It is lost when its last copy ends and none has arrived; the reason is
 //! that for which a copy was dropped last. So a packet is never counted twice, however many copies of it a lost
@@ -20,7 +20,7 @@ impl Record {
 /// How one copy of a packet ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// It reached the protocol that it was for.
+    /// It reached its protocol.
     Delivered,
     /// It was dropped here, for this reason.
     Dropped(NodeId, DropReason),
@@ -28,7 +28,7 @@ pub(super) enum End {
     HandedOver,
 }
 
-/// What the end of a copy means for its packet.
+/// The consequence of the end of a copy for its packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ended {
     pub record: Record,

@@ -29,8 +29,8 @@ pub enum DropReason {
     ScriptedLoss,
     /// The node does not run the protocol that the packet is for, such as another routing protocol.
     NoListener,
-    /// The packet is longer than an IP packet can be, because of options or tunnels, or than the link carries, or the
-    /// frame with it takes longer than the MAC may send at once.
+    /// The packet is longer than an IP packet can be, because of options or tunnels. Or it is longer than the link
+    /// carries, or its frame takes longer than the MAC may send at once.
     TooLong,
     /// The receiver was sending, or received another signal, during the frame with the packet, which nobody
     /// acknowledges (a slot conflict).

@@ -1,17 +1,17 @@
-//! What agents tell of hosts that move between networks.
+//! The events of hosts that move between networks, as agents tell them.
 
 use crate::address::Address;
 
 /// Something has happened to a host that moves between networks, or was found out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MobileEvent {
-    /// The home address of the host; that of the agent itself for what concerns no host.
+    /// The home address of the host; the agent's own address if the event concerns no host.
     pub host: Address,
     /// What.
     pub what: MobileChange,
 }
 
-/// What can happen to a host that moves between networks.
+/// An event of a host that moves between networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MobileChange {
     /// The host hears an agent that it did not know, or whose lifetime had ended.

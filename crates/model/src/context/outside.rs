@@ -1,11 +1,11 @@
 //! Datagrams that somebody outside puts into the network and takes out of it: a real kernel, or a program.
 //!
 //! A node whose host is outside keeps its interfaces, MAC and routing. Datagrams of its host are put in as bytes, and
-//! travel as packets with the body [`Body::External`]. Those that are for its host are taken out as the same bytes,
-//! with the time to live that is left.
+//! travel as packets with the body [`Body::External`]. Datagrams for its host are taken out as the same bytes, with the
+//! time to live that is left.
 //!
 //! The first interface that sends a datagram reports when it has done so, as a driver reports to a kernel. A kernel
-//! that learns of it at that time keeps its queue short; one that learns of it at once fills the simulated queue.
+//! that learns of it at that time keeps its queue short. A kernel that learns of it at once fills the simulated queue.
 //!
 //! [`Body::External`]: crate::packet::Body::External
 
@@ -23,7 +23,7 @@ use crate::packet::Unreachable;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Token(pub u64);
 
-/// What leaves the network, and what is reported of what was put in; in the order of time.
+/// A datagram that leaves the network, or the report about one that was put in; in the order of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Departure {
     /// A datagram has reached the host of a node.
@@ -32,7 +32,7 @@ pub enum Departure {
         at: Time,
         /// The node.
         node: NodeId,
-        /// The node's address that the datagram is for: that of the interface, if there are several.
+        /// The node's address that the datagram is for: the address of the interface, if there are several.
         address: Ipv4Addr,
         /// The IPv4 datagram: the bytes that were put in, with a lower time to live and its checksum.
         bytes: Vec<u8>,
@@ -46,9 +46,9 @@ pub enum Departure {
         node: NodeId,
         /// The datagram.
         token: Token,
-        /// Sent: the MAC has its acknowledgement, or the last bit is on the wire. Otherwise why it was not sent: the
-        /// node dropped it, or the MAC or address resolution gave it up. Routing may still send a datagram that was
-        /// given up, to another neighbour.
+        /// Sent: the MAC has its acknowledgement, or the last bit is on the wire. Otherwise the reason why it was not
+        /// sent: the node dropped it, or the MAC or address resolution gave it up. Routing may still send a datagram
+        /// that was given up, to another neighbour.
         result: Result<(), DropReason>,
     },
 }
@@ -73,10 +73,10 @@ pub struct Untold {
 pub struct Outside {
     /// The nodes whose hosts are outside.
     hosts: BTreeSet<NodeId>,
-    /// Those of them that are told what cannot be forwarded.
+    /// The nodes among these that are told of datagrams that cannot be forwarded.
     notified: BTreeSet<NodeId>,
     untold: Vec<Untold>,
-    /// Those of them that choose the interface of a datagram by its source address.
+    /// The nodes among these that choose the interface of a datagram by its source address.
     choosing: BTreeSet<NodeId>,
     departures: VecDeque<Departure>,
 }

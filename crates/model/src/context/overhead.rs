@@ -1,15 +1,15 @@
-//! What finding routes costs: messages of routing protocols and agents, by node and type.
+//! The cost of finding routes: messages of routing protocols and agents, by node and type.
 //!
 //! Each transmission counts, at every hop (Broch et al., "A performance comparison of multi-hop wireless ad hoc network
-//! routing protocols", MobiCom 1998, §5.3). Of a packet that carries several messages each message counts with its own
-//! bytes, and the headers of the packet count for the first one. Bytes are those of IP, without the MAC.
+//! routing protocols", MobiCom 1998, §5.3). In a packet with several messages, each message counts with its own bytes,
+//! and the headers of the packet count for the first one. Bytes are bytes of IP, without the MAC.
 //!
 //! A type has a number from the first message of it on, so that a message is counted without a search in a map.
 
 use crate::address::NodeId;
 use crate::packet::{Body, DsrOption, Packet, PacketKind, Part, RoutingMessage};
 
-/// What a node has sent and received of one type of message.
+/// The messages of one type that a node sent and received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Transmissions in packets of the protocol.
@@ -32,7 +32,7 @@ pub struct Tally {
     pub piggybacked: u64,
     /// The bytes of these.
     pub piggybacked_bytes: u64,
-    /// Messages in packets that a neighbour sent and that IP received here, those that are known already included.
+    /// Messages in packets that a neighbour sent and that IP received here, including messages that are known already.
     pub received: u64,
 }
 
@@ -67,7 +67,7 @@ pub struct Overhead {
     nodes: Vec<Vec<Tally>>,
     /// The place of the type that was counted last.
     last: usize,
-    /// What was received last. A broadcast is counted at many nodes one after the other.
+    /// The message received last. A broadcast is counted at many nodes one after the other.
     received: Option<Received>,
 }
 
@@ -84,9 +84,9 @@ struct Received {
 }
 
 impl Overhead {
-    /// Counts a packet that a node sends or forwards. What DSR adds to a packet has its originator in the packet's
-    /// source (`is_source`); of other messages, [`Self::on_originated`] counts those that are made. `media` says where
-    /// it goes out.
+    /// Counts a packet that a node sends or forwards. Bytes that DSR adds to a packet have their originator in the
+    /// packet's source (`is_source`). Among other messages, [`Self::on_originated`] counts the new ones. `media` says
+    /// where it goes out.
     #[inline]
     pub fn on_sent(&mut self, node: NodeId, packet: &Packet, is_source: bool, media: Media) {
         match &packet.body {
@@ -157,7 +157,7 @@ impl Overhead {
         self.received = Some(Received { message: message.clone(), kind, name: message.kind(), places, counters });
     }
 
-    /// The type of a packet's message, if it has one, as [`Packet::message_kind`]: mostly that of the message which was
+    /// The type of a packet's message, if it has one, as [`Packet::message_kind`]: mostly the type of the message
     /// received last.
     #[inline]
     #[must_use]
@@ -240,7 +240,7 @@ impl Overhead {
         })
     }
 
-    /// What a node has sent and received, by type, in the order of kinds and of names.
+    /// The messages that a node sent and received, by type, in the order of kinds and of names.
     #[must_use]
     pub fn of(&self, node: NodeId) -> Vec<(PacketKind, &'static str, Tally)> {
         let tallies = self.nodes.get(node.index()).map_or(&[][..], Vec::as_slice);

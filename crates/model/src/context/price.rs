@@ -1,6 +1,6 @@
-//! What radios take, as whole numbers.
+//! The prices of radios, as whole numbers.
 
-/// Attojoules: what a power of one nanowatt takes in one nanosecond.
+/// Attojoules: the energy of a power of one nanowatt in one nanosecond.
 pub type Attojoules = i128;
 
 /// Attojoules as joules.
@@ -9,7 +9,7 @@ pub fn joules(energy: Attojoules) -> f64 {
     energy as f64 / 1e18
 }
 
-/// What a radio takes.
+/// The prices of a radio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prices {
     /// The power while the radio sends, in nanowatts.
@@ -53,9 +53,9 @@ impl Prices {
 /// The price of an operation on a packet, in attojoules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Price {
-    /// Of each packet.
+    /// The price of each packet.
     pub fixed: Attojoules,
-    /// Of each byte.
+    /// The price of each byte.
     pub per_byte: Attojoules,
 }
 
@@ -73,7 +73,7 @@ impl Price {
     }
 }
 
-/// The prices of all operations; the fields are those of the model's parameters.
+/// The prices of all operations; the fields are the fields of the model's parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the model's parameters explain them")]
 pub struct PacketPrices {

@@ -1,8 +1,8 @@
-//! What frames are sent for.
+//! The purposes of frames.
 
 use crate::packet::{Packet, PacketKind};
 
-/// What a frame was sent for.
+/// The purpose of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Payload, or the opening of a connection.
@@ -23,7 +23,7 @@ impl Purpose {
     /// How many there are.
     pub const COUNT: usize = 6;
 
-    /// What a frame with this packet is sent for. Frames without one are the MAC's.
+    /// The purpose of a frame with this packet. Frames without one are the MAC's.
     #[must_use]
     pub fn of(packet: &Packet) -> Self {
         match packet.kind() {
@@ -36,8 +36,8 @@ impl Purpose {
     }
 }
 
-/// What a frame is sent for, whether the MAC sends it again, and whether its segment is one that TCP sends again: a
-/// place in `Airtimes`.
+/// The purpose of a frame, whether the MAC sends it again, and whether TCP sends its segment again: a place in
+/// `Airtimes`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent(u8);
 

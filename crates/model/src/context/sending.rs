@@ -1,6 +1,6 @@
 //! Packets that the node at which they began has not sent yet, where somebody is told when it has.
 //!
-//! A kernel outside learns so that the buffer of a datagram is free again. A sender with a limit on what waits in its
+//! A kernel outside learns so that the buffer of a datagram is free again. A sender with a limit on its packets in its
 //! own node learns so that there is room for the next segment.
 
 use super::Token;

@@ -1,15 +1,15 @@
-//! What the packets of flows cost, and whether it was in vain.
+//! The cost of the packets of flows, useful or in vain.
 //!
-//! All copies of a packet, from its source to where the last one ends, have one account: what it took to send them, at
-//! each hop and each time, and to receive them where they were sent to. When the first copy reaches its destination,
-//! the energy so far was useful; whatever is spent on the packet later is in vain. If no copy gets there, everything
-//! was in vain once the last copy has ended. What belongs to packets that still exist is a third share, so that the
-//! three shares add up to what was spent on packets of flows.
+//! All copies of a packet, from its source to the end of the last copy, have one account. The account has the energy to
+//! send them, at each hop and each time, and to receive them at the nodes that they were sent to. When the first copy
+//! reaches its destination, the energy so far was useful; whatever is spent on the packet later is in vain. If no copy
+//! gets there, everything was in vain once the last copy has ended. The energy of packets that still exist is a third
+//! share, so that the three shares add up to the energy spent on packets of flows.
 //!
-//! A frame is entered as a whole when it begins. What is not sent yet, or was never sent because the radio stopped, is
-//! taken off again where it was entered.
+//! A frame is entered as a whole when it begins. A part that is not sent yet, or was never sent because the radio
+//! stopped, is taken off again where it was entered.
 //!
-//! What is added at each frame are times, which become energies when somebody asks. This is as exact, and costs less.
+//! Each frame adds times, which become energies when somebody asks. This is as exact, and costs less.
 
 use std::ops::AddAssign;
 
@@ -24,16 +24,16 @@ use crate::packet::{Packet, PacketId};
 /// The energy of a flow's packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shares {
-    /// Of packets that have reached their destination and brought something new, until then.
+    /// The energy of packets that reached their destination and brought something new, until then.
     pub useful: Attojoules,
-    /// Of packets that have not reached it and do not exist any more, of repeated ones, and what was spent on packets
-    /// that were there already.
+    /// The energy of packets that ended before their destination, and of repeated packets. The energy spent on a packet
+    /// after its arrival counts here too.
     pub in_vain: Attojoules,
-    /// Of packets that still exist.
+    /// The energy of packets that still exist.
     pub under_way: Attojoules,
 }
 
-/// What sending and receiving took, in nanoseconds, and the prices of packets beyond that.
+/// The times of sending and receiving, in nanoseconds, and the prices of packets beyond them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Cost {
     sent: u64,
@@ -56,10 +56,10 @@ impl AddAssign for Cost {
     }
 }
 
-/// What became of a packet: places in [`Spending::ended`].
+/// The fates of a packet: places in [`Spending::ended`].
 const USEFUL: u8 = 0;
 const IN_VAIN: u8 = 1;
-/// Of one that still exists.
+/// The fate of a packet that still exists.
 const UNDER_WAY: u8 = 2;
 
 #[derive(Clone, Copy, Debug)]
@@ -67,9 +67,9 @@ struct Account {
     /// [`NO_FLOW`] of a packet of none.
     flow: u32,
     state: u8,
-    /// What frames with it are for.
+    /// The purpose of frames with it.
     sent: Sent,
-    /// What was spent, as long as nobody knows for what.
+    /// The energy spent while its use is not known.
     cost: Cost,
 }
 
@@ -86,18 +86,18 @@ struct Frame {
     until: Time,
 }
 
-/// What the packets of all flows have cost.
+/// The cost of the packets of all flows.
 #[derive(Clone, Debug)]
 pub struct Spending {
     prices: Prices,
-    /// Of each packet, by its record.
+    /// The account of each packet, by its record.
     accounts: Vec<Account>,
-    /// Of each flow, what was useful and what was in vain.
+    /// The useful and the wasted cost of each flow.
     ended: Vec<[Cost; 2]>,
-    /// Of each interface.
+    /// The frames of each interface.
     frames: Vec<Frame>,
     received: Vec<Cost>,
-    /// The record of the packet that was delivered last, and what was useful of it.
+    /// The record of the packet that was delivered last, and the useful part of its cost.
     last: (Record, Cost),
 }
 
@@ -214,7 +214,8 @@ impl Spending {
         copies.release(self.take_off(interface, now));
     }
 
-    /// What a radio has not sent yet of its last frame with a packet is not spent. Returns the record of the packet.
+    /// The part of its last frame with a packet that a radio has not sent yet is not spent. Returns the record of the
+    /// packet.
     fn take_off(&mut self, interface: InterfaceId, now: Time) -> Record {
         let none = Frame { record: Record::NONE, late: false, until: Time::ZERO };
         let Frame { record, late, until } = std::mem::replace(&mut self.frames[interface.0 as usize], none);
@@ -228,13 +229,13 @@ impl Spending {
         record
     }
 
-    /// What an interface has spent to receive the packets of flows that were sent to it.
+    /// The energy that an interface has spent to receive the packets of flows that were sent to it.
     #[must_use]
     pub fn received(&self, interface: InterfaceId) -> Attojoules {
         self.received[interface.0 as usize].at(&self.prices)
     }
 
-    /// What was spent on the packets of each flow up to now.
+    /// The energy spent on the packets of each flow up to now.
     #[must_use]
     pub fn shares(&self, now: Time) -> Vec<Shares> {
         let mut it = self.clone();

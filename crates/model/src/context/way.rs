@@ -36,6 +36,6 @@ pub enum WayChange {
     Also(Way),
     /// No packet goes this way any more.
     Not(Way),
-    /// No way that an agent has set is left. What the table had before counts again.
+    /// No way that an agent has set is left. The entry that the table had before counts again.
     Clear,
 }

@@ -1,9 +1,9 @@
-//! The network layer: what a node does with a packet that arrived.
+//! The network layer: the next step of a node for a packet that arrived.
 //!
-//! Read: RFC 791 §3.2, RFC 1812 §5.3.1 (TTL), RFC 792 and RFC 1812 §4.3.2 and §5.2.7.1 (host unreachable, which the
-//! world sends where routing says that a packet cannot be passed on; time exceeded, which it sends about datagrams of
-//! hosts outside). Left out: fragmentation (frames carry any packet), options, the other ICMP messages, and the
-//! checksum (the simulated channel has no undetected errors).
+//! Read: RFC 791 §3.2, RFC 1812 §5.3.1 (TTL), RFC 792 and RFC 1812 §4.3.2 and §5.2.7.1. The world sends "host
+//! unreachable" where routing says that a packet cannot be passed on, and "time exceeded" about datagrams of hosts
+//! outside. Left out: fragmentation (frames carry any packet), options, the other ICMP messages, and the checksum (the
+//! simulated channel has no undetected errors).
 
 mod table;
 
@@ -42,7 +42,7 @@ impl params::Params for Params {
     }
 }
 
-/// What a node does with a packet that arrived.
+/// The next step of a node for a packet that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// It is for a transport protocol of this node.
@@ -67,8 +67,8 @@ pub fn arrive(packet: &mut Packet, is_local: impl Fn(Address) -> bool) -> Arriva
     arrive_again(packet, is_local)
 }
 
-/// As [`arrive`], for a packet whose hop has been counted: one that came out of a tunnel, which is one hop for the time
-/// to live (RFC 2003 §3.1) and has counted its own; or one whose options have been taken off.
+/// As [`arrive`], for a packet whose hop was counted before: its options were taken off, or it came out of a tunnel. A
+/// tunnel is one hop for the time to live, and has counted this hop (RFC 2003 §3.1).
 #[inline]
 pub fn arrive_again(packet: &mut Packet, is_local: impl Fn(Address) -> bool) -> Arrival {
     match packet.body {

@@ -13,8 +13,8 @@ use crate::context::{Way, WayChange};
 pub struct Table {
     /// The longest prefix first.
     entries: Vec<(Prefix, Way)>,
-    /// The ways that agents have set, the longest prefix first, and those of one prefix in the order in which they were
-    /// set. Of equal prefixes, theirs counts.
+    /// The ways that agents have set, the longest prefix first, and ways of one prefix in the order in which they were
+    /// set. Among equal prefixes, theirs counts.
     set: Vec<(Prefix, Way)>,
     /// The ways of packets that come from these sources, wherever they go, sorted.
     of_sources: Vec<(Address, Way)>,
@@ -35,7 +35,7 @@ impl Table {
         }
     }
 
-    /// The way of packets to a destination: that of the longest prefix which contains it.
+    /// The way of packets to a destination: the way of the longest prefix which contains it.
     #[must_use]
     pub fn lookup(&self, destination: Ipv4Addr) -> Option<Way> {
         let contains = |(prefix, _): &&(Prefix, Way)| prefix.contains(destination);

@@ -2,11 +2,12 @@
 //!
 //! Read: RFC 826 (the algorithm), RFC 1122 §2.3.2 (timeouts, requests at most once a second, at least one packet held).
 //! One implementation covers both profiles, which differ in five parameters. ns-2 (read for the facts: `mac/arp.cc`)
-//! holds one packet for each neighbour, drops it when another comes, sends one request for each packet and none on a
-//! timer, gives up at the fourth packet, learns from every message heard, and never forgets. An agent may let an
-//! interface answer for an address that another node has (proxy ARP, RFC 1027), and announce addresses (RFC 5227 §3),
-//! which neighbours that know them take over. An interface has one number as its address and as its link address. Left
-//! out: unicast polls, probes for duplicate addresses. Validated by tests of message exchanges in each profile.
+//! holds one packet for each neighbour, and drops it when another comes. It sends one request for each packet and none
+//! on a timer, and gives up at the fourth packet. It learns from every message heard, and never forgets. An agent may
+//! let an interface answer for the address of another node (proxy ARP, RFC 1027). It may also announce addresses (RFC
+//! 5227 §3). Neighbours that know an announced address take it over. An interface has one number as its address and as
+//! its link address. Left out: unicast polls, probes for duplicate addresses. Validated by tests of message exchanges
+//! in each profile.
 
 use std::collections::VecDeque;
 
@@ -124,10 +125,10 @@ impl params::Params for Params {
     }
 }
 
-/// What is known of a neighbour.
+/// The state of a neighbour.
 #[derive(Clone, Debug)]
 enum State {
-    /// Its link address is that of the interface with this address, which is valid until a time.
+    /// Its link address is the interface with this address, which is valid until a time.
     Known { until: Time, at: Address },
     /// Its address has been requested, and packets wait for it.
     Asked { held: VecDeque<PacketId>, requests: u32, retry_at: Time },
@@ -142,7 +143,8 @@ pub struct Arp {
     params: Params,
     /// Addresses of other nodes for which the interface answers.
     proxied: Vec<Address>,
-    /// The network of the interface. What is said for others counts within it only: several may share a channel.
+    /// The network of the interface. Announcements for others count within this prefix only, because several may share
+    /// a channel.
     network: Prefix,
     /// Sorted by neighbour; there are few neighbours.
     neighbours: Vec<(Address, State)>,

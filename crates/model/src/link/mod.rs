@@ -35,9 +35,9 @@ pub struct Params {
     pub queue_length: u32,
     /// Whether the queue holds as many packets as its length ("inclusive"), or one less, as in ns-2 ("exclusive").
     pub queue_limit: Limit,
-    /// Where routing packets are put: "in_turn", "first" (before data), "at_head" (before all, as in ns-2), or
-    /// "by_class" (before TCP's acknowledgements, and these before data, as in the queue that ns-2's DSR needs, whose
-    /// default it is).
+    /// The place of routing packets in the queue: "in_turn", "first" (before data), "at_head" (before all, as in ns-2),
+    /// or "by_class" (before TCP's acknowledgements, and these before data). ns-2's DSR needs a queue by class, which
+    /// is its default.
     pub routing_packets: RoutingPackets,
     /// Processing time in the link layer: once on the way down to the queue, once on the way up to IP.
     pub processing_delay: Span,
@@ -144,7 +144,7 @@ impl Link {
         self.queue.pop(now)
     }
 
-    /// The next packet of those that the MAC chooses by kind.
+    /// The next packet among the kinds that the MAC chooses.
     pub fn next_chosen(&mut self, cx: &Context, takes: &dyn Fn(PacketKind) -> bool) -> Option<(PacketId, Address)> {
         self.queue.pop_chosen(cx.now, |packet| takes(cx.packets[packet].kind()))
     }
@@ -192,7 +192,7 @@ impl Link {
         held
     }
 
-    /// Passes on what address resolution has made ready.
+    /// Passes on the packets that address resolution has made ready.
     fn send_resolved(&mut self, cx: &mut Context) {
         for (packet, receiver) in self.arp.take_ready() {
             if self.arp_delay.is_zero() {

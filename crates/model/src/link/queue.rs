@@ -114,7 +114,7 @@ impl InterfaceQueue {
         self.max = self.max.max(self.entries.len());
     }
 
-    /// Adds a packet behind those of its class, unless that class has its length.
+    /// Adds a packet behind the packets of its class, unless that class has its length.
     fn push_by_class(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
         let class = |packet: PacketId| match cx.packets[packet].kind() {
             PacketKind::Routing => 0,

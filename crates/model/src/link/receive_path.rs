@@ -80,8 +80,7 @@ impl ReceivePath {
         self.line.front()
     }
 
-    /// Takes out the packets at these interfaces. The event that is pending may come before the first of those that
-    /// are left.
+    /// Takes out the packets at these interfaces. The pending event may come before the first of the remaining packets.
     pub fn take_out(&mut self, at: impl Fn(InterfaceId) -> bool) -> Vec<PacketId> {
         let taken = self.line.iter().filter(|it| at(it.interface)).map(|it| it.packet).collect();
         self.line.retain(|it| !at(it.interface));

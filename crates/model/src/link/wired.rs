@@ -1,14 +1,14 @@
 //! A point-to-point wired link: full duplex, with a rate, a delay and a drop-tail queue for each direction.
 //!
-//! Because packets leave in order and at a known rate, the times at which each one starts and arrives are known when it
-//! enters, and the only event is the arrival. A scenario can say which packets are lost: by their number among those
-//! that enter a direction, by the number of the TCP segment, or at random. As with an ns-2 error model in front of a
-//! link, a packet that is lost by number never enters the queue. A packet that is lost at random is queued and sent
-//! first. Left out: framing overhead. When a packet arrives in the same nanosecond in which another one has been sent,
-//! the place of the other one is free.
+//! Packets leave in order and at a known rate. Therefore the times at which a packet starts and arrives are known when
+//! it enters, and the only event is the arrival. A scenario can name the packets that are lost: by their number in a
+//! direction, by the number of the TCP segment, or at random. As with an ns-2 error model in front of a link, a packet
+//! that is lost by number never enters the queue. A packet that is lost at random is queued and sent first. Left out:
+//! framing overhead. When a packet arrives in the same nanosecond in which another one has been sent, the place of the
+//! other one is free.
 //!
-//! A link can be down at given times. As in ns-2, it then loses what waits, what is being sent, what is under way, and
-//! what is sent into it. A packet that would arrive in the nanosecond in which the link goes down is lost; one that
+//! A link can be down at given times. As in ns-2, the link then loses every packet that waits, is being sent, is under
+//! way, or is sent into it. A packet that would arrive in the nanosecond in which the link goes down is lost; one that
 //! enters in the nanosecond in which it comes up is not. Only a direction with packets in it has an event when the link
 //! goes down.
 //!
@@ -146,7 +146,7 @@ impl<T: Display> Serialize for Back<T> {
     }
 }
 
-/// What a value of this direction may be, in words.
+/// The possible values of this direction, in words.
 fn words<T: JsonSchema>() -> String {
     let of = T::json_schema(&mut SchemaGenerator::default());
     format!("{}, or \"same\"", of.get("description").and_then(Value::as_str).unwrap_or("a value"))
@@ -441,7 +441,7 @@ impl Lane {
         }
     }
 
-    /// Whether the link is down. What is in this direction when it goes down is lost.
+    /// Whether the link is down. Packets in this direction are lost when it goes down.
     #[cold]
     fn is_down(&mut self, cx: &mut Context) -> bool {
         while let Some(&(from, to)) = self.down.front()

@@ -1,11 +1,11 @@
-//! What a MAC counts: data frames, as every MAC does, and what only it knows. Its own counters are columns of the table
+//! The counts of a MAC: data frames, as for every MAC, and its own counters. Its own counters are columns of the table
 //! of nodes.
 
 use std::fmt::Debug;
 
 use crate::params::Metric;
 
-/// What every MAC counts.
+/// The counts of every MAC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     /// Data frames sent to one receiver, retries included.
@@ -19,7 +19,7 @@ pub trait Counters: Copy + Debug {
     /// The MAC's own counters.
     const METRICS: &'static [Metric];
 
-    /// What every MAC counts.
+    /// The counts of every MAC.
     fn common(&self) -> Counted;
 
     /// The values of [`Self::METRICS`], in their order.

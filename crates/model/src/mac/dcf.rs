@@ -6,8 +6,8 @@
 //! the point coordination function.
 //!
 //! The `ns2` profile behaves as ns-2.35 does where that differs from the standard. These steps are a type of their own
-//! beside those of the standard: [`Ns2`] and [`Standard`]. A parameter selects each of them, and a station that is
-//! given some of both is a [`Mixed`] one.
+//! beside the standard: [`Ns2`] and [`Standard`]. A parameter selects each of them, and a station that is given some of
+//! both is a [`Mixed`] one.
 //!
 //! Validated: saturation of one station against arithmetic and ns-2, contention of several against Bianchi's model,
 //! ns-2 and ns-3, hidden stations against ns-2 (`docs/validation.md`).
@@ -47,7 +47,7 @@ pub use params::{ACK_BYTES, CTS_BYTES, Params, RTS_BYTES, Timing};
 pub use procedure::Procedure;
 pub use standard::Standard;
 
-/// What the station itself is doing: sending a frame, or waiting for the answer to one.
+/// The exchange of the station itself: it sends a frame, or waits for the answer to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Exchange {
     Idle,
@@ -97,8 +97,8 @@ enum Backoff {
 /// A station's DCF.
 ///
 /// Every beginning or end of a signal changes the state of all stations that sense it, and most of these have nothing
-/// to send. The fields that such an edge reads and writes come first and fill one cache line, because with thousands of
-/// nodes most of the time goes into loading them from memory.
+/// to send. The fields that such an edge reads and writes come first and fill one cache line. With thousands of nodes,
+/// most of the time goes into loading them from memory.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Dcf<P = Standard> {
@@ -129,7 +129,7 @@ pub struct Dcf<P = Standard> {
     /// The last sequence number heard from each neighbour, sorted by neighbour.
     heard: Vec<(InterfaceId, u16)>,
     rng: Rng,
-    /// Counters of what the station did.
+    /// Counters of the station.
     pub counters: Counters,
     procedure: PhantomData<P>,
 }

@@ -49,7 +49,7 @@ macro_rules! config {
             &[$(($name, <<$module::$variant as Mac>::Counters as Counters>::METRICS)),+];
 
         impl Config {
-            /// The modes of all its frames; the first is that of data frames.
+            /// The modes of all its frames; the first is the mode of data frames.
             ///
             /// # Errors
             /// When no row of the table of modes has a rate.
@@ -93,7 +93,7 @@ macro_rules! config {
                 match self { $(Self::$variant(params) => <$module::$variant>::round(params, nodes),)+ }
             }
 
-            /// What is left of a slot when as many frames with packets of this size have ended as fit.
+            /// The rest of a slot after as many frames with packets of this size as fit.
             #[must_use]
             pub fn spare(&self, size: u32) -> Option<Span> {
                 match self { $(Self::$variant(params) => <$module::$variant>::spare(params, size),)+ }

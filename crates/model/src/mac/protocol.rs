@@ -1,4 +1,4 @@
-//! What a MAC is asked.
+//! The trait of every MAC.
 
 use std::fmt::Debug;
 
@@ -18,7 +18,7 @@ pub trait Control: Copy + Debug {
     /// The number of the kind of frame, for the digest: 0 to 3.
     fn kind(&self) -> u8;
 
-    /// What a probe is told of it.
+    /// The header that a probe sees.
     fn header(&self) -> Header;
 
     /// How long the exchange continues after the frame.
@@ -54,7 +54,7 @@ pub struct Identity {
     pub station: usize,
 }
 
-/// What a station's radio senses besides the frames that are for the station.
+/// The events that a station's radio senses besides the frames for the station.
 #[derive(Clone, Copy, Debug)]
 pub enum Sensed<'a, C> {
     /// The medium turned busy.
@@ -67,8 +67,8 @@ pub enum Sensed<'a, C> {
     Ignored(Time),
     /// A frame for another station was decoded.
     Other(&'a Frame<C>),
-    /// The radio sleeps from now until then: it receives nothing, and what the station sends does not go on the air. A
-    /// station that does not know this loses the frame.
+    /// The radio sleeps from now until then. The radio receives nothing, and frames of the station do not go on the
+    /// air. A station that does not know this loses the frame.
     Asleep(Time),
 }
 
@@ -76,17 +76,17 @@ pub enum Sensed<'a, C> {
 pub trait Mac: Debug + Sized {
     /// Its parameters.
     type Params: Params;
-    /// What all stations of a channel share: the parameters, and what follows from them.
+    /// The state that all stations of a channel share: the parameters, and values that follow from them.
     type Shared: Debug;
     /// The fields of its frames.
     type Control: Control;
-    /// What it counts.
+    /// Its counters.
     type Counters: Counters;
 
-    /// What stations with these parameters share. `nodes` are their nodes, in the stations' order.
+    /// The state that stations with these parameters share. `nodes` are their nodes, in the stations' order.
     fn share(params: &Self::Params, nodes: &[NodeId]) -> Self::Shared;
 
-    /// The modes of all its frames; the first is that of data frames.
+    /// The modes of all its frames; the first is the mode of data frames.
     ///
     /// # Errors
     /// When no row of the table of modes has a rate.
@@ -133,7 +133,7 @@ pub trait Mac: Debug + Sized {
     /// The packet that the station holds.
     fn held(&self) -> Option<PacketId>;
 
-    /// What the station has done until now.
+    /// The counts of the station until now.
     fn counters(&self, shared: &Self::Shared, now: Time) -> Self::Counters;
 
     /// Reads the fields that signals of others need into the processor's cache. The value has no meaning.

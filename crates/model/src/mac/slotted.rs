@@ -1,4 +1,4 @@
-//! What slotted access adds to a MAC.
+//! The functions that slotted access adds to a MAC.
 
 use hopyard_engine::{Span, Time};
 
@@ -12,7 +12,7 @@ use crate::phy::frame::Fate;
 /// A frame of slots whose owners are known before the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Round {
-    /// After how long each of its slots comes again.
+    /// The time after which each of its slots comes again.
     pub length: Span,
     /// From the end of its last slot to the beginning of its first one.
     pub pause: Span,
@@ -27,8 +27,8 @@ pub trait Slotted: Mac {
     /// Whether the MAC counts what becomes of its frames ([`Self::on_fate`]).
     const COUNTS_FATES: bool = false;
 
-    /// The longest propagation delay with which a sender still hears that a frame was acknowledged; nothing if other
-    /// delays are shorter than what it waits anyway.
+    /// The longest propagation delay with which a sender still hears that a frame was acknowledged. Nothing if other
+    /// delays are shorter than its wait anyway.
     fn answered_within(_params: &Self::Params) -> Option<Span> {
         None
     }
@@ -43,12 +43,12 @@ pub trait Slotted: Mac {
         None
     }
 
-    /// What is left of a slot when as many frames with packets of this size have ended as fit.
+    /// The rest of a slot after as many frames with packets of this size as fit.
     fn spare(_params: &Self::Params, _size: u32) -> Option<Span> {
         None
     }
 
-    /// Whether agents of the nodes must find slots ([`Self::on_slots`]). Otherwise those that they find are not asked
+    /// Whether agents of the nodes must find slots ([`Self::on_slots`]). Otherwise slots that they find are not asked
     /// for.
     fn needs_agent(_params: &Self::Params) -> bool {
         false
@@ -59,7 +59,8 @@ pub trait Slotted: Mac {
         None
     }
 
-    /// The slots of stations that hear each other like this: for each, the others that it hears and that hear it.
+    /// The slots of stations that hear each other like this. Each station has a list of the others with which hearing
+    /// is mutual.
     fn slots_for(_neighbours: &[Vec<u32>]) -> Vec<Slots> {
         Vec::new()
     }
@@ -98,7 +99,7 @@ pub trait Slotted: Mac {
         None
     }
 
-    /// What became of a frame of this station with a packet for one receiver, after its end. Called only for a MAC that
+    /// The fate of a frame of this station with a packet for one receiver, after its end. Called only for a MAC that
     /// counts it ([`Self::COUNTS_FATES`]).
     fn on_fate(&mut self, _fate: Fate) {}
 

@@ -1,13 +1,13 @@
 //! Slotted access (TDMA): the owner of a slot sends.
 //!
-//! Read: ns-2.35, mac/mac-tdma.cc, for the frame of slots and the bytes that it adds to a packet. Of Z-MAC (Rhee,
-//! Warrier, Aia and Min, SenSys 2005) descriptions by others, for local frames and for stations that contend for empty
+//! Read: ns-2.35, mac/mac-tdma.cc, for the frame of slots and the bytes that it adds to a packet. Read of Z-MAC (Rhee,
+//! Warrier, Aia and Min, SenSys 2005): descriptions by others, for local frames and for stations that contend for empty
 //! slots.
 //!
 //! Time is divided into frames of slots of equal length. The owner of a slot sends as many packets as fit, or one, and
-//! senses nothing. Slots come from the scenario, or from an agent of the node during the run ([`Slotted::on_slots`]); then
-//! each frame begins with a contention part for the messages of agents. Receivers acknowledge nothing, so that a packet
-//! that is not decoded is lost and its sender does not learn it; or they acknowledge within the slot.
+//! senses nothing. Slots come from the scenario, or from an agent of the node during the run ([`Slotted::on_slots`]);
+//! then each frame begins with a contention part for the messages of agents. Receivers acknowledge nothing, so that a
+//! packet that is not decoded is lost and its sender does not learn it; or they acknowledge within the slot.
 //!
 //! Left out: the switching off of radios outside of their slots, and a time that stations learn from each other. A
 //! packet too long for a slot is dropped; ns-2 sends it into the next slot.

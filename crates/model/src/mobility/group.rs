@@ -6,7 +6,7 @@
 //!
 //! Reference: none. Hong, Gerla, Pei and Chiang, "A group mobility model for ad hoc wireless networks", MSWiM 1999,
 //! call the constant offsets the reference points of a group. Random movement around such points is in `roaming_group`,
-//! and in `reference_point_group`. Validated by construction: the legs are those of the leader.
+//! and in `reference_point_group`. Validated by construction: the legs are the legs of the leader.
 
 use std::fmt;
 

@@ -27,7 +27,7 @@ impl Position {
 
     /// The square of the distance from here to `other`, in square metres.
     ///
-    /// Between points of the same height it is, to the last bit, what it is in the plane.
+    /// Between points of the same height, the distance is, to the last bit, the distance in the plane.
     #[inline]
     #[must_use]
     pub fn distance_squared(self, other: Self) -> f64 {

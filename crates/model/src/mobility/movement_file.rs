@@ -24,8 +24,8 @@ pub struct Params {
     pub dimensions: Dimensions,
     /// The number that the scenario's first node has in the file; some tools count from one.
     pub first_node: u32,
-    /// The nodes of the file: "from_first_node", where the scenario's nodes have successive numbers in the file; "all",
-    /// in the order of their numbers, which may have gaps; or a list of their numbers, the first for node 0.
+    /// The nodes of the file. "from_first_node": the scenario's nodes have successive numbers in the file. "all": all
+    /// nodes in the order of their numbers, which may have gaps. Or a list of their numbers, the first for node 0.
     pub nodes: FileNodes,
 }
 

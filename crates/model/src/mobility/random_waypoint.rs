@@ -169,7 +169,7 @@ pub struct RandomWaypoint {
     next: Next,
 }
 
-/// What a node does after its current leg.
+/// The next step of a node after its current leg.
 #[derive(Clone, Copy, Debug)]
 enum Next {
     /// It draws a destination and moves there.

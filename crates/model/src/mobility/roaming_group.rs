@@ -4,10 +4,11 @@
 //! a small square whose centre is the offset. Both motions are straight lines between waypoints, and so is their sum.
 //! The leader is a node of any model. If it is a member itself, its own motion is part of what the member follows.
 //!
-//! Reference: ns-3.37, `GroupMobilityHelper` and `HierarchicalMobilityModel`: a child's position is that of its own
-//! model, added to the parent's. There the own model is any model; here it is random waypoint, in its steady state from
-//! the start. Left out: turns of the leader (an offset keeps its direction). Validated by the tests of this module: the
-//! difference of a member and its leader is the random waypoint of the member's own stream, and stays in its square.
+//! Reference: ns-3.37, `GroupMobilityHelper` and `HierarchicalMobilityModel`: a child's position is the position of its
+//! own model, added to the parent's. There the own model is any model; here it is random waypoint, in its steady state
+//! from the start. Left out: turns of the leader (an offset keeps its direction). Validated by the tests of this
+//! module: the difference of a member and its leader is the random waypoint of the member's own stream, and stays in
+//! its square.
 
 use hopyard_engine::units::{Coordinate, Distance, Speed};
 use hopyard_engine::{Rng, Span};
@@ -29,8 +30,8 @@ pub struct Params {
     /// The offset from the leader of the place around which the member moves, to the east, to the north and, if it is
     /// not zero, up. "positions": the difference of the positions that the scenario gives the member and its leader.
     pub offset: Offset,
-    /// How far a member goes from its place to the east, to the west, to the north and to the south: half the side of
-    /// the square in which it moves.
+    /// The distance that a member goes from its place to the east, to the west, to the north and to the south. It is
+    /// half the side of the square in which the member moves.
     pub range: Distance,
     /// The minimum speed of a member beside its leader. It must be above zero.
     pub speed_min: Speed,

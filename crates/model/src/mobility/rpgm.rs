@@ -9,18 +9,19 @@
 //!   end of each leg of the centre it has a new place, drawn in the same way, and it goes there in a straight line. The
 //!   place is drawn again until the speed is within its limits. While the centre pauses, the member pauses.
 //! - When another group's centre comes within the radius of a member, the member changes to that group with a given
-//!   probability, at a uniform instant of the time in which it would be near that centre during its leg.
+//!   probability. The change comes at a uniform instant of the time in which the member would be near that centre
+//!   during its leg.
 //! - What happens before a given time is cut off, because the start is not in the steady state.
 //!
 //! Members draw from their own streams, and the group's centre from a stream of the group. So a member moves in the
 //! same way whatever other members do, and every member has a copy of the centre's movement. Legs are made when they
 //! are asked for: the memory does not grow with the duration.
 //!
-//! Deviations: BonnMotion draws without bound. Here the number of draws is a parameter; after these, the member goes to
-//! the point with an admissible speed that is nearest to the last draw, within the radius, and the leg is counted. Of
-//! several centres that come near during a leg, the first one for which chance decides wins in both. BonnMotion also
-//! counts centres that are near when a leg begins, and refuses nine changes of ten by a test whether a change would
-//! need a higher speed, which cannot happen here. Left out: height.
+//! Deviations: BonnMotion draws without bound. Here the number of draws is a parameter. After these draws, the member
+//! goes to the point nearest to the last draw that it reaches with an admissible speed, within the radius, and the leg
+//! is counted. If several centres come near during a leg, the first one for which chance decides wins in both.
+//! BonnMotion also counts centres that are near when a leg begins. It refuses nine changes of ten by a test whether a
+//! change would need a higher speed. Here no change can need one. Left out: height.
 //!
 //! Validated by the tests of this module, and against sixteen movement files of BonnMotion 3.0.2 (validation).
 

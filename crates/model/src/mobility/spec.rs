@@ -1,4 +1,4 @@
-//! What a node's movement is built from, and why it cannot be built.
+//! The specification of a node's movement, and the reasons why it cannot be built.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -15,7 +15,7 @@ use super::leg::{Mobility, Position};
 use crate::address::NodeId;
 use crate::params::{self, Metric};
 
-/// What the checks of a scenario ask about a model with these parameters.
+/// The facts about a model with these parameters, for the checks of a scenario.
 pub trait Facts: params::Params {
     /// Whether the model has start positions of its own, and ignores those that the scenario gives.
     const OWN_START: bool = false;
@@ -91,11 +91,11 @@ pub struct Membership {
     pub leader: Option<NodeId>,
     /// Its offset from the leader; nothing if it follows from the positions that the scenario gives.
     pub offset: Option<Position>,
-    /// Whether it keeps this offset. Otherwise it moves around it.
+    /// Whether it keeps this offset. Otherwise it moves around that place.
     pub is_rigid: bool,
 }
 
-/// A model with its parameters, of which the movement of a node can be built.
+/// A model with its parameters, from which the movement of a node can be built.
 pub trait Configured: fmt::Debug {
     /// The movement of `node`, which is one of `nodes` and has these parameters.
     ///
@@ -113,7 +113,7 @@ pub trait Configured: fmt::Debug {
     fn grouping(&self) -> Option<Grouping>;
 }
 
-/// What one node's movement is built from.
+/// The specification of one node's movement.
 #[derive(Clone, Copy, Debug)]
 pub struct Spec<'a> {
     /// The node's model.
@@ -127,7 +127,7 @@ pub struct Spec<'a> {
     pub table: u32,
 }
 
-/// The nodes of a run, with what their movements are built from.
+/// The nodes of a run, with the specifications of their movements.
 ///
 /// A model asks for the specification and the random stream of its own node. A model of groups asks for another node's
 /// movement too, or for streams that members share, by their names. A stream always begins at its beginning. Therefore
@@ -141,7 +141,7 @@ pub struct Nodes<'a> {
     streams: Streams,
     /// The first node of each node's group.
     heads: Vec<NodeId>,
-    /// What the nodes of a table share.
+    /// The objects that the nodes of a table share.
     shared: RefCell<BTreeMap<u32, Arc<dyn Any + Send + Sync>>>,
 }
 
@@ -158,8 +158,8 @@ impl<'a> Nodes<'a> {
         self.specs.len()
     }
 
-    /// The node that stands for a node's group, and names the streams that its members share: the first one of a group
-    /// that the model has formed, or the leader that its members follow. A node in no group is its own.
+    /// The node that stands for a node's group, and names the streams that its members share. It is the first node of a
+    /// group that the model formed, or the leader that the members follow. A node in no group is its own.
     #[must_use]
     pub fn head(&self, node: NodeId) -> NodeId {
         self.heads.get(node.index()).copied().unwrap_or(node)
@@ -181,7 +181,7 @@ impl<'a> Nodes<'a> {
         self.specs.iter().filter(|spec| spec.table == table).count()
     }
 
-    /// What the nodes of a table share; it is made for the first one that asks.
+    /// The object that the nodes of a table share; it is made for the first one that asks.
     pub fn shared<T: Any + Send + Sync>(&self, table: u32, make: impl FnOnce() -> T) -> Arc<T> {
         let known = self.shared.borrow().get(&table).cloned();
         if let Some(known) = known.and_then(|known| known.downcast().ok()) {
@@ -221,7 +221,7 @@ impl<'a> Nodes<'a> {
     }
 }
 
-/// The first node of each node's group: of a group that a model has formed, or of a leader and those that follow it.
+/// The first node of each node's group: of a group that a model has formed, or of a leader and its followers.
 fn heads(specs: &[Spec<'_>], streams: Streams) -> Vec<NodeId> {
     let mut heads: Vec<_> = (0..specs.len() as u32).map(NodeId).collect();
     let mut tables: BTreeMap<u32, (Grouping, Vec<NodeId>)> = BTreeMap::new();

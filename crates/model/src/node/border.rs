@@ -15,10 +15,10 @@ use crate::order;
 /// for twice as many.
 pub(crate) const MOST_DUE: usize = 1 << 20;
 
-/// Source, destination, protocol and ports of a datagram: what notices are told apart by.
+/// Source, destination, protocol and ports of a datagram, which tell notices apart.
 pub(crate) type Ends = (Ipv4Addr, Ipv4Addr, u8, [u8; 4]);
 
-/// What is to happen at the border of the network.
+/// An event at the border of the network.
 #[derive(Debug)]
 pub(crate) enum Due {
     /// A datagram is put in; with a next hop, it goes there whatever the way to its destination is.
@@ -30,7 +30,7 @@ pub(crate) enum Due {
 /// The border between the network and hosts outside.
 #[derive(Debug, Default)]
 pub(crate) struct Border {
-    /// What is due at which time and node, by the number of its scheduling: first in, first out.
+    /// The events by time and node, and by the number of their scheduling: first in, first out.
     pub due: BTreeMap<(Time, NodeId, u64), Due>,
     /// The addresses of all interfaces; empty until it is needed.
     pub addresses: BTreeMap<Ipv4Addr, Address>,
@@ -48,7 +48,7 @@ impl Border {
         clock.queue.push(at, order::outside(node.0), Event::Outside(node.0));
     }
 
-    /// What is due first at a node now.
+    /// The first event that is due at a node now.
     pub(crate) fn take(&mut self, now: Time, node: NodeId) -> Option<Due> {
         let key = *self.due.range((now, node, 0)..=(now, node, u64::MAX)).next()?.0;
         self.due.remove(&key)

@@ -1,5 +1,5 @@
-//! What a node does for hosts that move between networks: what comes through the tunnels of agents, and what it tells
-//! its neighbours.
+//! The service of a node for hosts that move between networks: packets from the tunnels of agents, and messages to its
+//! neighbours.
 
 use hopyard_engine::Time;
 
@@ -10,8 +10,8 @@ use crate::observe::Probe;
 use crate::packet::PacketId;
 
 impl Node {
-    /// An interface tells its neighbours that it has an address; for that of another node, it answers from now on, or
-    /// no longer.
+    /// An interface tells its neighbours that it has an address. For the address of another node, it answers from now
+    /// on, or no longer.
     pub(crate) fn announce<P: Probe>(
         &mut self,
         interface: InterfaceId,
@@ -32,9 +32,9 @@ impl Node {
         }
     }
 
-    /// Takes a packet out of a tunnel of agents that ends at this one, and passes it on. A foreign agent passes on what
-    /// is for its visitors, and nothing for hosts that have left it (RFC 5944 §4.2.1). Returns the packet if it is for
-    /// the host of the node.
+    /// Takes a packet out of a tunnel of agents that ends at this one, and passes it on. A foreign agent passes on
+    /// packets for its visitors, and nothing for hosts that have left it (RFC 5944 §4.2.1). Returns the packet if it is
+    /// for the host of the node.
     pub(super) fn pass_from_agent<P: Probe>(
         &mut self,
         packet: PacketId,
@@ -79,7 +79,7 @@ impl Node {
         self.pass_inner(packet, from, around)
     }
 
-    /// An agent tells what happened to a host that moves. Returns whether the host has another care-of address now.
+    /// An agent tells of an event of a host that moves. Returns whether the host has another care-of address now.
     pub(crate) fn on_mobile<P: Probe>(&mut self, event: &MobileEvent, around: &mut Around<'_, P>) -> bool {
         if around.probe.watches() {
             around.tell_drops();

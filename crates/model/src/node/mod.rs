@@ -94,7 +94,7 @@ impl<P: Probe> Around<'_, P> {
         tell_drops(self.cx, self.probe);
     }
 
-    /// Makes a call whose actions are carried out before those that are requested already.
+    /// Makes a call whose actions are carried out before actions that were requested earlier.
     pub(crate) fn first(&mut self, call: impl FnOnce(&mut Self)) {
         let pending = self.cx.actions.len();
         call(self);
@@ -102,8 +102,8 @@ impl<P: Probe> Around<'_, P> {
         self.cx.actions.rotate_right(asked);
     }
 
-    /// The size of the largest packet that the link of an interface carries, IP header included; nothing if any packet
-    /// fits, or if the interface has no link of its own, as those of tunnels.
+    /// The size of the largest packet that the link of an interface carries, IP header included. Nothing if any packet
+    /// fits, or if the interface has no link of its own, such as the interface of a tunnel.
     pub(crate) fn mtu(&self, interface: InterfaceId) -> Option<u32> {
         self.topology.mtu(interface, self.wires)
     }

@@ -1,5 +1,5 @@
-//! ICMP errors (RFC 792): about messages of agents, whose sources ask for them by the type of the message; about
-//! datagrams from outside, whose hosts ask for them; and, as the source of a flow asks for them, about its segments.
+//! ICMP errors (RFC 792) about three kinds of packets: messages of agents, whose type says that their sources ask for
+//! errors; datagrams from outside, whose hosts ask for errors; and segments of flows whose sources ask for errors.
 //!
 //! Left out: the limit on the rate of errors about messages of agents (RFC 1812 §4.3.2.8), which registrations are far
 //! below.
@@ -45,8 +45,8 @@ impl Node {
         }
     }
 
-    /// What a router says about a packet that it could not deliver or pass on; nothing about one that a full queue, a
-    /// battery or chance took.
+    /// The answer of a router about a packet that it could not deliver or pass on. Nothing about a packet that a full
+    /// queue, a battery or chance took.
     fn unreachable(&self, destination: Address, reason: DropReason, owners: &Owners) -> Option<Unreachable> {
         match reason {
             DropReason::NoListener => Some(Unreachable::Port),
@@ -84,7 +84,7 @@ impl Node {
     }
 
     /// A datagram from outside is longer than the link of an interface carries. Nodes do not fragment: it is dropped.
-    /// If it forbids fragments, its source is told how long it may be (RFC 1191 §4).
+    /// If the packet forbids fragments, its source is told the longest possible size (RFC 1191 §4).
     #[cold]
     pub(super) fn exceeds_link(&self, packet: PacketId, most: u32, cx: &mut Context) {
         let &Packet { ref body, source, ttl, size, .. } = &cx.packets[packet];
@@ -102,9 +102,9 @@ impl Node {
         cx.drop_packet(self.id, packet, DropReason::TooLong);
     }
 
-    /// The node cannot forward a datagram from outside: its source is told by an ICMP error, as those of the scenario's
-    /// own flows. Another node tells the same about a connection once in a while only. Neither an ICMP error nor a
-    /// fragment after the first causes one (RFC 1122 §3.2.2, RFC 1812 §4.3.2.7).
+    /// The node cannot forward a datagram from outside. Its source is told by an ICMP error, like the sources of the
+    /// scenario's own flows. Another node tells the same about a connection once in a while only. Neither an ICMP error
+    /// nor a fragment after the first causes one (RFC 1122 §3.2.2, RFC 1812 §4.3.2.7).
     #[cold]
     pub(crate) fn tell_host<P: Probe>(&mut self, untold: Untold, around: &mut Around<'_, P>) {
         let Untold { node: _, why, source, ttl, datagram } = untold;

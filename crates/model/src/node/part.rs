@@ -3,7 +3,7 @@
 use crate::address::NodeId;
 use crate::mobility::Leg;
 
-/// What a node is for hosts that move between networks.
+/// The part of a node for hosts that move between networks.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     /// It is such a host.
@@ -12,7 +12,7 @@ pub(crate) struct Part {
     pub serves: bool,
     /// The hosts whose home agent it is, sorted.
     pub home_of: Vec<NodeId>,
-    /// What these hosts send while they are away may come through tunnels (RFC 3024).
+    /// Packets that these hosts send while they are away may come through tunnels (RFC 3024).
     pub takes_reverse_tunnels: bool,
     /// On which leg the node begins.
     pub leg: Leg,

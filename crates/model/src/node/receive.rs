@@ -93,7 +93,7 @@ impl Node {
         }
     }
 
-    /// Passes on what came out of a tunnel, or was behind options: it is for this node, or it is forwarded.
+    /// Passes on a packet that came out of a tunnel, or was behind options: it is for this node, or it is forwarded.
     pub(super) fn pass_inner<P: Probe>(
         &mut self,
         packet: PacketId,
@@ -105,7 +105,7 @@ impl Node {
         self.pass(packet, from, arrival, around)
     }
 
-    /// A packet with options arrived. The routing protocol says what becomes of it.
+    /// A packet with options arrived. The routing protocol decides about it.
     fn on_options<P: Probe>(
         &mut self,
         packet: PacketId,

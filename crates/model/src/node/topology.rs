@@ -16,7 +16,7 @@ pub(crate) struct Interface {
     pub attachment: Attachment,
 }
 
-/// What an interface is attached to.
+/// The channel, wire or tunnel of an interface.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Attachment {
     /// A channel, as this one of its stations.
@@ -44,7 +44,7 @@ pub(crate) struct Topology {
 }
 
 impl Topology {
-    /// What an interface is attached to.
+    /// The channel, wire or tunnel of an interface.
     #[inline]
     pub(crate) fn attachment(&self, interface: InterfaceId) -> Attachment {
         self.interfaces[interface.index()].attachment

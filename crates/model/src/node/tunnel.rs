@@ -1,12 +1,13 @@
 //! Tunnels: IP in IP (RFC 2003).
 //!
-//! The inner packet has its time to live lowered once, by the node that forwards it into the tunnel (§3.1). What would
-//! go round in circles is dropped as a routing loop, as far as a node can see it: a packet that has come back to its
-//! source or would be sent back to it (§3.2), one that would go back through the tunnel that it has just left, and one
-//! that is in too many tunnels already. Other circles end when the inner time to live has run out.
+//! The inner packet has its time to live lowered once, by the node that forwards it into the tunnel (§3.1). A packet
+//! that would go round in circles is dropped as a routing loop, as far as a node can see the circle. A node sees three
+//! kinds: a packet that came back to its source or would be sent back to it (§3.2), a packet that would go back through
+//! the tunnel that it has just left, and a packet that is in too many tunnels already. Other circles end when the inner
+//! time to live has run out.
 //!
 //! Left out: fragments, the soft state about the path's MTU and its errors (§5), and the way of ICMP errors over the
-//! entry of the tunnel (§4): a node within the tunnel tells the source of the inner packet itself.
+//! entry of the tunnel (§4). A node within the tunnel tells the source of the inner packet itself.
 
 use super::{Around, Attachment, Node};
 use crate::address::{Address, InterfaceId};

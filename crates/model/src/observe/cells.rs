@@ -1,5 +1,5 @@
-//! When hosts that move between networks come into the range of agents, and leave it: by where they are, not by what
-//! they hear.
+//! The times at which hosts that move between networks come into the range of agents, and leave it. Places decide here,
+//! and not the messages that hosts hear.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use super::network::MobileView;
 use crate::address::NodeId;
 use crate::mobility::Leg;
 
-/// By how much a distance squared may exceed that of the range, because of rounding: a host at rest at exactly the
-/// range is within it.
+/// The part by which a distance squared may exceed the range squared, because of rounding: a host at rest at exactly
+/// the range is within it.
 const MARGIN: f64 = 1e-12;
 
 /// A host has come into the range of an agent, or has left it.

@@ -1,8 +1,8 @@
 //! A probe that compares what senders conclude about the causes of losses with the true causes.
 //!
-//! A sender decides from what it observes; the probe sees what happened to the segment. Each row of the table is about
-//! the last transmission of the first unacknowledged segment, as it was when the decision was made, before the segment
-//! is sent again.
+//! A sender decides from its observations; the probe sees the fate of the segment. Each row of the table is about the
+//! last transmission of the first unacknowledged segment, as it was when the decision was made, before the segment is
+//! sent again.
 
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
@@ -96,7 +96,7 @@ impl TrueCause {
     }
 }
 
-/// When more losses of a flow than this are kept, those that no longer matter are removed.
+/// The number of losses of a flow beyond which losses that no longer matter are removed.
 const MANY_LOSSES: usize = 128;
 
 /// The MAC or the address resolution of a node could not deliver a packet to a neighbour.
@@ -122,7 +122,7 @@ struct Lost {
     broken: Option<Break>,
 }
 
-/// What is kept of a flow whose sender distinguishes causes of loss.
+/// The record of a flow whose sender distinguishes causes of loss.
 #[derive(Clone, Debug)]
 struct Watched {
     source: NodeId,
@@ -133,8 +133,8 @@ struct Watched {
     broken: Option<Break>,
 }
 
-/// The decisions of the senders that distinguish causes of loss, with the true causes. Of a run without such a sender,
-/// nothing is kept.
+/// The decisions of the senders that distinguish causes of loss, with the true causes. A run without such a sender
+/// keeps nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Decisions {
     /// By flow.
@@ -146,7 +146,7 @@ pub struct Decisions {
     rows: Vec<DecisionRow>,
 }
 
-/// What happened to a segment.
+/// The fate of a segment.
 struct Fate {
     cause: TrueCause,
     /// The drop, if the segment was dropped.
@@ -164,9 +164,9 @@ impl Decisions {
         self.flows.get_mut(flow.index())?.as_mut()
     }
 
-    /// The last break that can be the cause of what happens to a flow's packet at a node. It is the later one of the
-    /// last break at this node and the last break that a packet of the flow met. If there is neither, it is the last
-    /// break anywhere, of which other nodes may have told this node.
+    /// The last break that can be the cause of an event of a flow's packet at a node. It is the later one of the last
+    /// break at this node and the last break that a packet of the flow met. If there is neither, it is the last break
+    /// anywhere, because other nodes may have told this node of it.
     fn last_break(&self, flow: FlowId, node: NodeId, now: Time) -> Option<Break> {
         let here = self.breaks.get(node.index()).copied().flatten();
         // A packet that is dropped in the instant of a break at its node is dropped because of this break.
@@ -177,7 +177,7 @@ impl Decisions {
         [here, of_flow].into_iter().flatten().max_by_key(|broken| broken.at).or(self.latest)
     }
 
-    /// What happened to the segment of a decision.
+    /// The fate of the segment of a decision.
     fn fate(&mut self, now: Time, flow: FlowId, decision: &DecisionView<'_>) -> Fate {
         let (judged, arrived) = (decision.judged, decision.arrived);
         let kind = if arrived { PacketKind::Ack } else { PacketKind::Data };

@@ -1,9 +1,9 @@
-//! What the way through the tunnels of Mobile IP costs, against the direct way.
+//! The cost of the way through the tunnels of Mobile IP, against the direct way.
 //!
-//! The direct way of a packet leads over the wires of the shortest delay between the other end of its flow and the
-//! agent at which the host is, as the tables of wires do, and over the radio as the packet itself went. Wires take the
-//! time of their delay and of the packet's bytes without the outer header, and no queue; the radio's time is that of
-//! the packet.
+//! The direct way of a packet has two parts. Over wires it has the shortest delay between the other end of the packet's
+//! flow and the agent of the host, as in the tables of wires. Over the radio it is the way of the packet itself. Wires
+//! take the time of their delay and of the packet's bytes without the outer header, and no queue. The radio takes the
+//! packet's own time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,9 +19,9 @@ use crate::context::DropReason;
 use crate::packet::{Body, FlowId, Packet};
 
 /// A row for each flow between a host that moves between networks and one that does not, each agent and each direction,
-/// with packets that came through a tunnel of Mobile IP and arrived; from the start of the run. Beside their way it has
-/// the direct one: over the wires of the shortest delay between the agent and the other end of the flow, and over the
-/// radio as the packets went themselves.
+/// from the start of the run. The flow had packets that came through a tunnel of Mobile IP and arrived. Beside the way
+/// of these packets, the row has the direct way. It leads over the wires of the shortest delay between the agent and
+/// the other end of the flow, and over the radio as the packets went themselves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DetourRow {
     /// The flow's number.
@@ -45,21 +45,21 @@ pub struct DetourRow {
     /// Mean time from source to destination.
     #[schemars(extend("unit" = "ms"))]
     pub delay_ms: f64,
-    /// Mean time by the direct way: of each wire its delay and the time to send the packet without an outer header, no
-    /// queue; and the time that the packet itself took between the host and the agent.
+    /// Mean time by the direct way. It has, of each wire, the delay and the time to send the packet without an outer
+    /// header, but no queue, and the time that the packet itself took between the host and the agent.
     #[schemars(extend("unit" = "ms"))]
     pub direct_delay_ms: f64,
 }
 
 impl Row for DetourRow {}
 
-/// What a packet is known by: its flow, when it was made, its sequence number; and the agent at which the host is.
+/// The key of a packet: its flow, its time of creation and its sequence number; and the agent of the host.
 type Key = (FlowId, Time, u64, NodeId);
 
 /// A packet on its way through a tunnel, or beyond it.
 #[derive(Clone, Copy, Debug)]
 struct Under {
-    /// When it entered the tunnel, for one from a host, or left it.
+    /// The time at which it entered the tunnel, for a packet from a host, or left the tunnel.
     at: Time,
     /// How long it had been on its way then.
     radio: Span,
@@ -95,7 +95,7 @@ impl Detours {
         self.nodes.get(address.0 as usize).copied()
     }
 
-    /// The host whose packet it is, and whether the packet comes from it: not if both ends are such hosts, whose
+    /// The host whose packet it is, and whether the packet comes from it. Nothing if both ends are such hosts, whose
     /// direct way leads over two radios.
     fn host(&self, packet: &Packet) -> Option<(NodeId, bool)> {
         let is_host = |node: &NodeId| self.hosts.contains(node);

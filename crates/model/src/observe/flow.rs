@@ -1,4 +1,4 @@
-//! The meter of one flow: what its source sent, what its destination received, and when.
+//! The meter of one flow: the packets that its source sent and its destination received, with their times.
 
 use std::collections::VecDeque;
 

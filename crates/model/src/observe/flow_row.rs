@@ -10,7 +10,7 @@ use crate::address::NodeId;
 use crate::context::{FlowDrops, Shares, joules};
 use crate::transport::connection::{Phase, Phases, SenderCounters};
 
-/// What was counted of a flow in the measuring window: its row is computed from this, wherever its ends are.
+/// The counts of a flow in the measuring window. The flow's row is computed from this, wherever its ends are.
 #[derive(Clone, Debug)]
 pub struct FlowCounts<'a> {
     /// The flow's number.
@@ -27,15 +27,15 @@ pub struct FlowCounts<'a> {
     pub meter: &'a FlowMeter,
     /// The payload of the packets that arrived for the first time.
     pub unique_bytes: u64,
-    /// What was dropped of its data packets.
+    /// The drops among its data packets.
     pub dropped: FlowDrops,
     /// Its data packets that are on the way.
     pub left: PacketsLeft,
     /// The packets of the whole run that ns-2 would number.
     pub numbered: u64,
-    /// What its sender counted.
+    /// The counts of its sender.
     pub sender: SenderCounters,
-    /// What its sender did in each phase.
+    /// The work of its sender in each phase.
     pub phases: Phases,
     /// How often the source's route changed.
     pub route_changes: u64,
@@ -72,8 +72,8 @@ fn milliseconds(span: Option<Span>) -> Option<f64> {
 }
 
 row! {
-    /// A row for each flow of each run. Counts, rates and delays belong to the measuring window, from `measure.from` to the
-    /// end of the run. 1 kbit/s is 1000 bit/s.
+    /// A row for each flow of each run. Counts, rates and delays belong to the measuring window, from `measure.from` to
+    /// the end of the run. 1 kbit/s is 1000 bit/s.
     pub struct FlowRow of it: &FlowCounts<'_> {
         /// The flow's number: 0, 1, 2 and so on in the order of the scenario.
         flow: u32 = it.flow,
@@ -94,7 +94,8 @@ row! {
         /// Payload of the data packets that arrived for the first time, in order or not, per second. Scripts for ns-2's
         /// traces usually count this.
         payload_kbps: f64 ["kbit/s"] = it.kbps(it.unique_bytes),
-        /// Mean time from source to destination of the data packets that arrived. Each retransmission is a separate packet.
+        /// Mean time from source to destination of the data packets that arrived. Each retransmission is a separate
+        /// packet.
         delay_ms: Option<f64> ["ms"] = milliseconds(it.meter.mean_delay()),
         /// Median of `delay_ms` over the packets.
         delay_p50_ms: Option<f64> ["ms"] = milliseconds(it.meter.delay_quantile(0.50)),
@@ -102,8 +103,9 @@ row! {
         delay_p95_ms: Option<f64> ["ms"] = milliseconds(it.meter.delay_quantile(0.95)),
         /// 99th percentile of `delay_ms` over the packets.
         delay_p99_ms: Option<f64> ["ms"] = milliseconds(it.meter.delay_quantile(0.99)),
-        /// Mean difference of the delays of two data packets that arrived one after the other, without its sign: D in RFC
-        /// 3550 §6.4.1, of which a running mean is the jitter that a receiver reports. Empty before the second packet.
+        /// Mean difference of the delays of two data packets that arrived one after the other, without its sign. It is
+        /// D in RFC 3550 §6.4.1; the jitter that a receiver reports is a running mean of D. Empty before the second
+        /// packet.
         jitter_ms: Option<f64> ["ms"] = milliseconds(it.meter.jitter()),
         /// Mean time from the first transmission of payload to its delivery to the application in order.
         application_delay_ms: Option<f64> ["ms"] = milliseconds(it.meter.mean_application_delay()),
@@ -115,8 +117,9 @@ row! {
         packets_unique: u64 ["packets"] = it.meter.unique,
         /// Data packets lost in the network: copies of them were dropped, none arrived, and none is left.
         packets_dropped: u64 ["packets"] = it.dropped.packets,
-        /// Data packets that were in the network when the run ended, and had not arrived. Over UDP, and without a measuring
-        /// window of its own, `packets_unique`, `packets_dropped` and `packets_left` add up to `packets_sent`.
+        /// Data packets that were in the network when the run ended, and had not arrived. Over UDP, and without a
+        /// measuring window of its own, `packets_unique`, `packets_dropped` and `packets_left` add up to
+        /// `packets_sent`.
         packets_left: u64 ["packets"] = it.left.anywhere,
         /// Data packets in interface queues at the end of the run, where each copy counts; ns-2 traces these packets as
         /// dropped.
@@ -125,15 +128,16 @@ row! {
         retransmissions: u64 ["packets"] = it.sender.retransmitted_segments,
         /// How often the retransmission timer expired. Empty where a kernel does not tell it of a single flow.
         timeouts: Option<u64> = Some(it.sender.timeouts),
-        /// How often the sender entered recovery without a timeout. Empty where a kernel does not tell it of a single flow.
+        /// How often the sender entered recovery without a timeout. Empty where a kernel does not tell it of a single
+        /// flow.
         fast_retransmits: Option<u64> = Some(it.sender.fast_retransmits),
         /// `retransmissions` as a share of `packets_sent`.
         loss_transport_percent: f64 ["%"] = percent(it.sender.retransmitted_segments, it.meter.sent),
         /// `packets_dropped` as a share of `packets_sent`.
         loss_network_percent: f64 ["%"] = percent(it.dropped.packets, it.meter.sent),
-        /// The loss rate in the definition of scripts for ns-2's traces: how often data packets were dropped, each copy
-        /// counted, and `packets_queued`, as a share of the packets of the run that ns-2 would number (data,
-        /// acknowledgements and DSDV's updates; not those of AODV and ARP).
+        /// The loss rate in the definition of scripts for ns-2's traces. It is the number of drops of data packets,
+        /// each copy counted, and `packets_queued`, as a share of the packets of the run that ns-2 would number. ns-2
+        /// numbers data, acknowledgements and DSDV's updates, but not the messages of AODV and ARP.
         loss_ns2_percent: f64 ["%"] = percent(it.dropped.copies + it.left.queued, it.numbered),
         /// Mean number of hops of the data packets that arrived.
         hops: Option<f64> ["hops"] = it.meter.mean_hops(),
@@ -176,12 +180,12 @@ row! {
         segments_recovery: u64 ["segments"] = it.phases.of(Phase::Recovery).segments,
         /// How often the sender sampled the round-trip time.
         rtt_samples: u64 = it.sender.rtt_samples,
-        /// Energy of the flow's data packets and acknowledgements that reached their destination and brought something new,
-        /// up to that time: to send them at every hop, and to receive them where they were sent to. If energy is counted;
-        /// over the whole run.
+        /// Energy of the flow's data packets and acknowledgements that reached their destination and brought something
+        /// new, up to that time. It is the energy to send them at every hop, and to receive them at the nodes that they
+        /// were sent to. If energy is counted; over the whole run.
         energy_useful_j: Option<f64> ["J"] = it.energy.map(|spent| joules(spent.useful)),
-        /// Energy, likewise, of those that did not reach it and do not exist any more, of those that brought nothing new,
-        /// and of what was sent of a packet after it had arrived.
+        /// Energy, likewise, of the flow's data packets and acknowledgements that ended before their destination or
+        /// brought nothing new. The energy spent on a packet after its arrival counts here too.
         energy_in_vain_j: Option<f64> ["J"] = it.energy.map(|spent| joules(spent.in_vain)),
         /// Energy, likewise, of those that existed when the run ended.
         energy_under_way_j: Option<f64> ["J"] = it.energy.map(|spent| joules(spent.under_way)),

@@ -1,7 +1,7 @@
-//! A probe that follows hosts from network to network: what happened at each change of the agent, and what it cost.
+//! A probe that follows hosts from network to network: each change of the agent, and its cost.
 //!
 //! Agents tell their events. Whether packets of the host's flows get through, and which are lost, is seen at the
-//! packets themselves. Of a run without such hosts, nothing is kept.
+//! packets themselves. A run without such hosts keeps nothing.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -20,9 +20,9 @@ use crate::mobility::Leg;
 use crate::packet::{FlowId, Packet, PacketKind, TcpHeader};
 use crate::transport::tcp::SenderState;
 
-/// A row for each time that a host that moves between networks finds itself at another agent, or at its agent again,
-/// from the start of the run; and for each cell that it passed through and never found itself in. Its flows are those
-/// that begin or end at it.
+/// A row for each time, from the start of the run, that a host that moves between networks finds itself at another
+/// agent, or at its agent again. There is also a row for each cell that the host passed through and never found itself
+/// in. Its flows are those that begin or end at it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HandoffRow {
     /// The number of the host's node.
@@ -31,13 +31,14 @@ pub struct HandoffRow {
     pub agent_before: Option<u32>,
     /// The number of the agent's node now.
     pub agent: u32,
-    /// `change`: another agent than before; `return`: the same one, which the host had lost; `missed`: the host came
-    /// into the range of the agent and left it again, and never found itself there.
+    /// `change`: another agent than before; `return`: the same agent, which the host had lost; `missed`: the host came
+    /// into the range of the agent and left the range again, and never found itself there.
     #[schemars(extend("closed" = true))]
     pub kind: &'static str,
-    /// When the host left the range of the agent before, by where both were: the last time before it found that it had
-    /// moved, or the first time after that if it was within range then. The range is the distance at which a frame has
-    /// just the power that can be decoded (`radio.receive`); where distance alone does not decide, there is none.
+    /// When the host left the range of the agent before, by the places of both. It is the last time before the host
+    /// found that it had moved, or the first time after that if the host was within range then. The range is the
+    /// distance at which a frame has just the power that can be decoded (`radio.receive`); where distance alone does
+    /// not decide, there is none.
     #[schemars(extend("unit" = "s"))]
     pub left_s: Option<f64>,
     /// When it came into the range of the agent now, likewise; empty if it was there from the start.
@@ -91,11 +92,11 @@ pub struct HandoffRow {
 
 impl Row for HandoffRow {}
 
-/// When more losses of a host than this are kept, those that no longer matter are removed.
+/// The number of losses of a host beyond which losses that no longer matter are removed.
 const MANY_LOSSES: usize = 256;
-/// The rate before a handoff is that of this time.
+/// The time of the rate before a handoff.
 const BEFORE: Span = Span::from_secs(5);
-/// The rate after it is that of this time.
+/// The time of the rate after a handoff.
 const AFTER: Span = Span::from_secs(1);
 /// The part of the rate before that counts as the old rate.
 const RECOVERED: f64 = 0.9;
@@ -130,7 +131,7 @@ struct Handoff {
 }
 
 impl Handoff {
-    /// From when on losses belong to it.
+    /// The time from which on losses belong to it.
     fn begin(&self) -> Time {
         self.exchanged.unwrap_or(self.moved)
     }
@@ -140,7 +141,7 @@ impl Handoff {
         self.begin() <= loss.at && self.registered.is_none_or(|registered| loss.made <= registered)
     }
 
-    /// When the host left the cell of the agent before, and came into that of the agent now.
+    /// The times at which the host left the cell of the agent before, and came into the cell of the agent now.
     fn crossings(&self, all: &[Crossing], until: Time) -> [Option<f64>; 2] {
         let of = |agent: Option<NodeId>| all.iter().filter(move |it| Some(it.agent) == agent && it.at < until);
         let before = || of(self.from).filter(|it| it.at <= self.moved);
@@ -188,7 +189,7 @@ impl Handoff {
     }
 }
 
-/// What is known of a host.
+/// The state of a host.
 #[derive(Clone, Debug, Default)]
 struct Host {
     /// The agent at which it is, or was last.
@@ -197,7 +198,7 @@ struct Host {
     is_lost: bool,
     /// When a packet of a flow last passed between the two, while the host was there.
     exchanged: Option<Time>,
-    /// When it heard agents that it had not known.
+    /// The times at which it heard agents that it had not known.
     heard: BTreeMap<NodeId, Time>,
     /// Since the last handoff began.
     losses: Vec<Loss>,
@@ -212,7 +213,7 @@ struct Host {
 }
 
 impl Host {
-    /// The bytes a second of what arrived in a time.
+    /// The bytes a second that arrived in a time.
     fn rate(&self, from: Time, until: Time) -> f64 {
         let inside = self.arrivals.iter().rev().skip_while(|(at, _)| *at > until).take_while(|(at, _)| *at > from);
         let bytes: u64 = inside.map(|&(_, bytes)| u64::from(bytes)).sum();

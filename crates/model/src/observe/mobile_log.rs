@@ -1,5 +1,5 @@
-//! A log of what happens to hosts that move between networks: what they and their agents tell, where they are, and when
-//! packets first pass by a new way.
+//! A log of the events of hosts that move between networks: the messages of hosts and agents, their places, and the
+//! first packets by a new way.
 
 use hopyard_engine::Time;
 use schemars::JsonSchema;
@@ -11,7 +11,8 @@ use crate::address::{Address, NodeId};
 use crate::context::{MobileChange, MobileEvent};
 
 /// A row for each event of a host that moves between networks, or of one of its agents, from the start of the run, in
-/// the order of time, if `measure.mobile_events` is set. What is left empty does not belong to the event.
+/// the order of time. The rows exist if `measure.mobile_events` is set. What is left empty does not belong to the
+/// event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MobileEventRow {
     /// Simulated time.
@@ -24,8 +25,8 @@ pub struct MobileEventRow {
     /// `heard`: an agent that the host did not know; `lost`: the agent's lifetime has ended; `moved`; `requested`;
     /// `registered`, `refused`: the host has the reply; `expired`: a registration has ended with its lifetime;
     /// `tunnel_begun`, `tunnel_ended`: at the home agent; `first_up`, `first_down`: after a change of the agent, the
-    /// first packet of the host's flows has come from it, or to it; `cell_entered`, `cell_left`: by where host and
-    /// agent are, as in the table of handoffs.
+    /// first packet from the host, or to the host, among its flows; `cell_entered`, `cell_left`: by the places of host
+    /// and agent, as in the table of handoffs.
     #[schemars(extend("closed" = true))]
     pub event: &'static str,
     /// The number of the agent's node before, of `moved`.

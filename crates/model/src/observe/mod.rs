@@ -1,4 +1,4 @@
-//! What is measured: counters of flows and nodes, drops by reason, sampled series.
+//! The measures of a run: counters of flows and nodes, drops by reason, sampled series.
 //!
 //! Observation does not change a run: it draws no random number and requests no action.
 

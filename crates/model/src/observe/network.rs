@@ -29,7 +29,7 @@ pub struct MobileView {
     pub hosts: Vec<NodeId>,
     /// The agents.
     pub agents: Vec<NodeId>,
-    /// Those of both that have a radio.
+    /// The stations of both that have a radio.
     pub stations: Vec<StationView>,
     /// Ways over wires between agents and the other ends of the hosts' flows, where there is one.
     pub ways: Vec<WiredWay>,
@@ -75,11 +75,11 @@ pub struct InterfaceView {
     pub node: NodeId,
     /// Its address.
     pub address: Ipv4Addr,
-    /// What it is attached to.
+    /// Its attachment.
     pub attachment: AttachmentView,
 }
 
-/// What an interface is attached to.
+/// The attachment of an interface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AttachmentView {
     /// A radio channel.

@@ -1,8 +1,8 @@
 //! A probe that records which paths data packets really took, hop by hop.
 //!
-//! A packet has no number, and each receiver of a frame has its own copy. The probe knows a packet by its flow, the
-//! time at which it was made, and its place in the flow, and keeps the nodes that it has visited as a tree: where the
-//! acknowledgement of a frame is lost, a packet goes on from the receiver, and once more from the sender.
+//! A packet has no number, and each receiver of a frame has its own copy. The probe knows a packet by its flow, its
+//! time of creation and its place in the flow, and keeps the visited nodes as a tree. Where the acknowledgement of a
+//! frame is lost, a packet goes on from the receiver, and once more from the sender.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -44,7 +44,7 @@ impl Row for PathRow {}
 /// So many packets that have arrived or were dropped are still known, because a copy of them may still be on the way.
 const KEPT: usize = 65_536;
 
-/// What a data packet is known by: its flow, when it was made, and its sequence number.
+/// The key of a data packet: its flow, its time of creation and its sequence number.
 type Key = (FlowId, Time, u64);
 
 /// A node that a packet has visited, and the place of the visit before.
@@ -54,7 +54,7 @@ struct Visit {
     before: Option<u32>,
 }
 
-/// What became of packets.
+/// The fate of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fate {
     Delivered,
@@ -114,7 +114,7 @@ impl PathLog {
         }
     }
 
-    /// A row for each path of each flow so far, for packets that were delivered and those that were dropped; the path
+    /// A row for each path of each flow so far, for packets that were delivered and packets that were dropped; the path
     /// of most packets first.
     #[must_use]
     pub fn rows(&self) -> Vec<PathRow> {

@@ -1,4 +1,4 @@
-//! Probes: whoever watches a run.
+//! Probes: the observers of a run.
 //!
 //! A world has one probe, of a type that is known when the program is compiled. `()` watches nothing and costs nothing.
 //! A pair of probes is a probe, and so is a list of them. A probe sees everything and changes nothing: the digest of a
@@ -23,7 +23,7 @@ use crate::transport::tcp::{Judged, SenderState};
 /// A frame, as a probe sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameView<'a> {
-    /// What the frame is.
+    /// The kind of the frame.
     pub header: Header,
     /// The interface that sends it.
     pub transmitter: InterfaceId,
@@ -54,7 +54,7 @@ pub struct DecisionView<'a> {
     pub held: &'a dyn Fn(IsMeant<'_>) -> Option<NodeId>,
 }
 
-/// What became of a frame at a radio that could sense it.
+/// The fate of a frame at a radio that could sense it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reception {
     /// It was decoded.
@@ -63,11 +63,11 @@ pub enum Reception {
     Damaged,
 }
 
-/// Declares what a probe is told: each function once, with an empty default, and carried out by every probe of a pair or
-/// of a list.
+/// Declares what a probe is told: each function once, with an empty default, and carried out by every probe of a pair
+/// or of a list.
 macro_rules! probe {
     ($($(#[$about:meta])* fn $told:ident($($what:ident: $type:ty),+ $(,)?);)+) => {
-        /// What a probe is told. Every function has an empty default.
+        /// An observer of a run. Every function has an empty default.
         pub trait Probe: Any + Debug {
             /// Whether it watches at all, from the start of the run on. If not, none of its functions need be called.
             fn watches(&self) -> bool {
@@ -127,7 +127,7 @@ probe! {
     /// An interface begins to send a frame.
     fn on_sent(now: Time, interface: InterfaceId, frame: &FrameView<'_>);
 
-    /// A frame has ended at the radio of an interface; `power` is that of its signal, in watts.
+    /// A frame has ended at the radio of an interface; `power` is the power of its signal, in watts.
     fn on_received(now: Time, interface: InterfaceId, frame: &FrameView<'_>, reception: Reception, power: f64);
 
     /// A packet enters a wire at an interface.
@@ -148,7 +148,7 @@ probe! {
     /// A packet leaves such a tunnel at a node: its outer header is gone.
     fn on_agent_tunnel_left(now: Time, node: NodeId, packet: &Packet);
 
-    /// An agent tells what happened to a host that moves between networks, or what it found out.
+    /// An agent tells of an event of a host that moves between networks, or of its findings.
     fn on_mobile(now: Time, node: NodeId, event: &MobileEvent);
 
     /// A TCP sender passes a segment to IP; `state` is the sender's state after that.

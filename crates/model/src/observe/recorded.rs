@@ -1,4 +1,4 @@
-//! The probes of a run that records more than counters, and what is recorded.
+//! The probes of a run that records more than counters, and their records.
 
 use super::decisions::Decisions;
 use super::detours::Detours;
@@ -8,7 +8,7 @@ use super::probe::Probes;
 use super::route_log::{RouteChanges, RouteLog};
 use super::segment_log::{SegmentFlows, SegmentLog};
 
-/// What is recorded beyond counters and series.
+/// The records of a run beyond counters and series.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
     /// Changes of routes.

@@ -133,8 +133,8 @@ pub struct NodeRow {
     /// Simulated time at which the node's battery ran dry.
     #[schemars(extend("unit" = "s"))]
     pub battery_empty_s: Option<f64>,
-    /// What only the node's MACs, its movement model and its agents count: a column for each counter, in the order of
-    /// [`own_columns`], with no value if the node has no such model.
+    /// The counts of only the node's MACs, its movement model and its agents. Each counter has a column, in the order
+    /// of [`own_columns`], with no value if the node has no such model.
     #[serde(skip)]
     pub own: Vec<Option<u64>>,
 }
@@ -166,7 +166,8 @@ pub fn own_columns() -> &'static [OwnColumn] {
     &OWN
 }
 
-/// The columns of the counters of models, beside those of every node; or the two of one name, in a sentence.
+/// The columns of the counters of models, beside the columns of every node; or the two counters of one name, in a
+/// sentence.
 fn shared(
     common: &[Column],
     counters: impl Iterator<Item = ((&'static str, &'static str), Metric)>,

@@ -1,9 +1,9 @@
 //! A probe that records changes of routes, with the path that packets would take after each change.
 //!
-//! A routing protocol announces the changes of the routes that it uses. For the path, the node is asked for the next
-//! hop to the destination, then that node, and so on, all at the instant of the change: what nodes further on believe
-//! may be out of date, so that the path can end in a gap or in a loop. A packet with a source route ignores what these
-//! nodes would say.
+//! A routing protocol announces the changes of the routes that it uses. For the path, the probe asks the node for the
+//! next hop to the destination, then asks that node, and so on, all at the instant of the change. The belief of a
+//! farther node may be out of date, so that the path can end in a gap or in a loop. A packet with a source route
+//! ignores what these nodes would say.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What a row of a table is, how its columns are described, and the report into which rows go.
+//! The rows of a table, the description of its columns, and the report into which rows go.
 
 use std::any::{Any, TypeId};
 
@@ -37,7 +37,7 @@ macro_rules! row {
         }
 
         impl $row {
-            /// The row of what was counted.
+            /// The row of the counts.
             #[must_use]
             pub fn of($it: $source) -> Self {
                 Self { $($column: $value,)+ }
@@ -60,8 +60,8 @@ pub struct Column {
     pub meaning: String,
     /// Whether rows may have no value in it.
     pub optional: bool,
-    /// Every text that it can have, if these are few and fixed: those that its row type lists (`values`), or that
-    /// stand in backticks in its meaning (`closed`).
+    /// Every text that the column can have, if these are few and fixed: texts that its row type lists (`values`), or
+    /// that stand in backticks in its meaning (`closed`).
     pub values: Vec<String>,
 }
 

@@ -14,9 +14,9 @@ use crate::address::NodeId;
 use crate::packet::{Body, FlowId, Packet, TcpFlags, TcpHeader};
 use crate::transport::tcp::SenderState;
 
-/// A row for each TCP segment that the sender or the receiver of a flow passed to IP or received, from the start of the
-/// run, in the order of time. `measure.segments` says of which flows: by default, of none. Sequence numbers count bytes
-/// from zero and do not wrap; a SYN and a FIN take one each.
+/// A row for each TCP segment that the sender or the receiver of a flow passed to IP or received. The rows begin at the
+/// start of the run, in the order of time. `measure.segments` says of which flows: by default, of none. Sequence
+/// numbers count bytes from zero and do not wrap; a SYN and a FIN take one each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SegmentRow {
     /// The flow's number.
@@ -69,7 +69,8 @@ pub enum SegmentFlows {
     None,
     /// All of them.
     All,
-    /// Those in these ranges of numbers, whose ends belong to them. The ranges are in order and have gaps between them.
+    /// The flows in these ranges of numbers, whose ends belong to them. The ranges are in order and have gaps between
+    /// them.
     Only(Vec<(u32, u32)>),
 }
 
@@ -218,7 +219,7 @@ impl Event {
     }
 }
 
-/// What is known of a flow: its ends, and when its first SYN was sent.
+/// The state of a flow: its ends, and when its first SYN was sent.
 #[derive(Clone, Copy, Debug)]
 struct Ends {
     from: NodeId,

@@ -22,7 +22,7 @@ pub struct QueueRow {
     pub node: u32,
     /// The IPv4 address of the interface.
     pub interface: String,
-    /// What the interface is attached to: `radio` or `wire`.
+    /// The attachment of the interface: `radio` or `wire`.
     pub attached: &'static str,
     /// The packets that wait now. The one that is being sent has left the queue.
     pub packets: u64,
@@ -64,6 +64,6 @@ pub struct Totals {
     pub handed_over: u64,
     /// Packets dropped for any reason.
     pub dropped: u64,
-    /// Packets that exist now. What was made and copied is delivered, handed over, dropped, or exists.
+    /// Packets that exist now. Each packet that was made or copied is delivered, handed over, dropped, or exists.
     pub existing: u64,
 }

@@ -27,7 +27,7 @@ pub struct TableInfo {
     pub name: &'static str,
     /// The meaning of a row.
     pub meaning: String,
-    /// Its columns, without those that say which run a row is from.
+    /// Its columns, without the columns that say which run a row is from.
     pub columns: Vec<Column>,
 }
 
@@ -51,8 +51,8 @@ macro_rules! tables {
         pub struct Outcome {
             /// The digest of all events.
             pub digest: u64,
-            /// The number of events: starts and ends of signals at radios, deadlines, packets that reach IP. It does not
-            /// depend on how the medium processes the starts and ends.
+            /// The number of events: starts and ends of signals at radios, deadlines, packets that reach IP. It does
+            /// not depend on how the medium processes the starts and ends.
             pub events: u64,
             /// Frames sent.
             pub frames: u64,
@@ -74,7 +74,7 @@ macro_rules! tables {
         /// Shows every table to a visitor, in order.
         ///
         /// # Errors
-        /// That of the visitor.
+        /// The error of the visitor.
         pub fn visit_tables<V: TableVisitor>(visitor: &mut V) -> Result<(), V::Error> {
             $(visitor.table::<$row>(stringify!($name), |outcome| &outcome.$name)?;)+
             Ok(())

@@ -6,10 +6,9 @@
 //! of the energy, at 11 Mb/s.
 //!
 //! As ns-3's DSSS model does, the CCK detector is given half of the symbol's energy (3 dB) against ideal coherent
-//! detection, so that both simulators' receivers are alike. The CCK rates are computed from the integral. The
-//! polynomials that ns-3 uses when it is built without a numerical library are about 3 dB away from this integral. Left
-//! out: fading within a chunk, and any correlation of bit errors. Validated against values integrated with another
-//! program.
+//! detection, so that both simulators' receivers are alike. The CCK rates are computed from the integral. ns-3 has
+//! polynomials for builds without a numerical library, which are about 3 dB away from this integral. Left out: fading
+//! within a chunk, and any correlation of bit errors. Validated against values integrated with another program.
 
 use std::sync::OnceLock;
 
@@ -80,7 +79,8 @@ fn biorthogonal_16(energy: f64) -> f64 {
 }
 
 /// The integral behind [`biorthogonal_16`]: one minus the probability that the right one of eight correlators is the
-/// largest in magnitude and has the right sign, 1 - ∫ (2Φ(x+β)-1)^7 φ(x) dx over x > -β, with β² twice the energy.
+/// largest in magnitude and has the right sign. It is 1 - ∫ (2Φ(x+β)-1)^7 φ(x) dx over x > -β, with β² twice the
+/// energy.
 fn integrate_16(energy: f64) -> f64 {
     const DX: f64 = 0.125;
     const SQRT_TAU_INVERSE: f64 = 0.398_942_280_401_432_7;

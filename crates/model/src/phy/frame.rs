@@ -48,7 +48,7 @@ pub struct Frame<C> {
     pub control: C,
 }
 
-/// What became of a frame at the receiver that it was for.
+/// The fate of a frame at the receiver that it was for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It was decoded.

@@ -1,4 +1,4 @@
-//! Who can sense a transmission, after which delay and with what power.
+//! The hearers of a transmission, with their delays and powers.
 //!
 //! A transmission examines all stations of its sender's list of neighbours. Distances, gains and delays are computed
 //! for whole lists, array by array, which processors do several at a time.
@@ -32,7 +32,7 @@ impl Hearer {
     }
 }
 
-/// What signals have in common, and how their hearers are found.
+/// The common properties of signals, and the search for their hearers.
 #[derive(Clone, Debug)]
 pub struct Hearers {
     channel: Channel,
@@ -45,7 +45,7 @@ pub struct Hearers {
     names: Vec<u32>,
     /// The models of fading, each with the key of all its draws.
     fading: Vec<(Fader, u64)>,
-    /// Of the last list examined, station by station: the power received, in watts, and the delay.
+    /// The values of the last list examined, station by station: the received power, in watts, and the delay.
     powers: Vec<f64>,
     delays: Vec<u32>,
     /// The stations of a list that cannot sense a transmission.
@@ -112,8 +112,8 @@ impl Hearers {
         self.transmit_power * self.channel.gain(squared)
     }
 
-    /// The stations that receive a signal of `station` with at least this power, in watts, fading aside; in order.
-    /// They take the place of what is in `found`.
+    /// The stations that receive a signal of `station` with at least this power, in watts, fading aside; in order. They
+    /// replace the content of `found`.
     pub fn in_range(&mut self, station: usize, threshold: f64, now: Time, found: &mut Vec<usize>) {
         let Self { channel, neighbours, powers, marks, .. } = self;
         let near = neighbours.near(station, now);
@@ -212,8 +212,8 @@ impl Hearers {
     }
 }
 
-/// Puts a hearer in its place among hearers in order, of which the last place is free. Returns by how many places
-/// others were moved.
+/// Puts a hearer in its place among hearers in order. The last place is free. Returns by how many places others were
+/// moved.
 fn insert(hearers: &mut [Hearer], hearer: Hearer) -> usize {
     let order = hearer.order();
     let last = hearers.len() - 1;
@@ -228,7 +228,7 @@ fn insert(hearers: &mut [Hearer], hearer: Hearer) -> usize {
 
 /// The propagation delay in nanoseconds over a distance whose square this is. It is rounded up, which keeps the
 /// triangle inequality. With rounding to the nearest nanosecond, the sum of two short delays could be less than the
-/// delay over the whole distance, and a station could sense another one that begins in the same slot.
+/// delay over the whole distance. A station could then sense another one that begins in the same slot.
 #[inline]
 pub(super) fn delay_nanos(distance_squared: f64) -> u32 {
     /// Numbers of this size have no fraction, so that adding it rounds, and the lowest bits of the sum are the integer.

@@ -3,11 +3,11 @@
 //! A hearer is a radio that can sense a transmission. When a transmission begins, its hearers are found once, with
 //! their delays and powers, in order of arrival. One cursor processes its 2n edges (n beginnings, then n ends). As long
 //! as no other event comes before the next edge, the cursor does not use the event queue. The order of simultaneous
-//! edges is that of the queue, so the result is exactly that of one event for each edge. The switch `exact` schedules
-//! one event for each edge, and the tests require the same digest from both.
+//! edges is the order of the queue, so the result is exactly the result of one event for each edge. The switch `exact`
+//! schedules one event for each edge, and the tests require the same digest from both.
 //!
 //! A short frame may end at its nearest hearers before it begins at its farthest. Its hearers are divided into parts,
-//! each of which the frame reaches as a whole before it ends at one of them, and each part has a cursor of its own.
+//! each with a cursor of its own. The frame reaches a part as a whole before it ends at one of the hearers of the part.
 //!
 //! The medium knows its radios as stations, counted from zero.
 
@@ -44,19 +44,19 @@ struct Transmission<C> {
     hearers: Vec<Hearer>,
     /// The index of the next edge. Indices below the number of hearers are beginnings, all others are ends.
     next: usize,
-    /// What happened at the receiver.
+    /// The fate at the receiver.
     outcome: Outcome,
     /// The part with the nearest hearers, which stands for the whole; most transmissions are one part.
     first: u32,
     /// The part with the hearers behind these.
     behind: Option<TransmissionId>,
-    /// Of the first part: how many parts are in the air.
+    /// The number of parts in the air, in the first part.
     parts: u32,
     /// At how many hearers the signal had begun when somebody asked.
     metered: u32,
 }
 
-/// What a station has sent.
+/// The transmissions of a station.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     /// The number of its transmissions.
@@ -66,7 +66,8 @@ struct Sent {
     last: u32,
 }
 
-/// What the medium calls at each edge: the MACs that listen at the radios, and the queue that knows the next event.
+/// The listener that the medium calls at each edge: the MACs that listen at the radios, and the queue that knows the
+/// next event.
 pub trait Listener<C> {
     /// Whether the listener is told of every signal as it begins ([`Listener::on_signal`]). One that can wait asks
     /// [`Medium::begun`] after each walk, which costs the walk nothing.
@@ -90,19 +91,19 @@ pub trait Listener<C> {
         0
     }
 
-    /// What the beginning of a signal means at a station. Returns whether the queue may have changed.
+    /// Tells a station of the beginning of a signal. Returns whether the queue may have changed.
     fn on_begin(&mut self, station: usize, begin: Begin, now: Time) -> bool;
 
-    /// What the end of a signal of this power, in watts, means at a station.
+    /// Tells a station of the end of a signal of this power, in watts.
     fn on_end(&mut self, station: usize, end: End, power: f64, frame: &Frame<C>, now: Time) -> After;
 
-    /// What has happened at the receiver.
+    /// The fate at the receiver.
     fn outcome(&mut self) -> Outcome {
         Outcome::default()
     }
 }
 
-/// What happened to a frame at the receiver that it is for.
+/// The fate of a frame at the receiver that it is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome(u8);
 
@@ -126,7 +127,7 @@ impl std::ops::BitOrAssign for Outcome {
     }
 }
 
-/// What follows from the end of a signal at a station.
+/// The consequence of the end of a signal at a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
     /// Nothing that concerns other edges.
@@ -148,7 +149,7 @@ pub enum Walk {
     Interrupted,
 }
 
-/// What became of the packet of a frame that the medium owned.
+/// The fate of a frame's packet that the medium owned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// The frame has none, or is still in the air.
@@ -174,10 +175,10 @@ pub struct Places {
     pub reception: Vec<Rng>,
 }
 
-/// The medium that all radios of a channel share. `C` is what frames have for their MAC.
+/// The medium that all radios of a channel share. `C` are the fields of frames for their MAC.
 #[derive(Debug)]
 pub struct Medium<C> {
-    /// What radios do with data frames.
+    /// The thresholds of radios for data frames.
     receiver: Receiver,
     /// The weakest frame, in watts, that can be decoded at each rate.
     thresholds: Vec<(Rate, f64)>,
@@ -187,14 +188,14 @@ pub struct Medium<C> {
     transmissions: Vec<Transmission<C>>,
     free: Vec<u32>,
     in_air: usize,
-    /// What each station has sent.
+    /// The transmissions of each station.
     sent: Vec<Sent>,
     /// The number of transmissions so far.
     count: u64,
 }
 
 impl<C: Copy> Medium<C> {
-    /// A silent medium with a station at each of these places, for frames in these modes, of which the first is that of
+    /// A silent medium with a station at each of these places, for frames in these modes. The first mode is the mode of
     /// data frames. `fading` is each model of fading, with the stream from which the key of all its draws comes.
     #[must_use]
     pub fn new(params: &Params, channel: Channel, fading: Vec<(Fader, Rng)>, modes: &[&Mode], places: Places) -> Self {
@@ -229,7 +230,8 @@ impl<C: Copy> Medium<C> {
         self.hearers.set_leg(station, leg);
     }
 
-    /// The distance in metres up to which a data frame can be decoded when nothing disturbs it, if distance alone decides.
+    /// The distance in metres up to which a data frame can be decoded when nothing disturbs it, if distance alone
+    /// decides.
     #[must_use]
     pub fn range(&self) -> Option<f64> {
         self.hearers.range(self.receiver.threshold)
@@ -265,8 +267,8 @@ impl<C: Copy> Medium<C> {
         self.hearers.power(a, b, now) >= self.receiver.threshold
     }
 
-    /// The stations that can decode a data frame of `station` when nothing disturbs it, in order. They take the place of
-    /// what is in `found`.
+    /// The stations that can decode a data frame of `station` when nothing disturbs it, in order. They replace the
+    /// content of `found`.
     pub fn in_range(&mut self, station: usize, now: Time, found: &mut Vec<usize>) {
         self.hearers.in_range(station, self.receiver.threshold, now, found);
     }
@@ -320,12 +322,12 @@ impl<C: Copy> Medium<C> {
         Some(TransmissionId(id))
     }
 
-    /// A station receives nothing until then, as while it sends. What it is receiving is lost.
+    /// A station receives nothing until then, as while it sends. A frame that it is receiving is lost.
     pub fn deafen(&mut self, station: usize, until: Time) {
         self.radios.send(station, until);
     }
 
-    /// When a transmission, or a part of it, begins and ends at a station that can sense it.
+    /// The times at which a transmission, or a part of it, begins and ends at a station that can sense it.
     #[must_use]
     pub fn span_at(&self, id: TransmissionId, station: usize) -> (Time, Time) {
         let it = &self.transmissions[id.0 as usize];
@@ -391,8 +393,8 @@ impl<C: Copy> Medium<C> {
         }
     }
 
-    /// The part of a transmission with the hearers behind those of a part, if there are any. Each part has its own
-    /// edges, and is walked and finished for itself.
+    /// The part of a transmission with the hearers behind a given part, if there are any. Each part has its own edges,
+    /// and is walked and finished for itself.
     #[inline]
     #[must_use]
     pub fn behind(&self, part: TransmissionId) -> Option<TransmissionId> {
@@ -444,9 +446,9 @@ impl<C: Copy> Medium<C> {
         each_model!(radios, radios => transmission.walk(id.0, radios, reception, receiver, exact, listener))
     }
 
-    /// The hearers at which the signal of a transmission has begun since this was asked last, if it has not been told
-    /// of all, when the transmission began, and how long it lasts. It can be asked until something else is put on the
-    /// air.
+    /// The hearers at which the signal of a transmission began since the last call, the time at which the transmission
+    /// began, and its duration. Nothing if earlier calls named all hearers. It can be asked until something else is put
+    /// on the air.
     #[inline(always)]
     pub fn begun(&mut self, id: TransmissionId) -> Option<(&[Hearer], Time, Span)> {
         let it = &mut self.transmissions[id.0 as usize];
@@ -473,8 +475,8 @@ impl<C: Copy> Medium<C> {
         it.start + it.frame.airtime + Span::from_nanos(delay)
     }
 
-    /// Ends a transmission whose last edge has happened, or a part of it. What became of the packet is known when the
-    /// last part ends, which is the farthest. `receiver` is the station that the frame is for, if there is one.
+    /// Ends a transmission whose last edge has happened, or a part of it. The fate of the packet is known when the last
+    /// part ends, which is the farthest. `receiver` is the station that the frame is for, if there is one.
     #[inline]
     pub fn finish(&mut self, id: TransmissionId, receiver: usize) -> Ended {
         let Transmission { first, parts, .. } = self.transmissions[id.0 as usize];
@@ -495,7 +497,7 @@ impl<C: Copy> Medium<C> {
         }
     }
 
-    /// What became of a frame for one receiver whose last part has just ended.
+    /// The fate of a frame for one receiver whose last part has just ended.
     #[must_use]
     pub fn fate(&self, id: TransmissionId, receiver: usize) -> Fate {
         let last = &self.transmissions[id.0 as usize];
@@ -543,8 +545,8 @@ impl<C: Copy> Medium<C> {
     }
 
     /// A station stops for good. Those packets that its MAC holds (`held`) and that are in frames on the air belong to
-    /// the medium from now on, and are taken out of `held`. Returned are the transmissions, with all their parts, of
-    /// which the station has not sent the end.
+    /// the medium from now on, and are taken out of `held`. Returned are the transmissions, with all their parts, that
+    /// the station has not sent to the end.
     #[cold]
     pub fn stop(&mut self, station: usize, now: Time, held: &mut Vec<PacketId>) -> Vec<TransmissionId> {
         let mut cut = Vec::new();

@@ -1,10 +1,10 @@
 //! Modes: how the bits of a frame are sent. One table has all of them.
 //!
-//! The time of a frame on the air, its bit errors, the rate of its answer and what a capture says of its rate follow
-//! from its mode. A rate of a scenario that is in no row is refused where the scenario is read.
+//! The time of a frame on the air, its bit errors, the rate of its answer and its rate in a capture follow from its
+//! mode. A rate of a scenario that is in no row is refused where the scenario is read.
 //!
 //! Read: IEEE Std 802.11-1999 §15 (DSSS), IEEE Std 802.11b-1999 §18 (HR-DSSS). Left out: the header behind a short
-//! preamble is sent at 2 Mb/s (§18.2.2.2), and its bit errors are those of 1 Mb/s.
+//! preamble is sent at 2 Mb/s (§18.2.2.2), and has the bit errors of 1 Mb/s.
 
 use hopyard_engine::Span;
 use hopyard_engine::units::{Frequency, Rate};
@@ -94,7 +94,7 @@ pub static MODES: [Mode; 7] = [
 ];
 
 impl Coding {
-    /// A signal of DSSS with so many bits in a symbol, of which there are so many in so many microseconds.
+    /// A signal of DSSS with so many bits in a symbol, and so many symbols in so many microseconds.
     const fn dsss(modulation: Modulation, symbol_bits: u32, (symbols, micros): (u64, u64)) -> Self {
         let rate = Rate::from_bps(symbol_bits as u64 * symbols * 1_000_000 / micros);
         Self { modulation, rate, symbol_bits, bandwidth: DSSS_BANDWIDTH }
@@ -116,7 +116,7 @@ impl Mode {
     /// The mode of a rate, which the parameter of this name has, with a preamble; with the long one if none is given.
     ///
     /// # Errors
-    /// When no row has the rate; the fault names those that exist. When only the long preamble has it.
+    /// When no row has the rate; the fault names the existing rates. When only the long preamble has it.
     pub fn of(parameter: &'static str, rate: Rate, preamble: Option<Preamble>) -> Result<&'static Self, Fault> {
         let mut rows = MODES.iter().filter(|mode| mode.rate() == rate);
         let Some(first) = rows.next() else {

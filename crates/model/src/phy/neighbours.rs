@@ -63,8 +63,8 @@ pub struct Near<'a> {
 
 #[derive(Clone, Debug, Default)]
 struct List {
-    /// In order of distance at an earlier search. Distances are not kept: those of all stations would not fit into
-    /// the processor's cache.
+    /// In order of distance at an earlier search. Distances are not kept: the distances of all stations would not fit
+    /// into the processor's cache.
     stations: Vec<u32>,
     good_until: Time,
 }
@@ -139,7 +139,7 @@ impl Neighbours {
         Near { stations, squares: &self.squares, reach_squared: self.reach * self.reach }
     }
 
-    /// The square of the distance of another station, if it is one of those of [`Neighbours::near`].
+    /// The square of the distance of another station, if it is in [`Neighbours::near`].
     pub fn square(&mut self, station: usize, other: usize, now: Time) -> Option<f64> {
         if self.lists[station].good_until <= now {
             self.refresh(station, now);

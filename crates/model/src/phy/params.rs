@@ -15,8 +15,8 @@ use super::reception::{Receiver, Reception};
 use crate::params::{self, Fault};
 
 /// Signals beyond this distance in metres are ignored. A signal travels 25 km in less time than the shortest preamble
-/// of the DCF takes, so that it begins at the farthest hearer before it ends at the nearest one, and a transmission is
-/// one part of the medium.
+/// of the DCF takes. Therefore a frame begins at the farthest hearer before it ends at the nearest one, and a
+/// transmission is one part of the medium.
 pub(super) const HORIZON: f64 = 25_000.0;
 
 /// The weakest usable signal, given as a power, or as the distance at which a signal has this power.
@@ -271,7 +271,7 @@ impl Params {
         modes.iter().copied().find(|mode| self.receive.of(mode).is_none())
     }
 
-    /// What the radios share, for frames in a mode.
+    /// The values that the radios share, for frames in a mode.
     ///
     /// # Panics
     /// When no weakest frame is given for the mode's rate ([`Params::lacking`]).

@@ -1,7 +1,7 @@
 //! Where stations are: their legs, in the form in which searches read them.
 //!
-//! Most networks are flat. Therefore heights are apart from the rest of the legs, and exist only when they differ:
-//! a search of a flat network reads 40 bytes of each station, and does not compute with heights. Distances are the same
+//! Most networks are flat. Therefore heights are apart from the rest of the legs, and exist only when they differ. A
+//! search of a flat network reads 40 bytes of each station, and does not compute with heights. Distances are the same
 //! to the last bit.
 
 use hopyard_engine::Time;
@@ -36,7 +36,7 @@ struct Climb {
 enum Heights {
     /// Every station has always been at this height.
     Same(f64),
-    /// Of each station.
+    /// The climb of each station.
     Each(Vec<Climb>),
 }
 
@@ -125,7 +125,7 @@ impl Paths {
         Position { x, y, z }
     }
 
-    /// The squares of the distances from `station` to each of `stations`, in place of what is in `squares`.
+    /// The squares of the distances from `station` to each of `stations`. They replace the content of `squares`.
     #[inline]
     pub fn squares(&self, station: usize, stations: &[u32], now: Time, squares: &mut Vec<f64>) {
         squares.clear();

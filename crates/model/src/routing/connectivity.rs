@@ -21,7 +21,7 @@ pub struct Connectivity {
     wires: Vec<(Address, Span)>,
 }
 
-/// What a path costs: first the frames that it takes on radio channels, then the delay of its wires, then its hops.
+/// The cost of a path: first the frames that it takes on radio channels, then the delay of its wires, then its hops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Cost {
     frames: u32,
@@ -76,8 +76,9 @@ impl Connectivity {
         }
     }
 
-    /// The address under which a node reaches a neighbour: that at the other end of the wire with the shortest delay;
-    /// or `named`, if that is in reach; or the first one in reach over radio. Nothing if they are no neighbours.
+    /// The address under which a node reaches a neighbour. It is the address at the other end of the wire with the
+    /// shortest delay, or `named` if that is in reach, or the first address in reach over radio. Nothing if they are no
+    /// neighbours.
     #[must_use]
     pub fn link(&self, from: NodeId, neighbour: NodeId, named: Address) -> Option<Address> {
         let all = self.neighbours(from);
@@ -89,9 +90,9 @@ impl Connectivity {
         })
     }
 
-    /// The first hop and the number of hops of a shortest path to the node with an address: one with the fewest hops
-    /// over radio, among these one with the shortest delay over wires. Of several such paths it is the one whose first
-    /// hop has the lowest number.
+    /// The first hop and the number of hops of a shortest path to the node with an address. The path has the fewest
+    /// hops over radio and, among such paths, the shortest delay over wires. Among several such paths it is the one
+    /// whose first hop has the lowest number.
     #[must_use]
     pub fn shortest_path(&self, from: NodeId, to: Address) -> Option<(Address, u32)> {
         if self.wires.is_empty() { self.fewest_hops(from, to) } else { self.least_cost(from, to) }

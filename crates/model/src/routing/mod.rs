@@ -3,8 +3,9 @@
 //! A protocol learns of its neighbours only by packets and by the feedback of the link layer. For each packet it
 //! answers with actions: send the packet to a neighbour, hold it (the protocol keeps the id), or drop it for a reason.
 //!
-//! A new protocol is a module with `Params` and a type named after its registry entry, which has `new(&Params, NodeId,
-//! nodes: usize, Rng)` and implements [`Routing`]; then the `mod` line and its line in the registry below.
+//! A new protocol is a module with `Params` and a type named after its registry entry. The type has `new(&Params,
+//! NodeId, nodes: usize, Rng)` and implements [`Routing`]. The `mod` line and a line in the registry below make it
+//! known.
 
 pub mod aodv;
 pub mod aomdv;
@@ -80,7 +81,7 @@ macro_rules! protocols {
                 match self { $(Self::$variant(params) => params.gateway_nodes(),)+ }
             }
 
-            /// What is doubtful about the parameters ([`Facts::doubts`]).
+            /// The doubts about the parameters ([`Facts::doubts`]).
             #[must_use]
             pub fn doubts(&self) -> Vec<(&'static str, String)> {
                 match self { $(Self::$variant(params) => params.doubts(),)+ }
@@ -104,7 +105,7 @@ macro_rules! protocols {
                 match self { $(Self::$variant(params) => params.waits_for_next_hop(),)+ }
             }
 
-            /// What needs the queue that serves by class ([`Facts::needs_queue_by_class`]).
+            /// The part that needs the queue that serves by class ([`Facts::needs_queue_by_class`]).
             #[must_use]
             pub fn needs_queue_by_class(&self) -> Option<&'static str> {
                 match self { $(Self::$variant(params) => params.needs_queue_by_class(),)+ }

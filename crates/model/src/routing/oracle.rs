@@ -1,7 +1,7 @@
 //! The oracle: shortest paths over the true connectivity, at no cost in packets.
 //!
 //! It is not a protocol but an upper bound for protocols: the difference between it and a protocol is the cost of
-//! finding routes. Paths have the fewest hops. Of several such paths it takes the one whose first hop has the lowest
+//! finding routes. Paths have the fewest hops. Among several such paths it takes the one whose first hop has the lowest
 //! number, so that runs can be repeated. It sends no messages and holds no packets. It notices a broken link only at
 //! the next update of the connectivity.
 //!

@@ -1,4 +1,4 @@
-//! What a routing protocol is asked.
+//! The trait of every routing protocol.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::params::Params;
 /// The time in which routes are known of a protocol that sends a HELLO each second or two.
 pub const SETTLED: Span = Span::from_secs(6);
 
-/// What the checks of a scenario and the tables of results ask about a protocol with these parameters.
+/// The facts about a protocol with these parameters, for the checks of a scenario and the tables of results.
 pub trait Facts: Params {
     /// Whether ns-2 gives the protocol's messages numbers of packets (`loss_ns2_percent`).
     const NUMBERED_BY_NS2: bool = true;
@@ -22,8 +22,8 @@ pub trait Facts: Params {
     /// Whether the protocol uses all radios of a node, and not that on the first channel alone.
     const USES_ALL_RADIOS: bool = true;
 
-    /// Whether a node with a radio reaches hosts that have wires only, over a gateway: a node with a radio on a channel
-    /// of the protocol's, and with a wire. A protocol that finds routes over wires itself does so too.
+    /// Whether a node with a radio reaches hosts that have wires only, over a gateway. A gateway is a node with a radio
+    /// on a channel of the protocol, and with a wire. A protocol that finds routes over wires itself does so too.
     fn reaches_wires(&self) -> bool {
         false
     }
@@ -40,7 +40,7 @@ pub trait Facts: Params {
         Vec::new()
     }
 
-    /// Values that are possible and hardly meant: each parameter with what is doubtful about it.
+    /// Values that are possible and hardly meant: each parameter with the doubt.
     fn doubts(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
@@ -63,14 +63,14 @@ pub trait Facts: Params {
         None
     }
 
-    /// What needs the queue that serves by class (`link.routing_packets = "by_class"`, which is the default then), in
-    /// words for a warning where the scenario names another one. Nothing if any queue will do.
+    /// The part that needs the queue that serves by class (`link.routing_packets = "by_class"`, which is the default
+    /// then), in words for a warning where the scenario names another queue. Nothing if any queue will do.
     fn needs_queue_by_class(&self) -> Option<&'static str> {
         None
     }
 
-    /// Whether the protocol with these parameters is specified to have no loop at any time: next hops to a destination,
-    /// asked at one instant, never come back to a node.
+    /// Whether the protocol with these parameters is specified to have no loop at any time. Then the next hops to a
+    /// destination, asked at one instant, never come back to a node.
     fn promises_no_loops(&self) -> bool {
         false
     }
@@ -142,7 +142,7 @@ pub enum Prescribed {
     Unreachable,
 }
 
-/// What a node knows of the networks that it is attached to.
+/// The networks that a node is attached to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Networks {
     /// The addresses of the node's radios, each with the prefix of its channel; the first one is the node's main
@@ -192,13 +192,13 @@ pub trait Routing {
         }
     }
 
-    /// A routing message arrived from neighbour `from`; the protocol now owns the packet and must end it
+    /// A routing message arrived from neighbour `from`. The protocol now owns the packet and must end it
     /// (`Context::deliver`, or `Context::drop_packet`) or send it on. Its TTL is as it was sent: IP does not forward
     /// it.
     fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context);
 
     /// A packet with options arrived from neighbour `from`, for this node or for another one. Its TTL is as it was
-    /// sent. The protocol says what becomes of the packet; if it takes it, it owns it.
+    /// sent. The protocol decides about the packet. If it takes the packet, it owns the packet.
     fn on_options(&mut self, _packet: PacketId, _from: Address, _cx: &mut Context) -> AfterOptions {
         AfterOptions::Unknown
     }
@@ -279,7 +279,7 @@ pub trait Routing {
     fn on_connectivity(&mut self, _connectivity: &Arc<Connectivity>) {}
 }
 
-/// What becomes of a packet with options (RFC 4728).
+/// The next step for a packet with options (RFC 4728).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterOptions {
     /// The packet is at its destination. IP removes the options and passes up what is behind them, if anything.

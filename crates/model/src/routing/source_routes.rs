@@ -1,9 +1,9 @@
 //! Source routes: the source of a packet writes its whole path into it, and the nodes on the path follow it.
 //!
-//! Read: RFC 4728 §6.7 and §8.1.3 to §8.1.5 (the Source Route option, and what a node does with it).
+//! Read: RFC 4728 §6.7 and §8.1.3 to §8.1.5 (the Source Route option, and its handling by a node).
 //!
-//! Not a protocol, but what a protocol with source routes costs at least: paths are known without messages, from the
-//! scenario or from the links at the start of the run, and every packet with more than one hop has the header and the
+//! Not a protocol, but the least cost of a protocol with source routes. Paths are known without messages, from the
+//! scenario or from the links at the start of the run. Every packet with more than one hop has the header and the
 //! addresses of its path. A packet whose next hop does not answer is lost, and the path stays.
 //!
 //! Left out: the discovery of routes, route errors, salvaging, and everything else of DSR.
@@ -28,7 +28,7 @@ use crate::params::{self, Fault};
 #[serde(rename_all = "snake_case")]
 pub enum Others {
     /// Along a path with the fewest radio hops, and the shortest delay over wires, as the links are at the start of the
-    /// run; a packet for which there is no path is dropped.
+    /// run. A packet without such a path is dropped.
     Shortest,
     /// Nowhere: they are dropped.
     Drop,
@@ -98,7 +98,7 @@ type Path = Option<Vec<Address>>;
 pub struct SourceRoutes {
     node: NodeId,
     others: Others,
-    /// By destination: the paths written for this node, and those that were looked up.
+    /// Paths by destination: the paths written for this node, and the paths that were looked up.
     paths: BTreeMap<Address, Path>,
     /// Destinations whose path has been announced.
     announced: Vec<Address>,

@@ -1,9 +1,9 @@
 //! Routes written in the scenario; they never change.
 //!
-//! For experiments in which routing must have no influence: a chain, a star, a single hop. `others` says what happens
-//! to a destination without a written route: it is reached along a shortest path, or counts as a neighbour, or as
-//! reached along a chain of numbers, or as unreachable. Nothing that a protocol does is modelled. When a link fails,
-//! the packet is lost and the route stays.
+//! For experiments in which routing must have no influence: a chain, a star, a single hop. The parameter `others`
+//! decides about a destination without a written route. The destination is reached along a shortest path, counts as a
+//! neighbour, is reached along a chain of numbers, or is unreachable. Nothing that a protocol does is modelled. When a
+//! link fails, the packet is lost and the route stays.
 //!
 //! Validated by construction: the tests below walk every route.
 
@@ -26,7 +26,7 @@ use crate::params::{self, Fault};
 #[serde(rename_all = "snake_case")]
 pub enum Others {
     /// Along a path with the fewest radio hops, and the shortest delay over wires, as the links are at the start of the
-    /// run; a packet for which there is no path is dropped.
+    /// run. A packet without such a path is dropped.
     Shortest,
     /// Straight to the destination, as if every node were a neighbour.
     Direct,

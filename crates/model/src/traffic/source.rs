@@ -1,4 +1,4 @@
-//! What a source of traffic is told, and what it offers.
+//! The trait of every source of traffic, with its arguments and answers.
 
 use enum_dispatch::enum_dispatch;
 use hopyard_engine::Time;
@@ -25,7 +25,7 @@ pub enum Offer {
     Last(u64),
 }
 
-/// What the checks of a scenario ask about a model with these parameters.
+/// The facts about a model with these parameters, for the checks of a scenario.
 pub trait Facts: Params {
     /// Whether the model needs a transport that says how much it can take, which UDP does not.
     const NEEDS_TCP: bool = false;

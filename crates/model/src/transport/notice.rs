@@ -1,4 +1,4 @@
-//! What other layers tell TCP.
+//! The notices of other layers to TCP.
 
 /// Information of the network layer for a sender: the named values and events that cross layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! Which IPv4 address each interface has, and which wires, channels and tunnels are which prefix.
 //!
-//! Every channel and every wire is a network with a prefix of its own. A scenario may give prefixes; the others are
-//! given out around them, from the blocks in [`blocks`]: 10.0.0.0/8 to the first channel, 172.16.0.0/16 and those after
-//! it to further channels, 192.168.0.0/30 and those after it to wires, 198.18.0.0/30 and those after it to tunnels.
-//! Within a prefix, interfaces get addresses in the order of their numbers.
+//! Every channel and every wire is a network with a prefix of its own. A scenario may give prefixes. The other networks
+//! get prefixes around these, from the blocks in [`blocks`]. The first channel gets 10.0.0.0/8, and further channels
+//! get 172.16.0.0/16 and the prefixes after it. Wires get 192.168.0.0/30 and the prefixes after it, tunnels
+//! 198.18.0.0/30 and the prefixes after it. Within a prefix, interfaces get addresses in the order of their numbers.
 //!
 //! Read: RFC 6890 (blocks for special purposes), RFC 1918 (private addresses).
 
@@ -60,7 +60,7 @@ pub enum AddressError {
         prefix: Prefix,
         /// The block of the addresses.
         block: Prefix,
-        /// What they are for.
+        /// Their purpose.
         purpose: &'static str,
     },
     /// No prefix is left for a network without one. It is said of the first such network.
@@ -79,7 +79,7 @@ pub enum AddressError {
         /// How many interfaces it has.
         interfaces: usize,
     },
-    /// An address is not in the prefix of its network, or is not that of a host.
+    /// An address is not in the prefix of its network, or is no address of a host.
     #[error("expected an address of a host in {prefix}, the prefix of {network}; found {address}")]
     Outside {
         /// The network.
@@ -138,8 +138,8 @@ pub struct Plan {
     pub prefixes: BTreeMap<Network, Prefix>,
     /// The addresses.
     pub names: Vec<Ipv4Addr>,
-    /// The interfaces of each network: their nodes and their addresses, in order; those of a wire in the order of its
-    /// ends.
+    /// The interfaces of each network: their nodes and their addresses, in order; the interfaces of a wire in the order
+    /// of its ends.
     pub members: BTreeMap<Network, Vec<(NodeId, Address)>>,
 }
 
@@ -205,7 +205,7 @@ fn numbered(blocks: &[(Prefix, u8)], mut number: u32) -> Option<Prefix> {
     None
 }
 
-/// Prefixes in use: of those that overlap, the widest one.
+/// Prefixes in use. Among prefixes that overlap, the widest one counts.
 #[derive(Debug, Default)]
 struct Taken(BTreeMap<Ipv4Addr, Prefix>);
 
@@ -375,7 +375,8 @@ impl Layout<'_> {
     }
 }
 
-/// Gives every interface its address. `chosen` are the prefixes of the networks, and `nodes` those of the interfaces.
+/// Gives every interface its address. `chosen` are the prefixes of the networks, and `nodes` the nodes of the
+/// interfaces.
 ///
 /// # Errors
 /// Everything that cannot be.

@@ -1,4 +1,4 @@
-//! The energy of the nodes: what of it is counted, what there is in batteries, and when radios sleep.
+//! The energy of the nodes: the counted part, the energy in batteries, and the times at which radios sleep.
 
 use hopyard_engine::Time;
 

@@ -1,4 +1,4 @@
-//! Batteries: when they run dry, and what becomes of a node then.
+//! Batteries: when they run dry, and the fate of a node then.
 //!
 //! Between two changes of a radio's state its power is constant, and the next changes that are already known are the
 //! ends of the signals that have begun. From these follows the nanosecond at which a battery will be empty, if nothing
@@ -92,7 +92,7 @@ impl<P: Probe> World<P> {
         }
     }
 
-    /// What a node's radios take. They are watched from now on, or not any more, if that is said.
+    /// The loads of a node's radios. They are watched from now on, or not any more, if that is said.
     fn loads(&mut self, node: NodeId, watched: Option<bool>) -> Vec<Load> {
         let now = self.cx.now;
         let radios = self.nodes[node.index()].interfaces().filter_map(|it| match self.topology.attachment(it) {

@@ -1,4 +1,4 @@
-//! What a probe is told of the decisions of senders that distinguish causes of loss.
+//! The view of a probe of the decisions of senders that distinguish causes of loss.
 
 use super::World;
 use super::flow::Endpoints;

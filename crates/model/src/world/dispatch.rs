@@ -1,4 +1,4 @@
-//! What each event and each action does.
+//! The effect of each event and each action.
 
 use hopyard_engine::Time;
 

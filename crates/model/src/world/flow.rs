@@ -42,11 +42,11 @@ pub(super) struct Flow {
     pub route: Option<(Address, u8)>,
     /// Nodes that have sent an ICMP error about the flow, each with the time of the last.
     pub errors: Vec<(NodeId, Time)>,
-    /// What had arrived up to the last sample.
+    /// The counts at the last sample.
     pub sampled: Sampled,
     /// The mean of the congestion window.
     pub cwnd: WindowMean,
-    /// What had been counted when the measuring window began.
+    /// The counts when the measuring window began.
     pub before: Counts,
 }
 
@@ -78,7 +78,7 @@ pub(super) struct WindowMean {
 }
 
 impl WindowMean {
-    /// Of a flow that runs from `start` to `stop`.
+    /// The mean of a flow that runs from `start` to `stop`.
     pub(super) const fn new(start: Time, stop: Time) -> Self {
         Self { area: 0.0, from: start, since: start, until: stop, window: 0.0 }
     }
@@ -90,7 +90,7 @@ impl WindowMean {
         (self.since, self.window) = (now, window);
     }
 
-    /// What was before is not of the mean.
+    /// The time before does not count for the mean.
     pub(super) fn restart(&mut self, now: Time) {
         self.set(now, self.window);
         if now > self.from {

@@ -1,5 +1,5 @@
-//! What the simulator alone knows: who hears whom. Routing by an oracle asks for it, and greedy schedules follow from
-//! it.
+//! The knowledge of the simulator alone: who hears whom. Routing by an oracle asks for it, and greedy schedules follow
+//! from it.
 
 use std::sync::Arc;
 

@@ -131,7 +131,7 @@ impl Watch {
         self.each_event.store(true, Ordering::Relaxed);
     }
 
-    /// After how many events the run looks at the watch.
+    /// The number of events after which the run looks at the watch.
     fn interval(&self) -> u64 {
         if self.each_event.load(Ordering::Relaxed) { 1 } else { WATCH_EVERY }
     }
@@ -208,9 +208,9 @@ impl<P: Probe> World<P> {
         &self.probe
     }
 
-    /// Carries out all events up to and including those at `until`. The time is `until` afterwards, or the end of the
-    /// run if that is earlier. The digest of a run does not depend on the steps in which it is made. If the watch asks
-    /// to stop, the time is that of the last event, and a later call goes on from there.
+    /// Carries out all events up to `until`, including events at `until`. The time is `until` afterwards, or the end of
+    /// the run if that is earlier. The digest of a run does not depend on the steps in which it is made. If the watch
+    /// asks to stop, the time is the time of the last event, and a later call goes on from there.
     pub fn advance(&mut self, until: Time, watch: &Watch) -> Advanced {
         if !self.progress.started {
             self.progress.started = true;
@@ -265,8 +265,8 @@ impl<P: Probe> World<P> {
         self.nodes[node.index()].interfaces().map(|interface| self.cx.owners.name(interface.into())).collect()
     }
 
-    /// The size of the largest packet that the link of an interface carries, IP header included; nothing if any packet
-    /// fits, or if the interface has no link of its own, as those of tunnels.
+    /// The size of the largest packet that the link of an interface carries, IP header included. Nothing if any packet
+    /// fits, or if the interface has no link of its own, such as the interface of a tunnel.
     #[must_use]
     pub fn mtu(&self, interface: InterfaceId) -> Option<u32> {
         self.topology.mtu(interface, &self.wires)

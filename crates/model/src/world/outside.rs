@@ -9,8 +9,9 @@
 //!     the other's:   it runs at t; what it sends at x >= t goes to world.inject(node, x, bytes)
 //! ```
 //!
-//! What is put in at a time happens after the events of that time that were carried out already. Of those that were
-//! not, it comes before the timers and after all others; at one node in the order in which it was put in.
+//! A datagram that is put in at a time happens after the events of that time that were carried out already. Among
+//! events that were not, it comes before the timers and after all others; at one node in the order in which it was put
+//! in.
 
 use std::net::Ipv4Addr;
 
@@ -25,8 +26,8 @@ use crate::observe::Probe;
 use crate::packet::{Body, FlowId, Packet, PacketId};
 
 impl<P: Probe> World<P> {
-    /// The host of a node is outside from now on: it can put datagrams in, and those for it are taken out. Flows of the
-    /// scenario at this node stay as they are.
+    /// The host of a node is outside from now on: it can put datagrams in, and datagrams for it are taken out. Flows of
+    /// the scenario at this node stay as they are.
     ///
     /// # Errors
     /// If there is no such node.
@@ -51,8 +52,9 @@ impl<P: Probe> World<P> {
     }
 
     /// The host of a node is outside from now on, as with [`World::attach`], and has a device for each interface of the
-    /// node: what it sends from an address beyond the first leaves by the interface with that address, to the other end
-    /// of its wire, or to the destination if that has a radio on the same channel. Everything else goes as usual.
+    /// node. A datagram with a source address beyond the first leaves by the interface with that address. It goes to
+    /// the other end of the wire, or to the destination if that has a radio on the same channel. Everything else goes
+    /// as usual.
     ///
     /// # Errors
     /// If there is no such node.
@@ -101,7 +103,7 @@ impl<P: Probe> World<P> {
         Ok(token)
     }
 
-    /// Takes out what left the network first, of what has not been taken out yet. Nothing is lost if it is taken out
+    /// Takes out the datagram that left the network first among the remaining ones. Nothing is lost if it is taken out
     /// late.
     pub fn egress(&mut self) -> Option<Departure> {
         self.cx.outside.first()
@@ -144,7 +146,7 @@ impl<P: Probe> World<P> {
         self.border.addresses.get(&address).copied()
     }
 
-    /// What is due first at the border, at this time and node, happens.
+    /// The first event that is due at the border, at this time and node, happens.
     #[cold]
     pub(super) fn on_due(&mut self, node: NodeId) {
         let now = self.cx.now;

@@ -55,7 +55,7 @@ impl<P: Probe> World<P> {
         self.flow_counts().iter().map(FlowRow::of).collect()
     }
 
-    /// What was counted of each flow up to now.
+    /// The counts of each flow up to now.
     #[must_use]
     pub fn flow_counts(&self) -> Vec<FlowCounts<'_>> {
         let mut left = vec![PacketsLeft::default(); self.flows.len()];
@@ -102,8 +102,8 @@ impl<P: Probe> World<P> {
         }
     }
 
-    /// The number of packets so far that ns-2 would number. It numbers neither AODV's messages nor those of address
-    /// resolution.
+    /// The number of packets so far that ns-2 would number. ns-2 numbers neither AODV's messages nor the messages of
+    /// address resolution.
     pub(super) fn numbered(&self) -> u64 {
         let of_kind = |kind: PacketKind| self.cx.ledger.originated_by_kind[kind as usize];
         let routing = if self.nodes.iter().any(|node| !node.numbered_by_ns2) {
@@ -119,8 +119,8 @@ impl<P: Probe> World<P> {
         self.numbered() - self.sampling.numbered_before
     }
 
-    /// The packets that are on their way now, each once, however many copies there are. What is left of those that have
-    /// arrived is not among them.
+    /// The packets that are on their way now, each once, however many copies there are. Remaining copies of packets
+    /// that arrived are not among them.
     pub fn under_way(&self) -> impl Iterator<Item = &Packet> {
         let mut counted = Vec::new();
         let packets = self.cx.packets.iter();

@@ -2,7 +2,7 @@
 //!
 //! A radio that sleeps receives nothing and sends nothing, and takes the power of sleep. Its MAC knows until when: it
 //! keeps what it has to send. All else in the node goes on. A radio that is sending when it is to sleep first sends its
-//! frame to the end; an exchange of frames it breaks off.
+//! frame to the end. It breaks off an exchange of frames.
 
 use super::World;
 use super::sleepers::Sleeper;

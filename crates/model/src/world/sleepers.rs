@@ -12,7 +12,7 @@ pub(super) struct Sleeper {
     pub interface: InterfaceId,
     pub channel: ChannelId,
     pub station: usize,
-    /// From when to when.
+    /// The times, each from its beginning to its end.
     pub times: Vec<(Time, Time)>,
     pub every: Option<Span>,
     /// The place of the next of these times, and how often all of them have been.

@@ -44,7 +44,7 @@ pub struct Spec {
     pub wires: Vec<WireSpec>,
     /// The parts of nodes among networks whose hosts move; other nodes have none.
     pub roles: BTreeMap<NodeId, RoleSpec>,
-    /// What the agents of nodes are ordered to do wrong.
+    /// The faults that the agents of nodes are ordered to have.
     pub orders: BTreeMap<NodeId, Orders>,
     /// Networks on channels that have prefixes of their own.
     pub served: Vec<ServedSpec>,
@@ -54,7 +54,7 @@ pub struct Spec {
     pub flows: Vec<FlowSpec>,
     /// The energy that radios take.
     pub energy: EnergySpec,
-    /// What is observed.
+    /// The observations.
     pub observe: ObserveSpec,
     /// How the medium works; it has no effect on results.
     pub medium: MediumSpec,
@@ -110,9 +110,9 @@ pub struct EnergySpec {
 pub struct SleepSpec {
     /// The node.
     pub node: NodeId,
-    /// From when to when, in order, without overlap.
+    /// The times, each from its beginning to its end, in order, without overlap.
     pub times: Vec<(Time, Time)>,
-    /// After how long the times come again, if they do. It is not less than the time from the first to the last.
+    /// The time after which the times come again, if they do. It is not less than the time from the first to the last.
     pub every: Option<Span>,
 }
 
@@ -164,7 +164,7 @@ pub struct NodeSpec {
     /// The table of the scenario that says how it moves. Nodes of one table form groups together, where the model forms
     /// groups of its nodes.
     pub table: u32,
-    /// The numbers of the channels on which it has a radio. The first is that of its first interface.
+    /// The numbers of the channels on which it has a radio. The first number belongs to its first interface.
     pub radios: Vec<u16>,
     /// How it routes.
     pub routing: routing::Config,
@@ -180,7 +180,7 @@ impl NodeSpec {
         Self { mobility, start: place, movements: None, table: 0, radios: vec![0], routing, agents: Vec::new() }
     }
 
-    /// What its movement is built from.
+    /// The specification of its movement.
     #[must_use]
     pub fn movement(&self) -> mobility::Spec<'_> {
         let (model, movements) = (&self.mobility, self.movements.as_deref());
@@ -228,11 +228,11 @@ pub enum RoleSpec {
         /// When it first advertises, if that is given.
         first: Option<Time>,
     },
-    /// It moves between networks. Its home address is that of its first interface.
+    /// It moves between networks. Its home address is the address of its first interface.
     Host {
         /// Its home agent.
         agent: NodeId,
-        /// From when to when its messages are not authentic.
+        /// The times in which its messages are not authentic.
         forged: Vec<(Time, Time)>,
     },
 }
@@ -242,7 +242,7 @@ pub enum RoleSpec {
 pub struct TunnelSpec {
     /// The two nodes at its ends.
     pub ends: (NodeId, NodeId),
-    /// The prefixes whose packets the first node sends through the tunnel, and those of the second.
+    /// The prefixes whose packets the first node sends through the tunnel, and the prefixes of the second node.
     pub carries: [Vec<Prefix>; 2],
 }
 
@@ -257,7 +257,7 @@ pub struct FlowSpec {
     pub start: Time,
     /// When it stops; [`Time::NEVER`] for the end of the run.
     pub stop: Time,
-    /// What the application sends.
+    /// The model of the application's data.
     pub traffic: traffic::Config,
     /// Its transport.
     pub transport: Transport,
@@ -279,14 +279,14 @@ pub enum Transport {
     },
 }
 
-/// What is observed in addition to the counters, which are always active.
+/// The observations in addition to the counters, which are always active.
 #[derive(Clone, Debug, Default)]
 pub struct ObserveSpec {
     /// The sampled quantities.
     pub series: Vec<Quantity>,
     /// The interval between samples.
     pub interval: Span,
-    /// What else is recorded.
+    /// The further records.
     pub recorded: Recorded,
 }
 

@@ -1,4 +1,4 @@
-//! What can be seen of a world between two steps. Looking changes nothing.
+//! The view of a world between two steps. Looking changes nothing.
 
 use super::World;
 use crate::address::{Address, InterfaceId, NodeId};

@@ -24,8 +24,8 @@ impl Message for Note {
     }
 }
 
-/// A broadcast of a routing protocol by a node with two wires: how many packets were dropped at the other ends, where
-/// nobody knows the message, and how many were copied.
+/// A broadcast of a routing protocol by a node with two wires. The values are the number of packets that were dropped
+/// at the other ends, where nobody knows the message, and the number of copies.
 fn broadcast_of(protocol: &str) -> (u64, u64) {
     let routing = routing::Config::of_profile(protocol, RFC).expect("a protocol");
     let mut spec = Spec::network(RFC);

@@ -1,4 +1,4 @@
-//! What the world does for flows: it runs their sources and their transport, and delivers their packets.
+//! The world's service for flows: it runs their sources and their transport, and delivers their packets.
 
 use hopyard_engine::Time;
 
@@ -208,8 +208,8 @@ impl<P: Probe> World<P> {
     }
 
     /// A node cannot forward a segment. If the sender uses such notices, the source is informed. If the node is the
-    /// source itself, this happens directly. Otherwise the node sends an ICMP error, if it has a route to the source:
-    /// it searches for none, and an ICMP error causes no further one (RFC 1122 §3.2.2).
+    /// source itself, this happens directly. Otherwise the node sends an ICMP error, if it has a route to the source.
+    /// It searches for none. An ICMP error causes no further one (RFC 1122 §3.2.2).
     pub(super) fn tell_unreachable(&mut self, node: NodeId, quote: Quote) {
         let now = self.cx.now;
         let flow = quote.flow.index();

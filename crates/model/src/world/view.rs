@@ -1,4 +1,4 @@
-//! What a probe is told of the network before the run begins.
+//! The view of a probe of the network before the run begins.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! The way that packets would take now: from next hop to next hop, each node asked at the same instant; or along the
-//! route that the first node writes into its packets.
+//! The way that packets would take now. It leads from next hop to next hop, each node asked at the same instant, or
+//! along the route that the first node writes into its packets.
 
 use std::cell::Cell;
 

@@ -1,12 +1,12 @@
 //! The tables of nodes with wires: paths over wires with the shortest delay, computed once.
 //!
 //! A node with wires knows a way to the prefix of every wire and every channel that wires lead to: that to the nearest
-//! node there. An address at the other end of a wire, or that of a node with a radio and wires, may have a shorter way
-//! than its prefix; the table has a host route for it. Among paths of equal delay, the one with fewer hops and then
-//! with the lower number of the first hop is taken. A prefix of a channel on which the node itself has a radio belongs
-//! to its routing protocol, and so does, at a node with a radio, every address that no wire leads to. Where the routing
-//! protocol crosses wires itself, it has the default route instead. A wire that is down at times keeps its routes, as
-//! ns-2's static routing does.
+//! node there. An address at the other end of a wire, or the address of a node with a radio and wires, may have a
+//! shorter way than its prefix. The table has a host route for such an address. Among paths of equal delay, the one
+//! with fewer hops and then with the lower number of the first hop is taken. A prefix of a channel on which the node
+//! itself has a radio belongs to its routing protocol. At a node with a radio, so does every address that no wire leads
+//! to. Where the routing protocol crosses wires itself, it has the default route instead. A wire that is down at times
+//! keeps its routes, as ns-2's static routing does.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -40,8 +40,8 @@ struct Path {
     first: Option<Address>,
 }
 
-/// The tables of the nodes with wires for which `asks` is true, by node. `delays` are those of the wires,
-/// from the first end to the second one and back.
+/// The tables of the nodes with wires for which `asks` is true, by node. `delays` are the delays of the wires, from the
+/// first end to the second one and back.
 #[must_use]
 pub fn tables(
     plan: &Plan,
@@ -70,8 +70,9 @@ pub fn tables(
 /// Both ends of a wire: node and address, and the delay from there to the other end.
 pub(super) type Ends = [(NodeId, Address, Span); 2];
 
-/// The wires on the way from one node to another one for each of these pairs, by number, and whether each is crossed
-/// from its first end; nothing where wires do not lead there. `pairs` with the same first node stand side by side.
+/// The wires on the way from one node to another one for each of these pairs, by number. Each wire has a mark: whether
+/// the way crosses it from the first end. Nothing where wires do not lead there. `pairs` with the same first node stand
+/// side by side.
 #[must_use]
 pub(super) fn ways(wires: &[Ends], nodes: usize, pairs: &[(NodeId, NodeId)]) -> Vec<Option<Vec<(usize, bool)>>> {
     let edges = wires.iter().enumerate().flat_map(|(wire, &[a, b])| {
@@ -149,8 +150,8 @@ impl Wires {
         paths
     }
 
-    /// The table of a node with wires: one entry for each wire and each channel that wires lead to, and a host route
-    /// for each address to which another way is shorter. `channels` have their nodes with their addresses there.
+    /// The table of a node with wires. It has one entry for each wire and each channel that wires lead to, and a host
+    /// route for each address to which another way is shorter. `channels` have their nodes with their addresses there.
     fn table(&self, node: NodeId, plan: &Plan, channels: &[(Network, &[(NodeId, Address)])]) -> Table {
         let paths = self.paths(node);
         let wires = self.edges.iter().map(|edge| (Network::Wire(edge.wire), edge.to, edge.address));

@@ -323,7 +323,7 @@ where
     Ok(Some(Bound::new(py, value)?.into_any()))
 }
 
-/// The word for what a sender knows of losses.
+/// The word for a sender's knowledge of losses.
 const fn word(condition: Condition) -> &'static str {
     match condition {
         Condition::Open => "open",

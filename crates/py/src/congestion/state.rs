@@ -1,5 +1,5 @@
-//! The native part of `hopyard.CongestionControl`: what a class may read of its connection, and what it may set. The
-//! arguments of events are simple objects.
+//! The native part of `hopyard.CongestionControl`: the values that a class may read of its connection, and the values
+//! that it may set. The arguments of events are simple objects.
 
 use hopyard_engine::{Span, Time};
 use hopyard_model::transport::congestion::{self, Answer, NetworkEvent, Phase, Restore, View};
@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-/// What an instance may currently do.
+/// The stage of an instance, which decides its allowed actions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// No event is being handled.
@@ -18,13 +18,13 @@ pub enum Stage {
     Told,
 }
 
-/// The native part of an instance: the state of its connection, and what it has set during an event.
+/// The native part of an instance: the state of its connection, and the values that it has set during an event.
 #[pyclass(subclass, module = "hopyard._core")]
 #[derive(Debug)]
 pub struct ControllerState {
     view: Option<View>,
     stage: Stage,
-    /// The current windows, or those that this event has set.
+    /// The current windows, or the windows that this event has set.
     cwnd: f64,
     ssthresh: f64,
     windows_set: bool,
@@ -134,7 +134,7 @@ impl ControllerState {
 
     /// The congestion window in segments.
     ///
-    /// What recovery has added for duplicate acknowledgements is not part of it.
+    /// The segments that recovery added for duplicate acknowledgements are not part of it.
     #[getter]
     fn cwnd(&self) -> PyResult<f64> {
         self.view().map(|_| self.cwnd)
@@ -569,9 +569,9 @@ impl Sent {
 pub struct Route {
     /// What happened to the route.
     ///
-    /// "lost", "restored", "hops" when the number of hops is known, "care_of" when the sender's node is registered with
-    /// another agent of Mobile IP, or "unreachable" when a node could not pass on a segment, of which only a class with
-    /// `wants_notices` is told.
+    /// "lost"; "restored"; "hops" when the number of hops is known; "care_of" when the sender's node is registered with
+    /// another agent of Mobile IP; "unreachable" when a node could not pass on a segment. Only a class with
+    /// `wants_notices` is told of the last.
     kind: &'static str,
     /// The number of hops, with the kind "hops"; None otherwise.
     hops: Option<u8>,

@@ -1,5 +1,6 @@
-//! Checks of medium access against what uses it: routing that waits for reports of the MAC, packets that the MAC cannot
-//! send, slots that nobody finds, slots that nodes near each other share, and acknowledgements that come too late.
+//! Checks of medium access against its users. They find routing that waits for reports of the MAC, packets that the MAC
+//! cannot send, slots that nobody finds, slots that nodes near each other share, and acknowledgements that come too
+//! late.
 
 use std::collections::BTreeSet;
 
@@ -45,7 +46,7 @@ fn agents(resolved: &Resolved) -> Vec<(&'static str, agent::Model)> {
     resolved.agents.iter().filter_map(built).collect()
 }
 
-/// What each link is called, and the largest packet that it carries.
+/// The name of each link, and the largest packet that it carries.
 pub(super) fn links(resolved: &Resolved) -> Vec<(String, u32)> {
     let radios = macs(resolved).into_iter().map(|(_, mac)| (format!("`{}`", mac.name()), mac.largest_packet()));
     let wires = resolved.wires.iter().enumerate().filter_map(|(i, (_, link))| {
@@ -63,7 +64,7 @@ fn payload(kind: &FlowKind) -> u64 {
     serde_json::from_value(Value::Object(tcp.machine.clone())).map_or(0, |tcp: tcp::Params| tcp.segment_size.count())
 }
 
-/// The size of the largest packets of a flow, headers included, and what they are.
+/// The size of the largest packets of a flow, headers included, and their kind.
 pub(super) fn largest_packet(kind: &FlowKind) -> Option<(u64, String)> {
     match &kind.tcp {
         Some(tcp) => {
@@ -81,8 +82,8 @@ pub(super) fn largest_packet(kind: &FlowKind) -> Option<(u64, String)> {
     }
 }
 
-/// The keys with which the MAC of a channel reports failures and still carries the packets of the flows, as a hint has
-/// them; nothing if it has no such keys.
+/// The keys with which the MAC of a channel reports failures and still carries the packets of the flows, in the form of
+/// a hint. Nothing if the MAC has no such keys.
 fn answered(resolved: &Resolved, section: &str) -> Option<String> {
     let number = section.strip_prefix("channel.").map(|number| number.parse::<usize>());
     let chosen = match number {
@@ -142,7 +143,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// Reports flows whose packets are longer than any link carries, and warns of those that some links do not carry.
+    /// Reports flows whose packets are longer than any link carries, and warns of flows whose packets some links do not
+    /// carry.
     pub(super) fn check_packet_sizes(&mut self, resolved: &Resolved) {
         if self.is_faulty("mac") {
             return;

@@ -7,8 +7,8 @@ use super::resolved::Resolved;
 use super::resolver::Resolver;
 
 impl Resolver<'_> {
-    /// Reports batteries and sleep of nodes that do not exist, and sleep where nothing says what it takes; warns of
-    /// batteries that nothing drains.
+    /// Reports batteries and sleep of nodes that do not exist, and sleep without a price; warns of batteries that
+    /// nothing drains.
     pub(super) fn check_energy(&mut self, resolved: &Resolved) {
         let count = resolved.nodes.count;
         let batteries: Vec<&[u32]> = resolved.batteries.iter().map(|it| it.nodes.as_slice()).collect();
@@ -38,7 +38,7 @@ impl Resolver<'_> {
         self.warning(&path, format!("{why}, so that no battery runs dry")).expected = Some(expected);
     }
 
-    /// Reports sleep under a model that does not say what it takes.
+    /// Reports sleep under a model without a price of sleep.
     fn check_sleep(&mut self, resolved: &Resolved, prices: Option<&Prices>) {
         for i in 0..resolved.sleeps.len() {
             let path = format!("sleep.{i}.times");

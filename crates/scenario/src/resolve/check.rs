@@ -19,7 +19,7 @@ use crate::placement;
 use crate::problem::{one_of, ranges};
 use crate::sections::{Flow, Placement, Routing, Until};
 
-/// The words for a node that is missing, and for those that are there.
+/// The words for a node that is missing, and for the nodes that are there.
 fn missing(node: u32, count: u32, kind: &str) -> (String, String) {
     match count {
         0 => (format!("there is no node {node}: the scenario has no {kind}"), "`count` in [nodes]".to_owned()),
@@ -447,8 +447,8 @@ impl Resolver<'_> {
         self.problem(path, message).expected = Some(expected);
     }
 
-    /// Reports nodes that do not exist or are in two tables of a list, and tables without nodes. `nobody` says what an
-    /// empty list means.
+    /// Reports nodes that do not exist or are in two tables of a list, and tables without nodes. `nobody` has the
+    /// meaning of an empty list.
     pub(super) fn check_nodes_of_tables(&mut self, list: &str, nobody: &str, tables: &[&[u32]], count: u32) {
         let mut seen = BTreeMap::new();
         for (i, nodes) in
@@ -651,7 +651,7 @@ impl Resolver<'_> {
     }
 }
 
-/// How the numbers of the nodes of a movement file differ from those that a scenario needs.
+/// The difference between the numbers of the nodes of a movement file and the numbers that a scenario needs.
 #[derive(Clone, Copy)]
 enum Numbering {
     /// No node has the first number or a higher one.

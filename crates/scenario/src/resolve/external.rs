@@ -44,7 +44,7 @@ impl Judge for Declared<'_> {
 }
 
 impl Resolver<'_> {
-    /// What a name stands for. An unknown name is reported once.
+    /// The declaration that a name stands for. An unknown name is reported once.
     fn declaration(&mut self, name: &str, path: &str) -> Option<Declaration> {
         if let Some(known) = self.declarations.get(name) {
             return known.clone();
@@ -66,7 +66,7 @@ impl Resolver<'_> {
         problem.hint = refusal.hint;
     }
 
-    /// The parameters of a congestion control: those of its table over those of `base`.
+    /// The parameters of a congestion control: the parameters of its table over the parameters of `base`.
     fn external_values(&mut self, declaration: &Declaration, base: Values, path: String, entry: &Entry) -> Values {
         let Kind::Table(table) = &entry.node.kind else { return base };
         let judge = Declared(declaration.defaults());

@@ -47,7 +47,7 @@ impl FlowFault {
     }
 }
 
-/// The mistakes, each once: that of the first flow that has it, with the others in its message.
+/// The mistakes, each once: the mistake of the first flow that has it, with the others in its message.
 pub(super) fn merged(faults: Vec<FlowFault>) -> Vec<FlowFault> {
     let mut groups: Vec<(FlowFault, Vec<u32>)> = Vec::new();
     let mut places = BTreeMap::new();

@@ -208,7 +208,7 @@ impl Groups {
     }
 }
 
-/// What is checked of each flow.
+/// The data for the checks of each flow.
 pub(super) struct Checks<'a> {
     pub(super) resolved: &'a Resolved,
     pub(super) channels: &'a [Reach],
@@ -220,8 +220,8 @@ pub(super) struct Checks<'a> {
 }
 
 impl Checks<'_> {
-    /// Whether a hop leads from a node to one that is certainly no neighbour of it: nothing if they may be neighbours,
-    /// otherwise their distance and the range of their channel, if they have a channel in common.
+    /// The reason why the second node of a hop is certainly no neighbour of the first. Nothing if they may be
+    /// neighbours; otherwise their distance and the range of their channel, if they have a channel in common.
     pub(super) fn apart(&self, (a, b): (u32, u32)) -> Option<Option<(f64, f64)>> {
         if self.wires.contains(&(a.min(b), a.max(b))) {
             return None;

@@ -22,7 +22,7 @@ const MOST_PROGRAMS: usize = 256;
 const FOLLOWED: [&str; 2] = ["tcp", "segment_size"];
 /// The parameters of Hopyard's own TCP of Linux are a table.
 const OWN: &str = "linux";
-/// What can be done about a key that they do not follow.
+/// The remedy for a key that they do not follow.
 const INSTEAD: &str = "kernels have Linux's defaults, which `sysctls` in [linux] changes";
 
 impl Resolver<'_> {

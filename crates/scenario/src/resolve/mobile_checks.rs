@@ -158,7 +158,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Reports hosts that cannot be. Returns those that do not move.
+    /// Reports hosts that cannot be. Returns the hosts that do not move.
     fn check_hosts(&mut self, resolved: &Resolved) -> BTreeSet<u32> {
         let all = resolved.all_nodes();
         let mut fixed = BTreeSet::new();
@@ -299,8 +299,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// Warns of a flow between a host and a node of the ad hoc network: what the host sends goes to its agent, which
-    /// has no way to nodes out of the reach of its radio, or one that leads back over the host.
+    /// Warns of a flow between a host and a node of the ad hoc network. The packets of the host go to its agent. The
+    /// agent has no way to nodes out of the reach of its radio, or has one that leads back over the host.
     pub(super) fn check_mobile_ends(&mut self, at: Place, resolved: &Resolved, flow: &Flow) {
         let moves = |node: u32| resolved.mobile_hosts.iter().any(|it| it.nodes.contains(&node));
         let homes = resolved.home_agents.iter().map(|it| it.node);

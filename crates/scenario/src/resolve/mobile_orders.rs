@@ -1,4 +1,5 @@
-//! What agents and hosts are ordered to do wrong: that they begin anew, deny, or send what others cannot accept.
+//! The faults that agents and hosts are ordered to have: they begin anew, deny, or send messages that others cannot
+//! accept.
 
 use std::collections::BTreeMap;
 

@@ -181,7 +181,7 @@ impl Resolver<'_> {
         common.into_iter().chain(own.flatten()).filter(|table| !table.nodes.is_empty()).collect()
     }
 
-    /// The key that names the leader: in the table itself, or in that of the whole scenario.
+    /// The key that names the leader: in the table itself, or in the table of the whole scenario.
     fn leader_path(&self, table: &Members<'_>) -> String {
         let name = table.chosen.model.name;
         let (own, shared) = (format!("{}.{name}.leader", table.section), format!("mobility.{name}.leader"));

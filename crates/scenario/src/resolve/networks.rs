@@ -38,7 +38,7 @@ fn network_path(resolved: &Resolved, network: Network) -> String {
     }
 }
 
-/// What to do about addresses that cannot be.
+/// The remedy for addresses that cannot be.
 const fn hint(error: &AddressError) -> &'static str {
     match error {
         AddressError::Overlap { .. } => {
@@ -106,7 +106,7 @@ pub(super) fn radios(resolved: &Resolved) -> Vec<Vec<u16>> {
     radios
 }
 
-/// The networks of a scenario whose nodes are all there. `addresses` are those that are given.
+/// The networks of a scenario whose nodes are all there. `addresses` are the given addresses.
 pub(super) fn network_layout<'a>(
     resolved: &Resolved,
     radios: &'a [Vec<u16>],

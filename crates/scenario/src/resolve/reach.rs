@@ -1,11 +1,11 @@
 //! Checks which nodes can reach each other, to find flows that no radio, wire or route can carry before the run.
 //!
-//! What no place of the nodes could mend is an error: nodes that neither a common channel nor a wire joins, or a flow
-//! that its routing protocol cannot carry over the networks that there are ([`super::ways`]). What follows from where
-//! nodes stand is a warning, and the flow carries nothing: nodes beyond every range, static routes over more than a
-//! range, or ways that are too long. A sweep over distances may pass the range. What is likely is a warning too:
-//! stationary nodes beyond the usual range, because of shadowing or of bit errors, all nodes at one point, or a network
-//! of drawn or moving nodes that are too far apart to be connected.
+//! A fault that no places of the nodes could mend is an error: nodes that neither a common channel nor a wire joins, or
+//! a flow that its routing protocol cannot carry over the networks of the scenario ([`super::ways`]). A fault that
+//! follows from the places of nodes is a warning, and the flow carries nothing: nodes beyond every range, static routes
+//! over more than a range, or ways that are too long. A sweep over distances may pass the range. A likely fault is a
+//! warning too: stationary nodes beyond the usual range, because of shadowing or of bit errors; all nodes at one point;
+//! drawn or moving nodes that are too far apart to be connected.
 
 use hopyard_engine::Streams;
 use hopyard_model::ip;
@@ -29,7 +29,7 @@ const RUNS: u64 = 10;
 /// The neighbours of a node from which on most of a large network is connected.
 const MOSTLY_JOINED: f64 = 4.5;
 
-/// What limits the hops of a way.
+/// The limit of the hops of a way.
 #[derive(Clone, Copy)]
 enum Limit {
     /// The time to live of packets.
@@ -95,7 +95,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Reports listed flows that the networks cannot carry, and drawn ones some of which they cannot carry.
+    /// Reports listed flows that the networks cannot carry, and sets of drawn flows with some that they cannot carry.
     fn check_each_flow(&mut self, checks: &Checks<'_>) {
         let resolved = checks.resolved;
         let (radios, all) = (resolved.nodes.count, resolved.all_nodes());

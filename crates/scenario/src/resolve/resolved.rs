@@ -144,12 +144,12 @@ pub(crate) fn file_key(chosen: &Chosen) -> Option<String> {
 }
 
 /// The memory that a node needs in a run, at least. It was measured as the growth of the process in runs of 0.1 s with
-/// one flow: 2.8 kB with 20,000 nodes and 2.4 kB with 100,000 under AODV, and 5.6 kB with either number under DSDV.
-/// Routes and queues of a longer run need more.
+/// one flow. Under AODV a node took 2.8 kB with 20,000 nodes and 2.4 kB with 100,000; under DSDV it took 5.6 kB with
+/// either number. Routes and queues of a longer run need more.
 const BYTES_A_NODE: u64 = 2_500;
 
-/// The memory that a flow needs in a run, at least: for the most part that of its histogram of delays, which grows with
-/// the longest delay. It was measured as 20.6 kB for each of 4,000 flows of NewReno in a run of 0.1 s.
+/// The memory that a flow needs in a run, at least: for the most part its histogram of delays, which grows with the
+/// longest delay. It was measured as 20.6 kB for each of 4,000 flows of NewReno in a run of 0.1 s.
 const BYTES_A_FLOW: u64 = 20_000;
 
 impl Resolved {
@@ -164,7 +164,7 @@ impl Resolved {
         self.flows.len() as u64 + drawn.sum::<u64>()
     }
 
-    /// The transport and traffic of a flow: the listed flows come first, then those of each set.
+    /// The transport and traffic of a flow: the listed flows come first, then the flows of each set.
     pub(crate) fn kind(&self, flow: u32) -> Option<&FlowKind> {
         if let Some((_, kind)) = self.flows.get(flow as usize) {
             return Some(kind);

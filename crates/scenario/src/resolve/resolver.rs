@@ -325,7 +325,7 @@ impl<'a> Resolver<'a> {
         movements
     }
 
-    /// The agents of every node. Where hosts move between networks (`moves`), those that serve such hosts run without
+    /// The agents of every node. Where hosts move between networks (`moves`), agents that serve such hosts run without
     /// being asked for, at the nodes that have a part in it.
     pub(super) fn agents(&mut self, moves: bool) -> Option<Vec<Chosen>> {
         let Agents { mut run } = typed(&self.plain("agents"));

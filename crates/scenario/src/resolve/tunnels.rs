@@ -1,5 +1,5 @@
-//! Checks where tunnels lead, from the addresses that the interfaces will have: a tunnel that carries its own end,
-//! tunnels that go round in circles, and prefixes in which nobody is.
+//! Checks where tunnels lead, from the addresses that the interfaces will have. Faults are a tunnel that carries its
+//! own end, tunnels that go round in circles, and prefixes in which nobody is.
 
 use std::net::Ipv4Addr;
 
@@ -48,8 +48,8 @@ impl<'a> Tunnels<'a> {
         Self { plan, entries }
     }
 
-    /// The tunnel by which a node sends packets for a prefix: the longest that holds it, unless that of a network is
-    /// longer.
+    /// The tunnel by which a node sends packets for a prefix: the tunnel with the longest prefix around it, unless the
+    /// prefix of a network is longer.
     fn next(&self, node: u32, prefix: Prefix) -> Option<&Entry> {
         let holds = |it: &Prefix| it.length() <= prefix.length() && it.contains(prefix.first());
         let own = self.entries.iter().filter(|it| it.from == node && holds(&it.prefix));

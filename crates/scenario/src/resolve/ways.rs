@@ -1,9 +1,9 @@
 //! Whether the networks of a scenario can carry a flow at all, as far as that is certain before the run.
 //!
-//! A packet is followed from node to node as the run would carry it: by the tables of nodes with wires and tunnels, and
-//! over radio wherever the routing protocol owns the prefix of the destination. The protocol says whether it finds
-//! routes over wires itself, and whether it reaches wired hosts over a gateway. Whatever moves, or is drawn, counts as
-//! in reach.
+//! The check follows a packet from node to node, as the run would carry it. Nodes with wires and tunnels have tables.
+//! Radio carries the packet wherever the routing protocol owns the prefix of the destination. The protocol says whether
+//! it finds routes over wires itself, and whether it reaches wired hosts over a gateway. Whatever moves, or is drawn,
+//! counts as in reach.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,8 +34,8 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// The links among `all` nodes: those of each channel within its range, and `wires`. Without `places`, all radios
-    /// of a channel are in reach of each other.
+    /// The links among `all` nodes: the links of each channel within its range, and `wires`. Without `places`, all
+    /// radios of a channel are in reach of each other.
     pub(super) fn new(
         channels: &[Reach],
         places: Option<&[Position]>,
@@ -189,8 +189,8 @@ impl Ways {
         self.carry(links, NodeId(from), NodeId(to), 0).unwrap_or(0)
     }
 
-    /// A gateway in reach of a node that tells of a destination as much as any other one, and whose wires do not lead
-    /// there: packets that take it are lost.
+    /// A gateway in reach of a node that tells of a destination as much as any other one, but whose wires do not lead
+    /// there. Packets that take this gateway are lost.
     pub(super) fn misleads(&self, links: &mut Links, from: u32, to: u32) -> Option<NodeId> {
         let name = self.plan.names[to as usize];
         if self.mobile.contains(&from) || self.mobile.contains(&to) {
@@ -210,7 +210,8 @@ impl Ways {
         in_reach.into_iter().copied().find(|node| told(node) == Some(longest) && !leads(node))
     }
 
-    /// How long the longest prefix is by which a gateway tells of an address; nothing if it does not tell of it.
+    /// The length of the longest prefix by which a gateway tells of an address; nothing if it does not tell of the
+    /// address.
     fn tells(&self, gateway: NodeId, name: Ipv4Addr) -> Option<u8> {
         // No node looks for an address of a channel by a shorter prefix than the channel's.
         let channels = self.plan.prefixes.iter().filter(|(network, _)| matches!(network, Network::Channel(_)));
@@ -343,7 +344,7 @@ fn connectivity(checks: &Checks<'_>, over_wires: bool) -> Option<(Connectivity, 
 pub(super) struct Length {
     /// All hops.
     pub(super) all: u32,
-    /// Those that the routing protocol finds: to or from a gateway, if one end is behind it.
+    /// The hops that the routing protocol finds: to or from a gateway, if one end is behind it.
     pub(super) routed: u32,
 }
 

@@ -95,7 +95,7 @@ impl Default for Linux {
     }
 }
 
-/// Linux's name of its Westwood, and that of Hopyard's module.
+/// Linux's name of its Westwood, and the name of Hopyard's module.
 const WESTWOOD: &str = "westwood";
 const PUBLISHED_WESTWOOD: &str = "westwood_2001";
 /// The versions that Hopyard has patches and configurations for.
@@ -106,7 +106,7 @@ const MEMORY: RangeInclusive<u32> = 16..=65_536;
 const FINEST: Span = Span::from_micros(100);
 
 impl Linux {
-    /// What the kernels call a TCP variant of a scenario.
+    /// The kernels' name for a TCP variant of a scenario.
     #[must_use]
     pub fn name_of<'a>(&self, variant: &'a str) -> &'a str {
         match (variant, self.westwood) {
@@ -115,8 +115,8 @@ impl Linux {
         }
     }
 
-    /// What a user should know who compares a TCP variant with Hopyard's of the same name: what Linux has under the
-    /// name, and what can be done.
+    /// The remark for a user who compares a TCP variant with Hopyard's of the same name: Linux's variant under the
+    /// name, and the remedy.
     pub(crate) fn difference(&self, variant: &str) -> Option<(&'static str, &'static str)> {
         let differs = variant == WESTWOOD && self.westwood == Westwood::Linux;
         differs.then_some((

@@ -83,8 +83,8 @@ pub struct HomeAgent {
     pub restarts: Vec<Span>,
     /// When its agent does not run, in order: it forgets its hosts when it stops, and begins anew.
     pub down: Vec<Interval>,
-    /// The codes with which it denies every request, and when: `{ code = 128, from = "10 s", to = "20 s" }`, with a
-    /// code of 128 to 192.
+    /// The codes with which it denies every request, and the times: `{ code = 128, from = "10 s", to = "20 s" }`, with
+    /// a code of 128 to 192.
     pub deny: Vec<Denial>,
     /// The numbers of hosts that it does not serve (code 129), although they name it as their home agent.
     pub refuses: Vec<u32>,
@@ -120,8 +120,8 @@ pub struct ForeignAgent {
     pub restarts: Vec<Span>,
     /// When its agent does not run, in order: it forgets its hosts when it stops, and begins anew.
     pub down: Vec<Interval>,
-    /// The codes with which it denies every request, and when: `{ code = 64, from = "10 s", to = "20 s" }`, with a code
-    /// of 64 to 127, or 194.
+    /// The codes with which it denies every request, and the times: `{ code = 64, from = "10 s", to = "20 s" }`, with a
+    /// code of 64 to 127, or 194.
     pub deny: Vec<Denial>,
     /// The numbers of hosts that it does not serve (code 65).
     pub refuses: Vec<u32>,

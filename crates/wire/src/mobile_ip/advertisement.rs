@@ -62,11 +62,11 @@ pub struct Advertisement<A = Ipv4Addr> {
     /// The number of the advertisement since the agent began. 256 follows on 65535: smaller numbers say that the agent
     /// has begun anew (§2.3.2).
     pub sequence: u16,
-    /// For how many seconds it is valid.
+    /// The number of seconds for which it is valid.
     pub lifetime: u16,
     /// The longest registration that the agent takes, in seconds; [`super::FOREVER`] for any.
     pub registration_lifetime: u16,
-    /// What the agent is and can.
+    /// The properties of the agent.
     pub flags: AgentFlags,
     /// Its care-of address, the first if it offers several. A home agent alone offers none; ns-2's names its own
     /// address all the same.
@@ -107,8 +107,8 @@ impl Advertisement {
     /// The advertisement in an ICMP message, with its first router.
     ///
     /// # Errors
-    /// If the message is unsound or none of an agent, an extension is unknown and may not be passed over, or has an
-    /// impossible length, or there is not one prefix length for each router.
+    /// If the message is unsound or none of an agent. If an extension has an impossible length, or is unknown and may
+    /// not be passed over. If there is not one prefix length for each router.
     pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
         let (message, extensions) = Message::parse(bytes)?;
         let mut reader = Reader::new(FORMAT, extensions);

@@ -10,7 +10,7 @@ use super::params::{Lottery, Params};
 use super::tables::{Neighbour, Tables, latest};
 use crate::address::Address;
 
-/// What the MAC must know of the slots.
+/// The slots, as far as the MAC must know them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Assignment {
     /// The node's slot, or nothing. Slots are counted from zero.
@@ -21,7 +21,7 @@ pub struct Assignment {
     pub largest: Option<u16>,
 }
 
-/// What a machine wants done.
+/// An order of a machine.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
     /// Send a message to all neighbours.
@@ -32,7 +32,7 @@ pub enum Output {
     Assigned(Assignment),
 }
 
-/// What a machine has done beside sending messages.
+/// The counts of a machine besides its messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Slots taken.
@@ -52,8 +52,8 @@ struct Request {
     sent: Vec<Time>,
     /// The neighbours that have granted it, sorted.
     granted: Vec<Address>,
-    /// What the grants have told, and what was heard of those nodes since. The tables may forget it before the last
-    /// grant comes.
+    /// The entries of the grants, and the later news of those nodes. The tables may forget it before the last grant
+    /// comes.
     told: Vec<Entry>,
     deadline: Time,
 }
@@ -145,13 +145,13 @@ impl Machine {
         self.assigned
     }
 
-    /// What the node knows of others.
+    /// The node's knowledge of others.
     #[must_use]
     pub const fn tables(&self) -> &Tables {
         &self.tables
     }
 
-    /// What the node has done.
+    /// The counts of the node.
     #[must_use]
     pub const fn counters(&self) -> Counters {
         self.counters
@@ -374,7 +374,7 @@ impl Machine {
         self.unicast(to, Message::Grant { again, resends, round, decided });
     }
 
-    /// A grant; `answers` is the number of the request that it answers at once, and nothing if it is sent again.
+    /// A grant; `answers` is the number of the request that the grant answers at once, and nothing if it is sent again.
     fn on_grant(&mut self, from: Address, round: u16, answers: Option<u8>, decided: &[Entry], now: Time) {
         self.tables.refresh(from, now);
         self.tables.hear_list(from, decided);
@@ -462,7 +462,7 @@ impl Machine {
         }
     }
 
-    /// Draws the conclusions from what the tables show now.
+    /// Draws the conclusions from the present tables.
     fn look(&mut self, params: &Params, now: Time) {
         // The slot of the holder may be heard of from itself or from others.
         if let State::Granting(grant) = &self.state

@@ -1,4 +1,4 @@
-//! DRAND's messages, and what a node knows of another one's slot.
+//! DRAND's messages, and the claims of nodes for slots.
 
 pub use hopyard_wire::drand::{Claim, ENTRY, HELLO, PORT, is_later};
 use hopyard_wire::{WireError, drand};

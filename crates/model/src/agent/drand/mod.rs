@@ -1,15 +1,15 @@
 //! DRAND: nodes agree among themselves on slots for TDMA, so that no two nodes within two hops have the same one.
 //!
 //! Read: Rhee, Warrier, Min, Xu, DRAND: distributed randomized TDMA scheduling for wireless ad hoc networks, MobiHoc
-//! 2006, and IEEE Transactions on Mobile Computing 8 (2009) 1384, as far as abstracts and an implementation for sensor
-//! nodes tell of them; `docs/models/drand.md` says what is assumed where they are silent.
+//! 2006, and IEEE Transactions on Mobile Computing 8 (2009) 1384. Only their abstracts and an implementation for sensor
+//! nodes were available. `docs/models/drand.md` lists the assumptions where these are silent.
 //!
 //! A node without a slot throws a coin now and then, and holds a lottery; if it wins, it asks its neighbours. A
-//! neighbour that has promised nothing to anybody else grants the request, with the slots that it knows of, and keeps
-//! the promise until it hears how the request ended. With all grants, the node takes the smallest free slot and tells
-//! so in a release, which its neighbours relay. With one refusal, it has failed and tries again later. HELLOs find the
-//! neighbours, and repeat what the releases said. If they show that another node within two hops has the same slot, the
-//! node with the larger address gives it up.
+//! neighbour grants the request if it has promised nothing to another node. The grant has the slots that the neighbour
+//! knows of. The neighbour keeps the promise until it hears how the request ended. With all grants, the node takes the
+//! smallest free slot and tells so in a release, which its neighbours relay. With one refusal, it has failed and tries
+//! again later. HELLOs find the neighbours, and repeat what the releases said. If they show that another node within
+//! two hops has the same slot, the node with the larger address gives it up.
 //!
 //! - [`machine`]: the states, without input and output
 //! - [`tables`]: the neighbours, one and two hops away, and their slots

@@ -82,8 +82,8 @@ pub struct Params {
     pub hold: Span,
     /// Time from a node's start to its first lottery, in which it learns its neighbours.
     pub settle: Span,
-    /// Among how many nodes the lottery is held: "own" for those without a slot within two hops, the node itself
-    /// included; "largest" for the largest such number among the node and its neighbours.
+    /// The number of nodes among which the lottery is held. "own": the nodes without a slot within two hops, the node
+    /// itself included. "largest": the largest such number among the node and its neighbours.
     pub lottery: Lottery,
     /// The probability that the coin shows heads. Only then is the lottery held.
     pub coin: f64,
@@ -95,8 +95,8 @@ pub struct Params {
     pub try_jitter: f64,
     /// How often a request is sent again to the neighbours that have not answered.
     pub request_resends: u32,
-    /// How often a grant is sent again, once a response time, before its sender gives up hearing how the request ended,
-    /// and may grant the next one: a number, or "unlimited".
+    /// How often a grant is sent again, once a response time, before its sender gives up hearing how the request ended.
+    /// Then the sender may grant the next request. A number, or "unlimited".
     pub grant_resends: Resends,
     /// How long a neighbour that has not answered to the last request must have been silent to be left out. Otherwise
     /// the request has failed.

@@ -1,9 +1,9 @@
-//! What a node knows of its neighbours, one and two hops away, and of their slots.
+//! The neighbours of a node, one and two hops away, and their slots.
 //!
-//! A neighbour is a node that is heard. Of each, the table has what it has last said of its own slot, and what it has
-//! said of the nodes that it hears itself. Where several nodes speak of the slot of one, the latest round counts.
-//! Nothing is forgotten between two calls of [`Tables::prune`], so that what the tables show changes only there and
-//! with messages.
+//! A neighbour is a node that is heard. The table keeps, for each neighbour, the slot that it last announced, and the
+//! nodes that it hears with their slots. Where several nodes speak of the slot of one, the latest round counts. Nothing
+//! is forgotten between two calls of [`Tables::prune`], so that what the tables show changes only there and with
+//! messages.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use hopyard_engine::{Span, Time};
 use super::message::{Claim, Entry, Hello};
 use crate::address::Address;
 
-/// A node that is heard. What is known of its own slot stands apart ([`Tables::heard`]).
+/// A node that is heard. The claim for its own slot stands apart ([`Tables::heard`]).
 #[derive(Clone, Debug)]
 pub struct Neighbour {
     address: Address,
@@ -24,12 +24,12 @@ pub struct Neighbour {
     undecided: u16,
     /// The nodes that it hears, without this one; sorted.
     list: Vec<Entry>,
-    /// The list of its last HELLO, and what it says of this node's slot.
+    /// The list of its last HELLO, and the entry for this node's slot.
     said: Option<Arc<[Entry]>>,
     said_of_this: Option<Claim>,
     /// Where that stands in the list: mostly in the next one too.
     at: usize,
-    /// Whether `list` is what that HELLO lists of other nodes, so that the same list has nothing new.
+    /// Whether `list` is the list of other nodes in that HELLO, so that the same list has nothing new.
     as_said: bool,
     /// The largest slot of it and its list, as [`Claim::slots`].
     largest: u16,
@@ -73,7 +73,7 @@ impl Neighbour {
         }
     }
 
-    /// What it says of the slot of a node, and of its own.
+    /// Its claims for the slot of a node, and for its own.
     fn says(&self, own: Claim, node: Address) -> Option<Claim> {
         if node == self.address {
             return Some(own);
@@ -87,7 +87,7 @@ impl Neighbour {
 struct Known {
     /// The node, and the latest that anybody has said of its slot.
     entry: Entry,
-    /// How many neighbours speak of it; it counts as one itself if it is a neighbour.
+    /// The number of neighbours that speak of the node; the node itself counts as one if it is a neighbour.
     sources: u32,
     /// How many of them say the latest.
     latest: u32,
@@ -99,7 +99,7 @@ pub struct Tables {
     node: Address,
     /// Sorted by address.
     neighbours: Vec<Neighbour>,
-    /// What is known of the own slot of each, in the same order.
+    /// The known claim of each for its own slot, in the same order.
     heard: Vec<Entry>,
     /// The nodes within two hops, without this one, sorted by address. Messages change few of them, and they are asked
     /// for with every message.
@@ -116,7 +116,7 @@ pub struct Tables {
     came: u64,
     /// A slot that no node with a smaller address has, by the present entries of `known`.
     unrivalled: Option<u16>,
-    /// Room for what a list loses, and for what it gains.
+    /// Room for the entries that a list loses, and for the entries that it gains.
     lost: Vec<Entry>,
     gained: Vec<Entry>,
     /// The list of this node's last HELLO.
@@ -124,7 +124,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Those of a node that has heard nothing.
+    /// The tables of a node that has heard nothing.
     #[must_use]
     pub const fn new(node: Address) -> Self {
         Self {
@@ -156,7 +156,7 @@ impl Tables {
         self.place(address).ok().map(|place| &self.neighbours[place])
     }
 
-    /// What is known of the own slot of each of them.
+    /// The known claim of each of them for its own slot.
     #[must_use]
     pub fn heard(&self) -> &[Entry] {
         &self.heard
@@ -171,7 +171,7 @@ impl Tables {
         }
     }
 
-    /// What is known of the slot of a neighbour from messages that are not relayed farther.
+    /// The known claim for the slot of a neighbour, from messages that are not relayed farther.
     #[must_use]
     pub fn claim_of_neighbour(&self, address: Address) -> Option<Claim> {
         self.place(address).ok().map(|place| self.heard[place].claim)
@@ -193,7 +193,7 @@ impl Tables {
         }
     }
 
-    /// A node has sent a message that says what slot it has.
+    /// A node has sent a message with its slot.
     pub fn hear(&mut self, from: Address, claim: Claim, now: Time) {
         self.hear_at(from, claim, now);
     }
@@ -293,7 +293,7 @@ impl Tables {
     }
 
     /// Takes up what the HELLO of a neighbour lists, in two parts, and keeps what is newer of the nodes that are listed
-    /// still. Returns whether the HELLO lists anything else than is known; `gained` is what is new.
+    /// still. Returns whether the HELLO has an unknown entry; `gained` are the new entries.
     fn merge_list(&mut self, place: usize, first: &[Entry], second: &[Entry]) -> bool {
         let mut list = std::mem::take(&mut self.neighbours[place].list);
         let mut lost = std::mem::take(&mut self.lost);
@@ -406,15 +406,16 @@ impl Tables {
         self.changed = true;
     }
 
-    /// Somebody has said what slot a node has. If it is a neighbour, that counts here as if it had said so itself.
+    /// Somebody has said what slot a node has. If the node is a neighbour, the entry counts here as if the node itself
+    /// had said so.
     fn hear_of(&mut self, node: Address, claim: Claim) {
         if let Ok(place) = self.place(node) {
             self.merge_claim(place, claim);
         }
     }
 
-    /// As [`Self::hear_of`], for what a neighbour lists: what its list has gained, and all that it says of neighbours
-    /// that have come since they were last looked for there. Of the rest, this node has heard before.
+    /// As [`Self::hear_of`], for the list of a neighbour: the entries that its list has gained, and all its entries for
+    /// neighbours that came since this node last looked for them there. This node has heard the rest before.
     fn hear_of_new(&mut self, place: usize, entries: &[Entry]) {
         let looked_for = self.neighbours[place].looked_for;
         if looked_for < self.came {
@@ -550,7 +551,7 @@ impl Tables {
         self.undecided += usize::from(claim.slot().is_none());
     }
 
-    /// What neighbours say of the slot of a node.
+    /// The claims of neighbours for the slot of a node.
     fn said(&self, node: Address) -> impl Iterator<Item = Claim> {
         self.neighbours.iter().zip(&self.heard).filter_map(move |(it, own)| it.says(own.claim, node))
     }
@@ -560,7 +561,8 @@ impl Tables {
         self.said(node).reduce(|one, other| if other.is_newer(one) { other } else { one })
     }
 
-    /// What [`Self::known`], [`Self::undecided`] and [`Self::largest_near`] must be by the entries of all neighbours.
+    /// The values that [`Self::known`], [`Self::undecided`] and [`Self::largest_near`] must have, by the entries of all
+    /// neighbours.
     #[cfg(test)]
     pub(super) fn counted(&self) -> (Vec<Entry>, usize, Option<u16>) {
         let lists = self.neighbours.iter().flat_map(|it| &it.list);
@@ -607,13 +609,13 @@ impl Tables {
         self.known.iter().map(|it| it.entry).collect()
     }
 
-    /// What is known of the slot of a node within two hops.
+    /// The known claim for the slot of a node within two hops.
     #[must_use]
     pub fn claim(&self, node: Address) -> Option<Claim> {
         self.place_known(node).ok().map(|place| self.known[place].entry.claim)
     }
 
-    /// Whether a node within two hops has this slot, and an address below that of this node.
+    /// Whether a node within two hops has this slot, and a lower address than this node.
     #[must_use]
     pub fn has_rival(&mut self, slot: u16) -> bool {
         if self.unrivalled == Some(slot) {
@@ -636,7 +638,7 @@ impl Tables {
         self.heard.iter().copied().filter(|it| it.claim.slot().is_some())
     }
 
-    /// The largest slot that anybody within two hops is said to have, without that of this node.
+    /// The largest slot that anybody within two hops is said to have, without the slot of this node.
     #[must_use]
     pub const fn largest_near(&self) -> Option<u16> {
         self.largest_near.checked_sub(1)

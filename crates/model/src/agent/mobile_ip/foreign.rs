@@ -1,4 +1,4 @@
-//! A foreign agent: it passes registrations on, and serves the hosts that are registered by way of it (RFC 5944 §3.7).
+//! A foreign agent: it passes registrations on, and serves the hosts that registered through it (RFC 5944 §3.7).
 
 use hopyard_engine::Time;
 use hopyard_wire::mobile_ip::{Code, Denier, RequestFlags};
@@ -47,7 +47,7 @@ struct Pending {
 pub(super) struct Foreign {
     visitors: Vec<Visitor>,
     pending: Vec<Pending>,
-    /// What the table of nodes shows: requests denied, the most visitors at once.
+    /// Counts for the table of nodes: requests denied, the most visitors at once.
     pub refused: u64,
     pub most: u64,
 }
@@ -69,8 +69,9 @@ impl Foreign {
         visitors.chain(self.pending.iter().map(|it| it.until)).min().unwrap_or(Time::NEVER)
     }
 
-    /// Whether the routing protocol leads to a host whose request came from this neighbour: in ns-2 to all hosts but
-    /// those at the other end of a wire. A request may have come over other nodes, and by a wire from one of them.
+    /// Whether the routing protocol leads to a host whose request came from this neighbour. In ns-2 it leads to all
+    /// hosts except hosts at the other end of a wire. A request may have come over other nodes, and by a wire from one
+    /// of them.
     fn is_by_protocol(home: Address, at: Address, sending: &Sending, params: &Params, cx: &Context) -> bool {
         let is_its_wire = cx.owners.of(at) == cx.owners.of(home) && sending.is_by_wire(at, cx);
         params.procedure == Procedure::Ns2 && !is_its_wire

@@ -1,7 +1,7 @@
-//! What ns-2 does to the messages of all its agents (read for the facts: `dsdv/dsdv.cc`).
+//! The changes that ns-2 makes to the messages of all its agents (read for the facts: `dsdv/dsdv.cc`).
 //!
-//! By radio, each message passes the node's DSDV, which adds an IP header to the bytes of what the node originates, and
-//! delays broadcasts. A reply is the packet of the request, and what an agent passes on is the packet that came; so
+//! By radio, each message passes the node's DSDV. DSDV adds an IP header to the bytes that the node originates, and
+//! delays broadcasts. A reply is the packet of the request, and an agent passes on the packet that came. Therefore
 //! bytes that were added stay.
 
 use std::collections::VecDeque;
@@ -14,7 +14,7 @@ use crate::address::InterfaceId;
 /// The longest time that a broadcast by radio waits.
 const BROADCAST_JITTER: Span = Span::from_millis(10);
 
-/// What ns-2 does to the messages of agents and hosts.
+/// The changes that ns-2 makes to the messages of agents and hosts.
 #[derive(Clone, Debug)]
 pub(super) struct Habits {
     rng: Rng,
@@ -30,7 +30,7 @@ impl Habits {
         Self { rng, came_with: None, waiting: VecDeque::new() }
     }
 
-    /// The bytes of a message, without those that the routing protocol adds.
+    /// The bytes of a message, without the bytes that the routing protocol adds.
     pub fn bytes(&self, message: &Message) -> u32 {
         match message {
             Message::Request(_) | Message::Reply(_) => self.came_with.unwrap_or_else(|| message.bytes(true)),

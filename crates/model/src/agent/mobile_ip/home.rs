@@ -40,7 +40,7 @@ struct Own {
 pub(super) struct Home {
     hosts: Vec<Own>,
     bindings: Vec<Binding>,
-    /// What the table of nodes shows: requests accepted and denied, the most bindings at once.
+    /// Counts for the table of nodes: requests accepted and denied, the most bindings at once.
     pub granted: u64,
     pub refused: u64,
     pub most: u64,
@@ -81,7 +81,7 @@ impl Home {
         self.bindings.iter().enumerate().filter(is_first).count()
     }
 
-    /// It stops, and forgets its bindings, and which requests it has accepted.
+    /// The agent stops, and forgets its bindings and the requests that it accepted.
     pub fn forget(&mut self, sending: &Sending, params: &Params, cx: &mut Context) {
         self.end(|_| true, sending, params, cx);
         self.hosts.iter_mut().for_each(|it| it.last = 0);

@@ -1,4 +1,4 @@
-//! What a mobile host knows, whatever its procedure: the agents that it hears, its registration, its request.
+//! The state of a mobile host under every procedure: the agents that it hears, its registration, its request.
 
 use hopyard_engine::{Rng, Span, Time};
 use hopyard_wire::mobile_ip::{AgentFlags, Code, Denier, RequestFlags};
@@ -60,7 +60,7 @@ pub(super) struct State {
     pub home_agent: Address,
     pub network: Prefix,
     forged: Vec<(Time, Time)>,
-    /// Those that were heard last come first.
+    /// The agents that were heard last come first.
     pub heard: Vec<Heard>,
     /// The agent at which the host is, as far as it knows.
     pub current: Option<Address>,
@@ -76,7 +76,7 @@ pub(super) struct State {
     pub router: Option<Address>,
     /// Whether a home agent may have a binding of the host.
     pub was_away: bool,
-    /// When it looks next which agents it has not heard, in ns-2's procedure.
+    /// The time at which the host next looks for agents that it has not heard, in ns-2's procedure.
     pub check: Time,
     /// When it asks again after a refusal.
     pub retry: Time,
@@ -90,11 +90,11 @@ pub(super) struct State {
     reverse: bool,
     /// Whether it asks for no encapsulating delivery, because there is none.
     direct: bool,
-    /// When it solicits next, how long it waits after that, and how often it has done so.
+    /// The time of the next solicitation, the wait after that, and the number of solicitations.
     pub solicit: Time,
     pub solicit_wait: Span,
     pub solicited: u32,
-    /// What makes the times between solicitations differ; in ns-2's procedure, nothing does.
+    /// The randomness of the times between solicitations; ns-2's procedure has none.
     pub jitter: Option<Rng>,
 }
 
@@ -140,7 +140,7 @@ impl State {
         self.heard.iter().find(|it| it.agent == agent)
     }
 
-    /// Whether an agent is that of the home network.
+    /// Whether an agent belongs to the home network.
     pub fn is_home(&self, agent: Address, cx: &Context) -> bool {
         agent == self.home_agent || self.network.contains(cx.owners.name(agent))
     }

@@ -3,7 +3,7 @@
 //! Read: RFC 5944 (§2 discovery of agents, §3 registration, §4 routing), RFC 1256 (router discovery), RFC 3024 (reverse
 //! tunnels). Tunnels are the world's: this agent sets the ways into them. Left out: co-located care-of addresses,
 //! broadcasts to hosts that are away (B), GRE, dynamic discovery of the home agent, nonces (§5.7.2). ns-2's procedure
-//! is a type of its own beside the RFC's, over the same state (`ns2`); the profile chooses it.
+//! (`ns2`) is a type of its own beside the type of the RFC, over the same state. The profile chooses the type.
 //!
 //! Validated: each message and the losses of ns-2.35's own wired network; crossings of cells by radio
 //! (`docs/models/mobile_ip.md`).
@@ -40,7 +40,7 @@ use crate::context::{Context, DropReason};
 use crate::packet::{Body, PacketId};
 use crate::params::Metric;
 
-/// What agents count, for the table of nodes.
+/// The counters of agents, for the table of nodes.
 const METRICS: [Metric; 6] = {
     const fn metric(name: &'static str, unit: &'static str, meaning: &'static str) -> Metric {
         Metric { name, unit, meaning }

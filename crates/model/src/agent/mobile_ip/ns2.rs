@@ -1,7 +1,8 @@
 //! A mobile host as in ns-2.35 (read for the facts: `mobile/mip-reg.cc`).
 //!
-//! It is at an agent as soon as it hears a new one, registers again at each advertisement of that agent, at home too,
-//! and looks once a beacon interval which agents it has not heard for a beacon interval. Without an agent it solicits.
+//! The host is at an agent as soon as it hears a new one. It registers again at each advertisement of that agent, at
+//! home too. Once in a beacon interval it looks for agents that were silent for a beacon interval. Without an agent it
+//! solicits.
 
 use hopyard_engine::Time;
 

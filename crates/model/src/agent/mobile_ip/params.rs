@@ -250,7 +250,7 @@ impl Facts for Params {
 }
 
 impl Params {
-    /// Whether agents offer tunnels for what hosts that are away send.
+    /// Whether agents offer tunnels for packets that hosts send while they are away.
     #[must_use]
     pub(super) const fn offers_reverse_tunnels(&self) -> bool {
         self.reverse_tunnel || self.reverse_tunnel_mandatory

@@ -12,9 +12,9 @@ use crate::context::{Action, Context, MobileChange};
 /// The first sequence numbers of an agent; after 65535 comes the number behind them (RFC 5944 §2.3.2).
 const FIRST_NUMBERS: u16 = 256;
 
-/// Whether an advertisement comes from an agent that has begun anew: its number is less than the one before, and in the
-/// range of the first numbers (RFC 5944 §2.4.4). No agent that goes on has the same number twice, so that an equal one
-/// tells it, too.
+/// Whether an advertisement comes from an agent that began anew. Its number is then less than the one before, and in
+/// the range of the first numbers (RFC 5944 §2.4.4). No agent that goes on has the same number twice, so that an equal
+/// one tells it, too.
 fn has_restarted(before: u16, now: u16) -> bool {
     now < FIRST_NUMBERS && now <= before
 }

@@ -29,7 +29,7 @@ pub(super) struct Router {
     sequence: u16,
     /// How often it has stopped.
     stopped: usize,
-    /// When it begins anew, if it does not run.
+    /// The time at which the agent begins anew, if it does not run.
     back: Option<Time>,
 }
 
@@ -139,8 +139,8 @@ impl Router {
         match message {
             Message::Solicitation => self.on_solicitation(source, from, params, cx),
             Message::Request(request) => {
-                // One that is for this agent as the home agent, and from a host of its own that is at home or an agent
-                // that has passed it on.
+                // A request for this agent as the home agent. It comes from a host of this agent that is at home, or
+                // from an agent that passed it on.
                 let serves = self.home.as_ref().is_some_and(|it| it.serves(request.home));
                 let is_home = (serves && cx.is_local(self.sending.node, request.home_agent))
                     || source != request.home

@@ -1,4 +1,4 @@
-//! How an agent sends its messages, and tells what it does.
+//! The sending of an agent's messages, and its reports.
 
 use hopyard_engine::{Rng, Time};
 use hopyard_wire::mobile_ip::RequestFlags;
@@ -30,11 +30,11 @@ pub(super) struct Arrived {
     pub ttl: u8,
 }
 
-/// A node as its agent sees it, with what the procedure says about messages.
+/// A node as its agent sees it, with the procedure's rules for messages.
 #[derive(Clone, Debug)]
 pub(super) struct Sending {
     pub node: NodeId,
-    /// What it is ordered to do wrong.
+    /// The faults that it is ordered to have.
     pub orders: Orders,
     ports: Vec<Port>,
     /// In ns-2's procedure.
@@ -143,8 +143,8 @@ impl Sending {
         cx.act(Action::SendBy { interface, packet, next_hop: Address::BROADCAST });
     }
 
-    /// The time to live of a message that a neighbour gets, or any other node. That of a request for a reverse tunnel
-    /// tells the foreign agent whether the host is a neighbour (RFC 3024 §4.1.1).
+    /// The time to live of a message that a neighbour gets, or any other node. The time to live of a request for a
+    /// reverse tunnel tells the foreign agent whether the host is a neighbour (RFC 3024 §4.1.1).
     fn ttl(message: &Message, other: u8) -> u8 {
         match message {
             Message::Request(it) if it.flags.contains(RequestFlags::REVERSE_TUNNEL) && !it.wants_notice => NEAR,

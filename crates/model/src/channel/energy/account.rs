@@ -1,4 +1,4 @@
-//! What a radio has spent, and for what.
+//! The energy that a radio has spent, by purpose.
 
 use std::ops::AddAssign;
 
@@ -7,7 +7,7 @@ use hopyard_engine::Span;
 use super::{Attojoules, Prices};
 use crate::context::{Purpose, Sent};
 
-/// What sending has cost a radio.
+/// The cost of a radio's sending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// By purpose.
@@ -59,7 +59,7 @@ impl Airtimes {
         (sent.iter().fold(Span::ZERO, |sum, &time| sum + time), asleep)
     }
 
-    /// What sending takes at a power in nanowatts.
+    /// The cost of sending at a power in nanowatts.
     pub fn at(&self, power: u64) -> Account {
         let mut account = Account::default();
         for (sent, time) in Sent::all().zip(self.0) {
@@ -79,7 +79,7 @@ impl AddAssign for Account {
     }
 }
 
-/// What a radio, or all radios of a node, have spent up to a time.
+/// The energy that a radio, or all radios of a node, have spent up to a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     /// The time in which it sent.
@@ -100,12 +100,12 @@ pub struct Spent {
     pub idle: Attojoules,
     /// The energy of sleeping.
     pub sleep: Attojoules,
-    /// What sending was for.
+    /// The purposes of sending.
     pub account: Account,
 }
 
 impl Spent {
-    /// What was spent in these times, and on these packets.
+    /// The energy that was spent in these times, and on these packets.
     pub(super) fn of(prices: &Prices, times: [Span; 5], packets: [Attojoules; 2], account: Account) -> Self {
         let [sending, hearing, idling, sleeping, off] = times;
         let energy = |power: u64, time: Span| Attojoules::from(power) * Attojoules::from(time.nanos());

@@ -1,8 +1,8 @@
 //! How long each radio of a channel sends and hears, and what its packets cost.
 //!
-//! The beginning of a signal tells how long it lasts, so that the time in which a radio hears is the union of the
-//! intervals of its signals: each beginning adds the part that no earlier signal has covered. Ends need no account.
-//! What is entered so lies in the future in part, and is taken off again by whoever asks what was spent until now.
+//! The beginning of a signal tells how long the signal lasts. Therefore the time in which a radio hears is the union of
+//! the intervals of its signals. Each beginning adds the part that no earlier signal covered. Ends need no account. An
+//! entry therefore lies in the future in part. A reader of the energy spent until now takes this part off again.
 
 use hopyard_engine::{Span, Time};
 
@@ -64,7 +64,7 @@ impl Heard {
 }
 
 impl PacketPrices {
-    /// What these packets cost the radio that decoded them.
+    /// The cost of these packets at the radio that decoded them.
     fn of_decoded(&self, decoded: &Decoded) -> Attojoules {
         let prices = [self.receive, self.receive_broadcast, self.overhear, self.discard];
         let each = prices.into_iter().zip(decoded);
@@ -113,16 +113,16 @@ struct Times {
     heard: Vec<u64>,
 }
 
-/// What a radio's own frames change, and its sleep, which is counted as a frame that nobody hears.
+/// The frames of a radio, and its sleep, which is counted as a frame that nobody hears.
 #[derive(Clone, Copy, Debug, Default)]
 struct Frames {
     /// When the radio's own last transmission ends, in nanoseconds.
     sends_until: u64,
     /// The frame that the radio sent last.
     last: Sent,
-    /// How long the radio sent, and for what, up to the end of its own last transmission.
+    /// The times for which the radio sent, by purpose, up to the end of its own last transmission.
     airtimes: Airtimes,
-    /// What packets sent cost beyond that.
+    /// The cost of sent packets beyond that.
     priced: Account,
     /// When the radio stopped.
     off_since: Option<Time>,
@@ -131,8 +131,8 @@ struct Frames {
 }
 
 impl Frames {
-    /// For how long the radio has still to send, and how long it has heard up to now, if signals and transmissions
-    /// until `busy_until` are entered.
+    /// The time for which the radio has still to send, and the time for which it has heard up to now, if signals and
+    /// transmissions until `busy_until` are entered.
     fn up_to(&self, now: u64, busy_until: u64, heard: u64) -> (Span, u64) {
         let unsent = Span::from_nanos(self.sends_until.saturating_sub(now));
         (unsent, heard - busy_until.saturating_sub(now.max(self.sends_until)))
@@ -149,10 +149,10 @@ const OFF: u8 = 2;
 /// The radio sleeps at some time of the run.
 const SLEEPS: u8 = 4;
 
-/// What a battery needs to know of a radio to predict when it will be empty.
+/// The load of a radio on a battery, from which the battery predicts when it will be empty.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
-    /// What was spent so far.
+    /// The energy spent so far.
     pub spent: Attojoules,
     /// Until when the radio sends, or sleeps.
     pub sends_until: Time,
@@ -160,7 +160,7 @@ pub struct Load {
     pub asleep: bool,
     /// Until when it sends, or hears the signals that have begun.
     pub busy_until: Time,
-    /// What it takes.
+    /// Its prices.
     pub prices: Prices,
 }
 
@@ -286,8 +286,9 @@ impl Gauge {
         self.flags[station] & WATCHED != 0
     }
 
-    /// Whether nothing depends on the state of single radios, and packets have no prices: no radio is off, in no frame
-    /// on the air did its radio stop, and no battery is nearly empty. This can only change between two events.
+    /// Whether nothing depends on the state of single radios, and packets have no prices. Then no radio is off, no
+    /// radio stopped during a frame that is on the air, and no battery is nearly empty. This can only change between
+    /// two events.
     #[inline(always)]
     pub const fn is_plain(&self) -> bool {
         self.plain
@@ -304,8 +305,8 @@ impl Gauge {
         self.plain = self.is_uniform() && self.prices.packets.is_none();
     }
 
-    /// The account of the packets that radios decode, kept without regard to single radios ([`Gauge::is_uniform`]).
-    /// What radios hear is entered with [`Gauge::on_signals`] then.
+    /// The account of the packets that radios decode, kept without regard to single radios ([`Gauge::is_uniform`]). The
+    /// energy for hearing is entered with [`Gauge::on_signals`] then.
     pub fn priced(&mut self) -> Priced<'_> {
         Priced { decoded: &mut self.decoded }
     }
@@ -342,7 +343,7 @@ impl Gauge {
         self.refresh();
     }
 
-    /// What a radio has spent up to now.
+    /// The energy that a radio has spent up to now.
     #[must_use]
     pub fn spent(&self, station: usize, now: Time) -> Spent {
         let (heard, frames) = (self.times.heard[station], &self.frames[station]);
@@ -364,7 +365,7 @@ impl Gauge {
         Spent::of(&self.prices, [sent, heard, idle, asleep, now.since(until)], packets, account)
     }
 
-    /// What the battery of a radio's node needs to know of it.
+    /// The load of a radio on the battery of its node.
     #[must_use]
     pub fn load(&self, station: usize, now: Time) -> Load {
         let busy_until = Time::from_nanos(self.times.busy_until[station]);

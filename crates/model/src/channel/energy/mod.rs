@@ -1,8 +1,8 @@
-//! The energy that radios take: which model counts it, and what it costs.
+//! The energy that radios take: the models, and their costs.
 //!
 //! Times are whole nanoseconds and powers whole nanowatts, so that an energy is a whole number of attojoules: sums are
-//! exact, and the same in any order. A model is a file with its parameters, which say what they cost ([`Prices`]), and
-//! an entry in the list below.
+//! exact, and the same in any order. A model is a file with its parameters, which set the prices ([`Prices`]), and an
+//! entry in the list below.
 
 mod account;
 mod gauge;
@@ -35,7 +35,7 @@ macro_rules! config {
         crate::registry! { "energy": $($name => $module::$variant, $summary;)+ }
 
         impl Config {
-            /// What a radio takes; nothing if energy is not counted.
+            /// The prices of a radio; nothing if energy is not counted.
             #[must_use]
             pub fn prices(&self) -> Option<Prices> {
                 match self { $(Self::$variant(params) => params.prices(),)+ }

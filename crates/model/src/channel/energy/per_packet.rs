@@ -5,11 +5,11 @@
 //! performance analysis of routing protocols for mobile ad hoc networks", MONET 2001, for a WaveLAN card at 2 Mb/s.
 //!
 //! The costs are increments over an idle radio. The control frames of an exchange (RTS, CTS, ACK) are part of the fixed
-//! cost of the packet. The bytes are those of the IP packet; the headers of the MAC and of the physical layer are part
-//! of the fixed cost too. A packet costs its sender when its frame begins, and its receivers when it ends. What is not
-//! decoded costs nothing. A frame that is sent again costs again.
+//! cost of the packet. The bytes are the bytes of the IP packet; the headers of the MAC and of the physical layer are
+//! part of the fixed cost too. A packet costs its sender when its frame begins, and its receivers when it ends. A frame
+//! that is not decoded costs nothing. A frame that is sent again costs again.
 //!
-//! Left out: sleep; the cost of a broken exchange, and that of a promiscuous radio that has not decoded a frame.
+//! Left out: sleep, the cost of a broken exchange, and the cost of a promiscuous radio that has not decoded a frame.
 
 use hopyard_engine::units::{Draw, Energy, EnergyPerByte};
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! What a model of energy says that radios take, and what batteries hold.
+//! The prices that a model of energy sets for radios, and the energy that batteries hold.
 
 use std::fmt;
 
@@ -9,9 +9,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 pub use crate::context::{Attojoules, PacketPrices, Price, Prices, joules};
 use crate::params::Params;
 
-/// Parameters that say what a radio takes.
+/// Parameters that set the prices of a radio.
 pub trait Priced: Params {
-    /// What it takes; nothing if energy is not counted.
+    /// Its prices; nothing if energy is not counted.
     fn prices(&self) -> Option<Prices>;
 }
 
@@ -26,7 +26,7 @@ pub fn attojoules(energy: Energy) -> Attojoules {
     libm::round(energy.joules() * 1e18) as Attojoules
 }
 
-/// What a node has to spend.
+/// The energy that a node can spend.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Battery {
     /// As much as it needs.

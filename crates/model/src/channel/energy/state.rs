@@ -2,15 +2,15 @@
 //! power.
 //!
 //! Read: ns-2.35, mac/wireless-phy.cc and mobile/energy-model.cc; ns-3, WifiRadioEnergyModel; INET, the state-based
-//! radio of 802.11. The constants called `wavelan` are those that the literature gives for that card.
+//! radio of 802.11. The constants called `wavelan` come from the literature on that card.
 //!
 //! While a radio sends, it pays for sending only, whatever it could hear. Signals that overlap are paid once.
 //!
 //! A radio sleeps when the scenario says so: no medium access protocol of this version asks for it. Left out: the power
-//! of changing from one state to another, and the time that this takes. ns-3 has a state of its own for a medium that
-//! is busy with a signal that is not received, at the power of an idle radio; here `hears = "decodable"` says the same
-//! of signals that are too weak. ns-2 pays for a whole frame at its start; here each nanosecond is paid when it is
-//! over, so that a battery runs dry at the right one.
+//! and the time of a change from one state to another. ns-3 has one more state, at the power of an idle radio, for a
+//! medium that is busy with a signal that the radio does not receive. Here `hears = "decodable"` does the same for
+//! signals that are too weak. ns-2 pays for a whole frame at its start. Here each nanosecond is paid when it is over,
+//! so that a battery runs dry at the right one.
 //!
 //! Validated: three nodes of ns-2.35 to the last digit that it prints (`docs/models/energy.md`).
 

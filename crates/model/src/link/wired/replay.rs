@@ -1,12 +1,12 @@
 //! Delays and losses of a link that change over time or from packet to packet, as the trace of a network gives them.
 //!
-//! This is the emulation of SEDLANE (Seddik-Ghaleb, Ghamri-Doudane and Senouci, ICC 2007): packets of a trace with
-//! similar round-trip times form a class, and each class has a delay and a loss rate, which a pipe of dummynet applies.
+//! This is the emulation of SEDLANE (Seddik-Ghaleb, Ghamri-Doudane and Senouci, ICC 2007). Packets of a trace with
+//! similar round-trip times form a class. Each class has a delay and a loss rate, which a pipe of dummynet applies.
 //! Here the schedule of these pipes is a parameter of the link. An entry holds until the next one begins; the last one
 //! holds until the end. Before the first entry, the link has its own delay alone.
 //!
-//! An entry begins at a time, or with a packet by its number among those that enter the direction. The paper does not
-//! say which of the two its rules used.
+//! An entry begins at a time, or with a packet by its number in the direction. The paper does not say which of the two
+//! its rules used.
 
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
@@ -20,8 +20,8 @@ pub struct Entry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Span")]
     pub from: Option<Span>,
-    /// In place of `from`: from which packet on it holds, by its number among those that enter this direction, counted
-    /// from zero.
+    /// In place of `from`: the first packet for which the entry holds, by its number in this direction, counted from
+    /// zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     pub packet: Option<u64>,
@@ -33,7 +33,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// What is wrong with the entries of a direction, by their places.
+    /// The faults of the entries of a direction, by their places.
     pub(super) fn faults(entries: &[Self]) -> Vec<(usize, String)> {
         let mut faults = Vec::new();
         let mut before: Option<Self> = None;

@@ -433,8 +433,8 @@ fn a_queue_counts_what_waits_while_packets_overtake() {
 }
 
 proptest! {
-    /// Each packet arrives unless the link is down when it is sent, or goes down before it has arrived; and it is sent
-    /// after those before it, as far as they are still there.
+    /// Each packet arrives unless the link is down when the packet is sent, or goes down before the packet arrives. A
+    /// packet is sent after the packets before it, as far as they are still there.
     #[test]
     fn packets_arrive_between_the_times_at_which_a_link_is_down(
         // Microseconds: between packets, and for which the link is up and down.

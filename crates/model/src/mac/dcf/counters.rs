@@ -1,4 +1,4 @@
-//! What a station's DCF counts.
+//! The counters of a station's DCF.
 
 use crate::mac::counters::counters;
 

@@ -18,10 +18,10 @@ pub enum FrameKind {
     Ack,
 }
 
-/// What a frame of the DCF has in addition to the fields of every frame.
+/// The fields of a frame of the DCF beyond the fields of every frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control {
-    /// What kind of frame it is.
+    /// The kind of the frame.
     pub kind: FrameKind,
     /// The duration field: how long the exchange continues after this frame (IEEE 802.11 §9.2.5.4).
     pub duration: Span,

@@ -7,11 +7,11 @@ use super::params::{Params, Timing};
 use super::procedure::Procedure;
 use super::standard::Standard;
 
-/// For each step, that of the standard or that of ns-2.
+/// The choice, for each step, between the standard and ns-2.
 #[derive(Clone, Copy, Debug)]
 pub struct Mixed;
 
-/// The step of the standard where a condition holds, otherwise that of ns-2.
+/// The step of the standard where a condition holds, otherwise the step of ns-2.
 macro_rules! select {
     ($of_standard:expr => $step:ident($($argument:expr),+)) => {
         if $of_standard { Standard::$step($($argument),+) } else { Ns2::$step($($argument),+) }

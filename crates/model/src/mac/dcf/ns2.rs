@@ -5,7 +5,7 @@ use hopyard_engine::Time;
 use super::params::{Params, Timing};
 use super::procedure::Procedure;
 
-/// What ns-2.35 does.
+/// The procedures of ns-2.35.
 #[derive(Clone, Copy, Debug)]
 pub struct Ns2;
 

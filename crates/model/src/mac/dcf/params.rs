@@ -50,17 +50,17 @@ pub struct Params {
     pub nav_reset: bool,
     /// Whether a back-off follows a packet that was given up.
     pub backoff_after_giving_up: bool,
-    /// Whether each packet has its own count of failures (§9.2.5.3); otherwise, when a packet is given up after failed
+    /// Whether each packet has its own count of failures (§9.2.5.3). Otherwise, when a packet is given up after failed
     /// RTS, the count of failed data frames is kept for the next packet.
     pub failures_per_packet: bool,
     /// Whether a station senses the medium once more at the moment it sends. If so, and the medium is busy, no CTS is
-    /// sent, and a back-off that has just ended, or that data after a CTS would follow, starts again with a wider
-    /// window. If not, a frame that begins in the same instant is not sensed in time (§9.2), data always follow their
-    /// CTS (§9.2), and a CTS depends on the NAV alone (§9.2.5.7).
+    /// sent. A back-off that has just ended, or that data after a CTS would follow, starts again with a wider window.
+    /// If not, a frame that begins in the same instant is not sensed in time (§9.2). Then data always follow their CTS
+    /// (§9.2), and a CTS depends on the NAV alone (§9.2.5.7).
     pub final_carrier_check: bool,
     /// Whether a station that waits for an answer also waits for the end of a frame that has begun when the wait is
-    /// over, and treats any other frame sent to it as a failure at once (§9.2.8). Otherwise it waits for as long as the
-    /// answer would take, and other frames change nothing.
+    /// over. Such a station treats any other frame sent to it as a failure at once (§9.2.8). Otherwise it waits for as
+    /// long as the answer would take, and other frames change nothing.
     pub hears_out: bool,
 }
 
@@ -143,7 +143,7 @@ impl Params {
         (self.max_msdu.count() > 0).then(|| u32::try_from(self.max_msdu.count() - LLC_SNAP).unwrap_or(u32::MAX))
     }
 
-    /// What the parameters select of the steps in which ns-2 differs from the standard, in their order above.
+    /// The choices of the parameters among the steps in which ns-2 differs from the standard, in their order above.
     pub(super) const fn habits(&self) -> [bool; 8] {
         [
             self.immediate_access,
@@ -167,7 +167,7 @@ pub const CTS_BYTES: u32 = 14;
 /// Bytes of an ACK frame.
 pub const ACK_BYTES: u32 = 14;
 
-/// What all stations of a run share: the parameters, and the times that follow from them.
+/// The state that all stations of a run share: the parameters, and the times that follow from them.
 #[derive(Clone, Debug)]
 pub struct Timing {
     pub(super) params: Params,

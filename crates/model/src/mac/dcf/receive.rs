@@ -1,4 +1,4 @@
-//! What a station does with the frames that it decodes.
+//! The reactions of a station to the frames that it decodes.
 
 use hopyard_engine::{Span, Time};
 

@@ -1,4 +1,4 @@
-//! What a station has on the air, and what it is about to answer.
+//! The frames that a station has on the air, and the answer that it is about to send.
 
 use hopyard_engine::Time;
 

@@ -2,8 +2,8 @@
 //!
 //! A network is given as the neighbours of each node. Only nodes that have each other as neighbours are connected.
 
-/// What a greedy schedule needs at most, and DRAND too: the largest number of other nodes within two hops of a node
-/// (the δ2 of the documentation). One slot more is enough.
+/// The most slots that a greedy schedule needs, and DRAND too: the largest number of other nodes within two hops of a
+/// node (the δ2 of the documentation). One slot more is enough.
 #[must_use]
 pub fn most_within_two_hops(neighbours: &[Vec<u32>]) -> usize {
     let mut seen = vec![u32::MAX; neighbours.len()];
@@ -26,8 +26,8 @@ fn within_two_hops(neighbours: &[Vec<u32>], node: u32, seen: &mut [u32]) -> Vec<
 }
 
 /// The greedy schedule: in the order of their numbers, each node takes the smallest slot that none has within two hops.
-/// Asked again at every change of the network it is the schedule of somebody who knows all at every instant; asked
-/// once, at the start, it is a frozen one.
+/// Computed again at every change of the network, it is the schedule of an observer who knows everything at every
+/// instant. Computed once, at the start, it is a frozen schedule.
 #[must_use]
 pub fn greedy(neighbours: &[Vec<u32>]) -> Vec<u16> {
     let mut seen = vec![u32::MAX; neighbours.len()];

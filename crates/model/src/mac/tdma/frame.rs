@@ -1,4 +1,4 @@
-//! What frames carry for slotted access.
+//! The fields of frames for slotted access.
 
 use crate::mac;
 use crate::phy::frame::Header;
@@ -17,7 +17,7 @@ pub enum Kind {
 /// The fields of a frame that only this MAC knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control {
-    /// What kind of frame it is.
+    /// The kind of the frame.
     pub kind: Kind,
     /// The transmitter's sequence number of a packet for a slot, and of its acknowledgement.
     pub sequence: u16,

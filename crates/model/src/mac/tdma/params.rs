@@ -230,15 +230,15 @@ pub struct Params {
     pub packing: Packing,
     /// Slots at the beginning of each frame, after the contention part, that belong to nobody.
     pub unused_slots: u32,
-    /// The owner of each slot: "in_turn" for one slot a node in the order of their numbers, "agent" for slots that an
-    /// agent of each node finds during the run, "greedy" for those that somebody gives out who sees the whole network
-    /// (the smallest slot that is free within two hops, in the order of the numbers, again before every `frame_slots`
-    /// slots), "frozen" for the greedy ones of the start, or a list of node numbers such as [0, 1, [2, 7], 1]. A list
-    /// within the list has the owners of one slot.
+    /// The owner of each slot. "in_turn": one slot a node, in the order of their numbers. "agent": slots that an agent
+    /// of each node finds during the run. "greedy": slots that an observer of the whole network gives out, the smallest
+    /// slot that is free within two hops, in the order of the numbers, again before every `frame_slots` slots.
+    /// "frozen": the greedy slots of the start. Or a list of node numbers such as [0, 1, [2, 7], 1]. A list within the
+    /// list has the owners of one slot.
     pub schedule: Schedule,
-    /// After how many slots a slot comes again that was found by an agent or a greedy schedule: one more than the
-    /// largest slot that the node has heard of ("global"), the smallest power of two above the largest slot within two
-    /// hops ("local"), or `frame_slots` ("fixed").
+    /// The number of slots after which a slot comes again that was found by an agent or a greedy schedule. "global":
+    /// one more than the largest slot that the node has heard of. "local": the smallest power of two above the largest
+    /// slot within two hops. "fixed": `frame_slots`.
     pub frame: FrameRule,
     /// Slots between two contention parts where `schedule` is "agent", "greedy" or "frozen", and between two looks of
     /// a greedy schedule; also the length of a fixed frame.
@@ -251,9 +251,9 @@ pub struct Params {
     pub contention_access: Access,
     /// Length of the slots of the contention part where `contention_access` is "random_slot".
     pub contention_slot: Span,
-    /// Where messages of agents are sent if there is a contention part or slots come from an agent: in the contention
-    /// part ("contention"), in own slots once there are any ("own_slots"), or on an ideal channel beside this one
-    /// ("out_of_band").
+    /// The place of messages of agents, if there is a contention part or slots come from an agent. "contention": in the
+    /// contention part. "own_slots": in own slots, once there are any. "out_of_band": on an ideal channel beside this
+    /// one.
     pub control: ControlPlace,
     /// Who may send in a slot that its owner leaves empty: nobody ("unused"), or every station, by carrier sense
     /// ("contend").
@@ -301,7 +301,7 @@ const SMALLEST_PACKET: u32 = 40;
 /// Longer than any propagation delay: no radio farther than 25 km away hears a frame.
 const FARTHEST: Span = Span::from_micros(84);
 
-/// Bytes of an acknowledgement, those of IEEE 802.11.
+/// Bytes of an acknowledgement, as in IEEE 802.11.
 const ACK_BYTES: u32 = 14;
 
 impl params::Params for Params {
@@ -493,8 +493,8 @@ impl Params {
         self.airtime(size) + answer
     }
 
-    /// How long the medium must have been idle for a slot to count as empty: longer than the time between two frames of
-    /// an owner, also where its acknowledgement is not heard.
+    /// The time for which the medium must have been idle for a slot to count as empty. It is longer than the time
+    /// between two frames of an owner, also where the acknowledgement of a frame is not heard.
     #[must_use]
     pub fn idle_wait(&self) -> Span {
         let between = if self.acknowledge { self.exchange(0) - self.airtime(0) } else { Span::ZERO };
@@ -507,7 +507,7 @@ impl Params {
         largest(|size| self.exchange(size) + self.guard <= self.slot)
     }
 
-    /// What is left of a slot when as many frames with packets of this size have ended as fit; nothing if none does.
+    /// The rest of a slot after as many frames with packets of this size as fit; nothing if none does.
     #[must_use]
     pub fn spare(&self, size: u32) -> Option<Span> {
         let (one, room) = (self.exchange(size), self.slot - self.guard);

@@ -18,7 +18,7 @@ const BILLION: i128 = 1_000_000_000;
 /// A station's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
-    /// What it shows at the beginning, in nanoseconds.
+    /// Its reading at the beginning, in nanoseconds.
     offset: i64,
     /// How many nanoseconds it gains in a second.
     drift: i64,
@@ -32,7 +32,7 @@ impl Clock {
         Self { offset, drift }
     }
 
-    /// The clock of a station: that of the lists, or a drawn one.
+    /// The clock of a station: the clock in the lists, or a drawn one.
     #[must_use]
     pub fn of(params: &Params, station: usize, rng: &mut Rng) -> Self {
         let offset = params.clock_offsets.get(station).map(|micros| (micros * 1e3) as i64);
@@ -45,7 +45,7 @@ impl Clock {
         }
     }
 
-    /// What the clock shows at a time.
+    /// The reading of the clock at a time.
     #[inline]
     #[must_use]
     pub fn shows(self, at: Time) -> i64 {
@@ -78,13 +78,13 @@ impl Clock {
 pub enum Own {
     /// None.
     Nothing,
-    /// Those of the schedule that the scenario gives.
+    /// The slots of the schedule that the scenario gives.
     Listed,
     /// One in so many.
     Every {
         /// The number of the first one.
         slot: i64,
-        /// After how many slots it comes again.
+        /// The number of slots after which it comes again.
         period: i64,
     },
 }
@@ -107,14 +107,14 @@ impl Own {
     }
 }
 
-/// What all stations of a channel share.
+/// The state that all stations of a channel share.
 #[derive(Debug)]
 pub struct Frames {
     /// The parameters.
     pub params: Params,
     /// The mode of all frames on the air.
     pub mode: &'static Mode,
-    /// Lengths in nanoseconds: of a slot, of a contention part, of what comes before the first slot of a round, of a
+    /// Lengths in nanoseconds: of a slot, of a contention part, of the time before the first slot of a round, of a
     /// round.
     slot: i64,
     contention: i64,

@@ -14,7 +14,7 @@ pub struct BadLine {
     pub line: Option<usize>,
     /// The wrong text, shortened.
     pub found: String,
-    /// What was expected.
+    /// The expected text.
     pub expected: String,
 }
 
@@ -35,7 +35,7 @@ pub struct BadFile {
     pub file: String,
     /// The first faults.
     pub lines: Vec<BadLine>,
-    /// How many faults there are in what was read.
+    /// The number of faults in the part that was read.
     pub count: usize,
     /// The line at which reading ended because there were too many faults; `None` if the whole file was read.
     pub ended_at: Option<usize>,
@@ -78,7 +78,7 @@ impl BadFile {
         self.count == 0
     }
 
-    /// Whether there are so many faults that this line and those after it are not to be read.
+    /// Whether there are so many faults that this line and the lines after it are not to be read.
     pub(super) fn ends_at(&mut self, line: usize) -> bool {
         let ends = self.count >= MAX_FAULTS;
         if ends {

@@ -7,7 +7,7 @@ use super::bad_file::{BadFile, shown};
 use super::track::Track;
 use crate::mobility::leg::Position;
 
-/// What a line of a file for ns-2 is.
+/// The description of a line of a file for ns-2.
 pub(super) const A_LINE: &str =
     "\"$node_(i) set X_ v\", \"$ns_ at t \"$node_(i) setdest x y s\"\", \"$god_ ...\" or a comment";
 
@@ -16,7 +16,7 @@ pub(super) const A_LINE: &str =
 pub struct Movements {
     /// By number; some tools count from one, so that there may be gaps.
     pub(super) tracks: Vec<Option<Track>>,
-    /// What the file's comments say of it.
+    /// The facts in the file's comments.
     pub record: Record,
     /// Lines of a script that are no part of the movement.
     pub(super) others: Others,
@@ -52,7 +52,7 @@ impl Movements {
         self.len() == 0
     }
 
-    /// What a user should know who reads the file: lines that were not read, and starts that are not in the file.
+    /// The remarks for a user who reads the file: lines that were not read, and starts that are not in the file.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let starts = self.without_start.first().map(|(node, line)| {
@@ -89,7 +89,7 @@ impl Movements {
 /// How many other lines are kept with their text.
 const MAX_SHOWN: usize = 3;
 
-/// Lines of a script that are no part of the movement, such as those that create the nodes.
+/// Lines of a script that are no part of the movement, for example lines that create the nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Others {
     /// The first ones: number and text.

@@ -43,7 +43,7 @@ impl Movements {
     }
 }
 
-/// The bytes themselves, or what is inside when they are compressed with gzip (RFC 1952).
+/// The bytes themselves, or their content when they are compressed with gzip (RFC 1952).
 fn inflate<'a>(bytes: &'a [u8], problems: &mut BadFile) -> Option<Cow<'a, [u8]>> {
     if !bytes.starts_with(&[0x1f, 0x8b]) {
         return Some(Cow::Borrowed(bytes));

@@ -13,7 +13,7 @@
 //!
 //! Accepted are `$ns` and `$ns_`, quotes and braces, a semicolon and a comment at the end, and any order of lines.
 //! Commands of the same time are executed in the order of their lines. As in ns-2, a command before arrival replaces
-//! the previous one, a node keeps the height of its `Z_`, and a coordinate that no line sets is zero at the start.
+//! the previous one, and a node keeps the height of its `Z_`. A coordinate that no line sets is zero at the start.
 //!
 //! Lines of a whole script that name no movement (neither `setdest` nor `X_`, `Y_`, `Z_`) are counted, and not read.
 //!
@@ -35,7 +35,7 @@ struct NodeLines {
     start: [Option<f64>; 3],
     /// The first line that names the node.
     first_line: usize,
-    /// Whether a line that names the node is broken: what is missing may be what that line was to say.
+    /// Whether a line that names the node is broken: the missing part may be in that line.
     broken: bool,
     /// Commands without a time: they are executed before all scheduled steps.
     immediate: Vec<Step>,
@@ -181,7 +181,7 @@ fn word(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| c.is_ascii_whitespace()).unwrap_or(text.len()))
 }
 
-/// The content of a line, or what was expected instead.
+/// The content of a line, or the expected content.
 fn understand(line: &str) -> Result<Line, &'static str> {
     // In Tcl, a comment follows a semicolon. Other tools write it without one, and ns-2 takes it for further arguments,
     // which it ignores.
@@ -193,7 +193,7 @@ fn understand(line: &str) -> Result<Line, &'static str> {
     movement(line).or_else(|expected| if names_movement() { Err(expected) } else { Ok(Line::Other) })
 }
 
-/// The content of a line of a movement file, or what was expected instead.
+/// The content of a line of a movement file, or the expected content.
 fn movement(line: &str) -> Result<Line, &'static str> {
     let line = without_end(line)?;
     let (first, rest) = word(line);
@@ -263,8 +263,8 @@ fn command(text: &str, at: Option<Time>) -> Result<Line, &'static str> {
 
 /// Stores the content of a comment of setdest. Other comments are ignored.
 ///
-/// The header is "nodes: 50, pause: 5.00, max speed: 20.00, max x: 670.00, max y: 670.00" ("max x = 670.00" in old
-/// files), on two lines in the second version; the trailer has totals and the table "node | route changes | link
+/// The header is "nodes: 50, pause: 5.00, max speed: 20.00, max x: 670.00, max y: 670.00", on two lines in the second
+/// version. Old files have "max x = 670.00". The trailer has totals and the table "node | route changes | link
 /// changes".
 fn note(comment: &str, record: &mut Record) {
     let mut columns = comment.split('|').map(|column| column.trim().parse::<u64>().ok());

@@ -1,4 +1,4 @@
-//! What the readers of both formats share: how a file is to be read, its lines, numbers, times and positions.
+//! The parts that the readers of both formats share: how a file is to be read, its lines, numbers, times and positions.
 
 use std::borrow::Cow;
 
@@ -89,7 +89,7 @@ pub(super) fn speed(text: &str) -> Result<f64, &'static str> {
     number(text).filter(|&speed| speed >= 0.0).ok_or(SPEED)
 }
 
-/// Whether a position lies in the area, up to what twelve decimals cannot say.
+/// Whether a position lies in the area, up to the precision of twelve decimals.
 pub(super) fn within(area: Option<(Distance, Distance)>, position: Position) -> Result<(), String> {
     const MARGIN: f64 = 1e-6;
     match area {

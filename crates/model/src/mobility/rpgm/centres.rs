@@ -59,7 +59,7 @@ pub(super) enum Centres {
 }
 
 impl Centres {
-    /// What a node sees whose group is formed of a table's nodes.
+    /// The view of a node whose group is formed of a table's nodes.
     pub(super) fn new(params: &Params, node: NodeId, table: u32, nodes: &Nodes<'_>) -> Self {
         let head = nodes.head(node);
         if params.change <= 0.0 {
@@ -80,7 +80,7 @@ impl Centres {
         Self::All { paths, member, group }
     }
 
-    /// The leg of the member's centre at a time, which is not earlier than that of the call before.
+    /// The leg of the member's centre at a time. This time is not earlier than the time of the call before.
     pub(super) fn leg(&mut self, at: Time) -> Leg {
         match self {
             Self::One(path, leg) => {
@@ -162,7 +162,7 @@ fn lock(paths: &Mutex<Paths>) -> MutexGuard<'_, Paths> {
 /// The legs of a path that a member may still need.
 #[derive(Debug)]
 struct Known {
-    /// The path from its start, for what is needed again after it was forgotten.
+    /// The path from its start, for parts that are needed again after they were forgotten.
     whole: Path,
     path: Path,
     legs: VecDeque<Leg>,

@@ -70,7 +70,7 @@ impl Ring {
     }
 }
 
-/// The point nearest to `wanted` of those at the distance `way` from `here` and at most `radius` from `centre`.
+/// The point nearest to `wanted` among the points at the distance `way` from `here` and at most `radius` from `centre`.
 fn nearest_at(here: Position, way: f64, centre: Position, radius: f64, wanted: Position) -> Option<Position> {
     let within = |place: Position| centre.distance(place) <= radius * (1.0 + ROUNDING);
     let toward = wanted - here;

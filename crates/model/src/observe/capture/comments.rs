@@ -9,8 +9,8 @@ use crate::context::DropReason;
 use crate::packet::{Body, FlowId, Packet, TcpHeader};
 use crate::transport::tcp::SenderState;
 
-/// The state of a TCP sender after it passed a segment to IP, in the manner of Linux's `ss`: windows in segments, the
-/// flight size in bytes, times in milliseconds. Values that the sender does not have are left out.
+/// The state of a TCP sender after it passed a segment to IP, in the manner of Linux's `ss`. Windows are in segments,
+/// the flight size is in bytes, and times are in milliseconds. Values that the sender does not have are left out.
 pub fn of_segment(header: &TcpHeader, state: &SenderState) -> String {
     let mut text = format!("tcp: cwnd:{}", rounded(state.cwnd));
     let mut add = |name: &str, value: Option<String>| {
@@ -48,13 +48,13 @@ const fn name_of(state: &SenderState) -> &'static str {
     }
 }
 
-/// Why and where a packet was dropped, and what it was.
+/// The reason and the place of a packet's drop, and the packet.
 pub fn of_drop(node: NodeId, packet: &Packet, reason: DropReason) -> String {
     let text = format!("dropped: {} at node {node}", reason.name());
     described(text, packet, &packet.body)
 }
 
-/// A text with what a packet is behind it.
+/// A text with the description of a packet behind it.
 fn described(mut text: String, packet: &Packet, body: &Body) -> String {
     let _ = match body {
         Body::Tcp(header) => {

@@ -1,4 +1,4 @@
-//! Frames of the DCF as 802.11 frames of an ad hoc network, and what a radio knows of them.
+//! Frames of the DCF as 802.11 frames of an ad hoc network, and a radio's knowledge of them.
 
 use hopyard_engine::Span;
 use hopyard_engine::units::{Frequency, Power};
@@ -16,7 +16,7 @@ use crate::phy::mode::{Modulation, Preamble};
 /// access are captured in the same form, with a duration of zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// What the frame is.
+    /// The kind of the frame.
     pub kind: FrameKind<'a>,
     /// The duration field: how long the exchange continues after this frame.
     pub duration: Span,

@@ -7,17 +7,18 @@
 //! - [`Names`] says which addresses interfaces have, and which port a flow has, the same at both ends. [`station_of`]
 //!   and
 //!   [`port_of`] are the usual rules for link addresses and ports.
-//! - Sequence numbers of TCP are those of the simulator modulo 2^32. A connection's first number is zero.
+//! - Sequence numbers of TCP are the simulator's numbers modulo 2^32. A connection's first number is zero.
 //! - Payload is zero, except that a UDP datagram begins with its number in the flow (64 bits), if it has room for it.
 //! - IP's identification is zero and fragments are forbidden, as RFC 6864 §4.1 permits.
 //!
 //! # Sizes
 //!
-//! With the profile `rfc` the bytes are as many as [`Packet::size`], except of a SYN: its options for the segment size,
-//! for SACK and for the window scale are on the wire, but the simulator does not count them. The profile `ns2` counts
-//! as ns-2 does, and the differences are larger: no UDP header around routing messages, four bytes more in AODV's
-//! requests and replies, options of TCP without padding, no headers in Vegas's segments, and one more IP header in
-//! segments that DSDV routes. `docs/wire-formats.md` has the table. [`size_note`] is a comment for the capture.
+//! With the profile `rfc` the bytes are as many as [`Packet::size`], except for a SYN. Its options for the segment
+//! size, for SACK and for the window scale are on the wire, but the simulator does not count them. The profile `ns2`
+//! counts as ns-2 does, and the differences are larger. Routing messages have no UDP header, and AODV's requests and
+//! replies have four bytes more. Options of TCP have no padding, Vegas's segments have no headers, and segments that
+//! DSDV routes have one more IP header. `docs/development/wire-formats.md` has the table. [`size_note`] is a comment
+//! for the capture.
 
 mod comments;
 mod frame;
@@ -50,7 +51,7 @@ pub struct Names<'a> {
     pub flow: &'a dyn Fn(FlowId) -> Flow,
 }
 
-/// What a capture needs to know of a flow.
+/// The facts about a flow that a capture needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// The port of both ends.

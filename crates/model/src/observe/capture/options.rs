@@ -1,19 +1,19 @@
-//! What a capture holds.
+//! The contents of a capture.
 
 use std::collections::BTreeSet;
 
 use crate::address::NodeId;
 
-/// What is captured at a node.
+/// A kind of packets that is captured at a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// The frames that a radio sends or decodes, also those for other nodes.
+    /// The frames that a radio sends or decodes, also frames for other nodes.
     Radio,
     /// The frames that a radio receives in error.
     Damaged,
     /// The packets that enter and leave a wire or a tunnel.
     Wire,
-    /// The packets that transport passes to IP, and those that IP passes to transport.
+    /// The packets that transport passes to IP, and the packets that IP passes to transport.
     Host,
     /// The packets that the node drops.
     Drops,
@@ -38,12 +38,12 @@ impl Kind {
     }
 }
 
-/// What a capture holds.
+/// The contents of a capture.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The nodes at which is captured; `None` for all.
     pub nodes: Option<BTreeSet<NodeId>>,
-    /// What is captured there.
+    /// The kinds that are captured there.
     pub kinds: BTreeSet<Kind>,
     /// Comments about the whole capture.
     pub comments: Vec<String>,

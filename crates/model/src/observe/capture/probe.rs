@@ -1,13 +1,13 @@
 //! The probe that writes a capture while a run goes on.
 //!
-//! Each place where something can be captured is an interface of the file: "node 3 radio", "node 3 wire to 5", "node 3
-//! tunnel to 5", "node 3 host" and "node 3 drops". A frame that a radio sends has the time at which it begins, one that
-//! it receives the time at which it ends; a packet has the time at which it enters or leaves the wire, or passes
+//! Each place of a capture is an interface of the file: "node 3 radio", "node 3 wire to 5", "node 3 tunnel to 5", "node
+//! 3 host" and "node 3 drops". A frame that a radio sends has the time at which it begins. A frame that a radio
+//! receives has the time at which it ends. A packet has the time at which it enters or leaves the wire, or passes
 //! between IP and transport. Records are in the order of their times, and memory does not grow with their number.
 //!
-//! Drops have an interface of their own, because Wireshark would take a dropped segment for a retransmission. Of a
-//! segment there, only the IP header and eight bytes are captured, as an ICMP error quotes them: the analysis of TCP
-//! then leaves it out.
+//! Drops have an interface of their own, because Wireshark would take a dropped segment for a retransmission. Only the
+//! IP header and eight bytes of a segment there are captured, as an ICMP error quotes them. The analysis of TCP then
+//! leaves the segment out.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -50,7 +50,7 @@ struct Place {
     air: Air,
 }
 
-/// What all frames of a radio have in common.
+/// The parts that all frames of a radio have in common.
 #[derive(Clone, Copy, Debug, Default)]
 struct Air {
     channel: u16,
@@ -401,7 +401,7 @@ fn segment(packet: &Packet) -> Option<(&TcpHeader, usize)> {
     behind(&packet.body, packet.source).map(|(header, bytes)| (header, bytes + IP_HEADER as usize))
 }
 
-/// The same for what the header of a packet from `source` carries, without that header.
+/// The same for the payload of a packet from `source`, without its header.
 fn behind(body: &Body, source: Address) -> Option<(&TcpHeader, usize)> {
     match body {
         Body::Tcp(header) => Some((header, 0)),

@@ -12,8 +12,8 @@ use super::signal::{Fading, Signal};
 use crate::params::{self, Fault};
 use crate::phy::draws::Draws;
 
-/// How many standard deviations a draw may lie from its mean: it is cut there (twice in 10^9 draws), so that a search
-/// limited to the strongest draw changes no decision.
+/// The largest distance of a draw from its mean, in standard deviations. A draw is cut there (twice in 10^9 draws), so
+/// that a search limited to the strongest draw changes no decision.
 const LIMIT: f64 = 6.0;
 
 /// Parameters of log-normal shadowing.

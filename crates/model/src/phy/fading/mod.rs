@@ -1,7 +1,7 @@
 //! Fading: the factor on the median power of path loss that differs from signal to signal.
 //!
 //! A channel has any number of these beside its path loss, and their factors are multiplied. A model draws its factor
-//! from keys of the signal ([`Signal`]) and not from a random stream, so that a pair of radios that the search leaves
+//! from keys of the signal ([`Signal`]) and not from a random stream. Therefore a pair of radios that the search leaves
 //! out, or that does not send, changes the draws of no other pair.
 
 pub use signal::{Fading, Signal};

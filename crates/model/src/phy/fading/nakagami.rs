@@ -1,10 +1,10 @@
 //! Nakagami fading: the amplitude of a signal has Nakagami's distribution, and its power the gamma distribution.
 //!
 //! Read: M. Nakagami, The m-distribution, 1960; ns-3's documentation of `NakagamiPropagationLossModel`, for the three
-//! distances and their defaults. With m = 1 it is Rayleigh fading; a larger m fades less. The mean of the factor is one.
-//! All signals between two radios, in both directions, have the same factor for the coherence time, and independent
-//! ones afterwards (block fading). Left out: correlation between blocks, and speed. Validated by its moments and against
-//! the distribution of the power.
+//! distances and their defaults. With m = 1 it is Rayleigh fading; a larger m fades less. The mean of the factor is
+//! one. All signals between two radios, in both directions, have the same factor for the coherence time, and
+//! independent ones afterwards (block fading). Left out: correlation between blocks, and speed. Validated by its
+//! moments and against the distribution of the power.
 
 use hopyard_engine::Span;
 use hopyard_engine::units::Distance;

@@ -1,4 +1,4 @@
-//! What a model of fading is asked.
+//! The trait of every model of fading.
 
 use hopyard_engine::Time;
 

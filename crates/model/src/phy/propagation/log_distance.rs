@@ -1,8 +1,8 @@
 //! Log-distance path loss with log-normal shadowing.
 //!
 //! Read: T. S. Rappaport, Wireless Communications, 2nd edition 2002, §4.9; free space gives the loss at the reference
-//! distance. At smaller distances the loss is the same as there (as in ns-2). The shadowing is that of `log_normal`.
-//! Validated against the formula.
+//! distance. At smaller distances the loss is the same as there (as in ns-2). The shadowing is `log_normal`. Validated
+//! against the formula.
 
 use hopyard_engine::units::{Distance, Frequency, Ratio};
 use schemars::JsonSchema;

@@ -1,7 +1,7 @@
 //! Path loss: the fraction of the transmitted power that arrives at a distance.
 //!
 //! Parameters are compiled once into a [`Channel`], which is asked for every pair of sender and hearer. It works on
-//! squared distances: most models need neither a root nor a logarithm. What differs from signal to signal is fading,
+//! squared distances: most models need neither a root nor a logarithm. The difference from signal to signal is fading,
 //! which has a list of its own.
 
 use hopyard_engine::units::{Distance, Frequency, Power};
@@ -69,7 +69,7 @@ macro_rules! models {
                 match self { $(Self::$variant(model) => model.gain(distance_squared),)+ }
             }
 
-            /// The gains at each of these distances squared, in place of what is in `gains`.
+            /// The gains at each of these distances squared. They replace the content of `gains`.
             pub fn gains(&self, squares: &[f64], gains: &mut Vec<f64>) {
                 match self { $(Self::$variant(model) => model.gains(squares, gains),)+ }
             }

@@ -1,4 +1,4 @@
-//! What a path loss model is asked.
+//! The trait of every path loss model.
 
 use hopyard_engine::units::{Frequency, Ratio};
 
@@ -14,7 +14,7 @@ pub trait PathLoss: Copy {
     /// with distance.
     fn gain(&self, distance_squared: f64) -> f64;
 
-    /// The gains at each of these distances squared, in place of what is in `gains`.
+    /// The gains at each of these distances squared. They replace the content of `gains`.
     fn gains(&self, squares: &[f64], gains: &mut Vec<f64>) {
         // A model in registers. Of fields in memory, the compiler would load the one that a distance selects, and
         // compute the gains one by one.

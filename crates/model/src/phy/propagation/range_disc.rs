@@ -1,9 +1,9 @@
 //! Range disc: nodes within the range receive a signal, nodes outside do not.
 //!
 //! This is the disc of the literature on ad hoc networks (Gupta and Kumar 2000, protocol model). The ranges are the
-//! radio's thresholds, given in metres. In this model, power falls so slowly with distance (to a half at 100 km) that
-//! no signal is strong enough to capture another, while each threshold still has its exact range. It cannot be used
-//! with the reception "sinr", because all signals have about the same power.
+//! radio's thresholds, given in metres. In this model, power falls slowly with distance (to a half at 100 km).
+//! Therefore no signal is strong enough to capture another, while each threshold still has its exact range. It cannot
+//! be used with the reception "sinr", because all signals have about the same power.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

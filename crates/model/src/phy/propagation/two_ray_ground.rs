@@ -1,9 +1,9 @@
 //! Two-ray ground reflection: direct ray and the ray reflected from flat ground.
 //!
 //! Read: T. S. Rappaport, Wireless Communications, 2nd edition 2002, §4.6. As in ns-2, free space (Friis) holds up to
-//! the crossover distance 4π·h²/λ, where both formulas agree, and the asymptote h⁴/d⁴ beyond; the oscillation between
-//! the two rays is left out, and so are the heights of nodes, which count in the distance only. Validated against the
-//! thresholds that ns-2 publishes for 250 m and 550 m.
+//! the crossover distance 4π·h²/λ, where both formulas agree, and the asymptote h⁴/d⁴ beyond. Left out: the oscillation
+//! between the two rays, and the heights of nodes, which count in the distance only. Validated against the thresholds
+//! that ns-2 publishes for 250 m and 550 m.
 
 use hopyard_engine::units::{Distance, Frequency, Ratio};
 use schemars::JsonSchema;

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use receiver::{Begin, End, Level, Lost, Radio, Receiver, Verdict};
 
-/// Makes the enum of models, and that of the radios of a channel.
+/// Makes the enum of models, and the enum of the radios of a channel.
 macro_rules! models {
     ($($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
         /// Which frames a radio can decode.

@@ -1,4 +1,4 @@
-//! What a model of reception is given, and what it tells.
+//! The trait of every model of reception, with its arguments and answers.
 //!
 //! Powers are added as integers (attowatts), so that the order of edges cannot change a sum.
 
@@ -9,7 +9,7 @@ use hopyard_engine::{Rng, Time};
 
 use crate::phy::frame::Frame;
 
-/// What all radios of a channel share.
+/// The values that all radios of a channel share.
 #[derive(Clone, Copy, Debug)]
 pub struct Receiver {
     /// The weakest frame that can be decoded, in watts.
@@ -22,7 +22,7 @@ pub struct Receiver {
     pub noise: f64,
 }
 
-/// What the beginning of a signal means to the MAC.
+/// The consequence of the beginning of a signal for the MAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begin {
     /// Nothing new: the medium was busy.
@@ -33,10 +33,10 @@ pub enum Begin {
     Ignored(Time),
 }
 
-/// What the end of a signal means to the MAC.
+/// The consequence of the end of a signal for the MAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
-    /// What became of the frame.
+    /// The fate of the frame.
     pub verdict: Verdict,
     /// Whether the medium is idle now.
     pub idle: bool,
@@ -66,14 +66,14 @@ impl Level {
         Power::from_watts(self.power)
     }
 
-    /// The ratio of its power to that of noise and of the other signals at its end.
+    /// The ratio of its power to the power of noise and of the other signals at its end.
     #[must_use]
     pub fn sinr(&self) -> Ratio {
         Ratio::from_factor(self.power / (self.noise + self.others as f64 / ATTO))
     }
 }
 
-/// What became of a frame.
+/// The fate of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It was not being received, or the radio was sending.
@@ -144,7 +144,7 @@ pub struct Signals {
     energy: u64,
 }
 
-/// What the power of a signal that begins means to a receiver that may lock on it.
+/// The meaning of the power of a signal that begins, for a receiver that may lock on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strength {
     /// It can be decoded when nothing disturbs it.
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Whatever the order of ends, what is left is the sum of the rest, to the last attowatt.
+        /// Whatever the order of ends, the remaining power is the sum of the rest, to the last attowatt.
         #[test]
         fn sums_do_not_depend_on_the_order(
             powers in prop::collection::vec(1e-14_f64..1e-6, 1..20),

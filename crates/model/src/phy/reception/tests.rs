@@ -254,8 +254,8 @@ fn the_slow_rate_survives_interference_that_the_fast_one_does_not() {
     }
 }
 
-/// A hidden station disturbs the second half of a frame: the part of frames that survive, beside the formulas of
-/// `error_rate.rs` in another program (CCK by the trapezoid rule over 40000 steps).
+/// A hidden station disturbs the second half of a frame. The test compares the part of frames that survive with the
+/// formulas of `error_rate.rs` in another program (CCK by the trapezoid rule over 40000 steps).
 #[test]
 fn a_hidden_station_costs_each_rate_what_its_formula_says() {
     let cases = [(0, -5.7, 0.511_286), (1, -0.9, 0.486_860), (3, 2.5, 0.494_598), (5, 5.9, 0.492_383)];

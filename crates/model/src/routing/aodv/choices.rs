@@ -1,4 +1,4 @@
-//! What AODV's parameters choose between.
+//! The choices of AODV's parameters.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize, Serializer};
@@ -99,8 +99,8 @@ pub enum Locality {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RepairTimer {
-    /// As its source does: the *instant* at which the request expires is taken for a delay, so that late in a run the
-    /// timer hardly ever fires; and no error is sent.
+    /// As its source does. The *instant* at which the request expires is taken for a delay, so that late in a run the
+    /// timer hardly ever fires. No error is sent.
     Literal,
     /// As its comments say: when the request expires, with an error sent upstream.
     Intended,

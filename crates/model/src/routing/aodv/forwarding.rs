@@ -9,7 +9,7 @@ use crate::context::{Action, Context, DropReason, RouteChange};
 use crate::packet::{Form, PacketId};
 use crate::routing::common::on_demand::Procedures;
 
-/// What AODV asks of a set of procedures besides.
+/// The functions of a set of procedures that AODV needs besides.
 pub trait Forwarding: Procedures<Params = Params> {
     /// A data packet goes from `source` through `next_hop` to its destination: which routes stay valid until `until`.
     fn extend(&mut self, source: Address, destination: Address, next_hop: Address, until: Time);

@@ -1,4 +1,4 @@
-//! What a node knows of the Internet: the networks around it, gateways, and the hosts that they reach.
+//! The node's knowledge of the Internet: the networks around it, gateways, and the hosts that they reach.
 //!
 //! Reference: AODV-UU 0.9 and Nordström, Gunningberg, Tschudin, "Comparison of Forwarding Strategies in Internet
 //! Connected MANETs" (2004); facts only, no code. A gateway answers a request for a host that its wires lead to with a
@@ -24,9 +24,9 @@ struct Host {
     gateway: Option<Address>,
     /// Hops to the last gateway, for the next search.
     last_hops: u8,
-    /// Whether data have gone to it since it was bound to a gateway, so that changes are announced.
+    /// Whether data went to the host since it was bound to a gateway, so that changes are announced.
     used: bool,
-    /// Whether a neighbour has said since that it has no way to it.
+    /// Whether a neighbour has said since that it has no way to the host.
     refused: bool,
 }
 
@@ -66,7 +66,7 @@ impl Internet {
         !self.wired.is_empty()
     }
 
-    /// Whether the wires of this gateway lead to an address: requests for it are answered here, and packets from it
+    /// Whether the wires of this gateway lead to an address. Requests for it are answered here, and packets from it
     /// enter the ad hoc network here.
     pub fn serves(&self, address: Address, cx: &Context) -> bool {
         self.is_gateway() && any(&self.wired, cx.owners.name(address))
@@ -83,7 +83,7 @@ impl Internet {
         self.gateways.is_empty()
     }
 
-    /// Whether an address is that of a gateway which this node has heard of.
+    /// Whether an address belongs to a gateway which this node has heard of.
     pub fn is_known(&self, gateway: Address) -> bool {
         self.gateways.contains(&gateway)
     }

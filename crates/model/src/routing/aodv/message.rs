@@ -1,7 +1,7 @@
 //! AODV's messages.
 //!
-//! ns-2's messages are captured as RFC 3561 lays them out too, although ns-2 counts other sizes: no UDP header, and
-//! four bytes more in a request and a reply, for the time in them.
+//! A capture has ns-2's messages in the layout of RFC 3561 too, although ns-2 counts other sizes. ns-2 counts no UDP
+//! header, and four more bytes for the time in a request and a reply.
 
 use hopyard_wire::{WireError, aodv, udp};
 

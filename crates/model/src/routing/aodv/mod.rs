@@ -1,11 +1,11 @@
 //! AODV: routes are looked for when they are needed, by flooding a request, and kept while they are used.
 //!
 //! Reference: RFC 3561 (Perkins, Belding-Royer, Das, 2003). There are three sets of procedures over the same state,
-//! which the parameter `rules` selects. Those in `rfc` follow the RFC with HELLO messages, link-layer feedback,
-//! expanding rings, rate limits, precursors, gratuitous replies, RREP-ACK with its blacklist, and local repair (§6.12).
-//! Those in `ns2` do what ns-2.35 does, with which many papers were made:
+//! which the parameter `rules` selects. The procedures in `rfc` follow the RFC with HELLO messages, link-layer
+//! feedback, expanding rings, rate limits, precursors, gratuitous replies, RREP-ACK with its blacklist, and local
+//! repair (§6.12). Those in `ns2` do what ns-2.35 does, with which many papers were made:
 //!
-//! - The first search for a destination floods the whole network: a search starts from the last hop count, which is
+//! - The first search for a destination floods the whole network. A search starts from the last hop count, which is
 //!   infinite at first, so that `ttl_start` has no effect. Later searches start at the last hop count plus two.
 //! - Waits are twice the TTL times the time per hop that earlier discoveries took, times the number of floods so far.
 //! - Retries, expired routes and repairs are checked every half second, and whenever a packet is sent.
@@ -15,8 +15,8 @@
 //!   a repair begins: then they stay in the queue.
 //! - The remaining lifetime in an intermediate node's reply is cut to whole seconds.
 //!
-//! Those in `uu` are those of AODV-UU where it differs. Gateways to the Internet (`internet`, `rfc/gateways`) are those
-//! of AODV-UU under both.
+//! The procedures in `uu` follow AODV-UU where it differs. Gateways to the Internet (`internet`, `rfc/gateways`) follow
+//! AODV-UU under both.
 //!
 //! Left out: multicast (flags J, R), prefixes, and the wait after a reboot (§6.13), as nodes do not reboot here. Where
 //! the RFC leaves a choice:
@@ -28,8 +28,8 @@
 //! - The first ring of a search may be larger than TTL_THRESHOLD (§6.4): the last hop count plus TTL_INCREMENT, or
 //!   TTL_START.
 //!
-//! Validated by message exchanges between routers, one for each rule, in `tests`; by a property test that no packet
-//! visits a node twice; and against ns-2.35 on the same scenarios (docs/validation.md).
+//! Validated by message exchanges between routers in `tests`, one for each rule. A property test shows that no packet
+//! visits a node twice. Runs are compared with ns-2.35 on the same scenarios (docs/validation.md).
 
 mod choices;
 mod forwarding;

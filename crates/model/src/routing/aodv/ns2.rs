@@ -45,7 +45,7 @@ pub struct Ns2 {
     searches: Searches<Search>,
     /// When the next search must be looked at.
     next_search: Time,
-    /// Repairs: when each is given up, and of which destination.
+    /// Repairs: the time at which each is given up, and its destination.
     repairs: BinaryHeap<Reverse<(Time, Address)>>,
 }
 
@@ -470,7 +470,7 @@ impl Ns2 {
         }
     }
 
-    /// What ns-2 does every half second: expired routes become invalid, and requests are sent for destinations that
+    /// ns-2's work of every half second: expired routes become invalid, and requests are sent for destinations that
     /// have packets waiting.
     fn purge(&mut self, cx: &mut Context) {
         if self.state.table.next_expiry() < cx.now {

@@ -13,7 +13,7 @@ use crate::params::{self, Fault, NS2, RFC};
 pub use crate::routing::common::{Auto, LinkDetection};
 use crate::routing::{Facts, MostHops};
 
-/// What a HELLO may wait in the interface queue and for the medium.
+/// The longest wait of a HELLO in the interface queue and for the medium.
 const HELLO_QUEUEING: Span = Span::from_millis(50);
 
 /// The profile that behaves as AODV-UU does.
@@ -122,8 +122,8 @@ pub struct Params {
     /// How packets go to a gateway: in a tunnel from the source ("half_tunnel"), or by the default route of each node
     /// ("default_route").
     pub to_gateway: ToGateway,
-    /// How a source decides that a host is outside: it believes the gateway that answers first ("prefix"), or waits
-    /// until no node of the ad hoc network has answered to a whole search ("no_answer").
+    /// The rule by which a source decides that a host is outside. "prefix": the source believes the gateway that
+    /// answers first. "no_answer": the source waits until no node of the ad hoc network has answered to a whole search.
     pub locality: Locality,
     /// Bytes of the headers around each message.
     pub header: Bytes,

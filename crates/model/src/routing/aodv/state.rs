@@ -1,4 +1,4 @@
-//! What an AODV node knows, and what it does with that under every set of procedures.
+//! The state of an AODV node, and its use under every set of procedures.
 
 use hopyard_engine::Time;
 
@@ -15,7 +15,7 @@ use crate::routing::common::{Duplicates, Precursors};
 /// The state that all sets of procedures have.
 pub type State = on_demand::State<Params>;
 
-/// What a node knows that only AODV asks for.
+/// The state of a node that only AODV asks for.
 #[derive(Debug, Default)]
 pub struct Own {
     pub precursors: Precursors,
@@ -86,9 +86,9 @@ impl OnDemand for Params {
 }
 
 impl State {
-    /// The route to the gateway of a destination outside: that which answered for it, or where default routes are used,
-    /// and for errors, which look for none, the nearest one. No default route leads to a host after a neighbour has
-    /// said that it has no way there, and a gateway has none but its wires.
+    /// The route to the gateway of a destination outside: the gateway that answered for it. Where default routes are
+    /// used, and for errors, which look for no gateway, it is the nearest gateway. No default route leads to a host
+    /// after a neighbour has said that it has no way there, and a gateway has none but its wires.
     pub fn to_gateway(&self, destination: Address, is_error: bool, cx: &Context) -> Option<&Entry> {
         let bound = self.own.internet.gateway_of(destination).and_then(|gateway| self.table.up(gateway));
         let nearest =

@@ -16,7 +16,7 @@ pub enum RouteState {
     InRepair,
 }
 
-/// A route, or what is left of one. Small, because floods leave one at every node for every originator.
+/// A route, or the rest of one. Small, because floods leave one at every node for every originator.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// Where it leads.

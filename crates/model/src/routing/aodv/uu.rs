@@ -10,8 +10,8 @@
 //!   may grow beyond it (`search_on` and `send_request` in `rfc/discovery.rs`).
 //! - A destination that is asked for with its present number takes the next one (`on_request` in `rfc/messages.rs`).
 //!
-//! Left out: the HELLO extension with the neighbours that a node hears, HELLO messages of idle nodes (those of AODV-UU
-//! are sent by all nodes unless its option for active nodes is set), multicast, the wait after a reboot.
+//! Left out: the HELLO extension with the neighbours that a node hears, HELLO messages of idle nodes, multicast, and
+//! the wait after a reboot. In AODV-UU all nodes send HELLO messages unless its option for active nodes is set.
 
 use hopyard_engine::{Rng, Span, Time};
 

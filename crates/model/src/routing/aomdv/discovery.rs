@@ -1,5 +1,5 @@
-//! Requests and replies. Both sets of procedures handle them in the same way, but for what they are asked for
-//! ([`Multipath`]).
+//! Requests and replies. Both sets of procedures handle them in the same way, except for the questions in
+//! [`Multipath`].
 
 use hopyard_engine::{Span, Time};
 
@@ -129,8 +129,8 @@ fn may_reply(state: &mut State, request: &Request, now: Time) -> bool {
     may
 }
 
-/// A node between answers a request: for each discovery once, if paths are to be node-disjoint; else once for each pair
-/// of a reverse path and a forward path that are both unused.
+/// A node between answers a request. If paths are to be node-disjoint, it answers once for each discovery. Otherwise it
+/// answers once for each pair of a reverse path and a forward path that are both unused.
 fn reply_from_table<P: Multipath>(it: &mut P, request: &Request, from: Address, cx: &mut Context) {
     let state = it.state_mut();
     let node_disjoint = state.params.disjoint == Disjoint::Nodes;

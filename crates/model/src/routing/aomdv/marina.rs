@@ -1,4 +1,4 @@
-//! AOMDV as the papers of Marina and Das describe it. What they leave to AODV follows RFC 3561.
+//! AOMDV as the papers of Marina and Das describe it. Steps that they leave to AODV follow RFC 3561.
 
 use hopyard_engine::{Rng, Span, Time};
 
@@ -181,8 +181,8 @@ impl Multipath for Marina2006 {
         self.state.sequence
     }
 
-    /// The destination answers every copy that came without a loop, also one whose reverse path is not disjoint from
-    /// the others: nodes on the way may know a path that is.
+    /// The destination answers every copy that came without a loop. The reverse path of the copy need not be disjoint
+    /// from the others, because nodes on the way may know a path that is.
     fn answers(&self, _request: &Request, learned: Learned) -> bool {
         learned.is_acceptable()
     }
@@ -199,8 +199,8 @@ impl Multipath for Marina2006 {
         }
     }
 
-    /// RFC 3561 §6.5, §6.7: the neighbour can be reached. In a crowd this is what keeps discoveries few: the first
-    /// flood lets everybody know everybody.
+    /// RFC 3561 §6.5, §6.7: the neighbour can be reached. In a crowd this keeps discoveries few: the first flood lets
+    /// everybody know everybody.
     fn met(&mut self, neighbour: Address, cx: &mut Context) {
         self.hear(neighbour, cx.now + self.state.params.active_route_timeout, cx);
     }

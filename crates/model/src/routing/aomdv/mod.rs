@@ -2,14 +2,15 @@
 //!
 //! To read: Marina and Das, "On-demand multipath distance vector routing in ad hoc networks", ICNP 2001, and "Ad hoc
 //! on-demand multipath distance vector routing", Wireless Communications and Mobile Computing 6 (2006). A node keeps a
-//! list of paths to each destination. It tells its neighbours one hop count for all of them, that of the longest path
-//! when it first tells one, and accepts further paths only from nodes that tell fewer hops: so no path has a loop. The
-//! paths of a list have different next hops and different last hops: so they share no link.
+//! list of paths to each destination. The node tells its neighbours one hop count for all paths of a list: the hop
+//! count of the longest path when the node first tells one. The node accepts further paths only from nodes that tell
+//! fewer hops, so that no path has a loop. The paths of a list have different next hops and different last hops: so
+//! they share no link.
 //!
 //! There are two sets of procedures over the same state, which the parameter `rules` selects. Both handle requests and
-//! replies in the same way (`discovery`). Those in `marina` follow the papers; searches, sequence numbers, rate limits,
-//! HELLO messages and errors are those of AODV (RFC 3561), which the papers refer to. Those in `ns2` do what ns-2.35
-//! does:
+//! replies in the same way (`discovery`). The procedures in `marina` follow the papers; searches, sequence numbers,
+//! rate limits, HELLO messages and errors follow AODV (RFC 3561), which the papers refer to. Those in `ns2` do what
+//! ns-2.35 does:
 //!
 //! - HELLO messages alone tell of broken links, and every node that has any route sends them. (The link layer's
 //!   feedback is a choice at compile time in ns-2. `link_detection` chooses it here.)
@@ -27,10 +28,10 @@
 //! - Packets that ns-2 forgets without a trace when they have waited too long are dropped here.
 //!
 //! Where the papers leave a choice: the destination answers every copy of a request that came without a loop and is not
-//! much longer than others; and a packet that cannot be sent by any path waits at its source for a new route.
+//! much longer than others. A packet that no path can carry waits at its source for a new route.
 //!
-//! Validated by message exchanges between routers, one for each rule, in `tests`; by a property test that no packet
-//! visits a node twice; and against ns-2.35 on the same scenarios (docs/models/aomdv.md).
+//! Validated by message exchanges between routers in `tests`, one for each rule. A property test shows that no packet
+//! visits a node twice. Runs are compared with ns-2.35 on the same scenarios (docs/models/aomdv.md).
 
 mod discovery;
 mod marina;

@@ -1,4 +1,4 @@
-//! What AOMDV asks of a set of procedures besides, and what every set does in the same way with data packets.
+//! The functions of a set of procedures that AOMDV needs besides, and the common steps of all sets for data packets.
 
 use hopyard_engine::{Span, Time};
 

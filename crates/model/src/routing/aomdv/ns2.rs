@@ -300,8 +300,8 @@ impl Ns2 {
             .unwrap_or(Time::NEVER);
     }
 
-    /// What ns-2 does every half second: paths that have expired go, and requests are sent for destinations that have
-    /// packets waiting.
+    /// ns-2's work of every half second: expired paths go, and requests are sent for destinations that have packets
+    /// waiting.
     fn purge(&mut self, cx: &mut Context) {
         if self.state.table.next_expiry() < cx.now {
             for destination in self.state.expire_paths(cx) {

@@ -61,8 +61,8 @@ pub struct Params {
     pub reply_copies: u8,
     /// Which path takes the next packet: "first" or "in_turn".
     pub path_use: Use,
-    /// How often a packet that could not be sent may take another path, on its whole way; 0: never. ns-2 counts outside
-    /// of the packet's headers, and so does this.
+    /// How often a packet that could not be sent may take another path, on its whole way. 0: never. ns-2 counts outside
+    /// of the packet's headers, and so does this parameter.
     pub max_salvage_count: u8,
     /// How long a path stays valid after its last use.
     pub active_route_timeout: Span,
@@ -260,9 +260,9 @@ impl Facts for Params {
     const NUMBERED_BY_NS2: bool = false;
 
     /// Marina and Das 2006, §3: the pairs of sequence number and advertised hop count. The procedures of ns-2 differ
-    /// from the papers', but keep the rule: what is told to a neighbour is the pair itself, numbers of lost routes are
-    /// odd and those of destinations even, so that a node never uses a number again for which it has lost its route,
-    /// and no entry is ever forgotten.
+    /// from the papers, but keep the rule. A node tells its neighbours the pair itself. Numbers of lost routes are odd
+    /// and numbers of destinations even, so that a node never uses the number of a lost route again. No entry is ever
+    /// forgotten.
     fn promises_no_loops(&self) -> bool {
         match self.rules {
             Rules::Marina2006 | Rules::Ns2 => true,
@@ -347,7 +347,7 @@ impl Params {
         Limits { paths: self.max_paths as usize, difference: self.hop_difference }
     }
 
-    /// Which paths may be told to a neighbour that asks: those that do not lead through it. ns-2 tells these too.
+    /// Paths that may be told to a neighbour that asks: paths that do not lead through it. ns-2 tells the others too.
     pub fn own_way(&self, asks: Address) -> impl Fn(&Path) -> bool + Copy + use<> {
         let all = self.rules == Rules::Ns2;
         move |path| all || path.next_hop != asks

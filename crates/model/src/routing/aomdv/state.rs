@@ -1,4 +1,4 @@
-//! What an AOMDV node knows, and what it does with that under every set of procedures.
+//! The state of an AOMDV node, and its use under every set of procedures.
 
 use hopyard_engine::{Span, Time};
 

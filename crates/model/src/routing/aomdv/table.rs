@@ -1,4 +1,4 @@
-//! What AOMDV's table has for each destination: a list of paths, and the rule by which a path may enter it.
+//! The entries of AOMDV's table for each destination: a list of paths, and the rule by which a path may enter it.
 
 use hopyard_engine::Time;
 
@@ -19,7 +19,7 @@ pub struct Path {
     pub expires: Time,
 }
 
-/// What became of a path that a neighbour advertised.
+/// The fate of a path that a neighbour advertised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Learned {
     /// It is in the list now.
@@ -60,7 +60,7 @@ pub struct Limits {
     pub difference: u8,
 }
 
-/// What is known of a destination.
+/// The state of a destination.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// The destination.
@@ -72,10 +72,11 @@ pub struct Entry {
     /// Whether a sequence number is known. Paths with an older number are then refused.
     pub known_sequence: bool,
     /// Whether the paths were advertised with the sequence number. If the destination is a neighbour that was only
-    /// heard (RFC 3561 §6.5), the number is a lower bound: this node uses the path and does not offer it to others.
+    /// heard (RFC 3561 §6.5), the number is a lower bound. This node then uses the path, and does not offer it to
+    /// others.
     pub numbered: bool,
-    /// The hop count that this node tells its neighbours: that of its longest path when it first tells one. It stays
-    /// until there is a newer sequence number. [`INFINITY`] before that.
+    /// The hop count that this node tells its neighbours: the hop count of its longest path when it first tells one. It
+    /// stays until there is a newer sequence number. [`INFINITY`] before that.
     pub advertised: u8,
     /// Hops of the longest path that was known last.
     pub last_hops: u8,
@@ -122,7 +123,7 @@ impl on_demand::Entry for Entry {
         !self.paths.is_empty()
     }
 
-    /// Those of the path that is used first.
+    /// The hops of the path that is used first.
     fn route(&self) -> Option<(Address, u8)> {
         self.paths.first().map(|path| (path.next_hop, path.hops))
     }
@@ -144,10 +145,10 @@ impl Entry {
     /// The route update rule: a neighbour, `path.next_hop`, advertises a route with this sequence number.
     ///
     /// With a newer number the list begins anew; a neighbour that was only heard stays where it is, one hop away. With
-    /// the same number the path must come from a node that advertises
-    /// fewer hops than this one: along every path the pairs (sequence number, advertised hops) then decrease strictly,
-    /// so that no path contains a loop. Paths with different next hops and different last hops share no link, because
-    /// each node in between forwards only one copy of a request.
+    /// the same number the path must come from a node that advertises fewer hops than this one. The pairs (sequence
+    /// number, advertised hops) then decrease strictly along every path, so that no path contains a loop. Paths with
+    /// different next hops and different last hops share no link, because each node in between forwards only one copy
+    /// of a request.
     pub fn learn(&mut self, sequence: u32, path: Path, limits: Limits) -> Learned {
         let news = !self.known_sequence || newer(sequence, self.sequence);
         if news {
@@ -179,8 +180,8 @@ impl Entry {
         Learned::Added
     }
 
-    /// The destination itself was heard (RFC 3561 §6.5, first paragraph): it is one hop away, which no loop can make
-    /// wrong, and takes the place of the longest path if the list is full.
+    /// The destination itself was heard (RFC 3561 §6.5, first paragraph). It is one hop away, which no loop can make
+    /// wrong. Its path takes the place of the longest path if the list is full.
     pub fn meet(&mut self, path: Path, limits: Limits) {
         if let Some(known) = self.paths.iter_mut().find(|known| known.next_hop == path.next_hop) {
             known.expires = known.expires.max(path.expires);
@@ -208,8 +209,8 @@ impl Entry {
         self.paths.get_mut(place)
     }
 
-    /// No path is left: the destination's number is raised, so that nodes whose paths lead through this one cannot
-    /// offer them (RFC 3561 §6.11), and a path with the new number may have any length.
+    /// No path is left. The destination's number is raised, so that nodes whose paths lead through this one cannot
+    /// offer them (RFC 3561 §6.11). A path with the new number may have any length.
     pub fn go_down(&mut self, sequence: u32, forget: Time) {
         self.sequence = if newer(self.highest_heard, sequence) { self.highest_heard } else { sequence };
         self.advertised = INFINITY;

@@ -38,9 +38,9 @@ impl Heard {
 /// The messages heard. An originator numbers its messages one by one, so that a window of bits holds the recent ones; a
 /// number that has left the window counts as heard.
 ///
-/// Each message of a flood is heard from every neighbour, and all copies but the first are only looked up here. This
-/// must be fast, so it is a hash table with open addressing: the slot is computed from the originator's number, and if
-/// it is taken, the next free slot is used. The order of the slots has no influence on results.
+/// Each message of a flood is heard from every neighbour, and all copies but the first are only looked up here. The
+/// search must be fast, so this is a hash table with open addressing. The slot is computed from the originator's
+/// number. If the slot is taken, the next free slot is used. The order of the slots has no influence on results.
 #[derive(Debug, Default)]
 pub struct Duplicates {
     /// None, or a power of two, at most three quarters of them in use.
@@ -95,7 +95,7 @@ impl Duplicates {
         place
     }
 
-    /// Makes room, with what can be forgotten left out.
+    /// Makes room, and forgets old entries.
     #[cold]
     fn grow(&mut self, now: Time) {
         let kept: Vec<Heard> =

@@ -1,4 +1,4 @@
-//! Limits of rates, such as those of RFC 3561 §6.3 and §6.11.
+//! Limits of rates, such as the limits of RFC 3561 §6.3 and §6.11.
 
 use std::collections::VecDeque;
 

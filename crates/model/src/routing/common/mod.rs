@@ -1,4 +1,4 @@
-//! What several routing protocols need.
+//! Parts that several routing protocols need.
 
 mod auto;
 mod duplicates;

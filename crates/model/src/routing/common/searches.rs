@@ -2,7 +2,7 @@
 
 use crate::address::Address;
 
-/// What is noted of each destination that is looked for, by destination. Few nodes look for more than one.
+/// The notes of each destination that is looked for, by destination. Few nodes look for more than one.
 #[derive(Debug)]
 pub struct Searches<S>(Vec<(Address, S)>);
 

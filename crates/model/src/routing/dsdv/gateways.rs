@@ -1,10 +1,10 @@
 //! Networks outside of the ad hoc network, and the gateways that reach them.
 //!
-//! Neither the paper of DSDV nor that of Karlsson and Kassler (2009), who ran DSDV with gateways, describes how a node
-//! learns of them. Here a gateway tells the prefixes behind it as further destinations, with its own sequence number
-//! and one hop more than to itself. Each node sends packets for an outside destination towards the nearest gateway
-//! among those with the longest matching prefix. Two neighbours may take different gateways for the nearest while news
-//! of a break spreads; so a node does not send such a packet back to the neighbour that it came from.
+//! Neither the paper of DSDV nor Karlsson and Kassler (2009), who ran DSDV with gateways, describes how a node learns
+//! of them. Here a gateway tells the prefixes behind it as further destinations, with its own sequence number and one
+//! hop more than to itself. Each node sends packets for an outside destination towards the nearest gateway with the
+//! longest matching prefix. While news of a break spreads, two neighbours may take different gateways for the nearest.
+//! Therefore a node does not send such a packet back to the neighbour that the packet came from.
 
 use std::net::Ipv4Addr;
 
@@ -22,12 +22,12 @@ pub struct Outside {
     pub announced: Option<(Address, u8)>,
 }
 
-/// What is known of networks outside.
+/// The knowledge of networks outside.
 #[derive(Debug, Default)]
 pub struct Gateways {
     /// Gateways with the prefixes that each reaches, in order.
     networks: Vec<(Address, Prefix)>,
-    /// Prefixes in which this node knows each host: those of its own channels.
+    /// Prefixes in which this node knows each host: the prefixes of its own channels.
     own: Vec<Prefix>,
     /// The prefixes of all channels, to which no default route leads.
     ad_hoc: Vec<Prefix>,
@@ -36,7 +36,7 @@ pub struct Gateways {
 }
 
 impl Gateways {
-    /// What a node that is attached to these networks knows at first.
+    /// The knowledge, at first, of a node that is attached to these networks.
     #[must_use]
     pub fn new(networks: &Networks) -> Self {
         Self {

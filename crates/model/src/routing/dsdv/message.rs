@@ -7,7 +7,7 @@ use crate::packet::{Carrier, Message, Place};
 
 /// One destination in an update.
 pub type Advertisement = dsdv::Advertisement<Address>;
-/// What a node tells its neighbours.
+/// The update that a node sends its neighbours.
 pub type Update = dsdv::Update<Address>;
 
 impl Message for Update {

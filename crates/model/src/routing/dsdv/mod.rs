@@ -1,11 +1,11 @@
-//! DSDV: every node tells its neighbours its whole table from time to time, and what has changed in between.
+//! DSDV: every node tells its neighbours its whole table from time to time, and its changes in between.
 //!
 //! To read: Perkins and Bhagwat, "Highly dynamic destination-sequenced distance-vector routing (DSDV) for mobile
 //! computers", SIGCOMM 1994. Each destination numbers its own advertisements with even sequence numbers. The route with
 //! the newest number is used, so that no loop can form. A broken link is advertised with the next odd number and an
-//! infinite metric. A route that may still improve is used at once. It is advertised after a settling time, which is a
-//! weighted mean of the times that earlier improvements took, and when the neighbour on the shorter way has had its
-//! say.
+//! infinite metric. A route that may still improve is used at once. It is advertised after a settling time, a weighted
+//! mean of the times that earlier improvements took. The neighbour on the shorter way must have had its say before
+//! that.
 //!
 //! [`Rules::Perkins1994`] follows the paper. Where the paper leaves a choice, it does what implementations do: updates
 //! are sent over UDP, and a failure of the link layer breaks a link. [`Rules::Ns2`] does what ns-2.35 does:
@@ -20,14 +20,14 @@
 //!
 //! A node may have several radios. It tells each of its addresses, and its updates leave by all of them. A node with
 //! radios and wires is a gateway (see `gateways`). Packets for hosts outside go to the nearest gateway, and from there
-//! over the wires; packets from outside enter where the wired network says, which has no part in DSDV.
+//! over the wires. Packets from outside enter where the wired network says, which has no part in DSDV.
 //!
 //! Left out: the division of a large table into several packets (an update has any size, as in ns-2), and the movement
 //! of hosts between base stations. Also left out is an endless loop in ns-2: after an outdated update it takes the same
 //! waiting packets out of the buffer and puts them back again.
 //!
-//! Validated by conversations between routers, one for each rule, in the tests beside; by a property test that no
-//! packet meets a node twice; and against ns-2.35 on the same scenarios (docs/validation.md).
+//! Validated by conversations between routers in the tests beside, one for each rule. A property test shows that no
+//! packet meets a node twice. Runs are compared with ns-2.35 on the same scenarios (docs/validation.md).
 
 mod gateways;
 mod message;
@@ -127,10 +127,10 @@ impl Dsdv {
         cx.act(Action::RouteChanged { node: self.node, change });
     }
 
-    /// Makes an update. It has all entries if `periodic` is set or if many entries have changed, otherwise only those
-    /// that changed. The node's own number advances with its periodic updates. If triggered updates advanced it too,
-    /// each would begin a race of paths at all other nodes, whose triggered updates would begin more. ns-2's do, where
-    /// a newer number alone never triggers an update.
+    /// Makes an update. It has all entries if `periodic` is set or if many entries have changed, otherwise only the
+    /// changed ones. The node's own number advances with its periodic updates. If triggered updates advanced it too,
+    /// each would begin a race of paths at all other nodes. Their triggered updates would begin more races. In ns-2
+    /// triggered updates advance the number, but a newer number alone never triggers an update.
     fn make_update(&mut self, periodic: bool, now: Time) -> Option<Update> {
         let entries = self.table.entries();
         let news = entries.iter().filter(|entry| entry.is_news(now)).count();
@@ -275,8 +275,8 @@ impl Dsdv {
     ///
     /// A newer number over a longer way than the one told last is doubtful. Numbers travel with periodic updates, and
     /// the neighbour on the shorter way will probably tell that number too, or a still newer one. So the route waits
-    /// for that neighbour until it has told or is lost, and for its settling time: the mean time after which a way as
-    /// short as the former one was back.
+    /// until that neighbour has told its number or is lost. It also waits for its settling time: the mean time after
+    /// which a way as short as the former one was back.
     fn doubt(&self, new: &mut Entry, old: Option<&Entry>, now: Time) {
         new.advertise_at = now;
         let known = |entry: &&Entry| entry.metric < self.params.infinity && entry.last_advertised > 0;
@@ -414,8 +414,8 @@ impl Dsdv {
         self.flush(heard.destination, cx);
     }
 
-    /// What is done to each packet before it is routed. Returns whether it is: one of this node's own that comes back
-    /// has gone round.
+    /// Checks each packet before it is routed. Returns whether it is: one of this node's own that comes back has gone
+    /// round.
     fn admits(&self, packet: PacketId, cx: &mut Context) -> bool {
         let it = &mut cx.packets[packet];
         if self.own.contains(&it.source) {
@@ -512,7 +512,7 @@ impl Dsdv {
         }
     }
 
-    /// The route to a destination of which the node has heard by itself.
+    /// The route to a destination that the node has heard by itself.
     fn own_route(&self, destination: Address) -> Option<(Address, u8)> {
         let entry = self.table.get(destination).filter(|entry| entry.metric < self.params.infinity)?;
         Some((entry.next_hop, entry.metric))

@@ -60,8 +60,8 @@ pub struct Params {
     pub missed_updates: u8,
     /// Whether a failure of the link layer makes a link broken.
     pub link_layer_detection: bool,
-    /// What a node with radios and wires tells of the networks behind it: "off", "networks" (each prefix is a further
-    /// entry of its updates) or "default" (one entry). ns-2 and the paper have no gateways.
+    /// The entries by which a node with radios and wires tells of the networks behind it: "off", "networks" (each
+    /// prefix is a further entry of its updates) or "default" (one entry). ns-2 and the paper have no gateways.
     pub gateways: Gateways,
     /// The metric that means "unreachable".
     pub infinity: u8,
@@ -82,8 +82,8 @@ pub struct Params {
     pub header: Bytes,
     /// Bytes of each entry in an update: address, metric, sequence number.
     pub entry_size: Bytes,
-    /// Bytes added to each TCP segment, and each message of an agent, of this node whenever it is routed: ns-2's DSDV
-    /// counts the IP header once more, also for a packet that comes out of the buffer.
+    /// Bytes added to each TCP segment of this node, and to each message of its agents, whenever the packet is routed.
+    /// ns-2's DSDV counts the IP header once more, also for a packet that comes out of the buffer.
     pub repeated_header: Bytes,
 }
 

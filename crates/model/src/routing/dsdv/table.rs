@@ -34,7 +34,7 @@ pub struct Entry {
     pub advertise_metric: bool,
     /// Whether data go this way, so that its changes are announced.
     pub used: bool,
-    /// From when on it may be advertised.
+    /// The time from which on it may be advertised.
     pub advertise_at: Time,
     /// When it triggers an update.
     pub trigger_at: Time,
@@ -73,7 +73,7 @@ impl Entry {
         }
     }
 
-    /// Counts a time to settle; `weight` is that of the past.
+    /// Counts a time to settle; `weight` is the weight of the past.
     pub fn settle(&mut self, took: Span, weight: f64) {
         self.settling_time = self.settling_time.mul_f64(weight) + took.mul_f64(1.0 - weight);
     }
@@ -99,14 +99,14 @@ impl Table {
         self.0.binary_search_by_key(&destination, |entry| entry.destination)
     }
 
-    /// What is known of a destination.
+    /// The entry of a destination.
     #[inline]
     #[must_use]
     pub fn get(&self, destination: Address) -> Option<&Entry> {
         self.place(destination).ok().map(|place| &self.0[place])
     }
 
-    /// What is known of a destination, to be changed.
+    /// The entry of a destination, to be changed.
     #[inline]
     pub fn get_mut(&mut self, destination: Address) -> Option<&mut Entry> {
         self.place(destination).ok().map(|place| &mut self.0[place])

@@ -159,7 +159,7 @@ impl Index {
         Self::places(self.row(Self::of(a)).zip(self.row(Self::of(b))).map(|(a, b)| a & b))
     }
 
-    /// The places that may have this node, and those that are free.
+    /// The places that may have this node, and the free places.
     fn having_or_free(&self, node: Address) -> impl Iterator<Item = usize> + '_ {
         Self::places(self.row(Self::of(node)).zip(self.row(FREE)).map(|(a, b)| a | b))
     }
@@ -262,7 +262,7 @@ impl Store {
     }
 }
 
-/// A path cache: one part for the routes that the node wants to keep, one for those that it came to know.
+/// A path cache: one part for the routes that the node wants to keep, one for the routes that it came to know.
 #[derive(Debug)]
 pub struct PathCache {
     own: Address,

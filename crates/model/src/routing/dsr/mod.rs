@@ -2,10 +2,11 @@
 //! a node hears of them is kept in a cache.
 //!
 //! Reference: RFC 4728 (Johnson, Hu, Maltz, 2007). There are two sets of procedures over the same state, which the
-//! parameter `rules` selects. Those in `rfc` follow the RFC, with a path cache or a link cache, replies from the cache
-//! after a wait that prevents storms, salvaging, gratuitous replies, blacklist, gateways to outside (flags F and L),
-//! and three ways to know that the next hop has a packet: the MAC, passive acknowledgements, and Acknowledgement
-//! options. Those in `ns2` do what ns-2.35 does, with which many papers were made:
+//! parameter `rules` selects. The procedures in `rfc` follow the RFC. They have a path cache or a link cache, replies
+//! from the cache after a wait that prevents storms, salvaging, gratuitous replies, a blacklist, and gateways to
+//! outside (flags F and L). A node knows in one of three ways that the next hop has a packet: by the MAC, by passive
+//! acknowledgements, or by Acknowledgement options. Those in `ns2` do what ns-2.35 does, with which many papers were
+//! made:
 //!
 //! - Most data packets carry nothing: the flow state extension (§7) is on.
 //! - A search sends pairs of requests, to the neighbours and then to all, with waits of half a second times four for
@@ -17,13 +18,13 @@
 //! - The queue of the link serves by class (`link.routing_packets = "by_class"`, the default with these rules): ns-2's
 //!   DSR runs on a queue that serves TCP's acknowledgements before data.
 //!
-//! Left out: data that travel with a request (§8.2.1), the search for a route by which a reply returns over links of
-//! one direction (§3.1), several interfaces (§8.4), the Destination and Flow ID option (§7.2.2), flows under the RFC's
-//! rules. Where the RFC leaves a choice:
+//! Left out: data that travel with a request (§8.2.1), several interfaces (§8.4), the Destination and Flow ID option
+//! (§7.2.2), and flows under the RFC's rules. Also left out is the search for a route by which a reply returns over
+//! links of one direction (§3.1). Where the RFC leaves a choice:
 //!
 //! - Every link is taken to work in both directions, as MACs with acknowledgements need.
-//! - A salvaged packet does not go through a node that its source route says it has met. The route does not say what
-//!   the packet had met before it was salvaged last.
+//! - A salvaged packet does not go through a node that its source route says it has met. The route does not have the
+//!   nodes that the packet met before it was salvaged last.
 //! - A packet that a full maintenance buffer does not take is sent once, and nobody is asked whether it arrived.
 //!
 //! Validated by exchanges between nodes, one for each rule, in `tests`; by a property test that packets do not circle;

@@ -98,7 +98,7 @@ pub struct Params {
     pub request_memory: Span,
     /// Whether a node answers requests for others from its cache.
     pub reply_from_cache: bool,
-    /// H in the delay of such a reply, H * (h - 1 + r), where h is the length of the route and r is random between 0
+    /// H in the delay of such a reply, H * (h - 1 + r). Here h is the length of the route, and r is random between 0
     /// and 1. Zero: no delay.
     pub reply_holdoff: Span,
     /// Whether the node listens to frames for others: it learns routes and errors, and shortens routes.

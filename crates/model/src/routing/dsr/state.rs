@@ -1,4 +1,4 @@
-//! What a DSR node knows, and what it does with that under every set of procedures.
+//! The state of a DSR node, and its use under every set of procedures.
 
 use hopyard_engine::{Rng, Span, Time};
 
@@ -161,8 +161,8 @@ impl State {
         packet
     }
 
-    /// Makes a reply with a route, which goes back over these hops, the last of which is the node that asked.
-    /// The flag L says that its last hop leaves the network (§6.3).
+    /// Makes a reply with a route, which goes back over these hops. The last hop is the node that asked. The flag L
+    /// says that its last hop leaves the network (§6.3).
     pub fn reply(&self, route: Vec<Address>, back: &[Address], cx: &mut Context) -> Option<PacketId> {
         let (&to, between) = back.split_last()?;
         let last_hop_external = route.last().is_some_and(|&last| self.is_outside(last, cx));
@@ -175,8 +175,8 @@ impl State {
         Some(self.control(to, options, cx))
     }
 
-    /// Whether a packet with this source route was read a moment ago, so that it tells nothing new. `mark` says what
-    /// else makes packets different.
+    /// Whether a packet with this source route was read a moment ago, so that it tells nothing new. `mark` has further
+    /// differences between packets.
     pub fn has_read(&mut self, packet: &Packet, mark: u64, now: Time) -> bool {
         let Some(route) = packet.source_route() else { return false };
         let mix = |mark: u64, value: u32| (mark ^ u64::from(value)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
@@ -190,8 +190,9 @@ impl State {
         false
     }
 
-    /// Learns from the way of a packet that this node, which is at a place of it, has received: where it goes, and
-    /// where it came from, as a MAC with acknowledgements needs links in both directions (RFC 4728 §8.1.4).
+    /// Learns from the route of a packet that this node, at a place of the route, received: where the packet goes, and,
+    /// if `backward` is set, where it came from. The way back needs links in both directions, as MACs with
+    /// acknowledgements do (RFC 4728 §8.1.4).
     pub fn learn(&mut self, nodes: &[Address], place: usize, backward: bool, now: Time) {
         self.cache.add(&nodes[place + 1..], Source::Noticed, now);
         if backward {
@@ -213,7 +214,7 @@ impl State {
         }
     }
 
-    /// A link is known to be broken: the routes over it are forgotten, and those that were in use are announced as
+    /// A link is known to be broken. The routes over it are forgotten, and routes that were in use are announced as
     /// lost.
     pub fn forget_link(&mut self, from: Address, to: Address, cx: &mut Context) {
         self.cache.remove_link(from, to);

@@ -1,9 +1,9 @@
 //! The duplicate set (RFC 3626 §3.4): which messages were received, by which interfaces, and which were forwarded.
 //!
 //! The set has a place for each originator, found by its number without a search, since every copy of every message is
-//! looked up here. Originators number their messages one by one, so that a window of bits holds the recent ones.
-//! Two things differ from tuples with a time each: a message that was overtaken by 63 later ones counts as received,
-//! and an originator's messages are forgotten together, DUP_HOLD_TIME after the last of them.
+//! looked up here. Originators number their messages one by one, so that a window of bits holds the recent ones. Two
+//! things differ from tuples with a time each. A message that 63 later ones overtook counts as received. The messages
+//! of an originator are forgotten together, DUP_HOLD_TIME after the last of them.
 
 use hopyard_engine::Time;
 
@@ -14,13 +14,13 @@ use crate::address::Address;
 struct Window {
     /// When they are forgotten.
     forget: Time,
-    /// Which of the last 64 messages were forwarded; the lowest bit is that of the highest number.
+    /// The forwarded ones among the last 64 messages; the lowest bit stands for the highest number.
     forwarded: u64,
     /// The highest number received.
     highest: u16,
 }
 
-/// What is known of a message.
+/// The knowledge of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// It was not received before.
@@ -47,7 +47,7 @@ impl Duplicates {
         Self { interfaces, windows: Vec::new(), received: Vec::new() }
     }
 
-    /// The bit of a message, if the message is not newer than all others; the lowest one is that of the newest.
+    /// The bit of a message, if the message is not newer than all others; the lowest bit stands for the newest message.
     fn bit(highest: u16, number: u16) -> Option<u64> {
         let behind = highest.wrapping_sub(number);
         match behind {
@@ -57,7 +57,7 @@ impl Duplicates {
         }
     }
 
-    /// What is known of a message that an interface has received.
+    /// The knowledge of a message that an interface has received.
     #[inline]
     #[must_use]
     pub fn seen(&self, originator: Address, number: u16, interface: usize, now: Time) -> Seen {

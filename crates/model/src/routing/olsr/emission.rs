@@ -1,4 +1,4 @@
-//! What a node sends, and when (RFC 3626 §3.5, 5.2, 6.2, 9.3, 12.3).
+//! The messages of a node, and their times (RFC 3626 §3.5, 5.2, 6.2, 9.3, 12.3).
 
 use std::sync::Arc;
 

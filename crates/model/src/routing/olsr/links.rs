@@ -8,7 +8,7 @@ use super::message::{Hello, LinkType, Listed, NeighbourType};
 use super::params::{Metric, Params};
 use crate::address::Address;
 
-/// What the packets of a link say of its quality.
+/// The quality of a link, by its packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Quality {
     /// The number of the last packet.
@@ -34,7 +34,7 @@ impl Quality {
         self.known = (self.known + 1).min(32);
     }
 
-    /// A packet with this number arrived: how many were lost before it, or nothing if it is not a new one.
+    /// A packet with this number arrived. The number of packets lost before it, or nothing if it is not a new one.
     fn lost_before(&self, number: u16) -> Option<u16> {
         let Some(last) = self.packet else { return Some(0) };
         let ahead = number.wrapping_sub(last);
@@ -79,7 +79,7 @@ pub struct Link {
     pub hello_due: Time,
     /// The interval of the neighbour's HELLOs (Htime).
     pub hello_interval: Span,
-    /// The last HELLO, and what it says of this node.
+    /// The last HELLO, and its statement about this node.
     pub hello: Option<Arc<Hello>>,
     /// The type of the link in the last HELLO, if it lists this node's interface.
     pub listed_as: Option<LinkType>,
@@ -160,8 +160,8 @@ impl Link {
         self.has_lost(now, params);
     }
 
-    /// A loss has lowered the quality. Only a loss makes a link lost (§14.3): a packet that arrives over a bad link
-    /// would prolong that time, and make a new link lost before it was ever used.
+    /// A loss has lowered the quality. Only a loss makes a link lost (§14.3). A packet that arrives over a bad link
+    /// would prolong that time, and would make a new link lost before its first use.
     fn has_lost(&mut self, now: Time, params: &Params) {
         if params.hysteresis && self.quality.smooth < params.hysteresis_low {
             self.pending = true;
@@ -209,7 +209,7 @@ pub struct Neighbour {
 }
 
 impl Neighbour {
-    /// A neighbour of which nothing is known.
+    /// An unknown neighbour.
     #[must_use]
     pub const fn new(main: Address) -> Self {
         Self {
@@ -241,7 +241,8 @@ pub fn reached(hello: &Hello, metric: Metric) -> impl Iterator<Item = (Address, 
     })
 }
 
-/// What a HELLO says of one of these addresses: the link of the interface `own`, and whether it selects this node.
+/// The statement of a HELLO about one of these addresses: the link of the interface `own`, and whether it selects this
+/// node.
 #[must_use]
 pub fn mentions<'a>(hello: &'a Hello, own: Address, all: &[Address]) -> (Option<&'a Listed>, bool) {
     let mut link = None;

@@ -8,14 +8,14 @@
 //!
 //! Beyond the RFC: paths by expected transmissions (De Couto et al., MobiCom 2003), with the message types of olsrd.
 //!
-//! The profile `ns2` has the constants of UM-OLSR for ns-2, which are those of the RFC: a node's own messages wait for
-//! a random time too, a packet has at most four messages, and no TC is brought forward.
+//! The profile `ns2` follows UM-OLSR for ns-2, which has the constants of the RFC. A node's own messages wait for a
+//! random time too, a packet has at most four messages, and no TC is brought forward.
 //!
 //! Left out: IPv6 (§17), nodes that forget their numbers, and messages in parts: every HELLO and TC lists everything.
 //! The next hop does not depend on the willingness of nodes on paths of equal length (§10 leaves that open).
 //!
-//! Validated by small networks, one for each rule, in the tests beside; by relays against all subsets, and routes
-//! against breadth-first search, on random graphs; and against ns-3.37 on the same graphs (docs/validation.md).
+//! Validated by small networks in the tests beside, one for each rule. On random graphs, relays are compared with all
+//! subsets, routes with breadth-first search, and both with ns-3.37 (docs/validation.md).
 
 mod duplicates;
 mod emission;

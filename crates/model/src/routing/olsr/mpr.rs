@@ -18,7 +18,7 @@ pub struct Candidate<'a> {
 
 /// The number of an address that no candidate reaches.
 const UNREACHED: u32 = u32::MAX;
-/// That of a symmetric neighbour, which is not covered: it is no strict 2-hop neighbour.
+/// The mark of a symmetric neighbour, which is not covered: it is no strict 2-hop neighbour.
 const NEAR: u32 = u32::MAX - 1;
 
 /// Which candidates are relays: every strict 2-hop neighbour is covered `coverage` times, or as often as it can be.
@@ -109,7 +109,7 @@ mod tests {
 
     use super::*;
 
-    /// What candidates reach: nodes from 100 on.
+    /// The nodes that candidates reach: from 100 on.
     fn reached(reach: &[Vec<u32>]) -> Vec<Vec<(Address, u32)>> {
         let of = |nodes: &Vec<u32>| {
             let mut reaches: Vec<_> = nodes.iter().map(|&node| (Address(100 + node), 1)).collect();
@@ -200,8 +200,9 @@ mod tests {
     }
 
     proptest! {
-        /// Of equal willingness the heuristic is that of greedy set cover, so that it takes at most H(d) times the
-        /// fewest relays, d the most that one neighbour covers (Chvátal 1979), beside those that are the only ones.
+        /// For neighbours of equal willingness the heuristic is a greedy set cover. Besides the relays that have no
+        /// alternative, it takes at most H(d) times the fewest relays (Chvátal 1979). Here d is the largest number of
+        /// nodes that one neighbour covers.
         #[test]
         fn relays_cover_all_and_are_few(reach in prop::collection::vec(prop::collection::vec(0_u32..14, 0..7), 1..9)) {
             let reach = reached(&reach);

@@ -69,8 +69,8 @@ pub struct Params {
     pub hna_hold: Auto,
     /// How long a message is remembered (DUP_HOLD_TIME).
     pub duplicate_hold: Span,
-    /// Longest random delay of a forwarded message, and the longest time by which an interval is shortened (MAXJITTER);
-    /// "auto": a quarter of the shortest interval; at most half of it (RFC 5148 §5.4).
+    /// Longest random delay of a forwarded message, and the longest time by which an interval is shortened (MAXJITTER).
+    /// "auto": a quarter of the shortest interval. It may be at most half of this interval (RFC 5148 §5.4).
     pub max_jitter: Auto,
     /// Whether a node's own messages are delayed at random too, so that they share packets with forwarded ones;
     /// otherwise they leave at once, and take along what waits.

@@ -27,7 +27,7 @@ impl State {
         }
     }
 
-    /// The route to an address of which only the tree is asked.
+    /// The route to an address, by the tree alone.
     fn ask(&self, tree: &Tree, destination: Address, name: Option<Ipv4Addr>) -> Answer {
         // §10, step 2: the interfaces of neighbours are known by their links, also before a MID names them.
         let main = match self.link(destination) {

@@ -1,4 +1,4 @@
-//! What an OLSR node knows: its links and neighbours, the topology, and the paths that follow.
+//! The state of an OLSR node: its links and neighbours, the topology, and the paths that follow.
 
 use std::net::Ipv4Addr;
 use std::sync::{Arc, OnceLock};
@@ -51,7 +51,7 @@ pub struct State {
     /// The addresses of all radios; the first one is the main address.
     pub own: Vec<Address>,
     pub radios: Vec<Radio>,
-    /// The prefix of each radio's channel, and those of all channels.
+    /// The prefix of each radio's channel, and the prefixes of all channels.
     prefixes: Vec<Prefix>,
     pub ad_hoc: Arc<[Prefix]>,
     /// The networks to which wires lead.
@@ -78,7 +78,8 @@ pub struct State {
     pub used: Vec<Used>,
     /// When changes of used routes are announced at the latest.
     pub announce_at: Time,
-    /// When the timer is next to be called: asked for with every packet, and set by what can change it.
+    /// The time at which the timer is next to be called. Every packet asks for it, and every change that can move it
+    /// sets it.
     pub due: Time,
     /// Messages that wait, each for one radio or for all.
     pub queue: Vec<(Option<usize>, OlsrMessage)>,
@@ -133,7 +134,8 @@ impl Graph for Known<'_> {
     }
 }
 
-/// Goes through two sorted lists: what only the first one has, and what only the second one has.
+/// Goes through two sorted lists: the elements that only the first one has, and the elements that only the second one
+/// has.
 fn differences<T>(
     old: &[T],
     new: &[T],
@@ -216,7 +218,7 @@ impl State {
         }
     }
 
-    /// What the node is attached to.
+    /// The networks of the node.
     pub fn on_networks(&mut self, networks: &Networks) {
         self.own = networks.radios.iter().map(|it| it.0).collect();
         self.main = self.own.first().copied().unwrap_or(self.main);
@@ -572,7 +574,7 @@ impl State {
         }
     }
 
-    /// Chooses the relays, if their choice is doubtful: those of each interface, together (§8.3).
+    /// Chooses the relays, if their choice is doubtful: the relays of each interface, together (§8.3).
     pub fn choose_relays(&mut self, now: Time) {
         if !std::mem::replace(&mut self.relays_doubtful, false) {
             return;

@@ -7,8 +7,8 @@ use hopyard_engine::Time;
 use super::message::Tc;
 use crate::address::{Address, Prefix};
 
-/// What an originator has advertised. All nodes share the message, so that a known link costs its four bytes there and
-/// its part of these sixteen.
+/// The links that an originator has advertised. All nodes share the message, so that a known link costs its four bytes
+/// there and its part of these sixteen.
 #[derive(Clone, Debug, Default)]
 struct Advertised {
     tc: Option<Arc<Tc>>,
@@ -18,9 +18,9 @@ struct Advertised {
 /// How a message changes the topology set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The message is older than what is known.
+    /// The message is older than the known one.
     Outdated,
-    /// It says what is known.
+    /// It has the known content.
     Renewed,
     /// It replaces what was known.
     Replaced,
@@ -42,7 +42,7 @@ impl Topology {
         Self { places: Vec::new(), next_expiry: Time::NEVER }
     }
 
-    /// What a node advertises, unless it has expired.
+    /// The links that a node advertises, unless they have expired.
     #[must_use]
     pub fn of(&self, last: Address) -> Option<&Arc<Tc>> {
         self.places.get(last.index())?.tc.as_ref()
@@ -191,8 +191,8 @@ impl Gateways {
         self.tuples.len() < before
     }
 
-    /// The gateways whose networks contain an address, each with the length of the network's prefix. What this node
-    /// announces itself is behind its own wires, if anywhere.
+    /// The gateways whose networks contain an address, each with the length of the network's prefix. The wire of this
+    /// node to an address that the node announces itself, if there is one.
     pub fn to(&self, address: std::net::Ipv4Addr) -> impl Iterator<Item = (u8, Address)> + '_ {
         let own = self.own.iter().filter(|prefix| prefix.contains(address)).map(|prefix| prefix.length()).max();
         let longer = move |prefix: Prefix| own.is_none_or(|own| prefix.length() > own);

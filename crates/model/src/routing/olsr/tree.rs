@@ -4,8 +4,8 @@
 //! Most changes of the topology leave a node's paths as they are, and the tree is computed again only when a packet
 //! needs a path that has become doubtful. For hops three rules keep that exact without a new search:
 //!
-//! - An edge that is removed matters only if it is one of the tree. The node at its end is *cut*: it and what is behind
-//!   it may be further away than noted, never nearer.
+//! - An edge that is removed matters only if it is one of the tree. The node at its end is *cut*: it and the nodes
+//!   behind it may be further away than noted, never nearer.
 //! - An edge that is added matters only if it leads to a node that is noted as further away. The shorter path is passed
 //!   on from there. If the path to its beginning is cut, the whole tree is doubtful instead.
 //! - A path without a cut is a shortest path.
@@ -40,7 +40,7 @@ impl Entry {
     const NONE: Self = Self { cost: UNREACHED, parent: 0, next_hop: 0, hops: 0, cut: false };
 }
 
-/// What a tree says of a destination.
+/// The answer of a tree about a destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The next hop and the hops, or that there is no path.
@@ -241,7 +241,7 @@ mod tests {
     }
 
     proptest! {
-        /// Edges come and go; whatever the tree is certain of is what a new search finds.
+        /// Edges come and go; every certain answer of the tree is the answer of a new search.
         #[test]
         fn what_a_tree_is_certain_of_is_shortest(
             changes in prop::collection::vec((0_u32..12, 0_u32..12, 0_u32..12), 1..200),

@@ -69,7 +69,7 @@ fn reachable(links: &[(u32, u32)], from: u32, to: u32) -> bool {
     met.contains(&to)
 }
 
-/// Eight nodes whose links come and go at random while data flow; then nothing changes for `calm` seconds, after which
+/// Eight nodes whose links come and go at random while data flow. Then nothing changes for `calm` seconds. After that,
 /// every packet must arrive without meeting a node twice, if there is a way. Where the protocol is not `sound` it need
 /// not arrive.
 fn links_come_and_go(config: &Config, seed: u64, calm: u64, sound: bool) {
@@ -238,8 +238,8 @@ fn ns2s_dsdv_may_need_minutes_to_settle() {
     assert!(!settles(200) && settles(300));
 }
 
-/// A network of 100,000 nodes has as many routers, and each is as large as the largest protocol's: parameters are
-/// shared, and what is large and rarely read is boxed.
+/// A network of 100,000 nodes has as many routers, and each is as large as the router of the largest protocol.
+/// Therefore parameters are shared, and large fields that are rarely read are boxed.
 #[test]
 fn every_router_is_small() {
     assert!(size_of::<Model>() <= 704, "{} bytes", size_of::<Model>());

@@ -4,12 +4,12 @@
 //! Read: R. de Oliveira and T. Braun, "A Dynamic Adaptive Acknowledgment Strategy for TCP over Multihop Wireless
 //! Networks", IEEE INFOCOM 2005, and "A Smart TCP Acknowledgment Approach for Multihop Wireless Networks", IEEE
 //! Transactions on Mobile Computing 6(2), 2007. Only their abstracts and descriptions in later papers were available,
-//! not the full texts. These sources confirm: the delaying window begins at one segment, grows to four with segments
-//! that arrive in order, falls to two on a sign of loss or when a segment is late, and then grows by one. These sources
-//! do not confirm: the rate of the first growth (`startup`); the weights of the average (`alpha`, `kappa`); that the
-//! gaps between all arrivals in order count; that every arrival restarts the timer; that a fall ends the first growth;
-//! that an acknowledgement covers as many segments as the window held when the first of them arrived. Our own choice: a
-//! maximum delay, which RFC 1122 requires. The papers also change the sender. Use `[tcp]` for this:
+//! not the full texts. These sources confirm the delaying window. It begins at one segment, and grows to four with
+//! segments that arrive in order. It falls to two on a sign of loss or when a segment is late, and then grows by one.
+//! These sources do not confirm the rate of the first growth (`startup`), the weights of the average (`alpha`, `kappa`)
+//! and the following rules. The gaps between all arrivals in order count. Every arrival restarts the timer. A fall ends
+//! the first growth. An acknowledgement covers as many segments as the window held when the first of them arrived. Our
+//! own choice: a maximum delay, which RFC 1122 requires. The papers also change the sender. Use `[tcp]` for this:
 //! `duplicate_threshold = 2`, `timeout_factor = 5`, and a window of few segments (`max_cwnd = 4`).
 
 use hopyard_engine::{Span, Time};

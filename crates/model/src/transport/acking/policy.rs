@@ -1,4 +1,4 @@
-//! What a policy is told, and what it answers.
+//! The trait of every policy, with its arguments and answers.
 
 use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Span, Time};
@@ -116,8 +116,8 @@ pub trait AckPolicy {
         Verdict::Later
     }
 
-    /// A block of SACK changes that no recent acknowledgement has reported. Whether one is to be sent before that, of
-    /// what arrived earlier.
+    /// A block of SACK changes that no recent acknowledgement has reported. Whether an acknowledgement is to be sent
+    /// before that, of the earlier arrivals.
     fn reports_before(&self) -> bool {
         false
     }

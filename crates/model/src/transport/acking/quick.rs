@@ -1,8 +1,9 @@
-//! Acknowledgements as a Linux receiver sends them: at once while the connection is young, then for every second
-//! segment or after a delay that follows the gaps between segments; at once for disorder, and in groups if it lasts.
+//! Acknowledgements as a Linux receiver sends them. While the connection is young, the receiver acknowledges at once.
+//! Later it acknowledges every second segment, or after a delay that follows the gaps between segments. It answers
+//! disorder at once, and in groups if the disorder lasts.
 //!
 //! Read: RFC 5681 §4.2, RFC 1122 §4.2.3.2, RFC 2883, Linux's `ip-sysctl` on `tcp_comp_sack_nr`,
-//! `tcp_comp_sack_delay_ns` and `tcp_comp_sack_slack_ns`, what is published of quick acknowledgements and of PSH, and
+//! `tcp_comp_sack_delay_ns` and `tcp_comp_sack_slack_ns`, publications on quick acknowledgements and on PSH, and
 //! captures of Linux 6.1 receivers. No code of the kernel was used. Left out: connections with data in both directions,
 //! for which Linux leaves quick acknowledgements.
 
@@ -60,12 +61,12 @@ impl params::Params for Params {
 
 /// The tick of the timers, in which delays and the gaps between segments are counted.
 const TICK: Span = Span::from_millis(4);
-/// What the retransmission timeout is longer by than the round trip of the opening exchange at least. A pause longer
+/// The least difference between the retransmission timeout and the round trip of the opening exchange. A pause longer
 /// than the timeout makes the sender begin anew.
 const PAUSE: Span = Span::from_millis(200);
 /// The timeout while no round trip is known (RFC 6298 §2.1).
 const FIRST_PAUSE: Span = Span::from_secs(1);
-/// What the timer of a compressed acknowledgement waits beyond its delay (`tcp_comp_sack_slack_ns`).
+/// The wait of the timer of a compressed acknowledgement beyond its delay (`tcp_comp_sack_slack_ns`).
 const SLACK: Span = Span::from_micros(100);
 /// The segment that is assumed to be full before any has arrived (RFC 9293 §3.7.1), and the smallest that can be.
 const FIRST_FULL: u32 = 536;
@@ -82,7 +83,7 @@ pub struct Quick {
     delay: Option<u64>,
     /// In which tick data arrived last.
     last: u64,
-    /// The payload of a full segment, and that of the last one that was not full.
+    /// The payload of a full segment, and the payload of the last one that was not full.
     full: u32,
     small: u32,
     /// The retransmission timeout in ticks, and the round trip of the opening exchange.
@@ -144,8 +145,8 @@ impl Quick {
         self.quick = self.quick.max(self.params.quick.min(half.max(2) as u32));
     }
 
-    /// What is a full segment, and whether this one ends what the sending application has written: it has PSH, or is
-    /// not full.
+    /// Learns the size of a full segment, and whether this one ends the data that the sending application wrote: it has
+    /// PSH, or is not full.
     fn measure(&mut self, arrival: &Arrival) {
         let small = std::mem::take(&mut self.small);
         if arrival.len >= self.full {

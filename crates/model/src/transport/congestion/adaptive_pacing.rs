@@ -3,7 +3,7 @@
 //! Read: S. M. ElRakabawy, A. Klemm and C. Lindemann, "TCP with Adaptive Pacing for Multihop Wireless Networks",
 //! MobiHoc 2005; for the profile `agent`, the authors' agent for ns-2 of September 2005. A sender at node i disturbs
 //! its own segments until they are received four hops away. Each round-trip time over h hops gives the waiting time of
-//! a packet at a hop, t_q = (RTT/h - (s_data + s_ack)/b)/2, and the four-hop propagation delay FHD = 4 (t_q +
+//! a packet at a hop, t_q = (RTT/h - (s_data + s_ack)/b)/2. It also gives the four-hop propagation delay FHD = 4 (t_q +
 //! s_data/b), which is averaged. The variation of the round-trip time shows contention before a segment is lost. The
 //! gap between two segments is FHD (1 + 2 cov). NewReno's window still limits the outstanding data. The parameters list
 //! the differences of the profile `agent`. Left out: the agent has a queue of paced segments. A fast retransmission
@@ -12,7 +12,7 @@
 //! is sent. Here this does not happen. The agent's timer continues while nothing waits, so the next segment waits for
 //! the next tick. Here the next segment is sent at once if a gap has passed. The agent takes samples by timestamps,
 //! also from duplicate acknowledgements. Here only an acknowledgement of a segment that was sent once gives a sample
-//! (Karn's rule), and there is no sample between a loss and the acknowledgement of all data that was outstanding then.
+//! (Karn's rule). There is no sample between a loss and the acknowledgement of all data that was outstanding then.
 //! Retransmissions on partial acknowledgements and limited transmit are not paced. Validated by the tests below,
 //! against the formula by hand, and over chains (`studies/adaptive_pacing`).
 
@@ -34,7 +34,7 @@ pub const PAPER: &str = "paper";
 /// The profile that behaves as the authors' agent for ns-2.
 pub const AGENT: &str = "agent";
 
-/// The rate of the radios if it is not known: that of 802.11 in the paper.
+/// The rate of the radios if it is not known: the rate of 802.11 in the paper.
 const USUAL_RATE: Rate = Rate::from_bps(2_000_000);
 
 /// The bandwidth of one hop.
@@ -105,8 +105,8 @@ pub struct Params {
     pub overhead: Bytes,
     /// The source of the number of hops. paper: route; agent: acknowledgement.
     pub hops: Hops,
-    /// The number of hops after which a segment does not disturb its successor: 4 if the sensing range is slightly more
-    /// than twice the reception range (250 m and 550 m). ns-2: `n_factor_`.
+    /// The number of hops after which a segment does not disturb its successor. It is 4 if the sensing range is
+    /// slightly more than twice the reception range (250 m and 550 m). ns-2: `n_factor_`.
     pub reuse_hops: u8,
     /// Whether a shorter route is paced by the delay of one hop instead. paper: off; agent: on.
     pub one_hop_if_short: bool,
@@ -119,7 +119,7 @@ pub struct Params {
     /// The factor of the variation in the gap.
     pub variation_weight: f64,
     /// The mean wait (with weight 0.5 of the old value) replaces a longer wait at a hop, and a longer propagation delay
-    /// is ignored; "0 s" for no limit. paper: 0 s; agent: 0.5 s (`delaybound_`).
+    /// is ignored. "0 s" for no limit. paper: 0 s; agent: 0.5 s (`delaybound_`).
     pub delay_bound: Span,
     /// The gap before the first sample; "0 s" to send without pacing until then. paper: 0 s; agent: 50 ms
     /// (`rate_interval_`).

@@ -4,8 +4,8 @@
 //! Read: N. Cardwell, Y. Cheng, C. S. Gunn, S. Hassas Yeganeh, V. Jacobson, "BBR: Congestion-Based Congestion Control",
 //! ACM Queue 14(5), 2016; draft-cardwell-iccrg-bbr-congestion-control-00 (the draft, whose sections are cited below);
 //! Linux's `tcp_bbr` for later additions: long-term sampling (policers), compensation for aggregated acknowledgements,
-//! the margin of the pacing rate, even windows. BBR has two models of the path: the bandwidth is the largest delivery
-//! rate of ten round trips, and the propagation delay is the shortest round-trip time of ten seconds. A loss changes
+//! the margin of the pacing rate, even windows. BBR has two models of the path. The bandwidth is the largest delivery
+//! rate of ten round trips. The propagation delay is the shortest round-trip time of ten seconds. A loss changes
 //! neither of them. During a loss recovery the window follows the delivered data; at its end it is restored. Left out
 //! of the published computation: the reset after a spurious loss detection. `linux.rs` has the computation of Linux, in
 //! whole numbers. Validated by its steady state, by tests against CUBIC and NewReno (`tests/modern.rs`), against

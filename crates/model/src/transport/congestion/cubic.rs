@@ -42,9 +42,9 @@ pub enum Reduce {
 pub enum Growth {
     /// RFC 9438 §4.2 to §4.5.
     Rfc9438,
-    /// As in ns-3.37: the window grows by whole segments, each after a number of acknowledged segments; the target is
-    /// computed one smallest smoothed round-trip time ahead; there is no Reno-friendly region; thresholds are whole
-    /// segments; the window grows with the acknowledgement that ends a recovery.
+    /// As in ns-3.37. The window grows by whole segments, each after a number of acknowledged segments. The target is
+    /// computed one smallest smoothed round-trip time ahead. There is no Reno-friendly region. Thresholds are whole
+    /// segments. The window grows with the acknowledgement that ends a recovery.
     Ns3,
     /// As in Linux 6.1: fixed-point numbers, growth by whole segments for the segments that were delivered.
     Linux,
@@ -95,7 +95,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// What counts in the computation of Linux.
+    /// The constants in the computation of Linux.
     fn linux(&self) -> Constants {
         let &Self { c, beta, fast_convergence, reno_friendly, .. } = self;
         Constants { c, beta, fast_convergence, reno_friendly, hystart: self.hystart != hystart::Choice::Off }

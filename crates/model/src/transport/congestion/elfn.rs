@@ -1,7 +1,6 @@
 //! ELFN: a sender that receives a notice of a broken route freezes, and restores its state when there is a route again.
 //!
 //! Read: G. Holland and N. Vaidya, "Analysis of TCP Performance over Mobile Ad Hoc Networks", Wireless Networks 8, 2002
-//! Read: G. Holland and N. Vaidya, "Analysis of TCP Performance over Mobile Ad Hoc Networks", Wireless Networks 8, 2002
 //! (first at MobiCom 1999); J. Karlsson, V. G. Dimitrov, A. Kassler, A. Brunstrom, J. Nilsson and A. Hansson,
 //! "Performance Evaluation for TCP in Tactical Mobile Ad Hoc Networks", §3 (an ICMP error before the route error; a
 //! source without a route informs itself; probes every 2 s; the race between the notice and the timeout). There are two
@@ -10,10 +9,11 @@
 //! NORMAL and restores the windows, the timeout, the smoothed round-trip time, its deviation and the back-off. The
 //! sender implements the states ([`Answer::Freeze`]); notices have no effect while it is frozen. If the retransmission
 //! timer expires before the notice arrives, the published scheme stores, and later restores, a window of one segment
-//! and a timeout after back-off. The parameter `race` can select the values from before that timeout instead. Not
-//! specified in the papers, and chosen here: a notice about data that has been acknowledged since then is ignored, and
-//! so is any notice before the connection is open. Left out: Holland and Vaidya's experiments with other windows and
-//! timeouts after the freeze. Validated by the tests below, event by event, and over breaking chains (`studies/elfn`).
+//! and a timeout after back-off. The parameter `race` can select the values from before that timeout instead. The
+//! papers do not specify two rules, which are chosen here. A notice about data that was acknowledged since then is
+//! ignored, and so is any notice before the connection is open. Left out: Holland and Vaidya's experiments with other
+//! windows and timeouts after the freeze. Validated by the tests below, event by event, and over breaking chains
+//! (`studies/elfn`).
 
 use hopyard_engine::Span;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! Congestion controls from outside this crate, such as those that a user writes.
+//! Congestion controls from outside this crate, for example those that users write.
 //!
 //! This module does not depend on the language in which they are written.
 
@@ -24,10 +24,10 @@ pub struct ExternalConfig {
 impl ExternalConfig {
     /// A congestion control called `name` in scenarios and tables.
     ///
-    /// `identity` is what its runs depend on besides scenario and seed: its parameters, and its code or a hash of that.
-    /// Congestion controls with the same name and the same identity behave the same. `build` is called for each
-    /// connection of each run. If it cannot make a congestion control, the one that it returns reports this as its
-    /// [failure](ExternalControl::failure).
+    /// `identity` has the values on which its runs depend besides scenario and seed: its parameters, and its code or a
+    /// hash of the code. Congestion controls with the same name and the same identity behave the same. `build` is
+    /// called for each connection of each run. If it cannot make a congestion control, the one that it returns reports
+    /// this as its [failure](ExternalControl::failure).
     #[must_use]
     pub fn new(
         name: &str,
@@ -43,7 +43,7 @@ impl ExternalConfig {
         &self.name
     }
 
-    /// What its runs depend on besides scenario and seed.
+    /// The values on which its runs depend besides scenario and seed.
     #[must_use]
     pub fn identity(&self) -> &Value {
         &self.identity

@@ -7,9 +7,9 @@
 //! two values. Alpha is the growth of the window in each round trip of congestion avoidance; it is large while the
 //! queue is empty and small when it is full. Beta is the share by which a loss reduces the window; it is small when the
 //! queue is empty. Alpha returns to its maximum only after some rounds with an empty queue. Small windows behave as in
-//! Reno. The profiles differ in constants (those of the paper's simulations, and Linux's) and in the recovery. Left out
-//! of Linux: fixed-point arithmetic, the limit of round-trip times at 3.3 s, the growth of the window in whole
-//! segments. Validated by points of both curves computed by hand, and against the kernel module in ns-2.35
+//! Reno. The profiles differ in constants (of the paper's simulations, and of Linux) and in the recovery. Left out of
+//! Linux: fixed-point arithmetic, the limit of round-trip times at 3.3 s, the growth of the window in whole segments.
+//! Validated by points of both curves computed by hand, and against the kernel module in ns-2.35
 //! (`tests/kernel_modules.rs`). That module is older: it reduces the window to the share beta instead of by the share
 //! beta. Later kernels and this file do not have this error.
 
@@ -69,7 +69,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// What counts in the computation of Linux.
+    /// The constants in the computation of Linux.
     const fn linux(&self) -> Constants {
         let &Self {
             alpha_max,

@@ -4,8 +4,8 @@
 //! 13(8), 1995; for the profile `ns2`, ns-2.35's `VegasTcpAgent`. This file implements §3.2 of the paper (congestion
 //! avoidance) and §3.3 (slow start). The fine-grained retransmission of §3.1 is in `recovery/fine_grained.rs`. The
 //! profile `ns2` differs as follows. The difference is rounded to whole segments. Data packets count without their
-//! headers, and the first segment carries data. The inflation of the window by duplicate acknowledgements ends only
-//! if there were more than three; the window then is that of the last reduction, which a timeout sets to zero. Times
+//! headers, and the first segment carries data. The inflation of the window by duplicate acknowledgements ends only if
+//! there were more than three. The window is then as after the last reduction, which a timeout sets to zero. Times
 //! count from the last transmission of the first segment. Left out of ns-2: arrays that wrap at the window's size, so
 //! that some segments are mistaken for retransmitted ones. Validated segment by segment against ns-2.35
 //! (`tests/forced_drops.rs`).
@@ -40,7 +40,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// What counts in the computation of Linux.
+    /// The constants in the computation of Linux.
     const fn linux(&self) -> Constants {
         let &Self { alpha, beta, gamma, .. } = self;
         Constants { alpha, beta, gamma }

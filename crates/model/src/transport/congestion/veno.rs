@@ -72,7 +72,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// What counts in the computation of Linux.
+    /// The constants in the computation of Linux.
     const fn linux(&self) -> Constants {
         let &Self { beta, random_loss_keeps, .. } = self;
         Constants { beta, random_loss_keeps }

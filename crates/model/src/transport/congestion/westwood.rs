@@ -9,12 +9,12 @@
 //! is added. Therefore the estimate decays while no acknowledgements arrive. The filter connects two samples by a
 //! straight line. If acknowledgements arrive in bursts, the sample of the last one counts for the whole pause after it,
 //! and the estimate becomes far too high. This error of the original is kept here;
-//! [`westwood_plus`](super::westwood_plus) corrects it. Left out: two additions of the authors' ns-2 agent to the paper
-//! (it lengthens an interval of less than 10 ms after a virtual sample, and restarts with two segments after a
-//! timeout). Not specified in the paper, and chosen here: the estimate begins at zero; the first acknowledgement only
-//! starts the clock; acknowledgements at the same time give one sample; an estimate that has decayed below one byte per
-//! second counts as zero, so that an idle connection needs no timer. Validated by filter values computed by hand and by
-//! the bottleneck's share (`tests/bandwidth_estimates.rs`).
+//! [`westwood_plus`](super::westwood_plus) corrects it. Left out: two additions of the authors' ns-2 agent to the
+//! paper. The agent lengthens an interval of less than 10 ms after a virtual sample, and restarts with two segments
+//! after a timeout. The paper does not specify the following rules, which are chosen here. The estimate begins at zero.
+//! The first acknowledgement only starts the clock. Acknowledgements at the same time give one sample. An estimate that
+//! has decayed below one byte per second counts as zero, so that an idle connection needs no timer. Validated by filter
+//! values computed by hand and by the bottleneck's share (`tests/bandwidth_estimates.rs`).
 
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
@@ -114,13 +114,13 @@ pub(super) struct Counting {
 }
 
 impl Counting {
-    /// What a duplicate reports, in bytes.
+    /// The bytes that a duplicate reports.
     pub fn duplicate(&mut self, segment: u32) -> u64 {
         self.reported += u64::from(segment);
         u64::from(segment)
     }
 
-    /// What an acknowledgement of `bytes` of new data reports, in bytes.
+    /// The bytes that an acknowledgement of `bytes` of new data reports.
     pub fn new_data(&mut self, bytes: u64, segment: u32) -> u64 {
         let segment = u64::from(segment);
         if bytes <= segment {

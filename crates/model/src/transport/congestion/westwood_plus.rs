@@ -109,7 +109,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// What counts in the computation of Linux.
+    /// The constants in the computation of Linux.
     const fn linux(&self) -> Constants {
         let &Self { min_window, .. } = self;
         Constants { min_window }

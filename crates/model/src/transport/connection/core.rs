@@ -1,4 +1,4 @@
-//! What a sender and its recovery share: the segments, the windows, the timers.
+//! The state that a sender and its recovery share: the segments, the windows, the timers.
 
 use hopyard_engine::units::Rate;
 use hopyard_engine::{Rng, Span, Time};
@@ -29,7 +29,7 @@ pub struct Judged {
     pub decision: Decision,
 }
 
-/// What a sender and its recovery share.
+/// The state that a sender and its recovery share.
 #[derive(Clone, Debug)]
 pub struct Core {
     pub(crate) params: Params,
@@ -64,7 +64,8 @@ pub struct Core {
     /// Segments sent before this time give no round-trip sample by their timestamps.
     pub(super) sampled_from: Time,
     pub(crate) round_trip: Option<Span>,
-    /// The shortest round trip that RACK has seen, that of the opening with it (RFC 8985 §6.1 `RACK.min_RTT`).
+    /// The shortest round trip that RACK has seen, including the round trip of the opening (RFC 8985 §6.1
+    /// `RACK.min_RTT`).
     pub(crate) min_rtt: Option<Span>,
     /// Duplicate acknowledgements before the acknowledgement at hand, and whether the window had held the sender back.
     pub(crate) prior_duplicates: u32,
@@ -94,7 +95,7 @@ pub struct Core {
     pub(crate) tail_probe: bool,
     /// On this event the Nagle algorithm holds nothing back.
     pub(crate) pushes: bool,
-    /// A segment that is not full waits until the data before this number is acknowledged: all data, or that of the
+    /// A segment that is not full waits until the data before this number is acknowledged: all data, or the data of the
     /// last new segment that was not full.
     pub(crate) small_end: u64,
     /// One segment may be sent beyond the window.
@@ -182,7 +183,8 @@ impl Core {
     }
 
     /// Whether the first segment not acknowledged lies beyond the last reduction, so that its loss may start another
-    /// (RFC 6582 §3.2 step 2). `recover` begins as the number before the first, ISN - 1; in ns-2 as that of the first.
+    /// (RFC 6582 §3.2 step 2). `recover` begins as the number before the first, ISN - 1; in ns-2 it begins as the first
+    /// number.
     pub(crate) fn is_beyond_recover(&self) -> bool {
         self.una() > self.recover || (self.recover == 0 && self.params.habits != Habits::Ns2)
     }
@@ -207,7 +209,7 @@ impl Core {
         (segments.max(0.0) as u64).saturating_mul(u64::from(self.mss))
     }
 
-    /// Segments sent and not acknowledged, without those of limited transmit.
+    /// Segments sent and not acknowledged, without the segments of limited transmit.
     #[inline]
     pub(super) fn flight(&self) -> f64 {
         (self.segments(self.board.flight()) - f64::from(self.limited_sent)).max(0.0)
@@ -361,7 +363,7 @@ impl Core {
         self.phases.at(phase).segments += 1;
     }
 
-    /// What the sender did in every phase until now.
+    /// The sender's work in every phase until now.
     pub(crate) fn phases_at(&self, now: Time) -> Phases {
         let mut phases = self.phases;
         phases.at(self.phase()).time += now.since(self.spent_until);

@@ -10,7 +10,7 @@ macro_rules! counters {
         }
 
         impl $type {
-            /// What was counted since `before`.
+            /// The counts since `before`.
             #[must_use]
             pub const fn since(&self, before: &Self) -> Self {
                 Self { $($name: self.$name - before.$name,)+ }
@@ -36,11 +36,12 @@ counters! {
         fast_retransmits,
         /// Acknowledgements received.
         acks,
-        /// Of these, those that acknowledged nothing new while data was outstanding.
+        /// The acknowledgements among these that acknowledged nothing new while data was outstanding.
         duplicate_acks,
         /// Acknowledgements of data that was never sent; they are ignored.
         invalid_acks,
-        /// Acknowledgements whose timestamp is older than that of one before; they are ignored (RFC 7323 §5.3 R1).
+        /// Acknowledgements whose timestamp is older than the timestamp of one before; they are ignored (RFC 7323 §5.3
+        /// R1).
         outdated_acks,
         /// Probes sent while frozen.
         probes,
@@ -48,8 +49,8 @@ counters! {
         window_probes,
         /// Tail loss probes sent (RFC 8985 §7).
         tail_loss_probes,
-        /// Acknowledgements that report a duplicate by DSACK (RFC 2883): a retransmission was in vain, or the network made
-        /// a copy.
+        /// Acknowledgements that report a duplicate by DSACK (RFC 2883): a retransmission was in vain, or the network
+        /// made a copy.
         reported_duplicates,
         /// Samples of the round-trip time.
         rtt_samples,

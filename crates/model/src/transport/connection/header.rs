@@ -1,4 +1,4 @@
-//! What the headers of segments say.
+//! The contents of the headers of segments.
 
 use hopyard_engine::Time;
 

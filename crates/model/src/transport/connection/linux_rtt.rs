@@ -1,7 +1,7 @@
 //! The retransmission timeout as Linux computes it.
 //!
-//! Read: RFC 6298, which it follows in smoothing, and what TCP_INFO and the timeouts of captures show. It differs in
-//! three points. The minimum applies to the deviation and not to the sum, so that the timeout is always longer than the
+//! Read: RFC 6298, which it follows in smoothing, and TCP_INFO and the timeouts in captures. It differs in three
+//! points. The minimum applies to the deviation and not to the sum, so that the timeout is always longer than the
 //! smoothed round trip by `min_rto`. The deviation that counts is the largest of a round trip, and falls by a quarter
 //! of the difference in each round without a larger one. A round trip shorter than the average increases the deviation
 //! by an eighth of the usual share only, so that a queue that empties does not lengthen the timeout.

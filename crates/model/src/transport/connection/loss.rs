@@ -15,7 +15,7 @@ impl Core {
         (0..self.board.len()).for_each(|index| self.mark_lost(index));
     }
 
-    /// What was marked as lost was only late.
+    /// Segments that were marked as lost were only late.
     pub(crate) fn unmark_losses(&mut self) {
         self.board.unmark_losses();
     }

@@ -1,5 +1,5 @@
-//! What a sender and its loss recovery share: parameters, segments, windows, timers, and what the congestion control is
-//! told and answers.
+//! The parts that a sender and its loss recovery share: parameters, segments, windows, timers, and the talk with the
+//! congestion control.
 
 mod answer;
 mod core;

@@ -73,9 +73,9 @@ pub enum IdleRestart {
 pub enum Habits {
     /// Those of the RFCs.
     Rfc,
-    /// Those of ns-2.35: its recoveries, the fine-grained timeouts of its Vegas, a timeout of whole ticks of a clock
-    /// with a random phase, no round-trip sample from acknowledgements of part of the losses, options that are not
-    /// padded.
+    /// The details of ns-2.35: its recoveries, the fine-grained timeouts of its Vegas, a timeout of whole ticks of a
+    /// clock with a random phase, no round-trip sample from acknowledgements of part of the losses, options that are
+    /// not padded.
     Ns2,
     /// Those of Linux 6.1: a sender of its own and rules of the receiver, with the parameters of `[tcp.linux]`. The
     /// keys of the plain recovery do not apply.
@@ -99,8 +99,8 @@ pub enum RecoveryExit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The payload of a full segment, options excluded. rfc and linux: with the option of timestamps it fills a packet
-    /// of 1500 bytes, the MTU of Ethernet (RFC 6691 §2); ns2: `packetSize_`.
+    /// The payload of a full segment, options excluded. rfc and linux: with the option of timestamps, the segment fills
+    /// a packet of 1500 bytes, the MTU of Ethernet (RFC 6691 §2). ns2: `packetSize_`.
     pub segment_size: Bytes,
     /// The receiver's window in segments. rfc: the 65,535 bytes that a header can announce without scaling; ns2:
     /// `window_`; linux: half of the largest `tcp_rmem`.
@@ -127,7 +127,7 @@ pub struct Params {
     /// control.
     pub recovery: RecoveryChoice,
     /// Whether a recovery spreads the reduction of the window over a round trip, in proportion to the delivered data
-    /// (RFC 9937): "recovery" means on for `rack` and off for `sack`; "on" and "off" apply to both.
+    /// (RFC 9937). "recovery" means on for `rack` and off for `sack`. "on" and "off" apply to both.
     pub prr: Proportional,
     /// Whether `rack` sends probes for the loss of the last segments (RFC 8985 §7).
     pub tail_loss_probe: bool,
@@ -140,8 +140,9 @@ pub struct Params {
     pub duplicate_threshold: u32,
     /// Whether each of the first duplicate acknowledgements allows one new segment (RFC 3042). ns-2: `singledup_`.
     pub limited_transmit: bool,
-    /// Whose TCP it is, in details that no other key says: "rfc", "ns2" (recoveries, the computation of the timeout,
-    /// options that are not padded to words) or "linux" (a sender of its own, with the keys of `[tcp.linux]`).
+    /// The TCP that is followed in details that no other key says. "rfc": the RFCs. "ns2": recoveries, the computation
+    /// of the timeout, options that are not padded to words. "linux": a sender of its own, with the keys of
+    /// `[tcp.linux]`.
     pub habits: Habits,
     /// The window at the end of a fast recovery.
     pub recovery_exit: RecoveryExit,
@@ -154,9 +155,9 @@ pub struct Params {
     /// Whether segments carry timestamps (RFC 7323), so that every acknowledgement gives a round-trip sample. Without
     /// timestamps, one segment is timed at a time. ns2: `timestamps_`.
     pub timestamps: bool,
-    /// Which copies of acknowledged data set the timestamp that the receiver echoes, if they were sent later: "all"
-    /// (RFC 7323 §4.3 and appendix D; ns-2's `update_ts`), "last" (those that reach the last acknowledgement: Linux,
-    /// FreeBSD) or "none" (RFC 7323 §5.3).
+    /// The copies of acknowledged data that set the timestamp which the receiver echoes, if they were sent later.
+    /// "all": every copy (RFC 7323 §4.3 and appendix D; ns-2's `update_ts`). "last": copies that reach the last
+    /// acknowledgement (Linux, FreeBSD). "none": no copy (RFC 7323 §5.3).
     pub echo_copies: EchoCopies,
     /// The timeout before the first sample. rfc: RFC 6298 §2.1; ns2: `rtxcur_init_`.
     pub initial_rto: Span,

@@ -1,4 +1,4 @@
-//! What a sender does in each phase: the time that it spends there, and the events that cost computation.
+//! The work of a sender in each phase: the time that it spends there, and the events that cost computation.
 //!
 //! Counted once for all variants, so that their computation can be compared (`docs/models/computation.md`).
 
@@ -17,7 +17,7 @@ pub enum Phase {
     Frozen,
 }
 
-/// What a sender did in one phase.
+/// The work of a sender in one phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// The time in this phase.
@@ -28,18 +28,18 @@ pub struct Work {
     pub segments: u64,
 }
 
-/// What a sender did in every phase.
+/// The work of a sender in every phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phases([Work; 4]);
 
 impl Phases {
-    /// What it did in a phase.
+    /// Its work in a phase.
     #[must_use]
     pub const fn of(&self, phase: Phase) -> Work {
         self.0[phase as usize]
     }
 
-    /// What it did since `before`.
+    /// Its work since `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         let pairs = self.0.iter().zip(&before.0);

@@ -49,7 +49,7 @@ pub(crate) struct RateSampler {
     /// Times are whole microseconds, and a sample must be as long as the shortest round trip of the connection, which
     /// [`Core`](super::core::Core) knows (Linux).
     coarse: bool,
-    /// What each segment with data counts for, full or not (Linux); zero if its bytes count.
+    /// The count of each segment with data, full or not (Linux); zero if its bytes count.
     each: u64,
 }
 
@@ -89,8 +89,8 @@ impl RateSampler {
         }
     }
 
-    /// An acknowledgement arrived, which the board does not know of yet (§3.3). `pipe` is what it says was in the
-    /// network. It reports duplicates of `spurious` bytes besides, which count as delivered.
+    /// An acknowledgement arrived, which the board does not know of yet (§3.3). `pipe` is the data in the network by
+    /// its report. It reports duplicates of `spurious` bytes besides, which count as delivered.
     pub fn on_acknowledgement(
         &mut self,
         board: &Board,

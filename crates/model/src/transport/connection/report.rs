@@ -1,4 +1,4 @@
-//! What the congestion control is told.
+//! The reports to the congestion control.
 
 use hopyard_engine::Span;
 

@@ -67,7 +67,7 @@ impl Core {
         }
     }
 
-    /// Whether rate samples of what is sent now count as limited by the application.
+    /// Whether rate samples of data sent now count as limited by the application.
     pub(crate) fn is_app_limited(&self) -> bool {
         self.sampler.as_ref().is_some_and(|sampler| sampler.is_app_limited())
     }

@@ -24,7 +24,7 @@ pub struct Segment {
     pub sacked: bool,
     /// Whether its last transmission is marked as lost, so that it is not counted in the network.
     pub lost: bool,
-    /// Whether it has the flag PSH, because it ends what the application has written.
+    /// Whether it has the flag PSH, because it ends the data that the application wrote.
     pub psh: bool,
     /// Whether it has the flag PSH, because it was sent last as the end of a buffer of several segments (Linux).
     pub ends_buffer: bool,
@@ -243,8 +243,8 @@ impl Board {
         *segment
     }
 
-    /// Segments after the one at `index`, as far as they fit into `most` bytes with it and end before `edge`, become a
-    /// part of it: each must have left by itself, and not be reported. Returns how many were taken in.
+    /// Segments after the one at `index` become a part of it, as far as all of them fit into `most` bytes and end
+    /// before `edge`. Each must have left by itself, and must not be reported. Returns how many were taken in.
     pub fn collapse(&mut self, index: usize, most: u32, edge: u64) -> usize {
         let alone = |it: &Self, at: usize| {
             let joined = it.segments.get(at + 1).is_some_and(|next| next.joined);

@@ -49,7 +49,7 @@ impl Core {
         true
     }
 
-    /// Adds the next new segment, which is sent at `departure`: a SYN, or what the application has written.
+    /// Adds the next new segment, which is sent at `departure`: a SYN, or data that the application wrote.
     #[inline]
     pub(crate) fn push_new(&mut self, syn: bool, departure: Time) -> Segment {
         let payload = if syn { 0 } else { self.new_payload() };

@@ -10,7 +10,7 @@ use crate::packet::TcpHeader;
 use crate::transport::congestion::Controller;
 use crate::transport::notice::NetworkEvent;
 
-/// A sending end. The documentation of each function is that of [`TcpSender`](crate::transport::tcp::TcpSender).
+/// A sending end. The documentation of each function is at [`TcpSender`](crate::transport::tcp::TcpSender).
 #[enum_dispatch]
 #[auto_impl(Box)]
 pub(crate) trait SendingEnd {

@@ -1,11 +1,10 @@
 //! When a timer that is set expires: at once, or when a wheel of ticks comes to it.
 //!
 //! A kernel counts time in ticks, and keeps its timers in a wheel whose slots are the coarser the later a timer
-//! expires. Read: what captures of Linux show (`docs/models/rack_linux.md`). A timer is set for a whole number of ticks
-//! from the present one. It expires when the slot after the one that it lies in begins. Slots are one tick long for the
-//! next 63 ticks, 8 for the next 504, 64 for the next 4,032, and so on. When a timer expires, the wheel has already
-//! gone on to the next tick: for what is set later in this tick, the wait is a tick shorter when its level is looked
-//! up.
+//! expires. Read: captures of Linux (`docs/models/rack_linux.md`). A timer is set for a whole number of ticks from the
+//! present one. It expires when the slot after the one that it lies in begins. Slots are one tick long for the next 63
+//! ticks, 8 for the next 504, 64 for the next 4,032, and so on. When a timer expires, the wheel is at the next tick
+//! already. For a timer that is set later in this tick, the wait is a tick shorter when its level is looked up.
 
 use hopyard_engine::{Span, Time};
 

@@ -95,8 +95,8 @@ impl Core {
         (payload > 0 || self.ends_with(0)).then(|| self.board.max() + u64::from(payload))
     }
 
-    /// The room in the receiver's window for the segment at `index`. What was sent before the window shrank may be sent
-    /// again (RFC 9293 §3.8.6), new data not.
+    /// The room in the receiver's window for the segment at `index`. Data that was sent before the window shrank may be
+    /// sent again (RFC 9293 §3.8.6), new data not.
     #[inline]
     fn room(&self, index: usize) -> u64 {
         let advertised = self.advertised();

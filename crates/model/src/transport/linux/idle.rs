@@ -25,7 +25,8 @@ pub(super) fn restart(tcp: &mut State, control: &mut Controller) {
     }
 }
 
-/// The window after nothing was sent for `idle`: half of it for each timeout beyond the first, as far as it has begun.
+/// The window after nothing was sent for `idle`: half of the window for each timeout beyond the first, as far as that
+/// timeout has begun.
 fn halved(cwnd: f64, initial_window: f64, idle: Span, timeout: Span) -> f64 {
     let least = initial_window.min(cwnd);
     let (mut cwnd, mut left) = (cwnd, idle.saturating_sub(timeout));

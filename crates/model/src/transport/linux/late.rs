@@ -25,8 +25,8 @@ impl Sender {
         false
     }
 
-    /// Whether the timestamp is older than that of an acknowledgement that counted, by more than rounding can explain.
-    /// A duplicate that changes nothing may be late: it counts if it is younger than a retransmission timeout.
+    /// Whether the timestamp is older than the timestamp of an acknowledgement that counted, by more than rounding can
+    /// explain. A duplicate that changes nothing may be late: it counts if it is younger than a retransmission timeout.
     fn is_outdated(&self, value: u32, header: &TcpHeader) -> bool {
         if !is_earlier(value.wrapping_add(1), self.peer.timestamp) {
             return false;

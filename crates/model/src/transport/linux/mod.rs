@@ -1,8 +1,7 @@
 //! Linux's TCP: the sender of `habits = "linux"`, and the rules of its receiver.
 //!
-//! They have their own state and parameters (`[tcp.linux]`). What they share with the plain TCP is pure: the
-//! scoreboard, the estimators of round trip and delivery rate, the congestion controls. `recovery` names what was
-//! read.
+//! They have their own state and parameters (`[tcp.linux]`). They share only pure parts with the plain TCP: the
+//! scoreboard, the estimators of round trip and delivery rate, the congestion controls. `recovery` names what was read.
 
 mod idle;
 mod late;

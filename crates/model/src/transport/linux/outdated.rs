@@ -1,11 +1,11 @@
-//! What a sender remembers of acknowledgements that came late (RFC 7323 §5.3 R1).
+//! The sender's memory of acknowledgements that came late (RFC 7323 §5.3 R1).
 
 use hopyard_engine::{Span, Time};
 
 /// At most one acknowledgement without payload is answered in this time (`tcp_invalid_ratelimit`).
 const INTERVAL: Span = Span::from_millis(500);
 
-/// What an end remembers of acknowledgements that it has thrown away.
+/// The memory of an end about acknowledgements that it has thrown away.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outdated {
     /// When one was answered last.

@@ -103,8 +103,8 @@ impl Pacing {
         true
     }
 
-    /// A segment leaves that does not wait for pacing. The next one waits for it, and it counts as sent when pacing
-    /// would have let it leave: the time that is returned.
+    /// A segment leaves that does not wait for pacing. The next segment waits for this one. This one counts as sent
+    /// when pacing would have let it leave: the time that is returned.
     pub fn on_forced(&mut self, now: Time, gap: Span) -> Time {
         let departure = now.max(self.slot);
         self.leave(now, gap);

@@ -1,14 +1,14 @@
-//! A receive window that grows with what the application reads, as in Linux.
+//! A receive window that grows with the application's reading, as in Linux.
 //!
 //! Read: M. Fisk and W. Feng, "Dynamic Right-Sizing in TCP", 2001; the documentation of the sysctls `tcp_rmem`,
 //! `tcp_adv_win_scale` and `tcp_moderate_rcvbuf`; captures of Linux receivers. Two values limit the window. The memory
 //! of the buffer is doubled and more when the application reads more in a round trip than in the one before; half of it
-//! holds data. The limit of the window follows by twice a segment with each segment that arrives, so that a receiver
-//! whose segments do not come announces no more than it has announced.
+//! holds data. The limit of the window rises by twice a segment with each segment that arrives. Therefore a receiver
+//! whose segments do not come announces no more than before.
 //!
-//! A segment takes more memory than its payload. What arrives is acknowledged before the application reads it, so that
-//! the window holds a segment less then than after the application has read. Data beyond a gap cannot be read, and
-//! takes room as long as the gap is open.
+//! A segment takes more memory than its payload. A segment that arrives is acknowledged before the application reads
+//! it. Therefore the window holds a segment less then than after the application has read. Data beyond a gap cannot be
+//! read, and takes room as long as the gap is open.
 
 use hopyard_engine::Time;
 
@@ -16,13 +16,13 @@ use crate::transport::connection::{Connect, Params};
 
 /// Segments smaller than this do not let the window grow.
 const SMALL: u32 = 128;
-/// What the application reads in a round trip is compared with this many segments at first: a sender's initial window.
+/// The segments with which the application's reading in a round trip is compared at first: a sender's initial window.
 const FIRST_READ: u64 = 10;
 /// The memory at first: the second value of `tcp_rmem`.
 const FIRST_MEMORY: u64 = 131_072;
-/// The memory of a frame of Ethernet in the captures: the frame, room for headers, and what describes it.
+/// The memory of a frame of Ethernet in the captures: the frame, room for headers, and its description.
 const FRAME: u64 = 2176;
-/// What a segment takes beyond its payload at least: what describes it, and its headers.
+/// The least memory of a segment beyond its payload: its description, and its headers.
 const DESCRIPTION: u64 = 576;
 const HEADERS: u64 = 256;
 /// The memory for a segment is enlarged in these steps until half of it holds the payload.
@@ -34,7 +34,7 @@ const DESCRIBED: u64 = 256;
 /// A window without a scale (RFC 7323 §2.2).
 const UNSCALED: u64 = 65_535;
 
-/// What the application may read.
+/// The data that the application may read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Window {
     /// The window to be announced, in bytes.
@@ -56,7 +56,7 @@ pub(crate) struct Growth {
     first: u64,
     /// The unit of the window in the header, less one.
     grain: u64,
-    /// What the application reads is counted from here, since then; and what it had read in the round trip before.
+    /// The start of the count of the application's reading, with its time, and the bytes read in the round trip before.
     read_from: (u64, Time),
     read_before: u64,
 }

@@ -1,4 +1,4 @@
-//! The rules of Linux's receiver that are not those of its window and of its acknowledgements.
+//! The rules of Linux's receiver, without the rules of its window and of its acknowledgements.
 
 use hopyard_engine::{Span, Time};
 
@@ -15,7 +15,7 @@ pub(crate) struct Receiving {
     wheel: Wheel,
     min_rto: Span,
     max_rto: Span,
-    /// When the answer to the SYN is sent again, how long it waits, and how often it was.
+    /// The time at which the answer to the SYN is sent again, the wait before that, and the number of answers.
     again: Time,
     wait: Span,
     answers: u32,

@@ -1,14 +1,14 @@
-//! A send buffer as Linux has it: what the application has written lies in pieces, and it waits when they take too much
-//! memory.
+//! A send buffer as Linux has it. The data that the application wrote lies in pieces, and the application waits when
+//! they take too much memory.
 //!
 //! An application writes in calls, one after another. Each fills the last piece up, unless that was sent, and begins
-//! others; what lies there is sent before the next piece is begun. Memory is asked for only when a piece is begun. An
+//! others; the data there is sent before the next piece is begun. Memory is asked for only when a piece is begun. An
 //! application that waits goes on when a third of the memory is free. The buffer grows with the congestion window, on
 //! acknowledgements that leave the window with room.
 
 use std::collections::VecDeque;
 
-/// The headers of a segment, and what describes it: with its payload they take a power of two.
+/// The headers of a segment, and its description: with its payload they take a power of two.
 const HEADERS: u64 = 576;
 const DESCRIPTOR: u64 = 256;
 /// The segments that the buffer has room for, twice, when the connection opens.
@@ -23,13 +23,13 @@ pub(super) struct Piece {
     pub push: bool,
 }
 
-/// What the application has written and TCP has not sent.
+/// The data that the application has written and TCP has not sent.
 #[derive(Clone, Debug, Default)]
 pub struct SendBuffer {
     /// The largest memory, in bytes; zero if there is no limit.
     pub(super) limit: u64,
     pub(super) pieces: VecDeque<Piece>,
-    /// What the application has left to write of each write, and of the call at hand.
+    /// The bytes that the application has left to write of each write, and of the call at hand.
     pub(super) writes: VecDeque<u64>,
     pub(super) call: u64,
     /// The call at hand has written something.
@@ -45,7 +45,7 @@ pub struct SendBuffer {
     ends_push: bool,
 }
 
-/// What the application has written.
+/// The data that the application has written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
     /// Nothing: it waits, or has written all.
@@ -103,14 +103,14 @@ impl SendBuffer {
         self.sent = 0;
     }
 
-    /// The application writes no more, and what was not sent is never sent.
+    /// The application writes no more, and data that was not sent is never sent.
     pub fn stop(&mut self) {
         self.pieces.clear();
         self.writes.clear();
         (self.call, self.begun) = (0, false);
     }
 
-    /// What was sent reaches to `end`.
+    /// The sent data reaches to `end`.
     pub fn on_sent(&mut self, end: u64) {
         self.ends_push = false;
         self.sent += 1;

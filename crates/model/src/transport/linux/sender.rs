@@ -423,8 +423,8 @@ impl SendingEnd for Sender {
         self.tcp.core.app_end = self.tcp.core.board.max().max(u64::from(self.stage == Stage::Opening));
     }
 
-    /// The application closes when TCP has sent what it could of the data, as a program does that writes and then
-    /// closes: the FIN of a transfer within the window is a segment of its own.
+    /// The application closes when TCP has sent as much of the data as it could, like a program that writes and then
+    /// closes. The FIN of a transfer within the window is therefore a segment of its own.
     fn close(&mut self, now: Time) {
         self.begin(now);
         self.closes_next = true;

@@ -5,18 +5,19 @@
 //!
 //! It knows too which segments are still there, and sends none of them again: behind a broken route a segment may wait
 //! for seconds, longer than the retransmission timeout. A buffer of several segments is cut up on its way to the
-//! interface; what becomes of its parts, the host does not know.
+//! interface. The host does not know the fate of the parts.
 
 use hopyard_engine::Span;
 
-/// What the pacing rate sends in this part of a second may always wait: a power of two in Linux.
+/// The data that the pacing rate sends in this part of a second may always wait: a power of two in Linux.
 const PARTS_OF_A_SECOND: f64 = 1024.0;
 /// Pieces that may always wait.
 const PIECES: u64 = 2;
-/// What Linux counts for a buffer besides its payload, in bytes: its descriptor, and the memory for headers.
+/// The bytes that Linux counts for a buffer besides its payload: its descriptor, and the memory for headers.
 const OVERHEAD: u64 = 1280;
-/// A buffer of several segments is cut up on its way to the interface. Each segment is copied then: one piece of
-/// memory, of a power of two, has its payload, its headers and what describes both; the descriptor comes in addition.
+/// A buffer of several segments is cut up on its way to the interface. Each segment is copied then. One piece of
+/// memory, of a power of two, has its payload, its headers and the description of both; the descriptor comes in
+/// addition.
 const HEADERS: u64 = 576;
 const DESCRIPTOR: u64 = 256;
 
@@ -36,7 +37,7 @@ pub struct SmallQueue {
 }
 
 impl SmallQueue {
-    /// Nothing is queued. A `piece` is what the sender passes on at once, in bytes of payload.
+    /// Nothing is queued. A `piece` is the data that the sender passes on at once, in bytes of payload.
     pub const fn new(piece: Option<u64>) -> Self {
         Self {
             piece: if let Some(piece) = piece { piece } else { 0 },
@@ -57,9 +58,10 @@ impl SmallQueue {
         self.rest = 0;
     }
 
-    /// Whether a segment of this payload may be given to the node: while less waits there than two pieces, each as
-    /// large as the one that begins with this segment. The second segment of a piece may always be. A retransmission
-    /// may while less than twice the limit waits. The payload of the `piece` is known if the sender forms pieces.
+    /// Whether a segment of this payload may be given to the node. It may while less waits there than two pieces, each
+    /// as large as the piece that begins with this segment. The second segment of a piece may always be. A
+    /// retransmission may while less than twice the limit waits. The payload of the `piece` is known if the sender
+    /// forms pieces.
     pub fn allows(
         &mut self,
         len: u64,
@@ -119,8 +121,8 @@ impl SmallQueue {
     }
 }
 
-/// The rate at which Linux assumes that a sender without pacing sends, in bytes per second: twice the window in a round
-/// trip while the window is below half of the threshold, else 1.2 times.
+/// The rate, in bytes per second, that Linux assumes for a sender without pacing. It is twice the window in a round
+/// trip while the window is below half of the threshold, else 1.2 times the window.
 pub fn assumed_rate(window: f64, threshold: f64, round_trip: Option<Span>, segment: f64) -> f64 {
     let factor = if window < threshold / 2.0 { 2.0 } else { 1.2 };
     round_trip.map_or(0.0, |it| factor * window * segment / it.seconds().max(1e-6))

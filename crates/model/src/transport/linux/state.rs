@@ -1,4 +1,4 @@
-//! The state of Linux's sender beyond that of every sender.
+//! The state of Linux's sender beyond the state of every sender.
 
 use hopyard_engine::Time;
 
@@ -108,7 +108,7 @@ impl State {
     }
 
     /// The application is about to write. Only now it is checked whether the sender has sent less than it could: data
-    /// that ends is no sign of it. `queued` says that segments wait in the node.
+    /// that ends is no sign of this. `queued` says that segments wait in the node.
     pub fn note_write(&mut self, queued: bool) {
         let core = &mut self.core;
         let unsent = core.unsent() >= u64::from(core.params.mss());
@@ -117,8 +117,8 @@ impl State {
         }
     }
 
-    /// The segment at `index` is to be sent again. Small segments after it become a part of it, as far as it does not
-    /// get larger than a full one.
+    /// The segment at `index` is to be sent again. Small segments after it become a part of it, up to the size of a
+    /// full segment.
     pub fn collapse(&mut self, index: usize) {
         let (edge, mss) = (self.core.edge(), self.core.params.mss());
         if self.core.board.get(index).is_some_and(|segment| segment.len < mss) {

@@ -1,9 +1,9 @@
-//! What the application writes into a send buffer that is limited.
+//! The writes of the application into a limited send buffer.
 
 use super::send_buffer::{Piece, SEGMENTS, SendBuffer, Written};
 use super::state::State;
 
-/// What Linux counts for a piece besides its payload, in bytes.
+/// The bytes that Linux counts for a piece besides its payload.
 const OVERHEAD: u64 = 1280;
 /// The largest buffer (`tcp_wmem`).
 const MOST: u64 = 4_194_304;

@@ -1,10 +1,10 @@
 //! Vegas's recovery: a timeout for each segment on a fine clock (Brakmo and Peterson 1995 §3.1; the estimator of ns-2).
 //!
 //! A duplicate acknowledgement causes a retransmission at once if more than the fine timeout has passed since the first
-//! unacknowledged segment was sent; it does not wait for a third duplicate. The first two acknowledgements of new data
-//! after a retransmission do the same. The congestion control decides whether the loss reduces the window. In the
-//! profile `ns2` (`habits` = "ns2") a retransmission also backs off the coarse timer, and a segment that was
-//! never sent counts as sent one second before the first, as in ns-2.
+//! unacknowledged segment was sent. The sender does not wait for a third duplicate. The first two acknowledgements of
+//! new data after a retransmission do the same. The congestion control decides whether the loss reduces the window. In
+//! the profile `ns2` (`habits` = "ns2") two more rules of ns-2 hold. A retransmission also backs off the coarse timer.
+//! A segment that was never sent counts as sent one second before the first.
 
 use hopyard_engine::Time;
 

@@ -65,7 +65,7 @@ macro_rules! recovery {
 }
 recoveries!(recovery);
 
-/// An event for a recovery: the acknowledgement's header and what it covers.
+/// An event for a recovery: the acknowledgement's header and its coverage.
 pub(crate) struct Arrival<'a> {
     pub header: &'a TcpHeader,
     pub acked: Acked,
@@ -115,7 +115,7 @@ pub(crate) trait Recovers: LossRecovery + Sized {
     fn new(params: &Params, control: &Controller) -> Self;
 }
 
-/// Whether reductions are in proportion to the delivered data (RFC 9937). `by_itself` says what the recovery does
+/// Whether reductions are in proportion to the delivered data (RFC 9937). `by_itself` is the choice of the recovery
 /// otherwise.
 pub(crate) fn proportional(params: &Params, control: &Controller, by_itself: bool) -> bool {
     match params.prr {

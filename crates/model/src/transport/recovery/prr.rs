@@ -3,10 +3,10 @@
 //!
 //! While the pipe is larger than the new window, the sender sends in the proportion of the new window to the old one.
 //! This spreads the reduction over a round trip. RFC 6675 alone waits for half a round trip and then sends at the full
-//! rate. When losses have made the pipe smaller than the new window, the sender sends as many segments as are
-//! delivered, and one more for an acknowledgement that advances SND.UNA and reports no further loss (the slow start
-//! bound). Read: RFC 6937; the rule that chooses between its two bounds, and the definition of the flight at entry,
-//! from the drafts of RFC 9937 (draft-ietf-tcpm-prr-rfc6937bis). All quantities are in segments.
+//! rate. When losses made the pipe smaller than the new window, the sender sends as many segments as were delivered. It
+//! sends one more for an acknowledgement that advances SND.UNA and reports no further loss (the slow start bound).
+//! Read: RFC 6937; the rule that chooses between its two bounds, and the definition of the flight at entry, from the
+//! drafts of RFC 9937 (draft-ietf-tcpm-prr-rfc6937bis). All quantities are in segments.
 
 use crate::transport::connection::Core;
 
@@ -21,7 +21,7 @@ pub struct Prr {
     delivered: f64,
     /// Sent since the start.
     out: f64,
-    /// What may be sent on this event.
+    /// The segments that may be sent on this event.
     budget: f64,
 }
 

@@ -7,9 +7,9 @@
 //! The acknowledgement of the probe shows RACK what was lost. The reduction follows `prr.rs` unless the congestion
 //! control sets the window during recovery itself or the parameters select another way.
 //!
-//! Section numbers are those of RFC 8985. Left out: undoing a reduction that DSACK shows to be spurious (RFC 8985
-//! leaves it to other documents). As in Linux, each segment that SACK reports before a loss is found allows one new
-//! segment. With `limited_transmit` off no new segment is sent then.
+//! Section numbers belong to RFC 8985. Left out: undoing a reduction that DSACK shows to be spurious (RFC 8985 leaves
+//! it to other documents). As in Linux, each segment that SACK reports before a loss is found allows one new segment.
+//! With `limited_transmit` off no new segment is sent then.
 
 use hopyard_engine::{Span, Time};
 
@@ -49,8 +49,8 @@ pub struct Rack {
     timed_out: bool,
     /// When the most recently sent of the delivered segments was sent, and its end (`RACK.xmit_ts`, `RACK.end_seq`).
     newest: Option<(Time, u64)>,
-    /// `RACK.rtt`: the round trip of the segment delivered last. If an acknowledgement delivers several, that of the
-    /// most recently sent.
+    /// `RACK.rtt`: the round trip of the segment delivered last. If an acknowledgement delivers several segments, it is
+    /// the round trip of the segment sent most recently.
     rtt: Span,
     /// The highest delivered sequence number (`RACK.fack`).
     fack: u64,
@@ -144,7 +144,7 @@ impl Rack {
     }
 
     /// The end of a recovery, or of the repair after a timeout, by an acknowledgement that does not widen the
-    /// reordering window: the rest of §6.2 step 4 ("else if").
+    /// reordering window. This is the rest of §6.2 step 4 ("else if").
     fn calm_down(&mut self) {
         self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
         if self.reo_wnd_persist == 0 {

@@ -22,13 +22,13 @@ pub(crate) struct Data {
     pub ahead: bool,
     /// SACK reports what lies beyond a gap.
     pub sack: bool,
-    /// The memory that lies beyond gaps, without that of this segment.
+    /// The memory that lies beyond gaps, without the memory of this segment.
     pub held: u64,
     /// If it lies beyond a gap: so many bytes lie before it in the same block.
     pub follows: u64,
 }
 
-/// What the window would be that is announced now.
+/// The window if it were announced now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Room {
     /// It is not smaller than the one that was announced last.
@@ -106,8 +106,8 @@ impl Buffer {
         }
     }
 
-    /// A segment with new data arrived. Without SACK, what lies beyond a gap does not let the limit of the window grow:
-    /// all duplicate acknowledgements have the same window. Returns whether the limit has grown.
+    /// A segment with new data arrived. Without SACK, data beyond a gap does not let the limit of the window grow: all
+    /// duplicate acknowledgements have the same window. Returns whether the limit has grown.
     pub fn on_segment(&mut self, data: &Data) -> bool {
         let waiting = self.taken_in_order();
         let Some(growth) = &mut self.growth else { return false };
@@ -127,7 +127,7 @@ impl Buffer {
         self.growth.as_ref().map_or(0, |growth| growth.taken(bytes))
     }
 
-    /// The memory of what is in order and was not read.
+    /// The memory of data that is in order and was not read.
     fn taken_in_order(&self) -> u64 {
         let unread = self.taken(self.unread_bytes());
         unread + self.growth.as_ref().map_or(0, |growth| growth.taken_with_gap(self.arrived))
@@ -151,7 +151,7 @@ impl Buffer {
         libm::ceil(self.unread - 1e-6).max(0.0) as u64
     }
 
-    /// With those that it will read at once.
+    /// The number includes the bytes that the reader will read at once.
     pub fn waiting(&self) -> u64 {
         self.unread_bytes() + self.arrived
     }
@@ -161,7 +161,7 @@ impl Buffer {
         self.announced
     }
 
-    /// What the window would be with `held` bytes of memory beyond gaps.
+    /// The window if it were announced now, with `held` bytes of memory beyond gaps.
     pub fn room(&self, held: u64) -> Room {
         let Some(growth) = &self.growth else { return Room { lasts: true, cramped: false } };
         let window = growth.window(self.taken_in_order() + held);

@@ -1,5 +1,5 @@
-//! Properties that hold for every congestion control, recovery, acking policy and profile, whatever a network does: no
-//! byte is lost or invented, no transfer stalls, nothing is sent beyond the receiver's window.
+//! Properties that hold for every congestion control, recovery, acking policy and profile, whatever a network does. No
+//! byte is lost or invented, no transfer stalls, and nothing is sent beyond the receiver's window.
 
 use std::collections::BTreeMap;
 

@@ -18,15 +18,16 @@ const RECENT: usize = 2;
 pub struct ReceiverCounters {
     /// Segments with payload that arrived.
     pub segments: u64,
-    /// Of these, segments whose whole payload had arrived before.
+    /// The segments among these whose whole payload had arrived before.
     pub duplicate_segments: u64,
-    /// Of these, those that arrived ahead of a gap.
+    /// The segments among these that arrived ahead of a gap.
     pub out_of_order_segments: u64,
     /// Segments that acknowledge what this end has not sent: thrown away.
     pub invalid_acks: u64,
     /// Segments beyond the window that was announced: thrown away.
     pub beyond_window: u64,
-    /// Segments whose timestamp is older than that of the segment accepted last: thrown away (RFC 7323 §5.3 R1).
+    /// Segments whose timestamp is older than the timestamp of the segment accepted last: thrown away (RFC 7323 §5.3
+    /// R1).
     pub outdated: u64,
     /// Bytes of payload that arrived for the first time.
     pub unique_bytes: u64,
@@ -71,7 +72,7 @@ pub struct TcpReceiver {
     answer_syn: bool,
     /// The rules of Linux, if they are followed.
     linux: Option<Receiving>,
-    /// An acknowledgement of what had arrived before the segment at hand.
+    /// An acknowledgement of the data that had arrived before the segment at hand.
     before: Option<TcpHeader>,
     counters: ReceiverCounters,
 }
@@ -244,13 +245,13 @@ impl TcpReceiver {
         }
     }
 
-    /// The memory of what lies beyond gaps.
+    /// The memory of data beyond gaps.
     fn held(&self) -> u64 {
         self.blocks.iter().map(|(from, to)| self.buffer.taken(to - from)).sum()
     }
 
-    /// Before a segment changes a block that recent acknowledgements have not reported, what waits for a compressed one
-    /// is acknowledged: else the sender would learn of it late.
+    /// Before a segment changes a block that recent acknowledgements have not reported, data that waits for a
+    /// compressed acknowledgement is acknowledged. Else the sender would learn of it late.
     fn report_before(&mut self, start: u64, end: u64, now: Time) {
         let place = self.blocks.iter().position(|&(from, to)| start <= to && from <= end).unwrap_or(self.blocks.len());
         if place >= RECENT && self.policy.reports_before() {

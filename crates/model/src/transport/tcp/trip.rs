@@ -1,5 +1,5 @@
-//! The round trip as a receiver measures it, which sends no data of its own: by the timestamps that the sender echoes,
-//! and by the time in which a window of data arrives (Fisk and Feng, "Dynamic Right-Sizing in TCP", 2001).
+//! The round trip as measured by a receiver that sends no data of its own. The receiver uses the timestamps that the
+//! sender echoes, and the time in which a window of data arrives (Fisk and Feng, "Dynamic Right-Sizing in TCP", 2001).
 
 use hopyard_engine::{Span, Time};
 

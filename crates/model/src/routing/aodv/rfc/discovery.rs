@@ -36,7 +36,7 @@ impl Rfc3561 {
         self.find_next_search();
     }
 
-    /// The TTL of the next ring, or that of a flood if the ring would be too large.
+    /// The TTL of the next ring, or the TTL of a flood if the ring would be too large.
     fn ring(&self, ttl: u8) -> u8 {
         if ttl > self.state.params.ttl_threshold || ttl > self.state.params.net_diameter {
             self.state.params.net_diameter

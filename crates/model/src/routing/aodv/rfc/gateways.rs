@@ -1,4 +1,4 @@
-//! Gateways to the Internet, as AODV-UU has them: replies for hosts outside, and what their originators do with them.
+//! Gateways to the Internet, as AODV-UU has them: replies for hosts outside, and their use by the originators.
 
 use hopyard_engine::Time;
 

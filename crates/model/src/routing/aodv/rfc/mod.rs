@@ -56,7 +56,7 @@ pub struct Rfc3561 {
     strangers: Vec<(Address, u8, Time)>,
 }
 
-/// Whom an error concerns, and what it says.
+/// The receivers of an error, and its content.
 #[derive(Debug, Default)]
 struct Outcry {
     unreachable: Vec<(Address, u32)>,
@@ -257,8 +257,8 @@ impl Rfc3561 {
     /// sent the packet is told too: it uses the route, and may not be a precursor, or may have missed the error that
     /// cleared them.
     ///
-    /// The sequence number was advanced when the route became invalid. It is not advanced for each packet that still
-    /// comes, or it would pass the destination's own number.
+    /// The sequence number was advanced when the route became invalid. The number is not advanced for each packet that
+    /// still comes, or it would pass the destination's own number.
     fn report_lacking(&mut self, packet: PacketId, destination: Address, cx: &mut Context) {
         let forget = cx.now + self.state.params.delete_period();
         let sequence = match self.state.table.get_mut(destination) {

@@ -96,7 +96,7 @@ fn request(id: u32, hops: u8, by: u32) -> RoutingMessage {
     }))
 }
 
-/// A reply that a test hands to a router, to a request of node 8: node 9 is `hops` away from the sender, through the
+/// A reply that a test hands to a router, to a request of node 8. Node 9 is `hops` away from the sender, through the
 /// neighbour `by` of node 9.
 fn reply(id: u32, sequence: u32, hops: u8, by: u32) -> RoutingMessage {
     wrap(AomdvMessage::Reply(Reply {

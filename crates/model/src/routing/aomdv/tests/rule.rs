@@ -1,5 +1,5 @@
-//! The rule from which Marina and Das derive that no path has a loop: along every path the number of the destination
-//! does not fall, and where it stays the same, the advertised hop count falls.
+//! The rule from which Marina and Das derive that no path has a loop. Along every path the number of the destination
+//! does not fall. Where the number stays the same, the advertised hop count falls.
 
 use hopyard_engine::Streams;
 use proptest::prelude::*;

@@ -1,9 +1,9 @@
-//! What distance vector protocols on demand have in common: AODV, and those that are made from it.
+//! The common parts of distance vector protocols on demand: AODV, and protocols that are made from it.
 //!
-//! Such a protocol has several sets of procedures over one state, which a parameter selects: those of its
-//! specification, and those of other simulators. Here are the state of a node ([`State`]), the table by destination
-//! ([`Table`]), and the router that makes a routing protocol of a set of procedures ([`Router`]). A protocol says by
-//! [`OnDemand`], which its parameters implement, what is its own.
+//! Such a protocol has several sets of procedures over one state, which a parameter selects: the procedures of its
+//! specification, and the procedures of other simulators. Here are the state of a node ([`State`]), the table by
+//! destination ([`Table`]), and the router that makes a routing protocol of a set of procedures ([`Router`]). A
+//! protocol describes its own parts by [`OnDemand`], which its parameters implement.
 
 mod radios;
 mod router;

@@ -11,7 +11,7 @@ use crate::context::Context;
 pub struct Radios(Vec<(Address, Prefix)>);
 
 impl Radios {
-    /// Of the addresses of a node's radios, each with the prefix of its channel.
+    /// The addresses of a node's radios, each with the prefix of its channel.
     #[must_use]
     pub fn new(radios: &[(Address, Prefix)]) -> Self {
         Self(if radios.len() > 1 { radios.to_vec() } else { Vec::new() })

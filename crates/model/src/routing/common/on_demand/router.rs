@@ -9,7 +9,7 @@ use crate::packet::{Body, Packet, PacketId};
 use crate::params::Shared;
 use crate::routing::{Networks, Routing};
 
-/// A set of procedures over the common state: what a node does with packets, messages, broken links and time.
+/// A set of procedures over the common state: the reactions of a node to packets, messages, broken links and time.
 pub trait Procedures: Sized {
     /// The protocol's parameters.
     type Params: OnDemand;
@@ -87,7 +87,7 @@ impl<R: Procedures> Router<R> {
         Self(R::new(params, node, rng))
     }
 
-    /// What the node knows.
+    /// The state of the node.
     #[cfg(test)]
     pub fn state(&self) -> &State<R::Params> {
         self.0.state()

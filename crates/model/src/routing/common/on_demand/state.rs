@@ -1,4 +1,4 @@
-//! What a protocol says of itself; what a node knows, and what it does with that under every set of procedures.
+//! The description of a protocol, the state of a node, and its use under every set of procedures.
 
 use std::fmt::Debug;
 
@@ -16,11 +16,11 @@ use crate::routing::common::SendBuffer;
 pub trait OnDemand: Clone + Debug {
     /// Its messages.
     type Message: Message + Clone;
-    /// What it notes of the requests that were heard.
+    /// Its notes of the requests that were heard.
     type Heard: Default + Debug;
-    /// What its table has for each destination.
+    /// Its table's entry for each destination.
     type Entry: Entry;
-    /// What a node knows besides.
+    /// Further state of a node.
     type Own: Default + Debug;
 
     /// The parameters that all protocols of this kind have.
@@ -119,7 +119,7 @@ pub struct State<P: OnDemand> {
     pub sequence: u32,
     /// The number of the last request.
     pub request_id: u32,
-    /// What is known of each destination.
+    /// The entry of each destination.
     pub table: Table<P::Entry>,
     /// The node's random numbers.
     pub rng: Rng,
@@ -140,7 +140,7 @@ pub struct State<P: OnDemand> {
     pub hello_at: Time,
     /// Until when the node is part of an active route.
     active_until: Time,
-    /// What only this protocol knows.
+    /// The state of this protocol alone.
     pub own: P::Own,
     /// The parameters that all protocols of this kind have.
     pub common: Common,
@@ -264,8 +264,8 @@ impl<P: OnDemand> State<P> {
         }
     }
 
-    /// A HELLO may be due. Finds when the next one is, and sends this one, `hello` of its sender, unless the node is
-    /// part of no active route, or has sent another broadcast within the last interval (RFC 3561 §6.9).
+    /// A HELLO may be due. Finds when the next HELLO is due, and sends this one, `hello` of its sender. Nothing is sent
+    /// if the node is part of no active route, or sent another broadcast within the last interval (RFC 3561 §6.9).
     pub fn hello(&mut self, hello: impl Fn(Address) -> P::Message, cx: &mut Context) {
         if cx.now >= self.active_until {
             self.hello_at = Time::NEVER;

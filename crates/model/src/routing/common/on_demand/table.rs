@@ -1,4 +1,4 @@
-//! A table of what is known of each destination.
+//! A table with an entry for each destination.
 
 use std::fmt::Debug;
 
@@ -9,9 +9,9 @@ use crate::address::Address;
 /// A hop count that means "not known", as ns-2 has it.
 pub const INFINITY: u8 = 255;
 
-/// What a table has for a destination.
+/// The entry of a table for a destination.
 pub trait Entry: Debug {
-    /// What is known of a destination at first: nothing.
+    /// The entry of a destination at first: nothing is known.
     fn new(destination: Address) -> Self;
 
     /// The destination.
@@ -43,20 +43,20 @@ impl<E: Entry> Table<E> {
         self.entries.binary_search_by_key(&destination, E::destination)
     }
 
-    /// What is known of a destination.
+    /// The entry of a destination.
     #[inline]
     #[must_use]
     pub fn get(&self, destination: Address) -> Option<&E> {
         self.place(destination).ok().map(|place| &self.entries[place])
     }
 
-    /// What is known of a destination, to be changed. A new expiry is told to [`Table::expires`].
+    /// The entry of a destination, to be changed. A new expiry is told to [`Table::expires`].
     #[inline]
     pub fn get_mut(&mut self, destination: Address) -> Option<&mut E> {
         self.place(destination).ok().map(|place| &mut self.entries[place])
     }
 
-    /// What is known of a destination to which there is a valid route.
+    /// The entry of a destination to which there is a valid route.
     #[inline]
     #[must_use]
     pub fn up(&self, destination: Address) -> Option<&E> {

@@ -1,8 +1,8 @@
 //! The flow state extension as in ns-2.35 (RFC 4728 §5, §8.6).
 //!
 //! The first packets of a flow, and one every few seconds, carry the source route and establish the flow at the nodes
-//! that they pass. The others carry the number of the flow, or nothing at all if it is the flow that the nodes take for
-//! the default one between the two ends and the TTL is the one that they expect.
+//! that they pass. The others carry the number of the flow. They carry nothing at all if the nodes take the flow for
+//! the default one between the two ends, and if the TTL is the one that they expect.
 //!
 //! Left out: the shortening of flows, which cannot happen in ns-2, as it takes a place in a source route of a packet
 //! that has none.
@@ -175,8 +175,8 @@ impl Flows {
         }
     }
 
-    /// Where a packet of another node goes that has no source route: along the flow with this number, or along the
-    /// default one, if it arrived with the TTL that is expected.
+    /// The next hop of another node's packet that has no source route. The packet goes along the flow with this number,
+    /// or along the default flow if it arrived with the expected TTL.
     pub fn along(
         &mut self,
         source: Address,

@@ -1,8 +1,8 @@
 //! DSR as ns-2.35 does it.
 //!
-//! The procedures run in the same order as in ns-2, and packets have as many bytes as there: a request grows by the
-//! whole header at each hop, as ns-2 forgets to take the old one off, and a segment has a second IP header. ns-2 looks
-//! at the send buffer every 30 to 60 ms at all times; here only while it holds a packet.
+//! The procedures run in the same order as in ns-2, and packets have as many bytes as there. A request grows by the
+//! whole header at each hop, because ns-2 forgets to take the old header off. A segment has a second IP header. ns-2
+//! looks at the send buffer every 30 to 60 ms at all times. Here a node looks only while the buffer holds a packet.
 
 mod flows;
 
@@ -53,7 +53,7 @@ pub struct Ns2 {
     flows: Flows,
     /// When the send buffer is looked at.
     next_check: Time,
-    /// The routes of gratuitous replies, each with a time: that of the reply before, as in ns-2.
+    /// The routes of gratuitous replies, each with a time: the time of the reply before, as in ns-2.
     held: Box<[(Time, Vec<Address>); HELD_ROUTES]>,
     victim: usize,
     /// Marks of the packets that were overheard.
@@ -115,9 +115,9 @@ impl Ns2 {
         true
     }
 
-    /// Asks for a route, if it is time to. False if the packet is another node's and was asked for before. ns-2 makes
-    /// the request before it looks at the time, so that a request that is not sent takes a number as well. Scripts
-    /// divide losses by the highest number.
+    /// Asks for a route, if it is time to. False if the packet belongs to another node and a request for it was made
+    /// before. ns-2 makes the request before it looks at the time. Therefore a request that is not sent takes a number
+    /// as well. Scripts divide losses by the highest number.
     fn seek(&mut self, destination: Address, mine: bool, cx: &mut Context) -> bool {
         let mut search = self.searches.get_mut(destination).copied().unwrap_or_default();
         let began = search.last;
@@ -292,8 +292,8 @@ impl Ns2 {
         }
     }
 
-    /// What the errors of a packet tell, wherever it goes. Errors that it carries for others go on from the node that
-    /// is told the first one.
+    /// Reads the errors of a packet, wherever it goes. Errors that it carries for others go on from the node that is
+    /// told the first one.
     fn read_errors(&mut self, it: &Packet, is_mine: bool, cx: &mut Context) {
         let mut others = Vec::new();
         for option in it.options() {
@@ -399,8 +399,8 @@ impl Ns2 {
         self.send_along(packet, back, Span::ZERO, cx);
     }
 
-    /// Whether a packet was overheard before, at whichever hop and along whichever route: a route along which it was
-    /// salvaged is not read. ns-2 compares the packet's number with the one in its place of a table.
+    /// Whether a packet was overheard before, at any hop and along any route. A route along which the packet was
+    /// salvaged is not read. ns-2 compares the packet's number with the number in its place of a table.
     fn has_read(&mut self, it: &Packet) -> bool {
         let number = match it.carried() {
             Body::Tcp(header) => header.seq ^ header.ack.rotate_left(32),

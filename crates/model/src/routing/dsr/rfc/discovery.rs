@@ -160,7 +160,7 @@ impl Rfc4728 {
         }
     }
 
-    /// Passes a request on, with this node's address behind those of the nodes before (§8.2.2).
+    /// Passes a request on, with this node's address behind the addresses of the nodes before (§8.2.2).
     fn pass_on(&mut self, packet: PacketId, passed: usize, cx: &mut Context) {
         let it = &mut cx.packets[packet];
         if it.ttl <= 1 {

@@ -178,8 +178,9 @@ impl Rfc4728 {
         }
     }
 
-    /// The errors and acknowledgements in a packet that go on with the error which it has met (§8.3.4): in their order,
-    /// as far as the total salvage count of the errors (§6.4), with that of the new one, does not exceed its limit.
+    /// The errors and acknowledgements in a packet that go on with the error which the packet met (§8.3.4). They keep
+    /// their order. They go on as far as the total salvage count of the errors, with the new one, does not exceed its
+    /// limit (§6.4).
     fn carried(&self, packet: &Packet, salvage: u8) -> Vec<DsrOption> {
         let mut total = 1 + u32::from(salvage);
         let fits = |option: &&DsrOption| {
@@ -193,7 +194,7 @@ impl Rfc4728 {
         carried.take_while(fits).cloned().collect()
     }
 
-    /// Sends an error, with those that the packet carries (§8.3.4).
+    /// Sends an error, with the errors that the packet carries (§8.3.4).
     fn send_error(
         &mut self,
         packet: PacketId,

@@ -121,7 +121,7 @@ impl Rfc4728 {
         }
     }
 
-    /// What the options of a packet tell this node, wherever the packet goes. `is_mine`: it is for this node.
+    /// Reads the options of a packet for this node, wherever the packet goes. `is_mine`: it is for this node.
     fn read_options(&mut self, it: &Packet, from: Address, is_mine: bool, cx: &mut Context) {
         for option in it.options() {
             match option {
@@ -149,8 +149,8 @@ impl Rfc4728 {
         }
     }
 
-    /// Sends what this node had sent and what comes back behind the error that it met, on another way (§8.3.5). Its
-    /// route has the salvage count of the one that broke.
+    /// Sends a packet of this node, and the payload that comes back behind the error that it met, on another way
+    /// (§8.3.5). Its route has the salvage count of the one that broke.
     fn send_again(&mut self, options: &[DsrOption], cx: &mut Context) {
         let own = self.state.address;
         let options: Vec<&DsrOption> =
@@ -363,7 +363,7 @@ impl Routing for Rfc4728 {
 }
 
 impl Rfc4728 {
-    /// What becomes of a packet after its source route was read (§8.1.5).
+    /// The fate of a packet after its source route was read (§8.1.5).
     fn after_source_route(&mut self, packet: PacketId, from: Address, is_mine: bool, cx: &mut Context) -> AfterOptions {
         let it = &cx.packets[packet];
         let Some(route) = it.source_route() else {

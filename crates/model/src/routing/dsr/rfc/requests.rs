@@ -1,5 +1,5 @@
-//! The route request table (RFC 4728 §4.3): what a node has heard of the requests of others, and when it may next look
-//! for a destination itself.
+//! The route request table (RFC 4728 §4.3): the requests that a node has heard of others, and the times at which it may
+//! next look for destinations itself.
 
 use hopyard_engine::Time;
 

@@ -50,8 +50,8 @@ fn run(params: &Params, nodes: u32, links: &[(u32, u32)]) -> Found {
     }
 }
 
-/// Routes are as many and as long as ns-3's. Here intervals are shortened at random (§3.5), which ns-3 does not do:
-/// HELLO messages come every 1.75 s on average, and not every 2 s. ns-3 delays a node's own messages too, so that
+/// Routes are as many and as long as ns-3's. Here intervals are shortened at random (§3.5), which ns-3 does not do.
+/// HELLO messages come every 1.75 s on average, instead of every 2 s. ns-3 delays a node's own messages too, so that
 /// more messages share a packet.
 #[test]
 fn routes_are_as_long_as_those_of_ns3_and_control_is_about_as_much() {

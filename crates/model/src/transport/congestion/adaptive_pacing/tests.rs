@@ -173,8 +173,8 @@ fn a_loss_stops_the_agents_pacing_until_the_next_acknowledgement() {
     }
 }
 
-/// A sender over eight hops with endless data, after an acknowledgement of its first two segments after 80 ms; and the
-/// number of segments that it then sends at once.
+/// A sender over eight hops with endless data, after an acknowledgement of its first two segments after 80 ms. The
+/// second value is the number of segments that it then sends at once.
 fn started(control: Controller) -> (TcpSender, usize) {
     let tcp = crate::transport::tcp::Params {
         segment_size: Bytes::new(1000),

@@ -1,8 +1,8 @@
 //! BBR as Linux computes it: whole numbers, and losses as the state of the sender's loss recovery shows them.
 //!
 //! Bandwidths are whole numbers of 2^-24 segments in a microsecond, gains are 256ths, times are whole microseconds, and
-//! those of PROBE_RTT ticks. The opening counts as a delivered segment. Read besides: K. Nichols' filter of a windowed
-//! maximum with three values (`WindowedMax`); and for PROBE_RTT, which only a shorter round trip puts off, R.
+//! the times of PROBE_RTT are ticks. The opening counts as a delivered segment. Read besides: K. Nichols' filter of a
+//! windowed maximum with three values (`WindowedMax`); and for PROBE_RTT, which only a shorter round trip puts off, R.
 //! Sharpelletti's correction of Linux 5.10.
 
 use hopyard_engine::{Rng, Span, Time};
@@ -45,7 +45,7 @@ pub struct Constants {
 }
 
 impl Params {
-    /// What counts in the computation of Linux.
+    /// The constants in the computation of Linux.
     pub(super) fn linux(&self) -> Constants {
         let gain = |gain: f64| (gain * ONE as f64) as u64;
         Constants {
@@ -79,7 +79,7 @@ const fn micros(span: Span) -> u64 {
     span.nanos() / 1000
 }
 
-/// What an acknowledgement says. Amounts are in segments.
+/// The delivery that an acknowledgement reports. Amounts are in segments.
 #[derive(Clone, Copy, Debug)]
 struct Delivery {
     /// Nothing if the sample is not valid.
@@ -122,7 +122,7 @@ pub struct Linux {
     /// The pacing rate in bytes per second; zero before the connection is open.
     rate: u64,
     gap: Span,
-    /// Segments that are sent together, and those that the window has room for besides.
+    /// Segments that are sent together, and the segments that the window has room for besides.
     together: u32,
     goal: u64,
     seen_rtt: bool,
@@ -130,7 +130,7 @@ pub struct Linux {
     segment: u32,
     /// When the next segment may leave.
     departs: Time,
-    /// The state of loss recovery, and what it was when the window was last computed.
+    /// The state of loss recovery, and its state when the window was last computed.
     condition: Condition,
     noted: Condition,
     /// Where the repair after a timeout ends, if the recovery in use does not tell its state.
@@ -182,7 +182,7 @@ impl Linux {
         }
     }
 
-    /// The bandwidth in use: that of the policer, if there is one.
+    /// The bandwidth in use: the bandwidth of the policer, if there is one.
     fn estimate(&self, view: &View) -> u64 {
         let policed = self.long_term.rate();
         policed.map_or(self.bandwidth.max(), |rate| of_bytes(rate, view))

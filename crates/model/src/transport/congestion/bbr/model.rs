@@ -54,8 +54,8 @@ impl MaxFilter {
 
 /// The largest value of the last rounds, from three candidates.
 ///
-/// The second is the largest value since the first, and the third the largest since the second; if none has come for a
-/// quarter or half of the window, the value at hand is taken. When the first is too old, the second takes its place.
+/// The second is the largest value since the first, and the third is the largest since the second. If none came for a
+/// quarter or half of the window, the present value is taken. When the first is too old, the second takes its place.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WindowedMax {
     window: u64,
@@ -108,7 +108,7 @@ pub struct Aggregation {
     excess: [f64; 2],
     current: usize,
     rounds: u32,
-    /// The time since which acknowledgements arrive faster than the bandwidth, and what they acknowledged.
+    /// The time since which acknowledgements arrive faster than the bandwidth, and the segments that they acknowledged.
     since: Time,
     acked: f64,
 }

@@ -1,4 +1,4 @@
-//! BBR's parameters, and what both computations share.
+//! BBR's parameters, and the common parts of both computations.
 
 use hopyard_engine::Span;
 use schemars::JsonSchema;
@@ -50,8 +50,8 @@ pub struct Params {
     pub long_term: bool,
     /// Whether the window is increased for acknowledgements that arrive in bursts. As in Linux.
     pub aggregation: bool,
-    /// Whether details are those of the published algorithm, or Linux's: the opening counts as a round trip and as a
-    /// delivered segment, and a recovery begins with what the acknowledgement delivers that shows the loss.
+    /// Whether details follow the published algorithm, or Linux. In Linux the opening counts as a round trip and as a
+    /// delivered segment, and a recovery begins with the segments delivered by the acknowledgement that shows the loss.
     pub arithmetic: Arithmetic,
     /// The phase in which the first cycle of PROBE_BW begins: 0 probes, 2 to 7 cruise; 8 draws one of these at random.
     pub first_phase: u32,

@@ -1,4 +1,4 @@
-//! BBR as published, in real numbers. The sections are those of draft-cardwell-iccrg-bbr-congestion-control-00.
+//! BBR as published, in real numbers. The sections belong to draft-cardwell-iccrg-bbr-congestion-control-00.
 
 use hopyard_engine::{Rng, Span, Time};
 
@@ -108,7 +108,7 @@ impl Published {
         self.mode
     }
 
-    /// The bandwidth in use: that of the policer, if there is one.
+    /// The bandwidth in use: the bandwidth of the policer, if there is one.
     fn estimate(&self) -> f64 {
         self.long_term.rate().unwrap_or_else(|| self.bandwidth.max())
     }

@@ -5,14 +5,14 @@ use hopyard_engine::{Rng, Time};
 
 use super::params::{CYCLE, FULL_ROUNDS, Mode, RANDOM};
 
-/// Counts round trips by what was delivered, in any unit (§4.1.1.1).
+/// Counts round trips by the delivered data, in any unit (§4.1.1.1).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rounds {
     /// How many there were.
     pub count: u64,
     /// Whether the acknowledgement at hand begins one.
     pub begins: bool,
-    /// What was delivered when the present one began: it ends with a segment that was sent later.
+    /// The delivered data when the present round began: it ends with a segment that was sent later.
     end: u64,
 }
 
@@ -46,7 +46,7 @@ pub struct Full<T> {
 }
 
 impl<T: Copy + Default + PartialOrd> Full<T> {
-    /// A round has ended with the bandwidth `max`; `enough` is what a bandwidth must grow to.
+    /// A round has ended with the bandwidth `max`; `enough` is the value to which a bandwidth must grow.
     pub fn check(&mut self, max: T, enough: impl Fn(T) -> T) {
         if self.reached {
             return;
@@ -116,7 +116,7 @@ impl Cycle {
 }
 
 /// Whether a phase with this gain is over (§4.3.4.3). `whole` means that it has lasted for the shortest round trip;
-/// `target` is what is to be in flight with a gain.
+/// `target` is the data that is to be in flight with a gain.
 pub fn is_over<T: Copy + PartialOrd, N: PartialOrd>(
     [gain, one]: [T; 2],
     whole: bool,
@@ -143,7 +143,7 @@ pub struct Gains<T> {
 }
 
 impl<T: Copy> Gains<T> {
-    /// The gains of pacing and window in a state; `phase` is that of the cycle, which a policer stops.
+    /// The gains of pacing and window in a state; `phase` is the phase of the cycle, which a policer stops.
     pub const fn of(&self, mode: Mode, policed: bool, phase: T) -> (T, T) {
         match mode {
             Mode::Startup => (self.high, self.high),

@@ -95,9 +95,9 @@ pub enum Answer {
         /// The factor.
         rto: f64,
     },
-    /// Stop: keep windows, timeout and round-trip estimate, stop the retransmission timer, and send nothing but the
-    /// first unacknowledged segment every `probe`, until an acknowledgement arrives or the variant answers `Thaw`. A
-    /// sender that is frozen already stays as it is.
+    /// Stop: keep windows, timeout and round-trip estimate, and stop the retransmission timer. Until an acknowledgement
+    /// arrives or the variant answers `Thaw`, send only the first unacknowledged segment, every `probe`. A sender that
+    /// is frozen already stays as it is.
     Freeze {
         /// Time between probes.
         probe: Span,
@@ -142,7 +142,7 @@ impl Pace {
     }
 }
 
-/// What a variant wants of the sender.
+/// The wishes of a variant to the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wants {
     /// Acknowledgements carry a [`RateSample`](super::RateSample). Nothing is kept of segments for a congestion control

@@ -75,7 +75,7 @@ pub trait CongestionControl {
         None
     }
 
-    /// What the variant wants of the sender. Asked once, when the connection is made.
+    /// The wishes of the variant to the sender. Asked once, when the connection is made.
     fn wants(&self) -> Wants {
         Wants::default()
     }
@@ -84,7 +84,7 @@ pub trait CongestionControl {
     fn recovery(&self) -> RecoveryChoice;
 }
 
-/// A congestion control from outside this crate, such as those that a user writes.
+/// A congestion control from outside this crate, for example one that a user writes.
 #[auto_impl(Box)]
 pub trait ExternalControl: CongestionControl + Send {
     /// The loss that reduced the window was none: the window and the threshold as they were before. The variant that

@@ -29,9 +29,8 @@ pub struct RateSample {
     /// The time of this delivery. `None` if the sample is not valid, because nothing was delivered or the time is less
     /// than the shortest round trip.
     pub interval: Option<Span>,
-    /// Whether room was left in the network when that segment was sent, because the application had no more to send or
-    /// the congestion control [limited itself](super::CongestionControl::limits_itself): the path may be faster than
-    /// the sample says.
+    /// Whether room was left in the network when that segment was sent. The application had no more to send, or the
+    /// congestion control limited itself. The path may then be faster than the sample says.
     pub app_limited: bool,
     /// `total_delivered` as it was when that segment was sent: a round trip is over when this reaches what
     /// `total_delivered` was at its beginning.
@@ -71,7 +70,7 @@ pub struct Ack {
     pub bytes: u64,
     /// Bytes of payload that reached the receiver since the last event: less than `bytes` where SACK had reported some.
     pub delivered: u64,
-    /// Those that let the window grow: `bytes` (RFC 3465), or `delivered` where the recovery counts so (Linux).
+    /// The segments that let the window grow: `bytes` (RFC 3465), or `delivered` where the recovery counts so (Linux).
     pub counted: u64,
     /// Segments acknowledged.
     pub segments: u32,
@@ -135,7 +134,7 @@ impl Before {
     }
 }
 
-/// What the sender knows of losses.
+/// The sender's knowledge of losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
     /// Nothing is missing.

@@ -2,9 +2,9 @@
 //!
 //! Read: RFC 9406. In slow start a congestion control asks it for the growth of the window, and reports losses to it.
 //! When the round-trip time has increased by a fraction, conservative slow start reduces the growth of the window to a
-//! quarter for five rounds, to find out whether a queue is the reason. If the round-trip time decreases again, slow
-//! start resumes. Only the first slow start uses HyStart++ (§4.3): later ones end at the ssthresh that a loss has set.
-//! Left out: the unlimited growth that §4.3 allows for a sender with pacing (`limit` sets the growth).
+//! quarter for five rounds. These rounds show whether a queue is the reason. If the round-trip time decreases again,
+//! slow start resumes. Only the first slow start uses HyStart++ (§4.3): later ones end at the ssthresh that a loss has
+//! set. Left out: the unlimited growth that §4.3 allows for a sender with pacing (`limit` sets the growth).
 
 use hopyard_engine::Span;
 use schemars::JsonSchema;
@@ -133,7 +133,7 @@ impl HyStart {
         matches!(self.phase, Phase::Conservative { .. })
     }
 
-    /// New data of `acked` segments is acknowledged in slow start. `standard` is what slow start would add without
+    /// New data of `acked` segments is acknowledged in slow start. `standard` is the growth of slow start without
     /// HyStart++.
     pub fn on_ack(&mut self, acked: f64, standard: f64, round_trip: Option<Span>, view: &View) -> Step {
         // §4.2: the window grows before the sample is evaluated.

@@ -1,4 +1,4 @@
-//! What lies between TCP and a congestion control: the trait, its events and answers, and parts of congestion controls
+//! The border between TCP and a congestion control: the trait, its events and answers, and parts of congestion controls
 //! that are not variants.
 
 mod answer;

@@ -10,11 +10,12 @@ use hopyard_engine::Span;
 const BUFFERS_PER_SECOND: f64 = 1024.0;
 /// The most that a buffer holds, in bytes.
 const LARGEST: f64 = 65_535.0;
-/// What a buffer holds besides, in bytes. It is halved for each half millisecond of the shortest round trip.
+/// The bytes of a buffer besides. It is halved for each half millisecond of the shortest round trip.
 const MORE: u64 = 65_536;
 const HALVED: u64 = 512;
 
-/// What is sent in the time of a buffer at `rate` bytes per second, in whole segments, and at least `least`.
+/// The segments that are sent in the time of a buffer at `rate` bytes per second, as a whole number, and at least
+/// `least`.
 #[must_use]
 pub fn paced(rate: f64, segment: u32, least: u32) -> u32 {
     whole((rate / BUFFERS_PER_SECOND).min(LARGEST), segment, least)

@@ -18,9 +18,9 @@ pub struct View {
     pub advertised: f64,
     /// Sent and not acknowledged (RFC 5681's FlightSize), in segments, without those of limited transmit.
     pub flight: f64,
-    /// Estimated to be in the network, in segments (RFC 6675's pipe): `flight` without the segments that SACK reported
-    /// or that are marked as lost, but with those of them that were retransmitted. The same as `flight` where recovery
-    /// keeps no scoreboard.
+    /// The estimated number of segments in the network (RFC 6675's pipe). It is `flight` without the segments that SACK
+    /// reported or that are marked as lost, but with the retransmitted ones among these. The same as `flight` where
+    /// recovery keeps no scoreboard.
     pub pipe: f64,
     /// Whether losses are being repaired without a timeout: from after `on_loss` to `on_recovered`, in which it still
     /// holds.
@@ -54,7 +54,7 @@ pub struct View {
 }
 
 impl View {
-    /// What the sender may have outstanding, in segments: the congestion window as inflated, or the receiver's window.
+    /// The segments that the sender may have outstanding: the congestion window as inflated, or the receiver's window.
     #[must_use]
     pub fn usable(&self) -> f64 {
         (self.cwnd + self.inflation).min(self.advertised)

@@ -27,7 +27,7 @@ impl Whole {
         if rest > 0.0 { self.avoid(cwnd, cwnd, rest) } else { cwnd }
     }
 
-    /// The window `cwnd` in congestion avoidance after `delivered` segments, of which `each` let it grow by one.
+    /// The window `cwnd` in congestion avoidance after `delivered` segments. As many as `each` let it grow by one.
     pub fn avoid(&mut self, cwnd: f64, each: f64, delivered: f64) -> f64 {
         let mut cwnd = cwnd;
         // What was counted while the window grew more slowly.

@@ -1,10 +1,10 @@
 //! CUBIC as Linux computes it: whole segments and fixed-point numbers, and the classic HyStart.
 //!
 //! Read: RFC 9438, and for the end of slow start Ha and Rhee, "Taming the elephants: New TCP slow start", Computer
-//! Networks 55(9), 2011. Slow start ends at once if the acknowledgements of a round have come close together for half
-//! of the shortest round trip, or if the shortest of the first eight round trips of a round is longer by an eighth. The
-//! growth is expressed as the number of acknowledged segments that let the window grow by one, computed at most once in
-//! each tick, and at most once in eight for the same window.
+//! Networks 55(9), 2011. Slow start ends at once if the acknowledgements of a round came close together for half of the
+//! shortest round trip. It also ends if the shortest of the first eight round trips of a round is longer by an eighth.
+//! The growth is the number of acknowledged segments that let the window grow by one. This number is computed at most
+//! once in each tick, and at most once in eight ticks for the same window.
 
 use hopyard_engine::{Span, Time};
 
@@ -92,7 +92,7 @@ pub struct Constants {
     pub beta: f64,
     /// Whether a loss at a smaller window than the one before reduces the window further.
     pub fast_convergence: bool,
-    /// Whether the window is at least that of Reno.
+    /// Whether the window is at least the window of Reno.
     pub reno_friendly: bool,
     /// Whether the classic HyStart ends the first slow start.
     pub hystart: bool,
@@ -112,7 +112,7 @@ pub struct Linux {
     /// The window and the tick of the last computation.
     last_cwnd: u64,
     last_tick: u64,
-    /// The window where the function is flat, and when it reaches it.
+    /// The window where the function is flat, and the time at which it is reached.
     origin: u64,
     k: u64,
     /// The shortest round trip in microseconds.
@@ -210,7 +210,7 @@ impl Linux {
         }
     }
 
-    /// The window is at least that of Reno with the same reduction.
+    /// The window is at least the window of Reno with the same reduction.
     fn follow_reno(&mut self, cwnd: u64) {
         let scale = 8 * (BETA_SCALE as u64 + self.beta()) / 3 / (BETA_SCALE as u64 - self.beta());
         let each = (cwnd * scale) >> 3;

@@ -1,8 +1,8 @@
-//! Vegas as Linux computes it: the window doubles in every round of slow start, the round trip of a round is its
-//! shortest, and losses are repaired as in Reno.
+//! Vegas as Linux computes it. The window doubles in every round of slow start, the round trip of a round is its
+//! shortest one, and losses are repaired as in Reno.
 //!
-//! Once in each round the difference between the window and what the path holds without a queue decides. A round with
-//! fewer than three round trips, and the time while segments are missing, follow Reno.
+//! Once in each round the difference between the window and the capacity of the path without a queue decides. A round
+//! with fewer than three round trips, and the time while segments are missing, follow Reno.
 
 use crate::transport::congestion::control::{Whole, delivered, micros, slow_start};
 use crate::transport::congestion::{
@@ -32,7 +32,7 @@ pub struct Linux {
     open: bool,
     /// The round ends beyond this sequence number.
     round: Option<u64>,
-    /// The shortest round trip, that of this round, and how many it has had.
+    /// The shortest round trip, the shortest of this round, and the number of round trips of this round.
     base: Option<u64>,
     least: Option<u64>,
     samples: u32,
@@ -157,7 +157,7 @@ mod tests {
     use crate::transport::congestion::testing::{ACK, LOSS, ack, set, view_at};
     use crate::transport::congestion::vegas::Params;
 
-    /// After a round of three round trips, the end of which this window meets.
+    /// The window after a round of three round trips that ends with this window.
     fn end_of_round(millis: u64, cwnd: f64, ssthresh: f64) -> (f64, f64) {
         let mut vegas = Linux::new(Params::of_profile(LINUX).linux());
         let view = View { ssthresh, una: 5000, max: 90_000, ..view_at(0, cwnd) };

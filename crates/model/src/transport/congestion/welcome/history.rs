@@ -11,7 +11,7 @@ const CONTROL_SIGMAS: f64 = 3.0;
 /// The weight of the old value in TCP's average (RFC 6298 §2.3).
 const SMOOTHED_WEIGHT: f64 = 7.0 / 8.0;
 
-/// An average of round-trip times in seconds. Of the two averages of the flip-flop filter, the agile one is used when
+/// An average of round-trip times in seconds. The flip-flop filter has two averages. The agile one is used when
 /// possible, and the stable one when the samples are noisy.
 #[derive(Clone, Debug)]
 pub(super) struct Filter {

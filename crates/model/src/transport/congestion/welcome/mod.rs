@@ -5,7 +5,7 @@
 //! Read: A. Ghaleb-Seddik, Y. Ghamri-Doudane, S.-M. Senouci, "Coupling Loss and Delay Differentiation to Enhance TCP
 //! Performance within Wireless Multi-hop Ad-hoc Networks", Journal of Communications 7(12), 2012 (figures 6 and 7,
 //! table I); for its filter M. Kim and B. Noble, "Mobile Network Estimation", MobiCom 2001; for its bandwidth estimate
-//! see `bandwidth.rs`. Window and recovery are those of NewReno unless the paper specifies otherwise. The text and the
+//! see `bandwidth.rs`. Window and recovery follow NewReno unless the paper specifies otherwise. The text and the
 //! pseudo-code of the paper contradict each other, and both leave many details open. `docs/models/welcome.md` lists all
 //! of them, with the parameters that select a reading. Left out: notices from the network. Therefore "until a route is
 //! found" means that the sender retransmits one segment at each timeout. Validated by the tests in `tests.rs`, with
@@ -27,7 +27,7 @@ use super::{
     Ack, Answer, Before, Cause, CongestionControl, Decision, Loss, Phase, RecoveryChoice, Sign, Timeout, View,
 };
 
-/// A broken link that the sender has inferred: what it keeps to resume from.
+/// A broken link that the sender has inferred, with the values that it keeps to resume from.
 #[derive(Clone, Copy, Debug)]
 struct Failure {
     /// The window and the timeout before the loss.
@@ -73,7 +73,7 @@ impl Welcome {
         }
     }
 
-    /// Eq. (5) and (7): what the path holds by the bandwidth estimate, in segments; nothing before there is one.
+    /// Eq. (5) and (7): the capacity of the path by the bandwidth estimate, in segments; nothing before there is one.
     fn pipe(&self, view: &View) -> Option<f64> {
         let bytes = self.bandwidth.value()? * self.history.shortest?;
         Some((bytes / f64::from(view.segment)).max(2.0))
@@ -115,7 +115,7 @@ impl Welcome {
         window.max(1.0)
     }
 
-    /// What follows the first acknowledgements after a link failure, if this is one of them.
+    /// The answer to the first acknowledgements after a link failure, if this is one of them.
     fn after_failure(&mut self, ack: &Ack, round_trip: Option<f64>, view: &View) -> Option<Answer> {
         let mut failure = self.failure?;
         if !failure.resumed {

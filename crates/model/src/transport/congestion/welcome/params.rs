@@ -80,11 +80,12 @@ pub enum Growths {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The answer to a loss that is classified as congestion: by the paper's "text", like `NewReno`; or by its
-    /// "pseudocode", with a window of one segment and a threshold from the bandwidth estimate.
+    /// The answer to a loss that is classified as congestion. "text": like `NewReno`, by the paper's text.
+    /// "pseudocode": a window of one segment and a threshold from the bandwidth estimate.
     pub reading: Reading,
-    /// The answer to a loss that is classified as a loss on the channel: "clamp" reduces the window to the segments
-    /// that the path holds by the bandwidth estimate (the paper's pseudo-code), "keep" does not change it (the text).
+    /// The answer to a loss that is classified as a loss on the channel. "clamp" reduces the window to the segments
+    /// that the path holds by the bandwidth estimate (the paper's pseudo-code). "keep" does not change the window (the
+    /// text).
     pub wireless: WirelessLoss,
     /// The window after a link failure: option 1 of the paper ("keep"), 2 ("halve") or 3 ("scale", that of its
     /// pseudo-code).
@@ -101,8 +102,8 @@ pub struct Params {
     pub samples: u32,
     /// The share by which a round-trip time must exceed the average to count as increased (`RTT_G_THRESHOLD`).
     pub growth: f64,
-    /// The average with which a round-trip time is compared: the flip-flop filter with one of two rules for the use of
-    /// its stable average ("band", "control_limits"), or TCP's own average ("smoothed").
+    /// The average with which a round-trip time is compared. "band" and "control_limits": the flip-flop filter with one
+    /// of two rules for the use of its stable average. "smoothed": TCP's own average.
     pub average: Average,
     /// The share by which the agile average may differ from the stable one before the stable one is used
     /// (`RTT_THRESHOLD`).

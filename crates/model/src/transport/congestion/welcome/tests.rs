@@ -315,8 +315,8 @@ fn a_link_failure_sends_one_segment_and_lengthens_the_timeout_by_half() {
     assert_eq!(bench.view.rto, Span::from_secs(1).mul_f64(1.5 * 1.5 * 1.5 * 1.5));
 }
 
-/// The window at the first acknowledgement after an outage, and after four samples of a route with a round-trip time of
-/// 150 ms instead of 100 ms; and the timeout then, which was one second before.
+/// The window at the first acknowledgement after an outage, and the window after four samples of a route with a
+/// round-trip time of 150 ms instead of 100 ms. The last value is the timeout then, which was one second before.
 fn after_failure(change: Params) -> (f64, f64, f64) {
     let mut bench = Bench::new(change);
     bench.acks(&STEADY).view.cwnd = 9.0;
@@ -494,9 +494,9 @@ fn where_newreno_halves_welcome_goes_on() {
     assert!((after - 10.0).abs() < 1e-6, "WELCOME: {before}, then {after}");
 }
 
-/// The first of the outstanding segments is lost on the channel, and all others arrive: the window before the loss, in
-/// the recovery, and after the acknowledgement that ends it; and how many segments that acknowledgement covers. The
-/// window is kept, and the threshold is far away.
+/// The windows of a sender that loses the first of the outstanding segments on the channel, while all others arrive:
+/// before the loss, in the recovery, and after the acknowledgement that ends the recovery. The last value is the number
+/// of segments that this acknowledgement covers. The window is kept, and the threshold is far away.
 fn channel_loss(profile: &str, recovery: RecoveryChoice, sack: bool) -> ([f64; 3], u64) {
     let mut control = Config::of_profile("welcome", profile).expect("a variant");
     let Config::Welcome(params) = &mut control else { panic!("{control:?}") };

@@ -1,4 +1,4 @@
-//! What an acknowledgement delivers, segment by segment.
+//! The delivery of an acknowledgement, segment by segment.
 
 use hopyard_engine::{Span, Time};
 
@@ -6,7 +6,7 @@ use crate::packet::{SackBlocks, TcpHeader};
 use crate::transport::connection::{Segment, is_earlier, milliseconds};
 use crate::transport::linux::state::State;
 
-/// What one acknowledgement says.
+/// The report of one acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Report {
     /// SND.UNA before it.
@@ -22,11 +22,11 @@ pub struct Report {
     pub bytes: u64,
     /// A segment that was sent again is acknowledged.
     covers_resent: bool,
-    /// When the first and the last of the segments acknowledged here for the first time were sent, of those that were
-    /// sent once; and of the segments that SACK reports.
+    /// The sending times of the first and the last segment that are acknowledged here for the first time. Only segments
+    /// that were sent once count. The field `sacked` has the same of the segments that SACK reports.
     acked: Option<(Time, Time)>,
     sacked: Option<(Time, Time)>,
-    /// When the segment was sent that was sent last, of those that it delivers.
+    /// The latest sending time among the segments that it delivers.
     pub newest: Option<Time>,
     /// The first sequence number of the lowest segment that arrived, sent once, by acknowledgement and by SACK.
     pub lowest_acked: Option<u64>,
@@ -38,17 +38,17 @@ pub struct Report {
 /// The round trips that an acknowledgement gives.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundTrips {
-    /// That of the first segment that it delivers: the sample for the timeout.
+    /// The round trip of the first segment that it delivers: the sample for the timeout.
     pub first: Option<Span>,
-    /// That of the last one: for the congestion control, and the shortest round trip.
+    /// The round trip of the last segment that it delivers: for the congestion control, and the shortest round trip.
     pub last: Option<Span>,
-    /// That of the first segment that SACK reports.
+    /// The round trip of the first segment that SACK reports.
     pub sacked: Option<Span>,
 }
 
 impl Report {
-    /// Takes in a segment that SACK reports. `highest` is the end of the highest one reported before, `end` that of the
-    /// losses at hand.
+    /// Takes in a segment that SACK reports. `highest` is the end of the highest segment reported before, `end` the end
+    /// of the losses at hand.
     pub fn add_sacked(&mut self, segment: &Segment, highest: u64, end: u64) {
         self.sacks = true;
         self.count(segment);
@@ -160,13 +160,13 @@ impl Report {
     }
 }
 
-/// Whether an acknowledgement echoes a time before `sent`: what it acknowledges arrived before it could be sent again.
+/// Whether an acknowledgement echoes a time before `sent`: its segments arrived before they could be sent again.
 pub fn echoes_earlier(header: &TcpHeader, sent: Time) -> bool {
     header.timestamps.is_some_and(|(_, echo)| is_earlier(echo, milliseconds(sent)))
 }
 
-/// Of the segments of a reported duplicate, the lowest that was sent again and that SACK had reported before: the
-/// original had only been late.
+/// The lowest segment of a reported duplicate that was sent again and that SACK had reported before: the original had
+/// only been late.
 fn sacked_again(tcp: &State, start: u64, end: u64) -> Option<u64> {
     let first = tcp.core.board.index_of(start.max(tcp.core.una()));
     let covered =

@@ -9,7 +9,7 @@ const PERSIST: u32 = 16;
 /// The largest extent of reordering that is remembered (`tcp_max_reordering`).
 const FARTHEST: u32 = 300;
 
-/// What a check for losses has found.
+/// The losses that a check has found.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Found {
     /// How long it takes until the last segment that is within the reordering window is lost.
@@ -52,8 +52,8 @@ impl Detection {
         }
     }
 
-    /// §6.2 steps 1 and 2 for one newly delivered segment. An answer that comes sooner than the shortest round trip is
-    /// that of the first transmission.
+    /// §6.2 steps 1 and 2 for one newly delivered segment. An answer that comes sooner than the shortest round trip
+    /// belongs to the first transmission.
     pub fn deliver(&mut self, core: &Core, segment: &Segment) {
         let rtt = core.now.since(segment.sent);
         if segment.transmissions > 1 && core.min_rtt.is_some_and(|min| rtt < min) {
@@ -128,8 +128,8 @@ impl Detection {
         window.min(core.rtt.srtt().unwrap_or(window))
     }
 
-    /// §6.2 step 5: marks lost segments. Linux takes them off the list of those that it times until they are sent
-    /// again: if an undone reduction takes the marks back, only a timeout finds what is missing.
+    /// §6.2 step 5: marks lost segments. Linux takes these segments off the list that it times, until they are sent
+    /// again. If an undone reduction takes the marks back, only a timeout finds the missing segments.
     pub fn detect(&mut self, core: &mut Core, repairing: bool) -> Found {
         let mut found = Found::default();
         let Some(newest) = self.newest else { return found };
@@ -151,7 +151,7 @@ impl Detection {
         found
     }
 
-    /// §6.3, at a timeout: the first segment is lost, and so are those that were sent too long ago. There is no
+    /// §6.3, at a timeout: the first segment is lost, and so is every segment that was sent too long ago. There is no
     /// allowance for reordering.
     pub fn mark_timed_out(&self, core: &mut Core) {
         for index in 0..core.board.len() {

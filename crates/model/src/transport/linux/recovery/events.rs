@@ -142,7 +142,7 @@ impl Recovery {
         self.process(tcp, control, header, None);
     }
 
-    /// An acknowledgement arrived whose number is older than another's. What it reports by SACK may be new.
+    /// An acknowledgement arrived whose number is older than another's. Its report by SACK may be new.
     pub fn on_old(&mut self, tcp: &mut State, control: &mut Controller, header: &TcpHeader) {
         if !header.sack.is_empty() {
             self.inspect(tcp, header);

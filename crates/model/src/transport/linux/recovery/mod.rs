@@ -1,8 +1,8 @@
 //! RACK-TLP as Linux runs it: the whole procedure of loss recovery of a Linux 6.1 sender with SACK.
 //!
 //! Read: RFC 8985 (RACK-TLP), RFC 9937 (proportional rate reduction), RFC 3522 and RFC 4015 (Eifel), RFC 3708 (DSACK),
-//! RFC 5682 (F-RTO), and captures of Linux 6.1 senders, against which it is compared event by event
-//! (`tests/linux_captures.rs`). It differs from `rack.rs` as follows. Round trips are measured in microseconds, of the
+//! RFC 5682 (F-RTO), and captures of Linux 6.1 senders. `tests/linux_captures.rs` compares the procedure with these
+//! captures, event by event. It differs from `rack.rs` as follows. Round trips are measured in microseconds, of the
 //! first segment that an acknowledgement delivers, and of what SACK reports. One timer waits for a probe, for segments
 //! within the reordering window, or for a timeout. It restarts with SACK too, unless what SACK reports was sent after
 //! the first segment was sent last. A timeout leaves segments in the network that were sent less than a round trip ago.
@@ -10,11 +10,11 @@
 //! timeout show whether it was spurious. The window grows with the acknowledgement that ends a recovery, and only if it
 //! was full within the last window. The segment with the FIN does not wait for the window.
 //!
-//! Without SACK the same procedure counts duplicate acknowledgements: each stands for a segment that has arrived, an
-//! acknowledgement of new data takes them back, and the first segment is lost after three, or after a partial
+//! Without SACK the same procedure counts duplicate acknowledgements. Each stands for a segment that arrived, and an
+//! acknowledgement of new data takes them back. The first segment is lost after three of them, or after a partial
 //! acknowledgement. There are no probes then.
 //!
-//! Left out: reneging, ECN, path MTU discovery. The minimum round trip is that of the whole connection.
+//! Left out: reneging, ECN, path MTU discovery. The minimum round trip is the shortest of the whole connection.
 
 mod arrival;
 mod detection;
@@ -183,8 +183,8 @@ impl Recovery {
         }
     }
 
-    /// What the acknowledgement means for losses. Returns whether the timer waits for segments within the reordering
-    /// window.
+    /// The meaning of the acknowledgement for losses. Returns whether the timer waits for segments within the
+    /// reordering window.
     fn answer(&mut self, tcp: &mut State, control: &mut Controller, header: &TcpHeader) -> bool {
         let report = self.report;
         if self.condition == Condition::Open && report.advances && !report.sacks && report.duplicate.is_none() {

@@ -1,10 +1,10 @@
 //! Why a single segment may wait although the window has room for it: segments are sent in pairs.
 //!
-//! Linux hands data to the interface in buffers of at least two segments (segmentation offload), and of more if it
-//! sends fast: what it sends in about a millisecond. If the window has room for less than a buffer, the segments wait
-//! for the next acknowledgement, so that they leave together. They do not wait if the sender has been silent, if the
-//! room is a good part of the window, if the acknowledgement is not due soon, while losses are repaired, or if they are
-//! the last of what the application has written at once.
+//! Linux hands data to the interface in buffers of at least two segments (segmentation offload). A fast sender fills
+//! larger buffers, with its data of about a millisecond. If the window has room for less than a buffer, the segments
+//! wait for the next acknowledgement, so that they leave together. The segments do not wait if the sender was silent,
+//! if the room is a good part of the window, or if the acknowledgement is not due soon. They do not wait either while
+//! losses are repaired, or if they are the last data that the application wrote at once.
 
 use hopyard_engine::{Span, Time};
 
@@ -22,7 +22,8 @@ const PART: f64 = 1.0 / 3.0;
 /// How much faster than a window in a round trip Linux believes that it sends: while the window is below half of the
 /// threshold, and later.
 const FASTER: [f64; 2] = [2.0, 1.2];
-/// What an application writes is held in pieces of half of the window that a SYN can announce, in whole segments.
+/// The data that an application writes is held in pieces of half of the window that a SYN can announce, in whole
+/// segments.
 const PIECE: u64 = 65_535 / 2;
 
 #[derive(Clone, Debug, Default)]
@@ -99,7 +100,7 @@ impl Pairs {
         offload::buffer(rate, tcp.core.min_rtt, tcp.core.params.mss(), PAIR)
     }
 
-    /// Whether the next new segment waits, of which the window has room for `room`.
+    /// Whether the next new segment waits, if the window has room for `room` of it.
     pub fn waits(&mut self, tcp: &State, room: f64, repairs: bool) -> bool {
         if self.together > 0 || self.waiting {
             return self.waiting;
@@ -143,8 +144,9 @@ impl Pairs {
         self.together = self.whole;
     }
 
-    /// Whether the segment sent last is the last of what the application has written, or ends a piece with which more
-    /// than half of the largest window lies in pieces since the last mark. Linux marks these with PSH.
+    /// Whether the segment sent last is the last segment of the data that the application wrote, or ends a piece. The
+    /// end of a piece counts only if the pieces since the last mark then have more than half of the largest window.
+    /// Linux marks these with PSH.
     pub fn ends_push(tcp: &State) -> bool {
         if tcp.buffer.is_on() {
             return tcp.buffer.ends_push();

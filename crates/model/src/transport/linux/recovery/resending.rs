@@ -7,7 +7,7 @@ use crate::transport::linux::state::State;
 /// The buffer that is being sent again.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Resending {
-    /// Its segments, and those that are not sent yet.
+    /// Its segments, and the segments that are not sent yet.
     whole: u32,
     left: u32,
     /// The first sequence number of the next one.

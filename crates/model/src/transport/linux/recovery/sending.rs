@@ -1,4 +1,4 @@
-//! What follows from a segment that was sent.
+//! The consequences of a segment that was sent.
 
 use super::pairs::Pairs;
 use super::timer::Pending;

@@ -4,14 +4,15 @@ use hopyard_engine::{Span, Time};
 
 use crate::transport::linux::state::State;
 
-/// What Linux adds to the timeout of a probe.
+/// Linux's addition to the timeout of a probe.
 const PROBE_MARGIN: Span = Span::from_millis(2);
-/// What Linux adds to the reordering timer.
+/// Linux's addition to the reordering timer.
 const REORDERING_MARGIN: Span = Span::from_millis(2);
 /// The probe timeout before the first round trip is measured (RFC 8985 §7.2).
 const FIRST_PROBE: Span = Span::from_secs(1);
 
-/// What the timer waits for. The retransmission timer itself is that of [`Core`]: at most one of the two runs.
+/// The event that the timer waits for. The retransmission timer itself belongs to `Core`: at most one of the two
+/// runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pending {
     /// Nothing, or a timeout.
@@ -25,7 +26,7 @@ pub enum Pending {
 #[derive(Clone, Copy, Debug)]
 pub struct Timer {
     pub pending: Pending,
-    /// When it expires, if it does not wait for a timeout.
+    /// The time at which it expires, if it does not wait for a timeout.
     pub at: Time,
 }
 
@@ -55,7 +56,8 @@ impl Timer {
         tcp.core.rto = Time::NEVER;
     }
 
-    /// Waits for a timeout. What the timer has waited for something else counts: from when the first segment was sent.
+    /// Waits for a timeout. The time that the timer has waited for something else counts: from when the first segment
+    /// was sent.
     pub fn rearm(&mut self, tcp: &mut State) {
         if tcp.core.board.is_empty() {
             self.stop(tcp);

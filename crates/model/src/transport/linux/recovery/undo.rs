@@ -12,7 +12,7 @@ use crate::transport::connection::Core;
 pub struct Undo {
     /// SND.UNA when the window was reduced.
     pub una: u64,
-    /// The windows before it; nothing if the reduction was not that of this recovery.
+    /// The windows before it; nothing if the reduction did not belong to this recovery.
     pub before: Option<Before>,
     /// Retransmissions that no DSACK has shown to be duplicates; nothing before the first.
     resent: Option<u32>,

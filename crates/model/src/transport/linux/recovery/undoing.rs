@@ -1,4 +1,4 @@
-//! What is taken back when a reduction was for nothing.
+//! The steps back when a reduction was for nothing.
 
 use super::Recovery;
 use crate::transport::congestion::Controller;

@@ -27,8 +27,8 @@ impl Usage {
         }
     }
 
-    /// RFC 2861 §3.2. A window that was not full for a timeout goes half of the way to what is used of it, with the
-    /// initial window as the least. The threshold remembers three quarters.
+    /// RFC 2861 §3.2. A window that was not full for a timeout goes half of the way to its used part, with the initial
+    /// window as the least. The threshold remembers three quarters.
     pub fn validate(&mut self, tcp: &mut State, decays: bool, may: bool) {
         if self.limits(tcp) {
             self.used = 0;

@@ -1,4 +1,4 @@
-//! What a sender shows of itself.
+//! The state that a sender shows of itself.
 
 use hopyard_engine::{Span, Time};
 
@@ -46,7 +46,7 @@ impl TcpSender {
         &self.machine.core().counters
     }
 
-    /// What the sender did in every phase until now.
+    /// The sender's work in every phase until now.
     #[must_use]
     pub fn phases(&self, now: Time) -> Phases {
         if self.machine.stage() == Stage::Closed { Phases::default() } else { self.machine.core().phases_at(now) }
@@ -73,7 +73,7 @@ impl TcpSender {
         }
     }
 
-    /// What the sender knows of the segments that are not acknowledged.
+    /// The sender's knowledge of the segments that are not acknowledged.
     #[must_use]
     pub fn marks(&self) -> Marks {
         self.machine.core().board.marks()
@@ -107,8 +107,8 @@ impl TcpSender {
         }
     }
 
-    /// Whether all that the application wrote, or had written when it stopped, is acknowledged, and the connection is
-    /// closed if it is to be.
+    /// Whether all data that the application wrote, or had written when it stopped, is acknowledged, and the connection
+    /// is closed if it is to be.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         let closes = self.machine.core().closing && self.machine.core().params.close == Close::Fin;
@@ -119,7 +119,7 @@ impl TcpSender {
             && (!closes || self.connection() == Connection::TimeWait)
     }
 
-    /// The end of what the application has written, and the memory of the send buffer.
+    /// The end of the data that the application wrote, and the memory of the send buffer.
     #[cfg(test)]
     pub(in crate::transport::tcp) fn written(&self) -> (u64, u64) {
         let memory = match &self.machine {

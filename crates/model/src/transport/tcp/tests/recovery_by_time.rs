@@ -244,8 +244,8 @@ fn probe_reported_after(millis: u64) -> String {
 }
 
 /// RFC 8985 §6.2 step 2: TS.Recent does not change while there is a gap, so an old echo does not mean that the original
-/// has arrived; and an answer is too fast for the retransmission only if it is faster than the shortest round trip,
-/// that of the SYN included.
+/// arrived. An answer is too fast for the retransmission only if it is faster than the shortest round trip. The round
+/// trip of the SYN counts too.
 #[test]
 fn the_report_of_a_probe_shows_what_else_is_lost() {
     assert_eq!(probe_reported_after(150), "r7");

@@ -116,8 +116,8 @@ fn an_outage_with_lost_acknowledgements_is_not_a_round_trip() {
     }
 }
 
-/// Linux 6.18 on such a path, with an outage of 9.8 s: its timeout of 0.3 s does not change if the window is one
-/// segment, and becomes 11.1 s if it is 44.
+/// Linux 6.18 on such a path, with an outage of 9.8 s. Its timeout of 0.3 s does not change if the window is one
+/// segment, and becomes 11.1 s if the window is 44 segments.
 #[test]
 fn if_a_copy_does_not_set_the_echo_the_sample_is_as_long_as_the_outage() {
     let rto = |window, copies| after_an_outage(window, Span::from_millis(30_500), copies).0.seconds();

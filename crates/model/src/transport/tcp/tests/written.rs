@@ -1,5 +1,5 @@
-//! Applications that write in pieces, to a sender of Linux: writes that are sent one by one, a send buffer that grows,
-//! windows that decay, small segments that are sent again together.
+//! Applications that write in pieces, to a sender of Linux. The tests cover writes that are sent one by one, a send
+//! buffer that grows, windows that decay, and small segments that are sent again together.
 
 use super::as_linux::{linux, with};
 use super::*;
@@ -10,8 +10,8 @@ fn growing() -> Params {
     with(|it| (it.send_buffer, it.pair_segments) = (SendBufferSize::Growing, true))
 }
 
-/// A sender whose application writes `writes` at once, when the answer to its SYN has come; and the lengths that it
-/// sends then, with PSH marked by a negative sign.
+/// A sender whose application writes `writes` at once, when the answer to its SYN came. The lengths are the lengths of
+/// the segments that it then sends; a negative sign marks PSH.
 fn opened(params: &Params, writes: &[u64]) -> (Talk, Vec<i64>) {
     let config = Config::of_profile("newreno", crate::params::LINUX).expect("a variant");
     let control = Controller::new(&config, Streams::new(1, 0).stream("rule"));

@@ -7,7 +7,7 @@ use crate::transport::congestion::testing::{ACK, view};
 
 const SEGMENT: f64 = 1000.0;
 
-/// A path of 100 segments per second and 200 ms as a fluid model: segments are delivered one after the other, and the
+/// A path of 100 segments per second and 200 ms as a fluid model. Segments are delivered one after the other. The
 /// pacing rate and the window determine the segments in flight.
 struct Fluid {
     control: Published,

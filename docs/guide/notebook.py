@@ -1,4 +1,4 @@
-"""Makes `notebook.ipynb` of `notebook.md`: `python docs/notebook.py`.
+"""Makes `notebook.ipynb` of `notebook.md`: `python docs/guide/notebook.py`.
 
 A block of Python becomes a cell of code, and what stands between two blocks a cell of text.
 """
