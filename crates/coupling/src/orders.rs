@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use hopyard_engine::{Span, Time};
 use hopyard_kernels::{Guest, Settings, initrd};
 use hopyard_model::address::NodeId;
+use hopyard_model::packet::{IP_HEADER, TCP_HEADER, TIMESTAMPS};
 
 use crate::hosts::mac;
 use crate::programs::Program;
@@ -17,18 +18,14 @@ use crate::programs::Program;
 const SINKS: u16 = 49_152;
 /// The port of the first flow's source; from here on, few ports belong to a protocol.
 const SOURCES: u16 = 35_000;
-/// How many flows there can be: their ports are different.
-pub const MOST_FLOWS: usize = 10_000;
 /// How many segments a source writes at a time, so that only the last one of a transfer is not full. Hopyard's own
 /// applications write as many to the TCP of the profile `linux`.
 const CHUNK: u32 = 44;
 
 /// The bytes of the headers of IP and TCP, without options.
-const HEADERS: u32 = 40;
-/// The bytes of TCP's timestamps in each segment (RFC 7323 §3.2, and two of padding).
-const TIMESTAMPS: u32 = 12;
-/// The longest IP datagram of the devices, as on Ethernet: the kernels' receive buffers have no room for longer ones. A
-/// device of a link that carries less has the link's.
+const HEADERS: u32 = IP_HEADER + TCP_HEADER;
+/// The longest IP datagram of the devices, that of Ethernet: the kernels' receive buffers have no room for longer ones.
+/// A device of a link that carries less has the link's.
 const MTU: u32 = 1500;
 /// The least memory of a kernel with programs, in MiB.
 pub const LEAST_WITH_PROGRAMS: u32 = 128;
@@ -273,6 +270,8 @@ mod skipped;
 #[cfg(test)]
 mod tests {
     use std::process::Command;
+
+    use hopyard_model::world::MOST_FLOWS;
 
     use super::skipped::skipped;
     use super::*;

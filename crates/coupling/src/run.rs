@@ -7,11 +7,13 @@ use hopyard_engine::{Span, Time};
 use hopyard_kernels::{Counters, Kernels};
 use hopyard_model::address::NodeId;
 use hopyard_model::observe::{DropRow, FlowRow, NodeRow, Outcome, PacketsLeft, Probe};
-use hopyard_model::world::{Advanced, BuildError, InjectError, RunError, Spec, Watch, World};
+use hopyard_model::world::{
+    Advanced, BuildError, InjectError, MOST_FLOWS, MOST_PROGRAMS, RunError, Spec, Watch, World,
+};
 
 use crate::hosts::Hosts;
 use crate::meter::{Ends, Measured, Meters};
-use crate::orders::{Flow, MOST_FLOWS, Options, Site, flow_of, guest, ports};
+use crate::orders::{Flow, Options, Site, flow_of, guest, ports};
 use crate::outcome;
 use crate::programs::{Program, ProgramError, ProgramState, unescaped};
 
@@ -20,8 +22,6 @@ const ENDING: Span = Span::from_millis(2);
 /// The number of samples after which the reports of kernels are read, so that the reports of a long run take little
 /// room on the disk.
 const READ_AFTER: u64 = 1000;
-/// How many programs a run can have.
-const MOST_PROGRAMS: usize = 256;
 
 /// Why kernels and a network cannot go on together.
 #[derive(Debug, thiserror::Error)]

@@ -8,6 +8,7 @@ mod heap;
 pub mod queue;
 pub mod rng;
 pub mod slab;
+pub mod text;
 pub mod time;
 pub mod timers;
 pub mod units;

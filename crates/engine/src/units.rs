@@ -6,9 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-
+use crate::as_text;
 use crate::time::{Span, Time};
 
 /// Text that is not the quantity expected.
@@ -57,42 +55,6 @@ fn write_scaled(f: &mut fmt::Formatter<'_>, value: f64, units: &[(&str, f64)]) -
     write!(f, "{} {name}", value / factor)
 }
 
-/// Implements a quantity's text form for serde, and its JSON schema.
-macro_rules! as_text {
-    ($type:ident, $expected:expr, $example:literal) => {
-        impl Serialize for $type {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $type {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct Visitor;
-                impl de::Visitor<'_> for Visitor {
-                    type Value = $type;
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        f.write_str($expected)
-                    }
-                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$type, E> {
-                        text.parse().map_err(E::custom)
-                    }
-                }
-                deserializer.deserialize_str(Visitor)
-            }
-        }
-
-        impl JsonSchema for $type {
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($type).into()
-            }
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": "string", "description": $expected, "examples": [$example] })
-            }
-        }
-    };
-}
-
 /// Declares a quantity held as `f64` in its base unit.
 macro_rules! quantity {
     ($(#[$doc:meta])* $type:ident, $base:ident, $least:literal to $most:literal, $expected:literal, $example:literal,
@@ -135,7 +97,7 @@ macro_rules! quantity {
             }
         }
 
-        as_text!($type, $expected, $example);
+        as_text!($type, stringify!($type), $expected, [$example]);
     };
 }
 
@@ -222,7 +184,7 @@ impl fmt::Display for Rate {
 }
 
 const RATE: &str = "a rate above zero such as \"2 Mbps\", up to 1e15 bps";
-as_text!(Rate, RATE, "2 Mbps");
+as_text!(Rate, "Rate", RATE, ["2 Mbps"]);
 
 /// A power in watts.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
@@ -278,7 +240,7 @@ impl fmt::Display for Power {
     }
 }
 
-as_text!(Power, POWER, "15 dBm");
+as_text!(Power, "Power", POWER, ["15 dBm"]);
 
 /// A ratio of powers, held as a plain factor and written in decibels.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
@@ -329,7 +291,7 @@ impl fmt::Display for Ratio {
     }
 }
 
-as_text!(Ratio, RATIO, "10 dB");
+as_text!(Ratio, "Ratio", RATIO, ["10 dB"]);
 
 /// A count of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, Hash)]
@@ -368,7 +330,7 @@ impl fmt::Display for Bytes {
     }
 }
 
-as_text!(Bytes, BYTES, "512 B");
+as_text!(Bytes, "Bytes", BYTES, ["512 B"]);
 
 const SPAN: &str = "a time such as \"10 ms\" or \"360 s\", up to 50 years";
 const SPAN_UNITS: &[(&str, f64)] = &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 6e10), ("h", 3.6e12)];
@@ -385,7 +347,7 @@ impl FromStr for Span {
     }
 }
 
-as_text!(Span, SPAN, "10 ms");
+as_text!(Span, "Span", SPAN, ["10 ms"]);
 
 impl FromStr for Time {
     type Err = UnitError;

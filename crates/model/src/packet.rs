@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 pub use hopyard_wire::dsr::MOST_ADDRESSES;
 
 pub use self::notice::{Undelivered, Unreachable};
-pub use self::sizes::{IP_HEADER, MOST_BYTES, TCP_HEADER, UDP_HEADER, UNREACHABLE};
+pub use self::sizes::{IP_HEADER, MOST_BYTES, TCP_HEADER, TIMESTAMPS, UDP_HEADER, UNREACHABLE};
 pub use self::tcp_header::{SackBlocks, TcpFlags, TcpHeader};
 use crate::address::Address;
 

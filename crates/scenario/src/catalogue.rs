@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use hopyard_model::channel::energy;
-use hopyard_model::params::ModelInfo;
+use hopyard_model::params::{ModelInfo, ParamsError};
+use hopyard_model::phy::{fading, propagation};
 use hopyard_model::transport::{acking, congestion, tcp};
 use hopyard_model::{agent, ip, link, mac, mobility, phy, routing, traffic};
 use serde_json::Value;
@@ -32,19 +33,51 @@ impl Room {
     }
 }
 
-/// All rooms.
-pub(crate) static ROOMS: &[Room] = &[
-    Room { name: "mobility", models: mobility::MODELS, section: "mobility" },
-    Room { name: "propagation", models: phy::propagation::MODELS, section: "radio" },
-    Room { name: "fading", models: phy::fading::MODELS, section: "radio" },
-    Room { name: "mac", models: mac::MODELS, section: "mac" },
-    Room { name: "energy", models: energy::MODELS, section: "energy" },
-    Room { name: "routing", models: routing::MODELS, section: "routing" },
-    Room { name: "agent", models: agent::MODELS, section: "agents" },
-    Room { name: "congestion", models: congestion::MODELS, section: "tcp" },
-    Room { name: "acking", models: acking::MODELS, section: "acking" },
-    Room { name: "traffic", models: traffic::MODELS, section: "traffic" },
-];
+/// A model of a room with its parameters.
+pub(crate) trait Config: Sized {
+    /// The name of the room.
+    const ROOM: &'static str;
+
+    fn read(model: &str, values: &Value) -> Result<Self, ParamsError>;
+}
+
+/// The parameters of a model that may not fit the rest of the scenario.
+impl<C: Config> Config for Result<C, ParamsError> {
+    const ROOM: &'static str = C::ROOM;
+
+    fn read(model: &str, values: &Value) -> Result<Self, ParamsError> {
+        Ok(C::read(model, values))
+    }
+}
+
+macro_rules! rooms {
+    ($($name:literal: $($module:ident)::+ in $section:literal;)+) => {
+        /// All rooms.
+        pub(crate) static ROOMS: &[Room] =
+            &[$(Room { name: $name, models: $($module)::+::MODELS, section: $section }),+];
+
+        $(impl Config for $($module)::+::Config {
+            const ROOM: &'static str = $name;
+
+            fn read(model: &str, values: &Value) -> Result<Self, ParamsError> {
+                Self::read(model, values)
+            }
+        })+
+    };
+}
+
+rooms! {
+    "mobility": mobility in "mobility";
+    "propagation": propagation in "radio";
+    "fading": fading in "radio";
+    "mac": mac in "mac";
+    "energy": energy in "energy";
+    "routing": routing in "routing";
+    "agent": agent in "agents";
+    "congestion": congestion in "tcp";
+    "acking": acking in "acking";
+    "traffic": traffic in "traffic";
+}
 
 /// The room of this name. It exists: the names come from [`LAYOUT`], and a test looks up all of them.
 pub(crate) fn room(name: &str) -> &'static Room {

@@ -7,7 +7,7 @@ use hopyard_model::address::NodeId;
 use hopyard_model::mobility::{Config, Nodes, Position, Spec};
 
 use crate::flow_keys::{Flows, Pairs};
-use crate::resolve::{Resolved, mobility};
+use crate::resolve::{Moving, Resolved};
 
 /// A flow that was drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,13 +38,11 @@ pub(crate) fn drawn_flows(resolved: &Resolved, streams: &Streams) -> Vec<Vec<Dra
 
 /// The group of each node with a radio in a run: the node that stands for it.
 pub(crate) fn groups_of(resolved: &Resolved, streams: &Streams) -> Vec<u32> {
-    let models: Vec<Option<Config>> = std::iter::once(&resolved.mobility)
-        .chain(resolved.movements.iter().map(|(_, chosen)| chosen))
-        .map(mobility)
-        .collect();
+    let models = std::iter::once(&resolved.mobility).chain(resolved.movements.iter().map(|(_, chosen)| chosen));
+    let models: Vec<Option<&Config>> = models.map(Moving::sound).collect();
     let tables = tables(resolved);
     let spec = |&table: &u32| {
-        let model = models[table as usize].as_ref()?;
+        let model = models[table as usize]?;
         Some(Spec { model, start: Position::default(), movements: None, table })
     };
     let Some(specs) = tables.iter().map(spec).collect::<Option<Vec<_>>>() else { return Vec::new() };

@@ -90,7 +90,7 @@ pub(crate) enum FileError {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Files {
     around: Surroundings,
-    read: Arc<Mutex<BTreeMap<String, Arc<MovementFile>>>>,
+    read: Arc<Mutex<BTreeMap<Params, Arc<MovementFile>>>>,
 }
 
 impl Files {
@@ -113,10 +113,10 @@ impl Files {
         }
     }
 
-    /// The movement file that `params` name; `key` stands for all of them.
-    pub(crate) fn movements(&self, key: &str, params: &Params) -> Result<Arc<MovementFile>, FileError> {
+    /// The movement file that `params` name.
+    pub(crate) fn movements(&self, params: &Params) -> Result<Arc<MovementFile>, FileError> {
         let cache = || self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(file) = cache().get(key) {
+        if let Some(file) = cache().get(params) {
             return Ok(Arc::clone(file));
         }
         let path = self.around.folder.join(&params.path);
@@ -128,7 +128,7 @@ impl Files {
         let movements = Movements::read(&params.path, &bytes, &reading).map_err(FileError::Broken)?;
         let (movements, hash) = (Arc::new(movements), xxh3_64(&bytes));
         let file = Arc::new(MovementFile { movements, bytes: bytes.into(), hash });
-        cache().insert(key.to_owned(), Arc::clone(&file));
+        cache().insert(params.clone(), Arc::clone(&file));
         Ok(file)
     }
 }

@@ -3,10 +3,10 @@
 
 use std::fmt;
 
-use hopyard_engine::{Span, Time};
+use hopyard_engine::{Span, Time, word_or};
 use hopyard_model::params::{Fault, LINUX, NS2, Params, RFC};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::sections::Stack;
 
@@ -34,48 +34,7 @@ impl Until {
     }
 }
 
-impl fmt::Display for Until {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::End => f.write_str("end"),
-            Self::At(span) => span.fmt(f),
-        }
-    }
-}
-
-impl Serialize for Until {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Until {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl de::Visitor<'_> for Visitor {
-            type Value = Until;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(UNTIL)
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Until, E> {
-                if text.trim() == "end" {
-                    return Ok(Until::End);
-                }
-                text.parse().map(Until::At).map_err(|_| E::custom(format!("expected {UNTIL}, found \"{text}\"")))
-            }
-        }
-        deserializer.deserialize_str(Visitor)
-    }
-}
-
-impl JsonSchema for Until {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Until".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "description": UNTIL, "examples": ["300 s", "end"] })
-    }
-}
+word_or!(Until { "end" => End, At }, "Until", UNTIL, ["300 s", "end"]);
 
 /// `[[flow]]`: one node sends to another. Keys of `[tcp]` are possible here too and apply to this flow. The parameters
 /// of the variant, of the acknowledgement policy and of the traffic are in `[flow.NAME]`.

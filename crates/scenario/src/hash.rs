@@ -7,17 +7,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hopyard_model::channel::energy::Battery::Endless;
+use hopyard_model::link::wired;
+use hopyard_model::mobility::movement_file::Params;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::files::MovementFile;
 use crate::place::Place;
-use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, RandomFlows, Resolved, TcpKind, file_key};
+use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, Moving, RandomFlows, Resolved, TcpKind, Typed};
 use crate::sections::{
     Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Host, Linux, Measure, MobileHost,
     Movement, Pairs, Sleep, Stack, Tunnel, Westwood, Wire,
 };
-use crate::value::Values;
 
 /// The hash of everything that determines a run, except its seed and number.
 pub(crate) fn hash(resolved: &Resolved) -> u64 {
@@ -67,12 +68,11 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
             nodes.retain(|key, _| ["count", "wired", "network"].contains(&key.as_str()));
         }
     }
-    let chosen = |model: &Chosen| chosen(model, files);
-    let kind = |kind: &FlowKind| flow_kind(kind, files);
+    let moving = |model: &Moving| moving(model, files);
     let flow = |(flow, carried): &(Flow, FlowKind)| {
         // The flow's transport determines which models it uses, with their parameters.
         let Flow { from, to, tcp: _, udp: _, acking: _, traffic: _, stack, start, stop, label } = flow;
-        let mut all = vec![json!(from), json!(to), json!(start), json!(stop), kind(carried)];
+        let mut all = vec![json!(from), json!(to), json!(start), json!(stop), flow_kind(carried)];
         // This came later, and flows of this simulator keep their hash.
         if *stack != Stack::Hopyard {
             all.push(json!(stack));
@@ -87,7 +87,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         // One table and a list of one table are the same.
         let RandomFlows { flows, kind: carried, number: _ } = set;
         let Flows { random, share, pairs, tcp: _, udp: _, acking: _, traffic: _, stack, start, stop, label } = flows;
-        let mut all = vec![json!(random), json!(start), json!(stop), kind(carried)];
+        let mut all = vec![json!(random), json!(start), json!(stop), flow_kind(carried)];
         // These came later, and sets without them keep their hash.
         if *share > 0.0 || *pairs != Pairs::Any {
             all.extend([json!(share), json!(pairs)]);
@@ -100,9 +100,9 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         }
         Value::Array(all)
     };
-    let movement = |(movement, moved): &(Movement, Chosen)| {
+    let movement = |(movement, moved): &(Movement, Moving)| {
         let Movement { nodes, model: _ } = movement;
-        json!([nodes, chosen(moved)])
+        json!([nodes, moving(moved)])
     };
     let channel = |it: &FurtherChannel| {
         let FurtherChannel { channel, radio, propagation, fading, mac } = it;
@@ -119,9 +119,9 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         let Tunnel { between, carries, carries_back } = tunnel;
         json!([between, carries, carries_back])
     };
-    let wire = |(wire, link): &(Wire, Values)| {
+    let wire = |(wire, link): &(Wire, Typed<wired::Params>)| {
         let Wire { between, network } = wire;
-        let mut link = link.clone();
+        let mut link = link.values.clone();
         // Wires keep the hash that they had before they could be down or replay a trace, if they do neither.
         for key in ["down", "replay", "replay_back"] {
             if link.get(key).and_then(Value::as_array).is_some_and(Vec::is_empty) {
@@ -146,7 +146,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         "duration": duration,
         "nodes": nodes,
         "positions": positions.iter().copied().map(Place).collect::<Vec<_>>(),
-        "mobility": chosen(mobility),
+        "mobility": moving(mobility),
         "movements": movements.iter().map(movement).collect::<Vec<_>>(),
         "radio": radio,
         "propagation": chosen(propagation),
@@ -232,14 +232,18 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     xxh3_64(sorted(identity).to_string().as_bytes())
 }
 
-/// A model with its parameters. The content of a movement file is included, not its path.
-fn chosen(chosen: &Chosen, files: &BTreeMap<String, Arc<MovementFile>>) -> Value {
-    let Chosen { model, values } = chosen;
-    let mut values = values.clone();
-    if let Some(file) = file_key(chosen).and_then(|key| files.get(&key)) {
-        values.insert("path".to_owned(), json!(format!("{:016x}", file.hash)));
+/// A model with its parameters.
+fn chosen<C>(chosen: &Chosen<C>) -> Value {
+    json!([chosen.model.name, chosen.values])
+}
+
+/// A movement model with its parameters. Of a movement file the content is included, not its path.
+fn moving(model: &Moving, files: &BTreeMap<Params, Arc<MovementFile>>) -> Value {
+    let mut all = chosen(model);
+    if let Some(file) = model.file().and_then(|params| files.get(params)) {
+        all[1]["path"] = json!(format!("{:016x}", file.hash));
     }
-    json!([model.name, values])
+    all
 }
 
 /// A parameter, and its value without effect.
@@ -259,21 +263,21 @@ fn remove(values: &mut Value, without_effect: &[(&str, Value)]) {
     }
 }
 
-fn flow_kind(kind: &FlowKind, files: &BTreeMap<String, Arc<MovementFile>>) -> Value {
+fn flow_kind(kind: &FlowKind) -> Value {
     let FlowKind { tcp, traffic } = kind;
     let tcp = tcp.as_ref().map(|tcp| {
         let TcpKind { machine, congestion, acking } = tcp;
         let congestion = match congestion {
             Congestion::Model(model) => {
-                let mut values = chosen(model, files);
+                let mut values = chosen(model);
                 remove(&mut values[1], &LATER_IN_CONGESTION.map(|(name, value)| (name, value())));
                 values
             }
             Congestion::External(external) => json!([external.name(), external.identity()]),
         };
-        json!([machine, congestion, chosen(acking, files)])
+        json!([machine, congestion, chosen(acking)])
     });
-    json!([tcp, chosen(traffic, files)])
+    json!([tcp, chosen(traffic)])
 }
 
 /// The same data with the keys of every object in alphabetical order: the order of fields in a struct has no meaning.

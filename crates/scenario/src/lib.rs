@@ -6,9 +6,7 @@
 
 mod axes;
 mod catalogue;
-pub mod docs;
 mod drawing;
-mod events;
 mod expand;
 mod external;
 mod files;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hopyard_engine::Span;
+use hopyard_model::mobility::movement_file::Params;
 use hopyard_model::observe::capture;
 use serde_json::{Value, json};
 
@@ -221,12 +222,12 @@ impl Scenario {
     /// anywhere.
     #[must_use]
     pub fn files(&self) -> Vec<NamedFile> {
-        let named = |(key, file): (&String, &Arc<MovementFile>)| {
-            let parameters: Value = serde_json::from_str(key).ok()?;
-            let path = parameters.get("path")?.as_str()?.to_owned();
-            Some(NamedFile { path, hash: file.hash, bytes: Arc::clone(&file.bytes) })
+        let named = |(params, file): (&Params, &Arc<MovementFile>)| NamedFile {
+            path: params.path.clone(),
+            hash: file.hash,
+            bytes: Arc::clone(&file.bytes),
         };
-        self.resolved.files.iter().filter_map(named).collect()
+        self.resolved.files.iter().map(named).collect()
     }
 
     /// Warnings: values that are possible, but may not be intended.

@@ -4,40 +4,25 @@ use std::sync::Arc;
 
 use hopyard_engine::{Span, Streams, Time};
 use hopyard_model::address::NodeId;
-use hopyard_model::channel::energy;
+use hopyard_model::agent;
+use hopyard_model::link::wired;
 use hopyard_model::mobility::Position;
 use hopyard_model::observe::Recorded;
-use hopyard_model::params::{Params, ParamsError, read};
-use hopyard_model::transport::{acking, congestion, tcp};
+use hopyard_model::transport::{congestion, tcp};
 use hopyard_model::world::{
     ChannelSpec, EnergySpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, SleepSpec, Spec, Transport, TunnelSpec,
     WireSpec,
 };
-use hopyard_model::{agent, mac, mobility, phy, routing, traffic};
-use serde_json::Value;
 
 use crate::drawing::{drawn_flows, tables};
 use crate::placement::uniform;
-use crate::resolve::{
-    Chosen, Congestion, FlowKind, FurtherChannel, Resolved, TcpKind, file_key, orders, roles, served,
-};
+use crate::resolve::{Congestion, FlowKind, FurtherChannel, Moving, Resolved, TcpKind, Typed, orders, roles, served};
 use crate::scenario::Scenario;
 use crate::sections::{Address, Placement, Sleep, Tunnel, Until, Wire};
-use crate::value::Values;
-
-/// A selected model as its room's configuration.
-fn config<C>(read: fn(&str, &Value) -> Result<C, ParamsError>, chosen: &Chosen) -> C {
-    read(chosen.model.name, &Value::Object(chosen.values.clone())).expect("the scenario was checked by the same reader")
-}
-
-/// A model's parameters.
-fn params<P: Params>(values: &Values) -> P {
-    read(&Value::Object(values.clone())).expect("the scenario was checked by the same reader")
-}
 
 fn congestion(congestion: &Congestion) -> congestion::Config {
     match congestion {
-        Congestion::Model(chosen) => config(congestion::Config::read, chosen),
+        Congestion::Model(chosen) => chosen.config.clone(),
         Congestion::External(external) => congestion::Config::External(external.clone()),
     }
 }
@@ -56,27 +41,27 @@ impl Scenario {
         spec.duration = resolved.head.duration;
         spec.measure_from = Time::ZERO + resolved.measure.from;
         spec.nodes = nodes(resolved, &streams);
-        spec.channels[0].radio = params(&resolved.radio);
-        spec.channels[0].propagation = config(phy::propagation::Config::read, &resolved.propagation);
-        spec.channels[0].fading = config(phy::fading::Config::read, &resolved.fading);
-        spec.channels[0].mac = config(mac::Config::read, &resolved.mac);
+        spec.channels[0].radio = (*resolved.radio).clone();
+        spec.channels[0].propagation = resolved.propagation.config.clone();
+        spec.channels[0].fading = resolved.fading.config.clone();
+        spec.channels[0].mac = resolved.mac.config.clone();
         spec.channels[0].network = resolved.nodes.network.prefix();
         let channel = |it: &FurtherChannel| ChannelSpec {
-            radio: params(&it.radio),
-            propagation: config(phy::propagation::Config::read, &it.propagation),
-            fading: config(phy::fading::Config::read, &it.fading),
-            mac: config(mac::Config::read, &it.mac),
+            radio: (*it.radio).clone(),
+            propagation: it.propagation.config.clone(),
+            fading: it.fading.config.clone(),
+            mac: it.mac.config.clone(),
             network: it.channel.network.prefix(),
         };
         spec.channels.extend(resolved.channels.iter().map(channel));
         let address = |it: &Address| Some((NodeId(it.node), it.address.parse().ok()?));
         spec.addresses = resolved.addresses.iter().filter_map(address).collect();
         spec.energy = energy_spec(resolved);
-        spec.link = params(&resolved.link);
-        spec.ip = params(&resolved.ip);
-        let wire = |(wire, link): &(Wire, Values)| {
+        spec.link = (*resolved.link).clone();
+        spec.ip = (*resolved.ip).clone();
+        let wire = |(wire, link): &(Wire, Typed<wired::Params>)| {
             let [a, b] = wire.between;
-            WireSpec { ends: (NodeId(a), NodeId(b)), params: params(link), network: wire.network.prefix() }
+            WireSpec { ends: (NodeId(a), NodeId(b)), params: (**link).clone(), network: wire.network.prefix() }
         };
         spec.wires = resolved.wires.iter().map(wire).collect();
         let prefixes = |list: &[String]| list.iter().filter_map(|text| text.parse().ok()).collect();
@@ -113,7 +98,7 @@ fn energy_spec(resolved: &Resolved) -> EnergySpec {
         it.nodes.iter().map(spec).collect::<Vec<_>>()
     };
     let sleeps = resolved.sleeps.iter().flat_map(of_nodes).collect();
-    EnergySpec { model: config(energy::Config::read, &resolved.energy_model), batteries, sleeps }
+    EnergySpec { model: resolved.energy_model.config.clone(), batteries, sleeps }
 }
 
 fn nodes(resolved: &Resolved, streams: &Streams) -> Vec<NodeSpec> {
@@ -122,11 +107,10 @@ fn nodes(resolved: &Resolved, streams: &Streams) -> Vec<NodeSpec> {
     } else {
         Vec::new()
     };
-    let routing: routing::Config = config(routing::Config::read, &resolved.routing);
-    let movement = |chosen: &Chosen| {
-        let file = file_key(chosen).and_then(|key| resolved.files.get(&key));
-        let movements = file.map(|file| Arc::clone(&file.movements));
-        (config::<mobility::Config>(mobility::Config::read, chosen), movements)
+    let routing = &resolved.routing.config;
+    let movement = |chosen: &Moving| {
+        let movements = resolved.file(chosen).map(|file| Arc::clone(&file.movements));
+        (chosen.config.clone().expect("parameters that do not fit the area were reported"), movements)
     };
     let place = |node: u32| {
         let node = node as usize;
@@ -152,13 +136,11 @@ fn nodes(resolved: &Resolved, streams: &Streams) -> Vec<NodeSpec> {
     }
     let wired = |_| NodeSpec { radios: Vec::new(), ..NodeSpec::stationary(Position::default(), routing.clone()) };
     nodes.extend((0..resolved.nodes.wired).map(wired));
-    let agents: Vec<agent::Config> =
-        (resolved.agents.iter()).map(|chosen| config(agent::Config::read, chosen)).collect();
     let roles = roles(resolved);
     for (number, node) in (0..).zip(&mut nodes) {
         // Agents that serve hosts which move have nothing to do elsewhere.
         let runs = |agent: &&agent::Config| roles.contains_key(&NodeId(number)) || !agent.serves_moving_hosts();
-        node.agents = agents.iter().filter(runs).cloned().collect();
+        node.agents = resolved.agents.iter().map(|it| &it.config).filter(runs).cloned().collect();
     }
     for (number, further) in (1..).zip(&resolved.channels) {
         for node in &further.channel.nodes {
@@ -178,12 +160,12 @@ fn flows(resolved: &Resolved, streams: &Streams) -> Vec<FlowSpec> {
             Until::End => Time::NEVER,
             Until::At(_) => stop.time(duration),
         },
-        traffic: config(traffic::Config::read, &kind.traffic),
+        traffic: kind.traffic.config.clone(),
         transport: match &kind.tcp {
             None => Transport::Udp,
             Some(TcpKind { machine, congestion: chosen, acking: acks }) => Transport::Tcp {
-                config: Box::new(tcp::Config { tcp: params(machine), congestion: congestion(chosen) }),
-                acking: config(acking::Config::read, acks),
+                config: Box::new(tcp::Config { tcp: (**machine).clone(), congestion: congestion(chosen) }),
+                acking: acks.config.clone(),
             },
         },
         label: label.to_owned(),

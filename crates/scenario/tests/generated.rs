@@ -3,7 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use hopyard_scenario::{docs, json_schema};
+use hopyard_scenario::json_schema;
+
+#[path = "../examples/generate/docs.rs"]
+mod docs;
+#[path = "../examples/generate/events.rs"]
+mod events;
 
 const HOW: &str = "run `cargo run -p hopyard-scenario --example generate`";
 

@@ -19,6 +19,9 @@ pub use table::Table;
 
 pub use crate::context::{Way, WayChange};
 
+/// How many tunnels a packet may be in at once: the default of RFC 2473 §6.6. RFC 2003 names no number.
+pub const MOST_TUNNELS: usize = 4;
+
 /// Parameters of the network layer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -19,14 +19,14 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::fmt::{self, Display};
-use std::marker::PhantomData;
+use std::fmt::Display;
 use std::str::FromStr;
 
+use hopyard_engine::text::from_text;
 use hopyard_engine::units::{Bytes, Rate};
 use hopyard_engine::{Deadline, Rng, Span, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::queue::{LengthStatistics, Limit};
@@ -152,23 +152,19 @@ fn words<T: JsonSchema>() -> String {
     format!("{}, or \"same\"", of.get("description").and_then(Value::as_str).unwrap_or("a value"))
 }
 
+impl<T: FromStr + JsonSchema> FromStr for Back<T> {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.trim() == "same" {
+            return Ok(Self::Same);
+        }
+        text.parse().map(Self::Own).map_err(|_| format!("expected {}, found \"{text}\"", words::<T>()))
+    }
+}
+
 impl<'de, T: FromStr + JsonSchema> Deserialize<'de> for Back<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor<T>(PhantomData<T>);
-        impl<T: FromStr + JsonSchema> de::Visitor<'_> for Visitor<T> {
-            type Value = Back<T>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&words::<T>())
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Back<T>, E> {
-                if text.trim() == "same" {
-                    return Ok(Back::Same);
-                }
-                let wrong = |_| E::custom(format!("expected {}, found \"{text}\"", words::<T>()));
-                text.parse().map(Back::Own).map_err(wrong)
-            }
-        }
-        deserializer.deserialize_str(Visitor(PhantomData))
+        from_text(deserializer, &words::<T>())
     }
 }
 

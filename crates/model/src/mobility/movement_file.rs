@@ -13,7 +13,7 @@ use crate::address::NodeId;
 use crate::params::{self, Fault};
 
 /// Which file, and how to read it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// The file, relative to the folder of the scenario; ".gz" files are decompressed.
@@ -30,7 +30,7 @@ pub struct Params {
 }
 
 /// Which node of a file each node of the scenario is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(untagged, try_from = "Value")]
 pub enum FileNodes {
     /// Successive numbers.

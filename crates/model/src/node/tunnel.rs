@@ -12,13 +12,10 @@
 use super::{Around, Attachment, Node};
 use crate::address::{Address, InterfaceId};
 use crate::context::{Context, DropReason};
-use crate::ip::Way;
+use crate::ip::{MOST_TUNNELS, Way};
 use crate::observe::Probe;
 use crate::packet::{Body, Form, Packet, PacketId};
 use crate::routing::Routing as _;
-
-/// How many tunnels a packet may be in at once: the default of RFC 2473 §6.6. RFC 2003 names no number.
-const MOST_NESTED: usize = 4;
 
 impl Node {
     /// Puts a packet into a tunnel, and passes the outer packet to IP.
@@ -65,7 +62,7 @@ impl Node {
         // the outer packet goes round that would take this one.
         let is_its_own_way =
             self.ways(to, cx).any(|way| way == by) && (it.destination == to || self.ways(to, cx).all(|way| way == by));
-        comes_back || is_its_own_way || nested(it) >= MOST_NESTED
+        comes_back || is_its_own_way || nested(it) >= MOST_TUNNELS
     }
 
     /// All ways that copies of a packet to a destination would go.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::sizes::{IP_HEADER, TCP_HEADER};
+use super::sizes::{IP_HEADER, TCP_HEADER, TIMESTAMPS};
 
 /// The header of a TCP segment. Sequence numbers count bytes from zero and do not wrap; the wire format wraps them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -30,7 +30,7 @@ impl TcpHeader {
     /// words: two NOPs precede each (RFC 7323 appendix A, RFC 2018 §3).
     #[must_use]
     pub const fn length(&self) -> u32 {
-        let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
+        let timestamps = if self.timestamps.is_some() { TIMESTAMPS } else { 0 };
         let sack = if self.sack.is_empty() { 0 } else { 4 + 8 * self.sack.len() as u32 };
         IP_HEADER + TCP_HEADER + timestamps + sack + self.len
     }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use hopyard_engine::as_text;
 use hopyard_engine::units::{Distance, Power, Rate, Ratio};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::error_rate::thermal_noise;
 use super::mode::Mode;
@@ -49,36 +50,7 @@ impl fmt::Display for Sensitivity {
     }
 }
 
-impl Serialize for Sensitivity {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Sensitivity {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl de::Visitor<'_> for Visitor {
-            type Value = Sensitivity;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(SENSITIVITY)
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Sensitivity, E> {
-                text.parse().map_err(E::custom)
-            }
-        }
-        deserializer.deserialize_str(Visitor)
-    }
-}
-
-impl JsonSchema for Sensitivity {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Sensitivity".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "description": SENSITIVITY, "examples": ["250 m", "-64 dBm"] })
-    }
-}
+as_text!(Sensitivity, "Sensitivity", SENSITIVITY, ["250 m", "-64 dBm"]);
 
 /// The weakest frame that can be decoded, which may depend on its mode.
 #[derive(Clone, Debug, PartialEq, Serialize)]

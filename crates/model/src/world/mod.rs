@@ -39,6 +39,7 @@ pub use addressing::{AddressError, Layout, Network, Plan};
 pub use build::BuildError;
 pub use error::{RuleFailure, RunError, Unaccounted};
 pub use inject::InjectError;
+pub use outside::{MOST_FLOWS, MOST_PROGRAMS};
 pub use run::{RunFailure, simulate};
 pub use spec::{
     ChannelSpec, EnergySpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, RoleSpec, ServedSpec, SleepSpec,

@@ -25,6 +25,11 @@ use crate::node::{Attachment, Due, MOST_DUE};
 use crate::observe::Probe;
 use crate::packet::{Body, FlowId, Packet, PacketId};
 
+/// How many flows of a run hosts outside can have: each has a port of its own at both ends.
+pub const MOST_FLOWS: usize = 10_000;
+/// How many programs hosts outside can run.
+pub const MOST_PROGRAMS: usize = 256;
+
 impl<P: Probe> World<P> {
     /// The host of a node is outside from now on: it can put datagrams in, and datagrams for it are taken out. Flows of
     /// the scenario at this node stay as they are.

@@ -7,52 +7,39 @@ use std::collections::BTreeSet;
 use hopyard_engine::{Span, Streams};
 use hopyard_model::address::NodeId;
 use hopyard_model::agent::Site;
-use hopyard_model::link::wired;
-use hopyard_model::packet::{IP_HEADER, MOST_BYTES, TCP_HEADER, UDP_HEADER};
+use hopyard_model::packet::{IP_HEADER, MOST_BYTES, TCP_HEADER, TIMESTAMPS, UDP_HEADER};
 use hopyard_model::params::ModelInfo;
 use hopyard_model::phy::propagation::SPEED_OF_LIGHT;
-use hopyard_model::transport::tcp;
-use hopyard_model::{agent, mac, phy, routing, traffic};
+use hopyard_model::{agent, mac};
 use serde_json::Value;
 
 use super::flow_faults::Place;
 use super::links::Reach;
-use super::resolved::{Chosen, FlowKind, Resolved, chosen_routing};
+use super::resolved::{FlowKind, Resolved};
 use super::resolver::Resolver;
 use crate::sections::Stack;
 
-/// Bytes of TCP's option of timestamps, padded.
-const TIMESTAMPS: u32 = 12;
 /// So many pairs of nodes are examined to find slots that nodes near each other share.
 const MOST_PAIRS: u64 = 50_000_000;
 
-/// A MAC with its parameters, if these are valid.
-fn config(mac: &Chosen) -> Option<mac::Config> {
-    mac::Config::read(mac.model.name, &Value::Object(mac.values.clone())).ok()
-}
-
 /// The MAC of each channel, with its section.
-fn macs(resolved: &Resolved) -> Vec<(String, mac::Config)> {
+fn macs(resolved: &Resolved) -> impl Iterator<Item = (String, &mac::Config)> {
     let further = resolved.channels.iter().enumerate().map(|(number, it)| (format!("channel.{number}"), &it.mac));
     let all = std::iter::once(("mac".to_owned(), &resolved.mac)).chain(further);
-    all.filter_map(|(section, mac)| Some((section, config(mac)?))).collect()
+    all.map(|(section, mac)| (section, &mac.config))
 }
 
 /// The agents as they are at a node, with their names.
 fn agents(resolved: &Resolved) -> Vec<(&'static str, agent::Model)> {
-    let read = |it: &Chosen| agent::Config::read(it.model.name, &Value::Object(it.values.clone())).ok();
-    let built =
-        |it: &Chosen| Some((it.model.name, read(it)?.build(&Site::of(NodeId(0)), Streams::new(0, 0).stream("check"))));
-    resolved.agents.iter().filter_map(built).collect()
+    let built = |it: &agent::Config| it.build(&Site::of(NodeId(0)), Streams::new(0, 0).stream("check"));
+    resolved.agents.iter().map(|it| (it.model.name, built(&it.config))).collect()
 }
 
 /// The name of each link, and the largest packet that it carries.
 pub(super) fn links(resolved: &Resolved) -> Vec<(String, u32)> {
-    let radios = macs(resolved).into_iter().map(|(_, mac)| (format!("`{}`", mac.name()), mac.largest_packet()));
-    let wires = resolved.wires.iter().enumerate().filter_map(|(i, (_, link))| {
-        let link: wired::Params = serde_json::from_value(Value::Object(link.clone())).ok()?;
-        Some((format!("wire {i}"), link.largest_packet()))
-    });
+    let radios = macs(resolved).map(|(_, mac)| (format!("`{}`", mac.name()), mac.largest_packet()));
+    let wires = resolved.wires.iter().enumerate();
+    let wires = wires.map(|(i, (_, link))| (format!("wire {i}"), link.largest_packet()));
     // Where no node has a radio, the channel carries nothing.
     let radios = radios.filter(|_| resolved.nodes.count > 0);
     radios.chain(wires).map(|(name, most)| (name, most.unwrap_or(MOST_BYTES))).collect()
@@ -60,23 +47,19 @@ pub(super) fn links(resolved: &Resolved) -> Vec<(String, u32)> {
 
 /// The bytes that a flow's largest packets carry.
 fn payload(kind: &FlowKind) -> u64 {
-    let Some(tcp) = &kind.tcp else { return 0 };
-    serde_json::from_value(Value::Object(tcp.machine.clone())).map_or(0, |tcp: tcp::Params| tcp.segment_size.count())
+    kind.tcp.as_ref().map_or(0, |tcp| tcp.machine.segment_size.count())
 }
 
 /// The size of the largest packets of a flow, headers included, and their kind.
 pub(super) fn largest_packet(kind: &FlowKind) -> Option<(u64, String)> {
     match &kind.tcp {
         Some(tcp) => {
-            let params: tcp::Params = serde_json::from_value(Value::Object(tcp.machine.clone())).ok()?;
-            let size = params.segment_size;
-            let options = if params.timestamps { TIMESTAMPS } else { 0 };
+            let size = tcp.machine.segment_size;
+            let options = if tcp.machine.timestamps { TIMESTAMPS } else { 0 };
             Some((size.count() + u64::from(IP_HEADER + TCP_HEADER + options), format!("segments of {size}")))
         }
         None => {
-            let model = kind.traffic.model.name;
-            let config = traffic::Config::read(model, &Value::Object(kind.traffic.values.clone())).ok()?;
-            let size = config.packet_size()?;
+            let size = kind.traffic.config.packet_size()?;
             Some((size + u64::from(IP_HEADER + UDP_HEADER), format!("packets of {size} B")))
         }
     }
@@ -90,14 +73,9 @@ fn answered(resolved: &Resolved, section: &str) -> Option<String> {
         None => &resolved.mac,
         Some(number) => &resolved.channels.get(number.ok()?)?.mac,
     };
-    let with = |given: &[(&str, Value)]| {
-        let mut values = chosen.values.clone();
-        values.extend(given.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
-        mac::Config::read(chosen.model.name, &Value::Object(values)).ok()
-    };
     let off = chosen.values.iter().filter(|(_, value)| **value == Value::Bool(false)).map(|(key, _)| key.as_str());
     let (key, mac) =
-        off.filter_map(|key| Some((key, with(&[(key, true.into())])?))).find(|it| it.1.reports_failures())?;
+        off.filter_map(|key| Some((key, chosen.with(&[(key, true.into())])?))).find(|it| it.1.reports_failures())?;
     let drawn = resolved.random_flows.iter().map(|set| &set.kind);
     let flows = resolved.flows.iter().map(|(_, kind)| kind).chain(drawn);
     let size = flows.filter_map(|kind| Some(largest_packet(kind)?.0)).max().unwrap_or(0);
@@ -107,8 +85,9 @@ fn answered(resolved: &Resolved, section: &str) -> Option<String> {
     }
     // An answer makes slots longer, by whole milliseconds here.
     let slots = (1..=1000).map(|ms| format!("{ms} ms"));
-    let fits =
-        |slot: &String| with(&[(key, true.into()), ("slot", slot.as_str().into())]).is_some_and(|mac| carries(&mac));
+    let fits = |slot: &String| {
+        chosen.with(&[(key, true.into()), ("slot", slot.as_str().into())]).is_some_and(|mac| carries(&mac))
+    };
     let slot = slots.into_iter().find(fits)?;
     Some(format!("`{key} = true` and `slot = \"{slot}\"`"))
 }
@@ -119,18 +98,16 @@ impl Resolver<'_> {
         if self.is_faulty("routing") || resolved.nodes.count == 0 {
             return;
         }
-        let Some(routing) = chosen_routing(resolved) else { return };
+        let routing = &resolved.routing.config;
         let Some((parameter, others)) = routing.needs_link_failures() else { return };
         let used = if routing.uses_all_radios() { usize::MAX } else { 1 };
-        let silent = macs(resolved).into_iter().take(used).find(|(_, mac)| !mac.reports_failures());
+        let silent = macs(resolved).take(used).find(|(_, mac)| !mac.reports_failures());
         if let Some((section, mac)) = silent {
             let (name, mac) = (routing.name(), mac.name());
             // Rules of another simulator may leave no choice.
             let mut able = others.split('"').skip(1).step_by(2).filter(|&value| {
-                let mut values = resolved.routing.values.clone();
-                values.insert(parameter.to_owned(), value.into());
-                let changed = routing::Config::read(name, &Value::Object(values));
-                changed.is_ok_and(|it| it.needs_link_failures().is_none())
+                let changed = resolved.routing.with(&[(parameter, value.into())]);
+                changed.is_some_and(|it| it.needs_link_failures().is_none())
             });
             let routing = able.next().map(|value| format!("`{parameter} = \"{value}\"` in [routing.{name}]"));
             let answered = answered(resolved, &section).map(|keys| format!("{keys} in [{section}.{mac}]"));
@@ -187,8 +164,7 @@ impl Resolver<'_> {
     pub(super) fn check_sensitivities(&mut self, resolved: &Resolved) {
         let further = resolved.channels.iter().map(|it| &it.radio);
         let radios = std::iter::once(&resolved.radio).chain(further);
-        for ((section, mac), radio) in macs(resolved).into_iter().zip(radios) {
-            let Ok(radio) = serde_json::from_value::<phy::Params>(Value::Object(radio.clone())) else { continue };
+        for ((section, mac), radio) in macs(resolved).zip(radios) {
             let Ok(modes) = mac.modes() else { continue };
             if let Some(mode) = radio.lacking(&modes) {
                 let path = if section == "mac" { "radio" } else { section.as_str() };
@@ -202,17 +178,15 @@ impl Resolver<'_> {
 
     /// Warns of MACs whose slots agents must find, where no agent finds any.
     pub(super) fn check_slot_finders(&mut self, resolved: &Resolved) {
-        let read = |agent: &Chosen| {
-            agent::Config::read(agent.model.name, &Value::Object(agent.values.clone())).is_ok_and(|it| it.finds_slots())
-        };
-        if resolved.nodes.count == 0 || self.is_faulty("agents") || resolved.agents.iter().any(read) {
+        let has_finder = resolved.agents.iter().any(|agent| agent.config.finds_slots());
+        if resolved.nodes.count == 0 || self.is_faulty("agents") || has_finder {
             return;
         }
         let finds = |model: &&ModelInfo| {
             agent::Config::of_profile(model.name, &resolved.head.profile).is_ok_and(|it| it.finds_slots())
         };
         let finders: Vec<_> = agent::MODELS.iter().filter(finds).map(|model| format!("\"{}\"", model.name)).collect();
-        for (section, mac) in macs(resolved).into_iter().filter(|(_, mac)| mac.needs_agent()) {
+        for (section, mac) in macs(resolved).filter(|(_, mac)| mac.needs_agent()) {
             let message = "no node ever has a slot: agents must find them, and no agent of this scenario does";
             let problem = self.warning(&format!("{section}.{}.schedule", mac.name()), message.to_owned());
             problem.expected = Some(format!("an agent that finds slots: {}", finders.join(" or ")));
@@ -223,7 +197,7 @@ impl Resolver<'_> {
     /// Warns of MACs whose senders give up waiting before the acknowledgement of a receiver in range can come.
     pub(super) fn check_answers(&mut self, resolved: &Resolved) {
         let Some(channels) = Reach::of(resolved) else { return };
-        for ((section, mac), channel) in macs(resolved).into_iter().zip(&channels) {
+        for ((section, mac), channel) in macs(resolved).zip(&channels) {
             let Some(delay) = mac.answered_within() else { continue };
             let most = delay.seconds() * SPEED_OF_LIGHT;
             if channel.usual > most && channel.nodes.len() > 1 {
@@ -248,7 +222,7 @@ impl Resolver<'_> {
         let kinds = resolved.flows.iter().map(|(_, kind)| kind).chain(resolved.random_flows.iter().map(|it| &it.kind));
         let sizes: BTreeSet<u32> = kinds.filter_map(|kind| u32::try_from(largest_packet(kind)?.0).ok()).collect();
         let mut budget = MOST_PAIRS;
-        for ((section, mac), channel) in macs(resolved).into_iter().zip(&channels) {
+        for ((section, mac), channel) in macs(resolved).zip(&channels) {
             let nodes: Vec<NodeId> = channel.nodes.iter().copied().map(NodeId).collect();
             let tight = sizes.iter().filter_map(|&size| Some((mac.spare(size)?, size))).min();
             let (Some((spare, size)), Some(round)) = (tight, mac.round(&nodes)) else { continue };
@@ -287,11 +261,11 @@ impl Resolver<'_> {
 
     /// Warns of routing that sends a packet again before the next hop has had a slot.
     pub(super) fn check_rounds(&mut self, resolved: &Resolved) {
-        let Some(routing) = chosen_routing(resolved) else { return };
+        let routing = &resolved.routing.config;
         let Some((parameter, wait)) = routing.waits_for_next_hop() else { return };
         let Some(channels) = Reach::of(resolved) else { return };
         let used = if routing.uses_all_radios() { usize::MAX } else { 1 };
-        for ((_, mac), channel) in macs(resolved).into_iter().zip(&channels).take(used) {
+        for ((_, mac), channel) in macs(resolved).zip(&channels).take(used) {
             let nodes: Vec<NodeId> = channel.nodes.iter().copied().map(NodeId).collect();
             // A slot passes for the packet before it, one for the packet, and one for the sign of the next hop.
             let Some(least) = mac.round(&nodes).map(|it| it.length * 3).filter(|least| wait < *least) else { continue };
@@ -307,7 +281,7 @@ impl Resolver<'_> {
 
     /// Warns of agents whose slots come after the end of the run.
     pub(super) fn check_first_slots(&mut self, resolved: &Resolved) {
-        if !macs(resolved).iter().any(|(_, mac)| mac.needs_agent()) {
+        if !macs(resolved).any(|(_, mac)| mac.needs_agent()) {
             return;
         }
         let end = resolved.head.duration;
@@ -328,7 +302,7 @@ impl Resolver<'_> {
             return;
         }
         let mut budget = MOST_PAIRS;
-        for (number, ((section, mac), channel)) in macs(resolved).into_iter().zip(&channels).enumerate() {
+        for (number, ((section, mac), channel)) in macs(resolved).zip(&channels).enumerate() {
             let Some(near) = channel.neighbours(places, &mut budget) else { return };
             let title = format!("{section}.{}", mac.name());
             let slotless = mac.slotless(&near);
@@ -371,7 +345,7 @@ impl Resolver<'_> {
         if places.len() != resolved.nodes.count as usize {
             return;
         }
-        for ((section, mac), channel) in macs(resolved).into_iter().zip(&channels) {
+        for ((section, mac), channel) in macs(resolved).zip(&channels) {
             let nodes: Vec<NodeId> = channel.nodes.iter().copied().map(NodeId).collect();
             let near = |a: u32, b: u32| places[a as usize].distance(places[b as usize]) <= channel.usual;
             let (mut budget, mut found) = (MOST_PAIRS, Vec::new());

@@ -1,7 +1,6 @@
 //! Checks of batteries and of sleep: which nodes have them, and whether the energy is counted that they are about.
 
-use hopyard_model::channel::energy::{self, Battery, Prices};
-use serde_json::Value;
+use hopyard_model::channel::energy::{Battery, Prices};
 
 use super::resolved::Resolved;
 use super::resolver::Resolver;
@@ -16,8 +15,7 @@ impl Resolver<'_> {
         let sleeps: Vec<&[u32]> = resolved.sleeps.iter().map(|it| it.nodes.as_slice()).collect();
         self.check_nodes_of_tables("sleep", "no node sleeps at these times", &sleeps, count);
         let chosen = &resolved.energy_model;
-        let model = energy::Config::read(chosen.model.name, &Value::Object(chosen.values.clone()));
-        let Ok(prices) = model.map(|model| model.prices()) else { return };
+        let prices = chosen.config.prices();
         self.check_sleep(resolved, prices.as_ref());
         let has = |battery: Battery| battery != Battery::Endless;
         let path = if has(resolved.energy.battery) {

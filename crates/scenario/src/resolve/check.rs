@@ -7,12 +7,12 @@ use hopyard_model::address::Prefix;
 use hopyard_model::mobility::movement_file::FileNodes;
 use hopyard_model::params::RFC;
 use hopyard_model::phy::{Reception, propagation};
-use hopyard_model::transport::congestion::{self, CongestionControl as _, Controller};
+use hopyard_model::transport::congestion::{CongestionControl as _, Controller};
 use hopyard_model::{mobility, routing, traffic};
 use serde_json::Value;
 
 use super::flow_faults::Place;
-use super::resolved::{self, Chosen, Congestion, FlowKind, RandomFlows, Resolved, TcpKind, file_key, file_params};
+use super::resolved::{Congestion, FlowKind, Moving, RandomFlows, Resolved, TcpKind};
 use super::resolver::Resolver;
 use crate::files::{FileError, MOST_MOVEMENT, MovementFile, in_megabytes};
 use crate::placement;
@@ -29,8 +29,8 @@ fn missing(node: u32, count: u32, kind: &str) -> (String, String) {
 }
 
 /// Whether a movement model has its own start positions.
-fn has_own_start(chosen: &Chosen) -> bool {
-    resolved::mobility(chosen).is_some_and(|model| model.has_own_start())
+fn has_own_start(chosen: &Moving) -> bool {
+    chosen.sound().is_some_and(|model| model.has_own_start())
 }
 
 /// A scenario with more rows of series than this gives a warning.
@@ -58,7 +58,7 @@ impl Resolver<'_> {
         let says_number = ["nodes", "nodes.count", "nodes.wired", "nodes.positions"];
         if !self.problems.iter().any(|problem| says_number.contains(&problem.path.as_str())) {
             self.count_nodes(&mut resolved);
-            let unread = file_key(&resolved.mobility).is_some_and(|key| !resolved.files.contains_key(&key));
+            let unread = resolved.mobility.file().is_some_and(|params| !resolved.files.contains_key(params));
             // If the number of nodes is not known, their numbers cannot be checked.
             if self.problems.len() == before && (!unread || self.is_given("nodes", "count")) {
                 if !self.is_faulty("nodes") {
@@ -179,7 +179,7 @@ impl Resolver<'_> {
 
     /// Reports parameters of the routing protocol that name missing nodes.
     fn check_named_nodes(&mut self, resolved: &Resolved) {
-        let Some(config) = resolved::chosen_routing(resolved) else { return };
+        let config = &resolved.routing.config;
         let all = resolved.nodes.count.saturating_add(resolved.nodes.wired);
         // The default stands in every scenario that is written out in full, also where nothing uses it.
         let is_chosen = self.is_given("routing", "protocol") && config.name() != Routing::default().protocol;
@@ -220,7 +220,7 @@ impl Resolver<'_> {
             self.warning(&format!("routing.{}.{parameter}", config.name()), doubt);
         }
         if let Some(why) = config.needs_queue_by_class()
-            && let Some(Value::String(queue)) = resolved.link.get("routing_packets")
+            && let Some(Value::String(queue)) = resolved.link.values.get("routing_packets")
             && queue != "by_class"
         {
             let message = format!("the queue is \"{queue}\"; {why}: expected \"by_class\"");
@@ -230,7 +230,7 @@ impl Resolver<'_> {
 
     /// Reports networks that gateways shall announce and that are parts of the ad hoc network.
     pub(super) fn check_announced(&mut self, resolved: &Resolved, ad_hoc: &[Prefix]) {
-        let Some(config) = resolved::chosen_routing(resolved) else { return };
+        let config = &resolved.routing.config;
         let radios = resolved.nodes.count;
         let has_gateway = resolved.wires.iter().any(|(wire, _)| wire.between.iter().any(|&node| node < radios));
         if !has_gateway && let Some((key, prefix)) = config.announced_networks().into_iter().next() {
@@ -252,21 +252,20 @@ impl Resolver<'_> {
         users.extend(resolved.movements.iter().enumerate().map(|(i, (_, chosen))| (format!("movement.{i}"), chosen)));
         let mut files = BTreeMap::new();
         for (section, chosen) in users {
-            let Some(key) = file_key(chosen) else { continue };
+            let Some(params) = chosen.file() else { continue };
             let name = chosen.model.name;
             let path = format!("{section}.{name}.path");
-            let Some(params) = file_params(chosen) else { continue };
             if params.path.is_empty() {
                 self.problem(&path, "the movement file is not named").expected =
                     Some(format!("`path` in [{section}.{name}]"));
                 continue;
             }
-            match self.files.movements(&key, &params) {
+            match self.files.movements(params) {
                 Ok(file) => {
                     for remark in file.movements.remarks() {
                         self.warning(&path, format!("the movement file {}: {remark}", params.path));
                     }
-                    files.insert(key, file);
+                    files.insert(params.clone(), file);
                 }
                 Err(FileError::Missing(file, error)) => {
                     self.problem(&path, format!("the file {} cannot be read: {error}", file.display())).expected =
@@ -292,9 +291,8 @@ impl Resolver<'_> {
     fn count_nodes(&mut self, resolved: &mut Resolved) {
         let nodes = &mut resolved.nodes;
         let given = self.is_given("nodes", "count");
-        let file = file_key(&resolved.mobility).and_then(|key| resolved.files.get(&key).cloned());
-        if let Some(file) = file {
-            let Some(params) = file_params(&resolved.mobility) else { return };
+        let params = resolved.mobility.file();
+        if let Some((params, file)) = params.and_then(|params| Some((params, resolved.files.get(params)?))) {
             let first = params.first_node;
             let numbers: Vec<_> = match &params.nodes {
                 FileNodes::Listed(numbers) => numbers.clone(),
@@ -313,7 +311,7 @@ impl Resolver<'_> {
             };
             if let Some(wrong) = wrong {
                 let section = format!("mobility.{}", resolved.mobility.model.name);
-                self.wrong_numbering(&section, first, &file, wrong);
+                self.wrong_numbering(&section, first, file, wrong);
             } else if asked != in_file {
                 let message = format!("[nodes] has {asked} nodes, and the movement file has {in_file}");
                 let problem = self.problem("nodes.count", message);
@@ -322,7 +320,7 @@ impl Resolver<'_> {
             }
         } else if !given && !nodes.positions.is_empty() {
             nodes.count = nodes.positions.len() as u32;
-        } else if !given && nodes.wired == 0 && file_key(&resolved.mobility).is_none() {
+        } else if !given && nodes.wired == 0 && params.is_none() {
             self.problem("nodes", "the number of nodes is not given").expected = Some("`count` in [nodes]".to_owned());
         }
     }
@@ -388,9 +386,9 @@ impl Resolver<'_> {
 
     fn place_nodes(&mut self, resolved: &mut Resolved) {
         let given = self.is_given("nodes", "placement");
-        if let Some(file) = file_key(&resolved.mobility).and_then(|key| resolved.files.get(&key).cloned()) {
+        if let Some(file) = resolved.file(&resolved.mobility) {
             let before = self.problems.len();
-            self.check_beside_file(resolved, &file);
+            self.check_beside_file(resolved, file);
             if self.problems.len() > before {
                 return;
             }
@@ -492,7 +490,7 @@ impl Resolver<'_> {
     fn check_flow_nodes(&mut self, resolved: &Resolved) {
         let all = resolved.nodes.count.saturating_add(resolved.nodes.wired);
         // Without the parameters that are at fault, nothing is known of routes.
-        let routing = resolved::chosen_routing(resolved).filter(|_| !self.is_faulty("routing"));
+        let routing = Some(&resolved.routing.config).filter(|_| !self.is_faulty("routing"));
         for (i, (flow, kind)) in resolved.flows.iter().enumerate() {
             if self.is_faulty(&format!("flow.{i}")) {
                 continue;
@@ -506,7 +504,7 @@ impl Resolver<'_> {
                 }
             }
             if flow.from < all && flow.to < all && flow.from != flow.to {
-                self.check_route(routing.as_ref(), i, flow, kind.tcp.is_some());
+                self.check_route(routing, i, flow, kind.tcp.is_some());
             }
         }
         self.check_number_drawn(resolved);
@@ -601,13 +599,13 @@ impl Resolver<'_> {
     fn check_reception(&mut self, resolved: &Resolved) {
         let name_of = resolved.propagation.model.name;
         let equal = propagation::Config::of_profile(name_of, &resolved.head.profile).is_ok_and(|it| it.equal_powers());
-        let reception = resolved.radio.get("reception").cloned().unwrap_or_default();
-        let name = |reception: &Reception| serde_json::to_value(reception).unwrap_or_default();
-        let needs = Reception::ALL.iter().any(|it| it.compares_powers() && name(it) == reception);
-        if equal && needs {
+        let reception = resolved.radio.reception;
+        if equal && reception.compares_powers() {
+            let name = |it: &Reception| serde_json::to_value(it).unwrap_or_default();
             let able: Vec<String> =
                 Reception::ALL.iter().filter(|it| !it.compares_powers()).map(|it| name(it).to_string()).collect();
-            let found = reception.as_str().unwrap_or_default();
+            let found = name(&reception);
+            let found = found.as_str().unwrap_or_default();
             let message =
                 format!("`{name_of}` gives all signals about the same power, so `{found}` cannot tell them apart");
             let first = able.first().cloned().unwrap_or_default();
@@ -623,9 +621,8 @@ impl Resolver<'_> {
         let routing = resolved.routing.model.name;
         let profile = &resolved.head.profile;
         let reports = |name: &str| routing::Config::of_profile(name, profile).is_ok_and(|it| it.reports_breaks());
-        let wants = congestion::Config::read(variant.model.name, &Value::Object(variant.values.clone()))
-            .is_ok_and(|config| Controller::new(&config, Streams::new(0, 0).stream("check")).wants().notices);
-        if !wants || reports(routing) {
+        let controller = Controller::new(&variant.config, Streams::new(0, 0).stream("check"));
+        if !controller.wants().notices || reports(routing) {
             return;
         }
         let able: Vec<_> = routing::MODELS.iter().map(|model| model.name).filter(|name| reports(name)).collect();

@@ -1,11 +1,10 @@
 //! Checks of drawn flows: how many there are to draw, and from which pairs.
 
 use hopyard_engine::Streams;
-use hopyard_model::mobility::{Config, Configured as _};
+use hopyard_model::mobility::Configured as _;
 use hopyard_model::params::ParamsError;
-use serde_json::Value;
 
-use super::resolved::{RandomFlows, Resolved, mobility};
+use super::resolved::{RandomFlows, Resolved};
 use super::resolver::Resolver;
 use crate::drawing::{Partners, groups_of, tables};
 use crate::flow_keys::Pairs;
@@ -47,7 +46,7 @@ impl Resolver<'_> {
             return;
         }
         let models = std::iter::once(&resolved.mobility).chain(resolved.movements.iter().map(|(_, model)| model));
-        let groupings: Vec<_> = models.filter_map(|model| mobility(model)?.grouping()).collect();
+        let groupings: Vec<_> = models.filter_map(|model| model.sound()?.grouping()).collect();
         let runs = if groupings.iter().all(|it| it.is_fixed()) { 1 } else { resolved.head.runs.min(MOST_RUNS) };
         let runs: Vec<Vec<u32>> =
             (0..runs).map(|run| groups_of(resolved, &Streams::new(resolved.head.seed, u64::from(run)))).collect();
@@ -115,15 +114,14 @@ impl Resolver<'_> {
                 if !resolver.has(&own) && resolver.has(&shared) { shared } else { own }
             };
             let nodes = tables.iter().filter(|table| **table == number).count();
-            let config = Config::read(chosen.model.name, &Value::Object(chosen.values.clone()));
             // The area of [nodes] is a default, which was not checked where no table has keys of the model.
-            if let Err(ParamsError::Fault(fault)) = &config {
+            if let Err(ParamsError::Fault(fault)) = &chosen.config {
                 let message = format!("`{}` does not fit: {}", fault.parameter, fault.problem);
                 let path = key(self, fault.parameter);
                 self.problem(&path, message).hint =
                     Some(format!("`{}` is a key of [mobility.{}]", fault.parameter, chosen.model.name));
             }
-            if let Some(grouping) = config.ok().and_then(|model| model.grouping())
+            if let Some(grouping) = chosen.sound().and_then(|model| model.grouping())
                 && grouping.groups as usize > nodes
                 && nodes > 0
             {

@@ -5,13 +5,13 @@ use hopyard_model::traffic;
 use serde_json::Value;
 
 use super::linux;
-use super::resolved::{Congestion, FlowKind, RandomFlows, TcpKind};
-use super::resolver::{Resolver, typed};
-use crate::catalogue::{Layout, is_external, is_tcp_only, layout, room};
+use super::resolved::{Chosen, Congestion, FlowKind, RandomFlows, TcpKind, Typed, typed};
+use super::resolver::Resolver;
+use crate::catalogue::{Config, Layout, is_external, is_tcp_only, layout, room};
 use crate::key::join;
 use crate::merge::PROFILE;
 use crate::problem::{Mark, Problem};
-use crate::sections::{Flow, Flows, Stack};
+use crate::sections::{Flow, Stack};
 use crate::tree::{Entry, Kind, Node, Table};
 use crate::value::Values;
 
@@ -23,8 +23,8 @@ impl Resolver<'_> {
             let path = format!("flow.{index}");
             let (own, kind, sparse) = self.flow_like(layout("flow"), &path, table, Some(mark), tcp);
             written.push(Value::Object(sparse));
-            let kind = kind.unwrap_or_else(|| FlowKind { tcp: None, traffic: self.stand_in(&path, "traffic") });
-            flows.push((typed::<Flow>(&own), kind));
+            let kind = kind.unwrap_or_else(|| FlowKind { tcp: None, traffic: self.stand_in(&path) });
+            flows.push((typed(&own), kind));
         }
         if !written.is_empty() {
             self.complete.insert("flow".to_owned(), Value::Array(written));
@@ -52,8 +52,8 @@ impl Resolver<'_> {
             }
             let (own, kind, sparse) = self.flow_like(layout("flows"), &path, table, mark.as_ref(), tcp);
             written.push(Value::Object(sparse));
-            let kind = kind.unwrap_or_else(|| FlowKind { tcp: None, traffic: self.stand_in(&path, "traffic") });
-            sets.push(RandomFlows { flows: typed::<Flows>(&own), kind, number });
+            let kind = kind.unwrap_or_else(|| FlowKind { tcp: None, traffic: self.stand_in(&path) });
+            sets.push(RandomFlows { flows: typed(&own), kind, number });
         }
         match (is_list, written.pop()) {
             (_, None) => {}
@@ -100,31 +100,17 @@ impl Resolver<'_> {
         } else {
             sparse.extend(table.entries.iter().filter_map(|e| Some((e.key.clone(), machine.get(&e.key)?.clone()))));
         }
-        let mut chosen = |resolver: &mut Self, key: &'static str, room_name: &'static str| {
-            let given = resolver.given_tables(room(room_name), path, Some(table));
-            let info = resolver.select(room_name, &join(path, key), own.get(key)?.as_str()?)?;
-            let chosen = resolver.with_table(room_name, info, &given, path, table);
-            if let Some(Entry { node: Node { kind: Kind::Table(parameters), .. }, .. }) = table.get(info.name) {
-                // A profile of its own stands for all of its values.
-                let own = parameters.get(PROFILE).is_some();
-                let is_given = |key: &String| own || parameters.get(key).is_some();
-                let given = chosen.values.iter().filter(|(key, _)| is_given(key));
-                let given = given.map(|(key, value)| (key.clone(), value.clone()));
-                sparse.insert(info.name.to_owned(), Value::Object(given.collect()));
-            }
-            Some(chosen)
-        };
-        let traffic = chosen(self, "traffic", "traffic");
+        let traffic = self.of_flow("traffic", path, table, &own, &mut sparse);
         let transport = if udp {
             Some(None)
         } else {
-            let acking = chosen(self, "acking", "acking");
+            let acking = self.of_flow("acking", path, table, &own, &mut sparse);
             let congestion = match own.get("tcp").and_then(Value::as_str) {
                 Some(name) if is_external(name) => {
                     self.external_congestion(path, table, name, &mut sparse).map(Congestion::External)
                 }
                 _ => {
-                    let found = chosen(self, "tcp", "congestion").map(Congestion::Model);
+                    let found = self.of_flow("tcp", path, table, &own, &mut sparse).map(Congestion::Model);
                     if found.is_none()
                         && own.get("stack") == serde_json::to_value(Stack::Linux).ok().as_ref()
                         && let Some(problem) = self.problems.last_mut()
@@ -134,9 +120,34 @@ impl Resolver<'_> {
                     found
                 }
             };
-            congestion.zip(acking).map(|(congestion, acking)| Some(TcpKind { machine, congestion, acking }))
+            congestion
+                .zip(acking)
+                .map(|(congestion, acking)| Some(TcpKind { machine: Typed::new(machine), congestion, acking }))
         };
         let kind = traffic.zip(transport).map(|(traffic, tcp)| FlowKind { tcp, traffic });
         (own, kind, sparse)
+    }
+
+    /// The model that a key of a flow names. `sparse` is given the parameters that the flow's table of it gives.
+    fn of_flow<C: Config>(
+        &mut self,
+        key: &str,
+        path: &str,
+        table: &Table,
+        own: &Values,
+        sparse: &mut Values,
+    ) -> Option<Chosen<C>> {
+        let given = self.given_tables(room(C::ROOM), path, Some(table));
+        let info = self.select(C::ROOM, &join(path, key), own.get(key)?.as_str()?)?;
+        let chosen = self.with_table(info, &given, path, table);
+        if let Some(Entry { node: Node { kind: Kind::Table(parameters), .. }, .. }) = table.get(info.name) {
+            // A profile of its own stands for all of its values.
+            let own = parameters.get(PROFILE).is_some();
+            let is_given = |key: &String| own || parameters.get(key).is_some();
+            let given = chosen.values.iter().filter(|(key, _)| is_given(key));
+            let given = given.map(|(key, value)| (key.clone(), value.clone()));
+            sparse.insert(info.name.to_owned(), Value::Object(given.collect()));
+        }
+        Some(chosen)
     }
 }

@@ -10,11 +10,9 @@ use hopyard_model::phy::mode::Mode;
 use hopyard_model::phy::propagation::{self, Channel};
 use hopyard_model::phy::{self, Receive, Sensitivity};
 use hopyard_model::routing;
-use serde_json::Value;
 
 use super::networks::radios;
-use super::resolved::{Chosen, Resolved};
-use crate::value::Values;
+use super::resolved::Resolved;
 
 /// A frame of this size, in bits, is received more often than not within the usual range.
 const FRAME: f64 = 8000.0;
@@ -34,13 +32,12 @@ pub(super) struct Reach {
 impl Reach {
     /// Every channel.
     pub(super) fn of(resolved: &Resolved) -> Option<Vec<Self>> {
-        let further = resolved.channels.iter().map(|it| (&it.radio, [&it.propagation, &it.fading, &it.mac]));
-        let every =
-            std::iter::once((&resolved.radio, [&resolved.propagation, &resolved.fading, &resolved.mac])).chain(further);
-        let mut channels = every
-            .map(|(radio, models)| {
-                let (most, usual) = ranges(radio, models)?;
-                let radio: phy::Params = serde_json::from_value(Value::Object(radio.clone())).ok()?;
+        let further = resolved.channels.iter().map(|it| (&it.radio, &it.propagation, &it.fading, &it.mac));
+        let first = (&resolved.radio, &resolved.propagation, &resolved.fading, &resolved.mac);
+        let mut channels = std::iter::once(first)
+            .chain(further)
+            .map(|(radio, propagation, fading, mac)| {
+                let (most, usual) = ranges(radio, &propagation.config, &fading.config, &mac.config)?;
                 let asked = match radio.receive {
                     Receive::Every(Sensitivity::Range(range)) => Some(range.metres()),
                     _ => None,
@@ -97,15 +94,15 @@ impl Reach {
 }
 
 /// The largest and the usual distance over which frames are received.
-fn ranges(radio: &Values, [propagation, fading, mac]: [&Chosen; 3]) -> Option<(f64, f64)> {
-    let radio: phy::Params = serde_json::from_value(Value::Object(radio.clone())).ok()?;
-    let values = Value::Object(propagation.values.clone());
-    let channel = propagation::Config::read(propagation.model.name, &values).ok()?.channel();
-    let values = Value::Object(fading.values.clone());
-    let fading = fading::Config::read(fading.model.name, &values).ok()?.fader();
-    let strongest = fading::limit(channel.shadowing().iter().chain([&fading]));
+fn ranges(
+    radio: &phy::Params,
+    propagation: &propagation::Config,
+    fading: &fading::Config,
+    mac: &mac::Config,
+) -> Option<(f64, f64)> {
+    let channel = propagation.channel();
+    let strongest = fading::limit(channel.shadowing().iter().chain([&fading.fader()]));
     let power = radio.transmit_power;
-    let mac = mac::Config::read(mac.model.name, &Value::Object(mac.values.clone())).ok()?;
     let modes = mac.modes().ok()?;
     // No kind of reception decodes a frame that is weaker than `receive`, which may depend on the mode.
     let gain = |mode: &Mode| Some(radio.receive.of(mode)?.watts(&channel, power) / power.watts());
@@ -214,7 +211,7 @@ pub(super) struct Checks<'a> {
     pub(super) channels: &'a [Reach],
     /// The positions of the nodes with a radio, if they never change.
     pub(super) places: Option<&'a [Position]>,
-    pub(super) routing: Option<routing::Config>,
+    pub(super) routing: &'a routing::Config,
     /// The pairs of nodes that wires join.
     pub(super) wires: BTreeSet<(u32, u32)>,
 }

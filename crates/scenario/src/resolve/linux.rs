@@ -1,7 +1,7 @@
 //! Checks of flows whose TCP is Linux's, and of programs in simulated time.
 
-use hopyard_model::transport::{congestion, tcp};
-use serde_json::Value;
+use hopyard_model::transport::congestion;
+use hopyard_model::world::{MOST_FLOWS, MOST_PROGRAMS};
 
 use super::flow_faults::Place;
 use super::resolved::{Chosen, Congestion, FlowKind, Resolved, TcpKind};
@@ -12,12 +12,8 @@ use crate::linux::stacks;
 use crate::sections::Stack;
 use crate::tree::{Kind, Table};
 
-/// How many flows of Linux a run can have, because each has ports of its own.
-const MOST: u64 = 10_000;
 /// Linux takes no smaller size for a segment (`TCP_MAXSEG`).
 const SMALLEST_SEGMENT: u64 = 88;
-/// How many programs a run can have.
-const MOST_PROGRAMS: usize = 256;
 /// The keys of TCP that kernels follow.
 const FOLLOWED: [&str; 2] = ["tcp", "segment_size"];
 /// The parameters of Hopyard's own TCP of Linux are a table.
@@ -51,8 +47,8 @@ impl Resolver<'_> {
             self.warn_of_tables(resolved);
             self.warn_of_names(resolved);
         }
-        if flows > MOST {
-            self.problem("flows", format!("expected at most {MOST} flows of Linux, found {flows}"));
+        if flows > MOST_FLOWS as u64 {
+            self.problem("flows", format!("expected at most {MOST_FLOWS} flows of Linux, found {flows}"));
         }
         let all = resolved.all_nodes();
         for (i, host) in resolved.hosts.iter().enumerate() {
@@ -99,8 +95,7 @@ impl Resolver<'_> {
             }
             Congestion::Model(_) => {}
         }
-        let Ok(params) = serde_json::from_value::<tcp::Params>(Value::Object(machine.machine.clone())) else { return };
-        let size = params.segment_size.count();
+        let size = machine.machine.segment_size.count();
         if size < SMALLEST_SEGMENT {
             let fault = self.flow_problem(at, "segment_size", format!("segments of {size} B are too small for Linux"));
             fault.expected = Some(format!("at least {SMALLEST_SEGMENT} B"));

@@ -1,13 +1,11 @@
 //! Packets that tunnels or source routes make longer than an IP packet can be (RFC 791 §3.1: 65,535 bytes), or than a
 //! link carries.
 
-use hopyard_model::agent;
 use hopyard_model::packet::MOST_BYTES;
-use serde_json::Value;
 
 use super::access::{largest_packet, links};
 use super::flow_faults::Place;
-use super::resolved::{FlowKind, Resolved, chosen_routing};
+use super::resolved::{FlowKind, Resolved};
 use super::resolver::Resolver;
 
 /// Why packets of a flow become longer.
@@ -21,10 +19,8 @@ pub(super) struct Longer {
 impl Resolver<'_> {
     /// Reports flows from or to hosts that move between networks whose data do not fit into an agent's tunnel.
     pub(super) fn check_agent_tunnels(&mut self, resolved: &Resolved) {
-        let read =
-            |it: &super::resolved::Chosen| agent::Config::read(it.model.name, &Value::Object(it.values.clone())).ok();
-        let serving = resolved.agents.iter().filter_map(read).find(|it| it.serves_moving_hosts());
-        let Some(agents) = serving else { return };
+        let mut all = resolved.agents.iter().map(|it| &it.config);
+        let Some(agents) = all.find(|it| it.serves_moving_hosts()) else { return };
         for (index, (flow, kind)) in resolved.flows.iter().enumerate() {
             let moves = |node: u32| resolved.mobile_hosts.iter().any(|host| host.nodes.contains(&node));
             let host = match (moves(flow.to), moves(flow.from) && agents.takes_reverse_tunnels()) {
@@ -39,7 +35,7 @@ impl Resolver<'_> {
 
     /// Warns of flows whose data are too long for a link with the routes that the routing protocol writes into them.
     pub(super) fn check_routed(&mut self, resolved: &Resolved) {
-        let Some(routing) = chosen_routing(resolved) else { return };
+        let routing = &resolved.routing.config;
         // The longest way without a loop passes every node.
         let hops = routing.most_hops().map_or(u32::MAX, |it| it.hops).min(resolved.nodes.count.saturating_sub(1));
         let bytes = if hops > 0 { routing.added_bytes(hops) } else { 0 };

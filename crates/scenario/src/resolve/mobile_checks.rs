@@ -8,7 +8,7 @@ use hopyard_model::{agent, routing};
 use super::flow_faults::Place;
 use super::links::Groups;
 use super::mobile::{Router, has_parts, routers};
-use super::resolved::{Resolved, chosen_routing};
+use super::resolved::Resolved;
 use super::resolver::Resolver;
 use crate::problem::one_of;
 use crate::sections::{First, Flow};
@@ -287,9 +287,7 @@ impl Resolver<'_> {
             return;
         }
         for chosen in &resolved.agents {
-            let value = serde_json::Value::Object(chosen.values.clone());
-            let Ok(config) = agent::Config::read(chosen.model.name, &value) else { continue };
-            for doubt in config.doubts() {
+            for doubt in chosen.config.doubts() {
                 let paths = doubt.parameters.iter().map(|key| format!("agents.{}.{key}", chosen.model.name));
                 let paths: Vec<String> = paths.collect();
                 // The parameter that the scenario gives is the one to change.
@@ -327,14 +325,10 @@ impl Resolver<'_> {
 
     /// In ns-2, packets find the agents by DSDV.
     fn check_profile(&mut self, resolved: &Resolved) {
-        let needs = resolved.agents.iter().any(|chosen| {
-            let value = serde_json::Value::Object(chosen.values.clone());
-            agent::Config::read(chosen.model.name, &value).is_ok_and(|it| it.needs_kept_routes())
-        });
+        let needs = resolved.agents.iter().any(|chosen| chosen.config.needs_kept_routes());
         let by_radio =
             resolved.mobile_hosts.iter().flat_map(|host| &host.nodes).any(|&node| node < resolved.nodes.count);
-        let Some(routing) = chosen_routing(resolved) else { return };
-        if needs && by_radio && !routing.keeps_routes() {
+        if needs && by_radio && !resolved.routing.config.keeps_routes() {
             let names: Vec<&str> = routing::MODELS
                 .iter()
                 .filter(|model| routing::Config::of_profile(model.name, NS2).is_ok_and(|it| it.keeps_routes()))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::{Address, NodeId};
-use hopyard_model::agent::{self, During, Keys, Orders};
+use hopyard_model::agent::{During, Keys, Orders};
 
 use super::resolved::Resolved;
 use super::resolver::Resolver;
@@ -104,14 +104,8 @@ impl Resolver<'_> {
                 keyed.push((format!("mobile_host.{i}.forged_foreign"), Keys::Foreign));
             }
         }
-        let configs: Vec<agent::Config> = resolved
-            .agents
-            .iter()
-            .filter_map(|chosen| {
-                agent::Config::read(chosen.model.name, &serde_json::Value::Object(chosen.values.clone())).ok()
-            })
-            .filter(agent::Config::serves_moving_hosts)
-            .collect();
+        let configs: Vec<_> =
+            resolved.agents.iter().map(|it| &it.config).filter(|it| it.serves_moving_hosts()).collect();
         for (path, keys) in keyed {
             if let Some(parameter) = configs.iter().find_map(|it| it.lacks_keys(keys)) {
                 let message =

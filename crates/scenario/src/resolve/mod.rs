@@ -23,14 +23,15 @@ mod ways;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hopyard_model::routing;
 use serde_json::Value;
 
 pub(crate) use self::mobile::{roles, served};
 pub(crate) use self::mobile_orders::orders;
 pub(crate) use self::resolved::{
-    Chosen, Congestion, FlowKind, FurtherChannel, Outcome, RandomFlows, Resolved, TcpKind, file_key, mobility,
+    Chosen, Congestion, FlowKind, FurtherChannel, Moving, Outcome, RandomFlows, Resolved, TcpKind, Typed, typed,
 };
-use self::resolver::{Resolver, typed};
+use self::resolver::Resolver;
 use crate::catalogue::{LAYOUT, layout, room, where_belongs};
 use crate::files::Files;
 use crate::key::join;
@@ -83,24 +84,24 @@ impl Resolver<'_> {
         if nodes.area[0].metres() > 0.0 {
             self.area = Some(nodes.area.map(|length| Value::String(length.to_string())));
         }
-        let mobility = self.choice("mobility", "mobility");
+        let mobility = self.choice("mobility");
         let movements = self.movements();
         let mut radio = self.single("radio");
         let (own, radio) = (radio.take(), radio.take());
-        let propagation = self.chosen_in("radio", "propagation", &own);
-        let fading = self.chosen_in("radio", "fading", &own);
+        let propagation = self.chosen_in("radio", &own);
+        let fading = self.chosen_in("radio", &own);
         self.complete.insert("radio".to_owned(), Value::Object(own.into_iter().chain(radio.clone()).collect()));
-        let mac = self.choice("mac", "mac");
+        let mac = self.choice("mac");
         let channels = self.channels();
         let energy = self.plain("energy");
-        let energy_model = self.chosen_in("energy", "energy", &energy);
+        let energy_model = self.chosen_in("energy", &energy);
         let energy: Energy = typed(&energy);
         let batteries = self.simple_list::<Battery>("battery");
         let sleeps = self.simple_list::<Sleep>("sleep");
         let addresses = self.simple_list::<Address>("address");
         let mut link = self.plain("link");
         let ip = self.plain("ip");
-        let routing = self.choice("routing", "routing");
+        let routing = self.choice("routing");
         self.choose_queue(&mut link, routing.as_ref());
         let home_agents = self.simple_list::<HomeAgent>("home_agent");
         let foreign_agents = self.simple_list::<ForeignAgent>("foreign_agent");
@@ -127,7 +128,7 @@ impl Resolver<'_> {
             mobility: mobility?,
             movements,
             files: BTreeMap::new(),
-            radio,
+            radio: Typed::new(radio),
             propagation: propagation?,
             fading: fading?,
             mac: mac?,
@@ -137,8 +138,8 @@ impl Resolver<'_> {
             batteries,
             sleeps,
             addresses,
-            link,
-            ip,
+            link: Typed::new(link),
+            ip: Typed::new(ip),
             routing: routing?,
             agents: agents?,
             flows,
@@ -161,10 +162,9 @@ impl Resolver<'_> {
     }
 
     /// The queue that the routing protocol needs, where the scenario names none.
-    fn choose_queue(&mut self, link: &mut Values, routing: Option<&Chosen>) {
-        let config = routing.and_then(resolved::routing_config);
-        if config.and_then(|config| config.needs_queue_by_class()).is_none() || self.is_given("link", "routing_packets")
-        {
+    fn choose_queue(&mut self, link: &mut Values, routing: Option<&Chosen<routing::Config>>) {
+        let needs = routing.is_some_and(|it| it.config.needs_queue_by_class().is_some());
+        if !needs || self.is_given("link", "routing_packets") {
             return;
         }
         link.insert("routing_packets".to_owned(), Value::String("by_class".to_owned()));

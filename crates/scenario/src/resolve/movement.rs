@@ -6,7 +6,7 @@ use std::iter;
 use hopyard_model::mobility::{Area, Configured as _, Membership};
 use hopyard_model::phy::propagation;
 
-use super::resolved::{Chosen, Resolved, file_key, file_params, mobility};
+use super::resolved::{Moving, Resolved};
 use super::resolver::Resolver;
 use crate::problem::one_of;
 use crate::sections::Placement;
@@ -15,7 +15,7 @@ use crate::sections::Placement;
 struct Members<'a> {
     /// "mobility", or "movement.3".
     section: String,
-    chosen: &'a Chosen,
+    chosen: &'a Moving,
     membership: Membership,
     nodes: Vec<u32>,
 }
@@ -26,11 +26,10 @@ impl Resolver<'_> {
         let lists: Vec<&[u32]> = resolved.movements.iter().map(|it| it.0.nodes.as_slice()).collect();
         self.check_nodes_of_tables("movement", "no node moves so", &lists, count);
         for (i, (movement, chosen)) in resolved.movements.iter().enumerate() {
-            let Some(file) = file_key(chosen).and_then(|key| resolved.files.get(&key)) else { continue };
+            let Some((params, file)) = chosen.file().zip(resolved.file(chosen)) else { continue };
             if self.is_faulty(&format!("movement.{i}")) {
                 continue;
             }
-            let Some(params) = file_params(chosen) else { continue };
             let nodes: BTreeSet<u32> = movement.nodes.iter().copied().filter(|node| *node < count).collect();
             for node in nodes {
                 let number = params.number(node, &file.movements);
@@ -54,7 +53,7 @@ impl Resolver<'_> {
     fn check_late_movement(&mut self, resolved: &Resolved) {
         let end = resolved.head.duration;
         for (section, chosen) in tables(resolved) {
-            let steps = mobility(chosen).map(|model| model.script()).unwrap_or_default();
+            let steps = chosen.sound().map(|model| model.script()).unwrap_or_default();
             let Some(late) = steps.into_iter().find(|step| step.from >= end) else { continue };
             if !self.is_faulty("duration") {
                 let message = format!("nothing moves at {}: the run ends at {end}", late.from);
@@ -67,7 +66,7 @@ impl Resolver<'_> {
     /// Warns of different heights where they do not count in the powers of signals.
     fn check_heights(&mut self, resolved: &Resolved) {
         let stand = resolved.positions.iter().map(|place| place.z);
-        let models = tables(resolved).filter_map(|(_, chosen)| mobility(chosen));
+        let models = tables(resolved).filter_map(|(_, chosen)| chosen.sound());
         let moves = models.flat_map(|model| model.script()).filter_map(|step| step.height);
         let files = resolved.files.values().filter_map(|file| file.movements.extent());
         let heights = stand.chain(moves).chain(files.flat_map(|(low, high)| [low.z, high.z]));
@@ -100,7 +99,7 @@ impl Resolver<'_> {
             return;
         }
         for (section, chosen) in tables(resolved) {
-            let Some(Area { low, high }) = mobility(chosen).and_then(|model| model.area()) else { continue };
+            let Some(Area { low, high }) = chosen.sound().and_then(|model| model.area()) else { continue };
             if low.x < 0.0 || low.y < 0.0 || high.x > width || high.y > height {
                 let name = chosen.model.name;
                 let message = format!(
@@ -158,9 +157,9 @@ impl Resolver<'_> {
 
     /// The tables of members, with the nodes that each applies to.
     fn members<'r>(&self, resolved: &'r Resolved) -> Vec<Members<'r>> {
-        let member = |section: String, chosen: &'r Chosen, nodes: &dyn Fn() -> Vec<u32>| {
+        let member = |section: String, chosen: &'r Moving, nodes: &dyn Fn() -> Vec<u32>| {
             let faulty = self.is_faulty(&section);
-            let membership = mobility(chosen).filter(|_| !faulty)?.membership()?;
+            let membership = chosen.sound().filter(|_| !faulty)?.membership()?;
             Some(Members { section, chosen, membership, nodes: nodes() })
         };
         let count = resolved.nodes.count;
@@ -217,7 +216,7 @@ impl Members<'_> {
 }
 
 /// The tables that choose a movement model, with their paths.
-fn tables(resolved: &Resolved) -> impl Iterator<Item = (String, &Chosen)> {
+fn tables(resolved: &Resolved) -> impl Iterator<Item = (String, &Moving)> {
     let own = resolved.movements.iter().enumerate().map(|(i, (_, chosen))| (format!("movement.{i}"), chosen));
     iter::once(("mobility".to_owned(), &resolved.mobility)).chain(own)
 }

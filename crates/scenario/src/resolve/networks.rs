@@ -3,10 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hopyard_model::address::{NodeId, Prefix};
-use hopyard_model::link::wired;
 use hopyard_model::mac;
 use hopyard_model::world::{AddressError, Layout, Network, ServedSpec};
-use serde_json::Value;
 
 use super::mobile::{prefixes, served, served_path};
 use super::resolved::{Chosen, Resolved};
@@ -189,11 +187,9 @@ impl Resolver<'_> {
     }
 
     /// Reports stations that cannot share a channel.
-    fn check_stations(&mut self, section: &str, mac: &Chosen, nodes: &[NodeId]) {
+    fn check_stations(&mut self, section: &str, mac: &Chosen<mac::Config>, nodes: &[NodeId]) {
         let model = mac.model.name;
-        if let Ok(config) = mac::Config::read(model, &Value::Object(mac.values.clone()))
-            && let Err(fault) = config.check_stations(nodes)
-        {
+        if let Err(fault) = mac.config.check_stations(nodes) {
             self.problem(&format!("{section}.{model}.{}", fault.parameter), fault.problem).hint = Some(stations(nodes));
         }
     }
@@ -327,7 +323,6 @@ impl Resolver<'_> {
         }
         let end = resolved.head.duration;
         for (i, (_, link)) in resolved.wires.iter().enumerate() {
-            let Ok(link) = serde_json::from_value::<wired::Params>(Value::Object(link.clone())) else { continue };
             let path = format!("wire.{i}.down");
             if let Some(late) = link.down.iter().find(|it| it.from >= end)
                 && self.has(&path)

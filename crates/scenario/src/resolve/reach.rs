@@ -8,15 +8,13 @@
 //! drawn or moving nodes that are too far apart to be connected.
 
 use hopyard_engine::Streams;
-use hopyard_model::ip;
 use hopyard_model::mobility::Configured as _;
 use hopyard_model::routing::{self, MostHops, Prescribed};
-use serde_json::Value;
 
 use super::flow_faults::{FlowFault, Place};
 use super::links::{Checks, Groups, Reach};
 use super::longest::Longer;
-use super::resolved::{Chosen, Resolved, chosen_routing, mobility};
+use super::resolved::{Moving, Resolved};
 use super::resolver::Resolver;
 use super::ways::{Hops, How, Links, Lost, Ways};
 use crate::drawing::drawn_flows;
@@ -45,13 +43,13 @@ impl Resolver<'_> {
     pub(super) fn check_reach(&mut self, resolved: &Resolved) {
         let Some(mut channels) = Reach::of(resolved) else { return };
         self.check_noise(&channels);
-        let routing = chosen_routing(resolved);
-        if let Some(routing) = routing.as_ref().filter(|it| !it.uses_all_radios() && channels.len() > 1) {
+        let routing = &resolved.routing.config;
+        if !routing.uses_all_radios() && channels.len() > 1 {
             channels.truncate(1);
             let message = format!("`{}` uses the radios on the first channel alone", routing.name());
             self.warning("channel.0", message);
         }
-        let still = |chosen: &Chosen| mobility(chosen).is_some_and(|model| model.is_stationary());
+        let still = |chosen: &Moving| chosen.sound().is_some_and(|model| model.is_stationary());
         let all_still = still(&resolved.mobility) && resolved.movements.iter().all(|(_, chosen)| still(chosen));
         let radios = resolved.nodes.count;
         let are_known = all_still && resolved.positions.len() == radios as usize;
@@ -167,8 +165,8 @@ impl Resolver<'_> {
             return fault;
         }
         let most = checks.channels.iter().map(|channel| channel.most).fold(0.0, f64::max);
-        let first = match &checks.routing {
-            Some(routing) if !routing.uses_all_radios() && !checks.resolved.channels.is_empty() => {
+        let first = match checks.routing {
+            routing if !routing.uses_all_radios() && !checks.resolved.channels.is_empty() => {
                 format!("; `{}` uses the radios on the first channel alone", routing.name())
             }
             _ => String::new(),
@@ -212,7 +210,7 @@ impl Resolver<'_> {
         }
         let ends = [("from", flow.from), ("to", flow.to)];
         if let Some((key, host)) = ends.into_iter().find(|(_, node)| *node >= checks.resolved.nodes.count) {
-            let reaches = checks.routing.as_ref().is_some_and(routing::Config::reaches_wires);
+            let reaches = checks.routing.reaches_wires();
             let why = match reaches {
                 true => format!("no gateway of `{routing}` leads there"),
                 false => format!("`{routing}` finds no routes over wires"),
@@ -223,7 +221,7 @@ impl Resolver<'_> {
             let profiles = checks.resolved.routing.model.profiles.iter();
             let has_gateways = |profile: &&&str| is_able(routing, profile, routing::Config::reaches_wires);
             let profiles: Vec<_> = profiles.filter(has_gateways).map(|profile| format!("`{profile}`")).collect();
-            let crosses = checks.routing.as_ref().is_some_and(routing::Config::crosses_wires);
+            let crosses = checks.routing.crosses_wires();
             let hint = match profiles.as_slice() {
                 _ if crosses => None,
                 _ if reaches => {
@@ -288,7 +286,7 @@ impl Resolver<'_> {
 
     /// Reports prescribed routes that lead over more than the range of any radio.
     fn check_hops(&mut self, checks: &Checks<'_>, index: usize, flow: &Flow, tcp: bool) {
-        let Some(config) = &checks.routing else { return };
+        let config = checks.routing;
         let ways = [("to", flow.from, flow.to, "data"), ("from", flow.to, flow.from, "acknowledgements")];
         for (key, from, to, what) in ways.into_iter().take(if tcp { 2 } else { 1 }) {
             let Prescribed::Hops(hops) = config.prescribed(from, to) else { continue };
@@ -321,9 +319,8 @@ impl Resolver<'_> {
     /// than its searches go.
     fn check_lengths(&mut self, checks: &Checks<'_>) {
         let resolved = checks.resolved;
-        let Ok(ip) = serde_json::from_value::<ip::Params>(Value::Object(resolved.ip.clone())) else { return };
-        let Some(routing) = &checks.routing else { return };
-        let most = u32::from(ip.ttl);
+        let routing = checks.routing;
+        let most = u32::from(resolved.ip.ttl);
         let section = format!("routing.{}", routing.name());
         let limits = [
             Some((Limit::Life, "ip", MostHops { hops: most, parameter: "ttl", value: most })),
@@ -335,7 +332,7 @@ impl Resolver<'_> {
         if limits.is_empty() {
             return;
         }
-        let mut hops = Hops::new(checks, routing);
+        let mut hops = Hops::new(checks);
         let all = resolved.all_nodes();
         let mut lengths: Vec<(usize, u32, u32)> = Vec::new();
         for (i, (flow, kind)) in resolved.flows.iter().enumerate() {
@@ -410,7 +407,7 @@ impl Resolver<'_> {
             return;
         }
         if resolved.movements.is_empty()
-            && let Some(model) = mobility(&resolved.mobility).filter(|model| model.grouping().is_none())
+            && let Some(model) = resolved.mobility.sound().filter(|model| model.grouping().is_none())
             && let Some(area) = model.area()
         {
             let (width, height) = (area.high.x - area.low.x, area.high.y - area.low.y);

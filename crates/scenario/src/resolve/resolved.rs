@@ -1,14 +1,22 @@
 //! The meaning of a scenario: the complete values of each section, and the selected models.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
+use hopyard_model::channel::energy;
+use hopyard_model::link::wired;
 use hopyard_model::mobility::{self, Position, movement_file};
-use hopyard_model::params::ModelInfo;
-use hopyard_model::routing;
+use hopyard_model::params::{ModelInfo, ParamsError};
+use hopyard_model::phy::{self, fading, propagation};
 use hopyard_model::transport::congestion::external::ExternalConfig;
+use hopyard_model::transport::{acking, congestion, tcp};
+use hopyard_model::{agent, ip, link, mac, routing, traffic};
+use serde::de::DeserializeOwned;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use crate::catalogue::Config;
 use crate::files::MovementFile;
 use crate::problem::Problem;
 use crate::sections::{
@@ -17,18 +25,84 @@ use crate::sections::{
 };
 use crate::value::Values;
 
-/// A model with all its parameters.
+/// A section's values as typed data, which the same type has already checked.
+pub(crate) fn typed<T: DeserializeOwned>(values: &Values) -> T {
+    serde_json::from_value(Value::Object(values.clone())).expect("a section was read by its own type")
+}
+
+/// The parameters of a section, with their written form.
 #[derive(Clone, Debug)]
-pub(crate) struct Chosen {
-    pub model: &'static ModelInfo,
+pub(crate) struct Typed<P> {
+    params: P,
     pub values: Values,
+}
+
+impl<P: DeserializeOwned> Typed<P> {
+    pub(crate) fn new(values: Values) -> Self {
+        Self { params: typed(&values), values }
+    }
+}
+
+/// In its written form.
+impl<P> Serialize for Typed<P> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.values.serialize(serializer)
+    }
+}
+
+impl<P> Deref for Typed<P> {
+    type Target = P;
+
+    fn deref(&self) -> &P {
+        &self.params
+    }
+}
+
+/// A model with all its parameters, and their written form.
+#[derive(Clone, Debug)]
+pub(crate) struct Chosen<C> {
+    pub model: &'static ModelInfo,
+    pub config: C,
+    pub values: Values,
+}
+
+impl<C: Config> Chosen<C> {
+    pub(crate) fn new(model: &'static ModelInfo, values: Values) -> Self {
+        let config = C::read(model.name, &Value::Object(values.clone())).expect("a section was read by its own type");
+        Self { model, config, values }
+    }
+
+    /// The same model with other values of these parameters, if it can have them.
+    pub(crate) fn with(&self, given: &[(&str, Value)]) -> Option<C> {
+        let mut values = self.values.clone();
+        values.extend(given.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
+        C::read(self.model.name, &Value::Object(values)).ok()
+    }
+}
+
+/// A movement model. The area of the nodes is a default of its parameters, which may not fit the others.
+pub(crate) type Moving = Chosen<Result<mobility::Config, ParamsError>>;
+
+impl Moving {
+    /// The model, if its parameters fit together.
+    pub(crate) fn sound(&self) -> Option<&mobility::Config> {
+        self.config.as_ref().ok()
+    }
+
+    /// The parameters of a movement file.
+    pub(crate) fn file(&self) -> Option<&movement_file::Params> {
+        match self.sound()? {
+            mobility::Config::MovementFile(params) => Some(params),
+            _ => None,
+        }
+    }
 }
 
 /// A flow's congestion control.
 #[derive(Clone, Debug)]
 pub(crate) enum Congestion {
     /// A model.
-    Model(Chosen),
+    Model(Chosen<congestion::Config>),
     /// An external congestion control.
     External(ExternalConfig),
 }
@@ -38,16 +112,16 @@ pub(crate) enum Congestion {
 pub(crate) struct FlowKind {
     /// Nothing for UDP.
     pub tcp: Option<TcpKind>,
-    pub traffic: Chosen,
+    pub traffic: Chosen<traffic::Config>,
 }
 
 /// A flow's TCP.
 #[derive(Clone, Debug)]
 pub(crate) struct TcpKind {
     /// The parameters that all variants share.
-    pub machine: Values,
+    pub machine: Typed<tcp::Params>,
     pub congestion: Congestion,
-    pub acking: Chosen,
+    pub acking: Chosen<acking::Config>,
 }
 
 /// A set of randomly drawn flows.
@@ -75,10 +149,10 @@ impl RandomFlows {
 #[derive(Clone, Debug)]
 pub(crate) struct FurtherChannel {
     pub channel: Channel,
-    pub radio: Values,
-    pub propagation: Chosen,
-    pub fading: Chosen,
-    pub mac: Chosen,
+    pub radio: Typed<phy::Params>,
+    pub propagation: Chosen<propagation::Config>,
+    pub fading: Chosen<fading::Config>,
+    pub mac: Chosen<mac::Config>,
 }
 
 /// The meaning of a scenario.
@@ -88,29 +162,29 @@ pub(crate) struct Resolved {
     pub nodes: Nodes,
     /// The positions of nodes, if they are the same in every run.
     pub positions: Vec<Position>,
-    pub mobility: Chosen,
-    pub movements: Vec<(Movement, Chosen)>,
-    /// The movement files of each `mobility` or `movements` that names one, by its parameters.
-    pub files: BTreeMap<String, Arc<MovementFile>>,
-    pub radio: Values,
-    pub propagation: Chosen,
-    pub fading: Chosen,
-    pub mac: Chosen,
+    pub mobility: Moving,
+    pub movements: Vec<(Movement, Moving)>,
+    /// The movement files of each `mobility` or `movements` that names one.
+    pub files: BTreeMap<movement_file::Params, Arc<MovementFile>>,
+    pub radio: Typed<phy::Params>,
+    pub propagation: Chosen<propagation::Config>,
+    pub fading: Chosen<fading::Config>,
+    pub mac: Chosen<mac::Config>,
     pub channels: Vec<FurtherChannel>,
     pub energy: Energy,
-    pub energy_model: Chosen,
+    pub energy_model: Chosen<energy::Config>,
     pub batteries: Vec<Battery>,
     pub sleeps: Vec<Sleep>,
     pub addresses: Vec<Address>,
-    pub link: Values,
-    pub ip: Values,
-    pub routing: Chosen,
-    pub agents: Vec<Chosen>,
+    pub link: Typed<link::Params>,
+    pub ip: Typed<ip::Params>,
+    pub routing: Chosen<routing::Config>,
+    pub agents: Vec<Chosen<agent::Config>>,
     pub flows: Vec<(Flow, FlowKind)>,
     pub random_flows: Vec<RandomFlows>,
     pub linux: Linux,
     pub hosts: Vec<Host>,
-    pub wires: Vec<(Wire, Values)>,
+    pub wires: Vec<(Wire, Typed<wired::Params>)>,
     pub tunnels: Vec<Tunnel>,
     pub home_agents: Vec<HomeAgent>,
     pub foreign_agents: Vec<ForeignAgent>,
@@ -128,21 +202,6 @@ pub(crate) struct Outcome {
     pub warnings: Vec<Problem>,
 }
 
-/// A movement model with its parameters.
-pub(crate) fn mobility(chosen: &Chosen) -> Option<mobility::Config> {
-    mobility::Config::read(chosen.model.name, &Value::Object(chosen.values.clone())).ok()
-}
-
-/// The parameters of a movement file as one key.
-/// The parameters of a movement file.
-pub(crate) fn file_params(chosen: &Chosen) -> Option<movement_file::Params> {
-    serde_json::from_value(Value::Object(chosen.values.clone())).ok()
-}
-
-pub(crate) fn file_key(chosen: &Chosen) -> Option<String> {
-    mobility(chosen)?.reads_file().then(|| Value::Object(chosen.values.clone()).to_string())
-}
-
 /// The memory that a node needs in a run, at least. It was measured as the growth of the process in runs of 0.1 s with
 /// one flow. Under AODV a node took 2.8 kB with 20,000 nodes and 2.4 kB with 100,000; under DSDV it took 5.6 kB with
 /// either number. Routes and queues of a longer run need more.
@@ -156,6 +215,11 @@ impl Resolved {
     /// The number of nodes, with or without a radio.
     pub(crate) fn all_nodes(&self) -> u32 {
         self.nodes.count.saturating_add(self.nodes.wired)
+    }
+
+    /// The movement file of a model that reads one.
+    pub(crate) fn file(&self, chosen: &Moving) -> Option<&Arc<MovementFile>> {
+        self.files.get(chosen.file()?)
     }
 
     /// The number of flows, the drawn ones included.
@@ -182,14 +246,4 @@ impl Resolved {
     pub(crate) fn memory(&self) -> u64 {
         u64::from(self.all_nodes()) * BYTES_A_NODE + self.all_flows() * BYTES_A_FLOW
     }
-}
-
-/// The routing protocol with its parameters, if they are sound.
-pub(super) fn chosen_routing(resolved: &Resolved) -> Option<routing::Config> {
-    routing_config(&resolved.routing)
-}
-
-/// A routing protocol with its parameters, if these are valid.
-pub(super) fn routing_config(Chosen { model, values }: &Chosen) -> Option<routing::Config> {
-    routing::Config::read(model.name, &Value::Object(values.clone())).ok()
 }

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hopyard_model::agent;
+use hopyard_model::link::wired;
 use hopyard_model::params::ModelInfo;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::flow_faults::{FlowFault, Place, merged};
-use super::resolved::{Chosen, FurtherChannel};
-use crate::catalogue::{Layout, is_external, layout, no_such_model, room, where_belongs};
+use super::resolved::{Chosen, FurtherChannel, Moving, Typed, typed};
+use crate::catalogue::{Config, Layout, is_external, layout, no_such_model, room, where_belongs};
 use crate::external::Declaration;
 use crate::files::Files;
 use crate::key::join;
@@ -41,11 +42,6 @@ pub(super) struct Resolver<'a> {
     pub(super) faulty: BTreeSet<String>,
     pub(super) warnings: Vec<Problem>,
     pub(super) complete: Values,
-}
-
-/// A section's values as typed data, which the same type has already checked.
-pub(super) fn typed<T: DeserializeOwned>(values: &Values) -> T {
-    serde_json::from_value(Value::Object(values.clone())).expect("a section was read by its own type")
 }
 
 /// A section as it was read: the values of each of its parts.
@@ -195,15 +191,15 @@ impl<'a> Resolver<'a> {
     }
 
     /// A section that only selects a model.
-    pub(super) fn choice(&mut self, name: &'static str, room_name: &'static str) -> Option<Chosen> {
+    pub(super) fn choice<C: Config>(&mut self, name: &'static str) -> Option<Chosen<C>> {
         let own = self.plain(name);
-        self.chosen_in(name, room_name, &own)
+        self.chosen_in(name, &own)
     }
 
-    pub(super) fn chosen_in(&mut self, section: &'static str, room_name: &'static str, own: &Values) -> Option<Chosen> {
-        let (key, _) = layout(section).selectors.iter().find(|(_, name)| *name == room_name)?;
-        let info = self.select(room_name, &join(section, key), own.get(*key)?.as_str()?)?;
-        Some(Chosen { model: info, values: self.base(room_name, info) })
+    pub(super) fn chosen_in<C: Config>(&mut self, section: &'static str, own: &Values) -> Option<Chosen<C>> {
+        let (key, _) = layout(section).selectors.iter().find(|(_, name)| *name == C::ROOM)?;
+        let info = self.select(C::ROOM, &join(section, key), own.get(*key)?.as_str()?)?;
+        Some(Chosen::new(info, self.base(C::ROOM, info)))
     }
 
     /// The model that a key names.
@@ -302,7 +298,7 @@ impl<'a> Resolver<'a> {
         tables
     }
 
-    pub(super) fn movements(&mut self) -> Vec<(Movement, Chosen)> {
+    pub(super) fn movements(&mut self) -> Vec<(Movement, Moving)> {
         let mut movements = Vec::new();
         let mut written = Vec::new();
         for (index, (table, mark)) in self.list("movement").into_iter().enumerate() {
@@ -311,13 +307,13 @@ impl<'a> Resolver<'a> {
             let given = self.given_tables(room("mobility"), &path, Some(table));
             let movement: Movement = typed(&own);
             let info = self.select("mobility", &join(&path, "model"), &movement.model);
-            let chosen = info.map(|info| self.with_table("mobility", info, &given, &path, table));
+            let chosen = info.map(|info| self.with_table(info, &given, &path, table));
             let mut own = own;
             if let (Some(chosen), Some(_)) = (&chosen, info) {
                 own.insert(chosen.model.name.to_owned(), Value::Object(chosen.values.clone()));
             }
             written.push(Value::Object(own));
-            movements.push((movement, chosen.unwrap_or_else(|| self.stand_in(&path, "mobility"))));
+            movements.push((movement, chosen.unwrap_or_else(|| self.stand_in(&path))));
         }
         if !written.is_empty() {
             self.complete.insert("movement".to_owned(), Value::Array(written));
@@ -327,7 +323,7 @@ impl<'a> Resolver<'a> {
 
     /// The agents of every node. Where hosts move between networks (`moves`), agents that serve such hosts run without
     /// being asked for, at the nodes that have a part in it.
-    pub(super) fn agents(&mut self, moves: bool) -> Option<Vec<Chosen>> {
+    pub(super) fn agents(&mut self, moves: bool) -> Option<Vec<Chosen<agent::Config>>> {
         let Agents { mut run } = typed(&self.plain("agents"));
         let serves = |model: &&ModelInfo| {
             agent::Config::of_profile(model.name, &self.profile).is_ok_and(|it| it.serves_moving_hosts())
@@ -336,7 +332,7 @@ impl<'a> Resolver<'a> {
         if moves && !run.iter().any(|name| serving.contains(name)) {
             run.extend(serving.into_iter().take(1));
         }
-        let mut agents: Vec<Option<Chosen>> = Vec::new();
+        let mut agents: Vec<Option<Chosen<agent::Config>>> = Vec::new();
         for (index, name) in run.iter().enumerate() {
             if run[..index].contains(name) {
                 self.problem("agents.run", format!("`{name}` is listed twice")).expected =
@@ -344,12 +340,10 @@ impl<'a> Resolver<'a> {
                 continue;
             }
             let info = self.select("agent", "agents.run", name);
-            agents.push(info.map(|info| Chosen { model: info, values: self.base("agent", info) }));
+            agents.push(info.map(|info| Chosen::new(info, self.base("agent", info))));
         }
-        let agents: Option<Vec<Chosen>> = agents.into_iter().collect();
-        let configs: Vec<agent::Config> = (agents.iter().flatten())
-            .filter_map(|it| agent::Config::read(it.model.name, &Value::Object(it.values.clone())).ok())
-            .collect();
+        let agents: Option<Vec<_>> = agents.into_iter().collect();
+        let configs: Vec<_> = agents.iter().flatten().map(|it| it.config.clone()).collect();
         if let Err((one, other, port)) = agent::check(&configs) {
             let message = format!("`{}` and `{}` are both reached at UDP port {port}", one.name(), other.name());
             self.problem("agents.run", message).expected = Some("agents with different ports".to_owned());
@@ -366,21 +360,12 @@ impl<'a> Resolver<'a> {
             let mut read = self.section(layout("channel"), path.clone(), Some(table), Some(mark), None);
             let (mut own, radio) = (read.take(), read.take());
             let channel: Channel = typed(&own);
-            let names = [("propagation", &channel.propagation), ("fading", &channel.fading), ("mac", &channel.mac)];
-            let [propagation, fading, mac] = names.map(|(room_name, name)| {
-                let given = self.given_tables(room(room_name), &path, Some(table));
-                let info = self.select(room_name, &join(&path, room_name), name)?;
-                Some(self.with_table(room_name, info, &given, &path, table))
-            });
             own.extend(radio.clone());
-            for chosen in [&propagation, &fading, &mac].into_iter().flatten() {
-                own.insert(chosen.model.name.to_owned(), Value::Object(chosen.values.clone()));
-            }
+            let propagation = self.of_channel(&channel.propagation, &path, table, &mut own);
+            let fading = self.of_channel(&channel.fading, &path, table, &mut own);
+            let mac = self.of_channel(&channel.mac, &path, table, &mut own);
             written.push(Value::Object(own));
-            let propagation = propagation.unwrap_or_else(|| self.stand_in(&path, "propagation"));
-            let fading = fading.unwrap_or_else(|| self.stand_in(&path, "fading"));
-            let mac = mac.unwrap_or_else(|| self.stand_in(&path, "mac"));
-            channels.push(FurtherChannel { channel, radio, propagation, fading, mac });
+            channels.push(FurtherChannel { channel, radio: Typed::new(radio), propagation, fading, mac });
         }
         if !written.is_empty() {
             self.complete.insert("channel".to_owned(), Value::Array(written));
@@ -388,12 +373,21 @@ impl<'a> Resolver<'a> {
         channels
     }
 
+    /// The model of a further channel that one of its keys names. `own` is given the table of its parameters.
+    fn of_channel<C: Config>(&mut self, name: &str, path: &str, table: &Table, own: &mut Values) -> Chosen<C> {
+        let given = self.given_tables(room(C::ROOM), path, Some(table));
+        let Some(info) = self.select(C::ROOM, &join(path, C::ROOM), name) else { return self.stand_in(path) };
+        let chosen = self.with_table(info, &given, path, table);
+        own.insert(chosen.model.name.to_owned(), Value::Object(chosen.values.clone()));
+        chosen
+    }
+
     /// A model in the place of one that cannot be used in this table of a list, which was reported. The other tables
     /// are checked all the same.
-    pub(super) fn stand_in(&mut self, table: &str, room_name: &'static str) -> Chosen {
+    pub(super) fn stand_in<C: Config>(&mut self, table: &str) -> Chosen<C> {
         self.faulty.insert(table.to_owned());
-        let model = &room(room_name).models[0];
-        Chosen { model, values: self.base(room_name, model) }
+        let model = &room(C::ROOM).models[0];
+        Chosen::new(model, self.base(C::ROOM, model))
     }
 
     /// A list of tables without models.
@@ -412,14 +406,14 @@ impl<'a> Resolver<'a> {
     }
 
     /// A selected model with the parameters of its own table, if there is one. Tables of other models cause a warning.
-    pub(super) fn with_table(
+    pub(super) fn with_table<C: Config>(
         &mut self,
-        room_name: &'static str,
         info: &'static ModelInfo,
         given: &[(&'static ModelInfo, Values)],
         path: &str,
         table: &Table,
-    ) -> Chosen {
+    ) -> Chosen<C> {
+        let room_name = C::ROOM;
         for (other, _) in given {
             if other.name != info.name {
                 let mark = table.get(other.name).map(|entry| entry.mark.clone());
@@ -428,17 +422,17 @@ impl<'a> Resolver<'a> {
             }
         }
         let own = given.iter().find(|(model, _)| model.name == info.name);
-        Chosen { model: info, values: own.map_or_else(|| self.base(room_name, info), |(_, values)| values.clone()) }
+        Chosen::new(info, own.map_or_else(|| self.base(room_name, info), |(_, values)| values.clone()))
     }
 
-    pub(super) fn wires(&mut self) -> Vec<(Wire, Values)> {
+    pub(super) fn wires(&mut self) -> Vec<(Wire, Typed<wired::Params>)> {
         let mut wires = Vec::new();
         let mut written = Vec::new();
         for (index, (table, mark)) in self.list("wire").into_iter().enumerate() {
             let mut read = self.section(layout("wire"), format!("wire.{index}"), Some(table), Some(mark), None);
             let (own, link) = (read.take(), read.take());
             written.push(Value::Object(own.clone().into_iter().chain(link.clone()).collect()));
-            wires.push((typed::<Wire>(&own), link));
+            wires.push((typed(&own), Typed::new(link)));
         }
         if !written.is_empty() {
             self.complete.insert("wire".to_owned(), Value::Array(written));

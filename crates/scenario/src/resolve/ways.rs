@@ -9,21 +9,18 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
-use hopyard_engine::Span;
 use hopyard_model::address::{Address, NodeId, Prefix};
 use hopyard_model::context::Owners;
-use hopyard_model::ip::{Table, Way};
-use hopyard_model::link::wired;
+use hopyard_model::ip::{MOST_TUNNELS, Table, Way};
 use hopyard_model::mobility::Position;
 use hopyard_model::packet::Form;
 use hopyard_model::routing::{self, Connectivity, Prescribed};
 use hopyard_model::world::{Network, Plan, tables};
-use serde_json::Value;
 
 use super::links::{Checks, Groups, Reach};
 use super::mobile::served;
 use super::networks::{network_layout, radios};
-use super::resolved::{Resolved, chosen_routing};
+use super::resolved::Resolved;
 
 /// Which nodes have links that join them.
 pub(super) struct Links {
@@ -59,9 +56,6 @@ impl Links {
     }
 }
 
-/// A packet is in so many tunnels at once at most (the default of RFC 2473 §6.6). The run drops it at a further one.
-const MOST_TUNNELS: u32 = 4;
-
 /// Packets of a flow that do not arrive.
 pub(super) struct Lost {
     pub(super) from: u32,
@@ -82,7 +76,7 @@ pub(super) enum How {
 }
 
 /// How packets find their way.
-pub(super) struct Ways {
+pub(super) struct Ways<'a> {
     plan: Plan,
     /// The node of each address.
     owners: Vec<NodeId>,
@@ -96,21 +90,21 @@ pub(super) struct Ways {
     /// The gateways, each with the networks that it tells the ad hoc network of.
     gateways: BTreeMap<NodeId, Vec<Prefix>>,
     /// The paths of the protocol, where they are known and tunnels may take packets out of them.
-    paths: Option<Paths>,
+    paths: Option<Paths<'a>>,
     /// The hosts that move between networks. Agents set the ways to them and from them during the run.
     mobile: BTreeSet<u32>,
 }
 
 /// The paths of a protocol that crosses wires, among nodes that stand still.
-struct Paths {
-    routing: routing::Config,
+struct Paths<'a> {
+    routing: &'a routing::Config,
     connectivity: Connectivity,
     links: u64,
     /// How many steps are left.
     steps: Cell<u64>,
 }
 
-impl Paths {
+impl Paths<'_> {
     /// The next node on the path to another one, if that is known.
     fn next(&self, at: NodeId, to: NodeId) -> Option<NodeId> {
         match self.routing.prescribed(at.0, to.0) {
@@ -124,11 +118,11 @@ impl Paths {
     }
 }
 
-impl Ways {
+impl<'a> Ways<'a> {
     /// The ways of a scenario without other mistakes.
-    pub(super) fn of(checks: &Checks<'_>) -> Option<Self> {
+    pub(super) fn of(checks: &Checks<'a>) -> Option<Self> {
         let resolved = checks.resolved;
-        let routing = chosen_routing(resolved)?;
+        let routing = checks.routing;
         let all = resolved.all_nodes();
         let radios = radios(resolved);
         let served = served(resolved);
@@ -137,11 +131,8 @@ impl Ways {
         for &(node, address) in plan.members.values().flatten() {
             owners[address.index()] = node;
         }
-        let delays = |link: &crate::value::Values| {
-            serde_json::from_value::<wired::Params>(Value::Object(link.clone()))
-                .map_or([Span::ZERO; 2], |it| [it.delay, it.delay_back.or(it.delay)])
-        };
-        let delays: Vec<_> = resolved.wires.iter().map(|(_, link)| delays(link)).collect();
+        let delays = resolved.wires.iter().map(|(_, link)| [link.delay, link.delay_back.or(link.delay)]);
+        let delays: Vec<_> = delays.collect();
         let mut tables = tables(&plan, &delays, all as usize, |_| !routing.crosses_wires());
         let mut tunnels = BTreeMap::new();
         for (number, it) in resolved.tunnels.iter().enumerate() {
@@ -158,7 +149,7 @@ impl Ways {
         }
         let (crosses, reaches) = (routing.crosses_wires(), routing.reaches_wires());
         let to_gateways = routing.tunnels_to_gateways();
-        let gateways = gateways(resolved, &routing, &plan, &tables);
+        let gateways = gateways(resolved, routing, &plan, &tables);
         // Without tunnels, nothing but the protocol decides on the way.
         let follows = crosses && !resolved.tunnels.is_empty();
         let links = follows.then(|| connectivity(checks, true)).flatten();
@@ -227,7 +218,7 @@ impl Ways {
 
     /// Follows packets from a node to the first address of another one. If they do not arrive, says how they are lost.
     /// Otherwise returns how many bytes the outer headers have where they have most.
-    fn carry(&self, links: &mut Links, from: NodeId, to: NodeId, depth: u32) -> Result<u32, How> {
+    fn carry(&self, links: &mut Links, from: NodeId, to: NodeId, depth: usize) -> Result<u32, How> {
         let name = self.plan.names[to.index()];
         let way = |node: NodeId| match self.tables.get(&node) {
             None => Some(Way::Protocol),
@@ -325,9 +316,8 @@ fn connectivity(checks: &Checks<'_>, over_wires: bool) -> Option<(Connectivity, 
     // The ends of wires have addresses of their own, so that their delays are known.
     let (mut further, mut ends) = (Vec::new(), Vec::new());
     for (wire, link) in resolved.wires.iter().filter(|_| over_wires) {
-        let params: wired::Params = serde_json::from_value(Value::Object(link.clone())).ok()?;
         let [a, b] = wire.between;
-        for (from, to, delay) in [(a, b, params.delay), (b, a, params.delay_back.or(params.delay))] {
+        for (from, to, delay) in [(a, b, link.delay), (b, a, link.delay_back.or(link.delay))] {
             let address = Address(all + further.len() as u32);
             further.push(NodeId(to));
             ends.push((address, delay));
@@ -363,7 +353,8 @@ pub(super) struct Hops<'a> {
 }
 
 impl<'a> Hops<'a> {
-    pub(super) fn new(checks: &Checks<'_>, routing: &'a routing::Config) -> Self {
+    pub(super) fn new(checks: &Checks<'a>) -> Self {
+        let routing = checks.routing;
         let known = checks.resolved.tunnels.is_empty();
         let (connectivity, links) = known.then(|| connectivity(checks, routing.crosses_wires())).flatten().unzip();
         let mut wires: BTreeMap<u32, Vec<u32>> = BTreeMap::new();

@@ -1,12 +1,11 @@
 //! The tables about hosts that move between networks and keep their addresses.
 
-use std::fmt;
 use std::ops::RangeInclusive;
 
-use hopyard_engine::Span;
+use hopyard_engine::{Span, word_or};
 use hopyard_model::params::{Fault, Params};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::energy::Interval;
 use super::network::Network;
@@ -23,48 +22,7 @@ pub enum First {
 
 const FIRST: &str = "a time such as \"0.3 s\", or \"random\"";
 
-impl fmt::Display for First {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Random => f.write_str("random"),
-            Self::At(span) => span.fmt(f),
-        }
-    }
-}
-
-impl Serialize for First {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for First {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl de::Visitor<'_> for Visitor {
-            type Value = First;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(FIRST)
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<First, E> {
-                if text.trim() == "random" {
-                    return Ok(First::Random);
-                }
-                text.parse().map(First::At).map_err(|_| E::custom(format!("expected {FIRST}, found \"{text}\"")))
-            }
-        }
-        deserializer.deserialize_str(Visitor)
-    }
-}
-
-impl JsonSchema for First {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "First".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "description": FIRST })
-    }
-}
+word_or!(First { "random" => Random, At }, "First", FIRST);
 
 /// `[[home_agent]]`: a node that forwards what is for its hosts to where they are (RFC 5944 §3.8).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

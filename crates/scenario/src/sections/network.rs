@@ -1,10 +1,10 @@
 //! The key that gives the prefix of a network.
 
 use std::fmt;
+use std::str::FromStr;
 
+use hopyard_engine::as_text;
 use hopyard_model::address::Prefix;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// The prefix of a channel or a wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,39 +29,20 @@ impl Network {
 
 const NETWORK: &str = "a prefix such as \"172.29.0.0/16\", or \"auto\"";
 
-impl Serialize for Network {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Auto => serializer.serialize_str("auto"),
-            Self::Prefix(prefix) => serializer.collect_str(prefix),
+            Self::Auto => f.write_str("auto"),
+            Self::Prefix(prefix) => prefix.fmt(f),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Network {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl de::Visitor<'_> for Visitor {
-            type Value = Network;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(NETWORK)
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Network, E> {
-                if text == "auto" {
-                    return Ok(Network::Auto);
-                }
-                text.parse().map(Network::Prefix).map_err(E::custom)
-            }
-        }
-        deserializer.deserialize_str(Visitor)
+impl FromStr for Network {
+    type Err = <Prefix as FromStr>::Err;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "auto" { Ok(Self::Auto) } else { text.parse().map(Self::Prefix) }
     }
 }
 
-impl JsonSchema for Network {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Network".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "description": NETWORK, "examples": ["172.29.0.0/16", "auto"] })
-    }
-}
+as_text!(Network, "Network", NETWORK, ["172.29.0.0/16", "auto"]);

@@ -1,10 +1,10 @@
 //! The prices that a model of energy sets for radios, and the energy that batteries hold.
 
 use std::fmt;
+use std::str::FromStr;
 
+use hopyard_engine::as_text;
 use hopyard_engine::units::{Draw, Energy};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 pub use crate::context::{Attojoules, PacketPrices, Price, Prices, joules};
 use crate::params::Params;
@@ -58,41 +58,15 @@ impl fmt::Display for Battery {
     }
 }
 
-impl Serialize for Battery {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Battery {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl de::Visitor<'_> for Visitor {
-            type Value = Battery;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(BATTERY)
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Battery, E> {
-                if text.trim() == "endless" {
-                    return Ok(Battery::Endless);
-                }
-                let energy: Energy =
-                    text.parse().map_err(|_| E::custom(format!("expected {BATTERY}, found \"{text}\"")))?;
-                if attojoules(energy) == 0 {
-                    return Err(E::custom(format!("expected {BATTERY}, found \"{text}\"")));
-                }
-                Ok(Battery::Full(energy))
-            }
+impl FromStr for Battery {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.trim() == "endless" {
+            return Ok(Self::Endless);
         }
-        deserializer.deserialize_str(Visitor)
+        let energy = text.parse().ok().filter(|energy| attojoules(*energy) > 0);
+        energy.map(Self::Full).ok_or_else(|| format!("expected {BATTERY}, found \"{text}\""))
     }
 }
 
-impl JsonSchema for Battery {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Battery".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "description": BATTERY, "examples": ["100 J", "endless"] })
-    }
-}
+as_text!(Battery, "Battery", BATTERY, ["100 J", "endless"]);

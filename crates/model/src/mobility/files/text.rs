@@ -17,7 +17,7 @@ const MAX_COORDINATE: f64 = 1e9;
 const MAX_SECONDS: f64 = 1.6e9;
 
 /// The formats of movement files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
     /// Detected from the first line that is not a comment.
@@ -30,7 +30,7 @@ pub enum Format {
 
 /// How many coordinates a BonnMotion file gives for each time; the file itself does not say, nor reliably does its
 /// `.params`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Dimensions {
     /// The number for which all times increase; two if both are possible.

@@ -1,7 +1,8 @@
 //! The generated part of the documentation: a page for each model, with its parameters in a table.
 
-use crate::events;
-use crate::models::{Model, Parameter, models};
+use hopyard_scenario::{Model, Parameter, models};
+
+use super::events;
 
 /// The part of a page between these two lines is generated; the rest is written by hand.
 const BEGIN: &str = "<!-- generated from the source: begin -->";
@@ -32,17 +33,16 @@ the settings of the case.
 
 /// A page of the documentation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
+pub(crate) struct Page {
     /// Its path below `docs`.
-    pub path: String,
+    pub(crate) path: String,
     title: String,
     generated: String,
 }
 
 /// Every generated page: one for each model, one for the sections of scenarios, and one for the answers of TCP variants
 /// to events.
-#[must_use]
-pub fn pages() -> Vec<Page> {
+pub(crate) fn pages() -> Vec<Page> {
     let (sections, models): (Vec<_>, Vec<_>) = models().into_iter().partition(|model| model.room == "scenario");
     let reference: Vec<_> = sections.iter().map(|it| format!("## {}\n\n{}", heading(&it.section), head(it))).collect();
     let mut pages = vec![Page {
@@ -65,8 +65,7 @@ pub fn pages() -> Vec<Page> {
 
 impl Page {
     /// The whole page: the existing page with the new generated part, or a new page.
-    #[must_use]
-    pub fn render(&self, existing: Option<&str>) -> String {
+    pub(crate) fn render(&self, existing: Option<&str>) -> String {
         let generated = format!("{BEGIN}\n\n{}\n{END}", self.generated);
         if let Some(existing) = existing
             && let Some((before, rest)) = existing.split_once(BEGIN)

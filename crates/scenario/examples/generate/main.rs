@@ -7,12 +7,15 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+mod docs;
+mod events;
+
 fn main() -> io::Result<()> {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     fs::create_dir_all(docs.join("models"))?;
     let schema = serde_json::to_string_pretty(&hopyard_scenario::json_schema())?;
     fs::write(docs.join("scenario.schema.json"), schema + "\n")?;
-    for page in hopyard_scenario::docs::pages() {
+    for page in docs::pages() {
         let path = docs.join(&page.path);
         let existing = fs::read_to_string(&path).ok();
         fs::write(path, page.render(existing.as_deref()))?;
