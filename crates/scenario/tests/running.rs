@@ -114,7 +114,7 @@ fn some_nodes_may_move_otherwise() {
 #[test]
 fn packets_that_a_source_route_makes_too_long_are_warned_of_and_dropped() {
     use hopyard_model::context::DropReason;
-    use hopyard_model::world::Watch;
+    use hopyard_model::world::{Watch, simulate};
     // A frame carries 2296 B, of which 28 B are headers. A route of four hops takes 20 B, and the request for an
     // acknowledgement 4 B.
     for (acknowledgement, most) in [("link_layer", 2248_u32), ("network", 2244)] {
@@ -126,7 +126,7 @@ fn packets_that_a_source_route_makes_too_long_are_warned_of_and_dropped() {
             ));
             let warnings: Vec<String> = scenario.warnings().iter().map(ToString::to_string).collect();
             let is_said = warnings.iter().any(|it| it.contains("a route of 4 hops in each of them adds"));
-            let outcome = World::new(&scenario.spec(0)).expect("a world").run(&Watch::default()).expect("it adds up");
+            let outcome = simulate(&scenario.spec(0), &Watch::default()).expect("it adds up");
             let dropped: u64 =
                 outcome.drops.iter().filter(|row| row.reason == DropReason::TooLong.name()).map(|row| row.count).sum();
             assert_eq!((is_said, dropped > 0), (size > most, size > most), "{size}: {warnings:?}, {dropped} dropped");
