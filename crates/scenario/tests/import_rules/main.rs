@@ -27,7 +27,6 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("frame", &["phy"]),
     ("mobility", &[]),
     ("phy", &["mobility", "frame"]),
-    ("analysis", &["phy"]),
     ("mac", &["frame", "phy"]),
     ("link", &[]),
     ("ip", &[]),
