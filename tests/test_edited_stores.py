@@ -69,14 +69,6 @@ def test_rows_that_are_missing_are_an_error_and_their_runs_made_again(
     assert getattr(Results.load(out), table).equals(getattr(whole, table))
 
 
-def test_rows_that_are_missing_in_an_old_store_are_an_error(out: Path) -> None:
-    edit(out, "ALTER TABLE runs DROP COLUMN rows")
-    assert len(Results.load(out).flows) == 4
-    edit(out, "DELETE FROM flows WHERE config = (SELECT max(config) FROM cases)")
-    with pytest.raises(StoreError, match="flows has no row of run 0 of configuration"):
-        Results.load(out)
-
-
 def test_rows_of_a_run_that_is_not_there_are_an_error(tmp_path: Path) -> None:
     out = tmp_path / "o"
     whole = hopyard.run(Scenario(TWO_FLOWS), runs=3, out=out)

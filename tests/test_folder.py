@@ -189,19 +189,6 @@ def test_the_numbers_of_runs_are_kept(short: Path, tmp_path: Path) -> None:
     assert Results.load(out).runs_of(before.cases[0]).tolist() == [3, 4, 7]
 
 
-def test_a_store_without_numbers_of_runs_is_read(short: Path, tmp_path: Path) -> None:
-    out = tmp_path / "o"
-    command("run", short, "--runs", 2, "--out", out)
-    with closing(sqlite3.connect(out / "results.sqlite")) as store:
-        store.execute("ALTER TABLE cases DROP COLUMN numbers")
-        store.commit()
-    assert Results.load(out).complete
-    assert command("run", out, "-q").exit_code == 0
-    assert len(Results.load(out).flows) == 2
-    assert command("run", short, "--runs", 3, "--out", out).exit_code == 0
-    assert len(Results.load(out).flows) == 3
-
-
 def test_a_comparison_is_complete_when_all_its_cases_are(short: Path, tmp_path: Path) -> None:
     out = tmp_path / "o"
     hopyard.run(short, set=TCPS, runs=3, out=out)

@@ -62,17 +62,6 @@ def test_jitter_and_delivery_of_datagrams_whose_delays_take_turns() -> None:
     assert found == pytest.approx(expected, rel=2e-3)
 
 
-def test_a_measure_that_an_older_version_did_not_count_is_an_error() -> None:
-    chain = Scenario.parse(_core.new_scenario("chain"))
-    results = run(chain, set={"duration": "1 s"}, runs=1, progress=False)
-    older = results.nodes.drop_columns(["data_packets"])
-    reduce = MEASURES["normalised_routing_load"].of_runs
-    group = np.zeros(older.num_rows, dtype=np.int64)
-    assert reduce(results.nodes, group, 1).shape == (1,)
-    with pytest.raises(ValueError, match=r"have no `data_packets`: an older version .* --force"):
-        reduce(older, group, 1)
-
-
 def test_the_page_of_results_is_up_to_date() -> None:
     page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     assert listing.render(page) == page, "python -m hopyard.cli.listing makes it anew"

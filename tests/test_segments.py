@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 import subprocess
-from contextlib import closing
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -173,20 +171,6 @@ def test_segments_are_kept_in_a_folder(tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     Results.load(out).save(copy)
     assert Results.load(copy).segments.equals(both.segments)
-
-
-def test_a_store_of_an_earlier_version_takes_segments(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    before = hopyard.run(Scenario(LOSSY | {"measure": {}}), runs=2, series="cwnd", out=out)
-    with closing(sqlite3.connect(out / "results.sqlite")) as store, store:
-        store.execute("ALTER TABLE runs DROP COLUMN segments")
-    old = Results.load(out)
-    assert old.flows.equals(before.flows)
-    assert old.series.equals(before.series)
-    assert len(old.segments) == 0
-    recorded = hopyard.run(Scenario(LOSSY), runs=2, out=out)
-    assert recorded.segments.to_pylist() == lossy().segments.to_pylist()
-    assert recorded.series.equals(before.series)
 
 
 def test_folders_with_different_flows_are_one(tmp_path: Path) -> None:

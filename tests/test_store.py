@@ -104,19 +104,6 @@ def test_builds_of_one_version_are_told_apart(
         Results.load(one, two)
 
 
-def test_a_store_without_builds_is_read_and_not_added_to(short: Path, tmp_path: Path) -> None:
-    out = tmp_path / "o"
-    assert command("run", short, "--runs", 1, "--out", out).exit_code == 0
-    with closing(sqlite3.connect(out / "results.sqlite")) as store:
-        store.execute("ALTER TABLE runs DROP COLUMN build")
-        store.commit()
-    assert len(Results.load(out).flows) == 1
-    done = command("run", short, "--runs", 2, "--out", out)
-    assert (done.exit_code, "build unknown" in done.stderr) == (2, True)
-    with Store(out, write=True) as opened:
-        assert [maker.build for maker in opened.makers()] == [""]
-
-
 def test_series_that_are_asked_for_later_join_the_former(tmp_path: Path) -> None:
     out = tmp_path / "o"
     hopyard.run(Scenario(SHORT), runs=2, series=["cwnd"], out=out)

@@ -275,12 +275,3 @@ def test_a_watched_point_has_an_interval_that_may_be_watched(folder: Path) -> No
     assert [row["goodput interval"] for row in rows] == ["anytime-valid", "Student"]
     audit = command("audit", "study.toml", "--out", "store").output
     assert "until an interval was narrow enough in 1 configuration; means of these are" in audit
-
-
-def test_a_store_of_an_earlier_version_has_no_watched_points(folder: Path) -> None:
-    _sweep()
-    _execute(folder, "DROP TABLE watched")
-    result = command("results", "study.toml", "--out", "store", "-o", "found.csv")
-    assert result.exit_code == 0
-    assert "interval" not in (folder / "found.csv").read_text().partition("\n")[0]
-    _sweep()

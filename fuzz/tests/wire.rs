@@ -158,6 +158,7 @@ fn mobile_ip_formats() {
             }
         }
         let _ = minimal::decapsulate(bytes, &mut Vec::new());
+        let _ = minimal::encapsulate(bytes, A, B, &mut Vec::new());
     });
 }
 

@@ -3,11 +3,13 @@
 //! A message has 16 bytes: operation, sequence number, time in nanoseconds. The receiver answers each one with ACK and
 //! the same sequence number, so that at most one message of each side is on its way.
 
+use strum::FromRepr;
+
 /// How many bytes a message has.
 pub const LENGTH: usize = 16;
 
 /// The kind of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromRepr)]
 #[repr(u32)]
 pub enum Operation {
     /// The answer to any message; the time is the answer to GET and `GET_TOD`.
@@ -28,20 +30,6 @@ pub enum Operation {
     FreeUntil = 7,
     /// From a kernel: what is the time of day?
     GetTimeOfDay = 8,
-}
-
-impl Operation {
-    const ALL: [Self; 9] = [
-        Self::Ack,
-        Self::Start,
-        Self::Request,
-        Self::Wait,
-        Self::Get,
-        Self::Update,
-        Self::Run,
-        Self::FreeUntil,
-        Self::GetTimeOfDay,
-    ];
 }
 
 /// A message.
@@ -73,7 +61,7 @@ impl Message {
     pub fn parse(bytes: [u8; LENGTH]) -> Result<Self, u32> {
         let [a, b, c, d, e, f, g, h, time @ ..] = bytes;
         let number = u32::from_ne_bytes([a, b, c, d]);
-        let operation = *Operation::ALL.get(number as usize).ok_or(number)?;
+        let operation = Operation::from_repr(number).ok_or(number)?;
         Ok(Self { operation, sequence: u32::from_ne_bytes([e, f, g, h]), time: u64::from_ne_bytes(time) })
     }
 
@@ -90,9 +78,10 @@ mod tests {
 
     #[test]
     fn each_operation_has_its_number() {
-        for (number, operation) in Operation::ALL.into_iter().enumerate() {
+        for number in 0..9_u32 {
+            let operation = Operation::from_repr(number).expect("there are nine");
             let message = Message { operation, sequence: 7, time: u64::MAX - 1 };
-            assert_eq!(message.bytes()[..4], (number as u32).to_ne_bytes());
+            assert_eq!(message.bytes()[..4], number.to_ne_bytes());
             assert_eq!(Message::parse(message.bytes()), Ok(message));
         }
     }

@@ -7,7 +7,6 @@
 
 pub mod address;
 pub mod agent;
-pub mod analysis;
 pub mod channel;
 mod clock;
 pub mod context;

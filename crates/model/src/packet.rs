@@ -17,6 +17,7 @@ use hopyard_engine::{Handle, Slab, Time};
 use hopyard_wire::{WireError, dsr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 pub use hopyard_wire::dsr::MOST_ADDRESSES;
 
@@ -499,7 +500,8 @@ impl Body {
 }
 
 /// The kinds of packet that counters distinguish.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum PacketKind {
     /// A segment or datagram that carries payload, or opens a connection.
     Data,
@@ -519,21 +521,12 @@ pub enum PacketKind {
 
 impl PacketKind {
     /// Every kind, in order of its place in arrays.
-    pub const ALL: [Self; 7] =
-        [Self::Data, Self::Ack, Self::Routing, Self::Arp, Self::Icmp, Self::Control, Self::External];
+    pub const ALL: &[Self] = Self::VARIANTS;
 
     /// The kind's name in tables.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Data => "data",
-            Self::Ack => "ack",
-            Self::Routing => "routing",
-            Self::Arp => "arp",
-            Self::Icmp => "icmp",
-            Self::Control => "control",
-            Self::External => "external",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -359,7 +359,7 @@ fn who_watches_the_nodes_die_and_on_how_many_threads_changes_nothing() {
     let everything =
         Recorded { routes: RouteChanges::All, paths: true, segments: SegmentFlows::All, mobile_events: true };
     let watched = |spec: &Spec| {
-        let options = Options { nodes: None, kinds: Kind::ALL.into(), comments: Vec::new() };
+        let options = Options { nodes: None, kinds: Kind::ALL.iter().copied().collect(), comments: Vec::new() };
         let capture = Capture::new(io::sink(), "half", options).expect("room");
         let probe = (capture, everything.probes());
         let world = World::with_probe(spec, probe).expect("a world");

@@ -44,9 +44,9 @@ pub fn kinds_of(names: Option<Vec<String>>) -> PyResult<BTreeSet<Kind>> {
 }
 
 fn kind(name: &str) -> PyResult<Kind> {
-    let found = Kind::ALL.into_iter().find(|kind| kind.name() == name);
+    let found = Kind::ALL.iter().copied().find(|kind| kind.name() == name);
     found.ok_or_else(|| {
-        let names = Kind::ALL.map(Kind::name).join(", ");
+        let names = Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
         PyValueError::new_err(format!("expected kinds of capture ({names}), found {name:?}"))
     })
 }

@@ -47,7 +47,7 @@ mod _core {
         module.add("BUILD", env!("HOPYARD_BUILD"))?;
         module.add("KINDS", hopyard_scenario::KINDS)?;
         module.add("TABLES", PyTuple::new(module.py(), TABLES)?)?;
-        module.add("CAPTURE_KINDS", Kind::ALL.map(Kind::name))?;
+        module.add("CAPTURE_KINDS", Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>())?;
         module.add("USUAL_CAPTURE_KINDS", Kind::USUAL.map(Kind::name))
     }
 

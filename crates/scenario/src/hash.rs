@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hopyard_model::channel::energy::Battery::Endless;
 use hopyard_model::link::wired;
 use hopyard_model::mobility::movement_file::Params;
 use serde_json::{Value, json};
@@ -17,7 +16,7 @@ use crate::place::Place;
 use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, Moving, RandomFlows, Resolved, TcpKind, Typed};
 use crate::sections::{
     Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Host, Linux, Measure, MobileHost,
-    Movement, Pairs, Sleep, Stack, Tunnel, Westwood, Wire,
+    Movement, Sleep, Stack, Tunnel, Wire,
 };
 
 /// The hash of everything that determines a run, except its seed and number.
@@ -72,33 +71,14 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     let flow = |(flow, carried): &(Flow, FlowKind)| {
         // The flow's transport determines which models it uses, with their parameters.
         let Flow { from, to, tcp: _, udp: _, acking: _, traffic: _, stack, start, stop, label } = flow;
-        let mut all = vec![json!(from), json!(to), json!(start), json!(stop), flow_kind(carried)];
-        // This came later, and flows of this simulator keep their hash.
-        if *stack != Stack::Hopyard {
-            all.push(json!(stack));
-        }
         // A label changes rows, though no run.
-        if !label.is_empty() {
-            all.push(json!({ "label": label }));
-        }
-        Value::Array(all)
+        json!([from, to, start, stop, flow_kind(carried), stack, label])
     };
     let random = |set: &RandomFlows| {
         // One table and a list of one table are the same.
         let RandomFlows { flows, kind: carried, number: _ } = set;
         let Flows { random, share, pairs, tcp: _, udp: _, acking: _, traffic: _, stack, start, stop, label } = flows;
-        let mut all = vec![json!(random), json!(start), json!(stop), flow_kind(carried)];
-        // These came later, and sets without them keep their hash.
-        if *share > 0.0 || *pairs != Pairs::Any {
-            all.extend([json!(share), json!(pairs)]);
-        }
-        if *stack != Stack::Hopyard {
-            all.push(json!(stack));
-        }
-        if !label.is_empty() {
-            all.push(json!({ "label": label }));
-        }
-        Value::Array(all)
+        json!([random, share, pairs, start, stop, flow_kind(carried), stack, label])
     };
     let movement = |(movement, moved): &(Movement, Moving)| {
         let Movement { nodes, model: _ } = movement;
@@ -107,9 +87,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     let channel = |it: &FurtherChannel| {
         let FurtherChannel { channel, radio, propagation, fading, mac } = it;
         let Channel { nodes, propagation: _, fading: _, mac: _, network } = channel;
-        let mut all = vec![json!(nodes), json!(network), json!(radio), chosen(propagation), chosen(mac)];
-        all.extend((fading.model.name != "none").then(|| chosen(fading)));
-        Value::Array(all)
+        json!([nodes, network, radio, chosen(propagation), chosen(fading), chosen(mac)])
     };
     let address = |address: &Address| {
         let Address { node, address } = address;
@@ -121,16 +99,6 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     };
     let wire = |(wire, link): &(Wire, Typed<wired::Params>)| {
         let Wire { between, network } = wire;
-        let mut link = link.values.clone();
-        // Wires keep the hash that they had before they could be down or replay a trace, if they do neither.
-        for key in ["down", "replay", "replay_back"] {
-            if link.get(key).and_then(Value::as_array).is_some_and(Vec::is_empty) {
-                link.remove(key);
-            }
-        }
-        if link.get("overtaking") == Some(&Value::Bool(false)) {
-            link.remove("overtaking");
-        }
         json!([between, network, link])
     };
     let Energy { model: _, battery } = energy;
@@ -142,6 +110,22 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         let Sleep { nodes, times, every } = it;
         json!([nodes, times, every])
     };
+    let home = |it: &HomeAgent| {
+        let HomeAgent { node, network, wires, first, restarts, down, deny, refuses, forged, malformed } = it;
+        json!([node, network, wires, first, restarts, down, deny, refuses, forged, malformed])
+    };
+    let foreign = |it: &ForeignAgent| {
+        let ForeignAgent { node, network, wires, first, restarts, down, deny, refuses, forged } = it;
+        json!([node, network, wires, first, restarts, down, deny, refuses, forged])
+    };
+    let mobile = |it: &MobileHost| {
+        let MobileHost { nodes, home, forged, forged_foreign, malformed } = it;
+        json!([nodes, home, forged, forged_foreign, malformed])
+    };
+    let host = |it: &Host| {
+        let Host { node, run, start, environment, folder } = it;
+        json!([node, run, start, environment, folder])
+    };
     let mut identity = json!({
         "duration": duration,
         "nodes": nodes,
@@ -150,8 +134,11 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         "movements": movements.iter().map(movement).collect::<Vec<_>>(),
         "radio": radio,
         "propagation": chosen(propagation),
+        "fading": chosen(fading),
         "mac": chosen(mac),
         "channels": channels.iter().map(channel).collect::<Vec<_>>(),
+        "energy": [chosen(energy_model), battery, batteries.iter().map(of_nodes).collect::<Vec<_>>()],
+        "sleep": sleeps.iter().map(sleep).collect::<Vec<_>>(),
         "tunnels": tunnels.iter().map(tunnel).collect::<Vec<_>>(),
         "addresses": addresses.iter().map(address).collect::<Vec<_>>(),
         "link": link,
@@ -159,75 +146,20 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         "routing": chosen(routing),
         "agents": agents.iter().map(chosen).collect::<Vec<_>>(),
         "flows": flows.iter().map(flow).collect::<Vec<_>>(),
-        "random_flows": random_flows.first().map(random),
+        "random_flows": random_flows.iter().map(random).collect::<Vec<_>>(),
+        "hosts": hosts.iter().map(host).collect::<Vec<_>>(),
         "wires": wires.iter().map(wire).collect::<Vec<_>>(),
+        "home_agents": home_agents.iter().map(home).collect::<Vec<_>>(),
+        "foreign_agents": foreign_agents.iter().map(foreign).collect::<Vec<_>>(),
+        "mobile_hosts": mobile_hosts.iter().map(mobile).collect::<Vec<_>>(),
         "measure": from,
     });
-    if let (Some(identity), [_, further @ ..]) = (identity.as_object_mut(), random_flows.as_slice())
-        && !further.is_empty()
-    {
-        identity.insert("further_random_flows".to_owned(), further.iter().map(random).collect());
-    }
-    // Scenarios without hosts that move between networks keep the hash that they had before there were any.
-    if !(home_agents.is_empty() && foreign_agents.is_empty() && mobile_hosts.is_empty()) {
-        // And those without faults of agents keep theirs.
-        let with_orders = |mut it: Value, orders: Value| {
-            let has_any = orders.as_array().is_some_and(|lists| lists.iter().any(|list| *list != json!([])));
-            if let (Some(values), true) = (it.as_array_mut(), has_any) {
-                values.push(orders);
-            }
-            it
-        };
-        let home = |it: &HomeAgent| {
-            let HomeAgent { node, network, wires, first, restarts, down, deny, refuses, forged, malformed } = it;
-            let orders = json!([restarts, down, deny, refuses, forged, malformed]);
-            with_orders(json!([node, network, wires, first]), orders)
-        };
-        let foreign = |it: &ForeignAgent| {
-            let ForeignAgent { node, network, wires, first, restarts, down, deny, refuses, forged } = it;
-            let orders = json!([restarts, down, deny, refuses, forged]);
-            with_orders(json!([node, network, wires, first]), orders)
-        };
-        let host = |it: &MobileHost| {
-            let MobileHost { nodes, home, forged, forged_foreign, malformed } = it;
-            with_orders(json!([nodes, home, forged]), json!([forged_foreign, malformed]))
-        };
-        identity["home_agents"] = home_agents.iter().map(home).collect();
-        identity["foreign_agents"] = foreign_agents.iter().map(foreign).collect();
-        identity["mobile_hosts"] = mobile_hosts.iter().map(host).collect();
-    }
-    // Scenarios without fading keep the hash that they had before there was any.
-    if fading.model.name != "none" {
-        identity["fading"] = chosen(fading);
-    }
     let listed = flows.iter().map(|(flow, _)| flow.stack);
     let has_flow = listed.chain(random_flows.iter().map(|set| set.flows.stack)).any(|stack| stack == Stack::Linux);
     if has_flow || !hosts.is_empty() {
         // A kernel wakes up for each sample.
         let Linux { version, completion, sysctls, sample, memory, westwood } = linux;
-        identity["linux"] = json!([version, completion, sysctls, sample, memory]);
-        // Scenarios with Linux's own Westwood keep the hash that they had before there was another.
-        if *westwood == Westwood::Published {
-            identity["westwood"] = json!(westwood);
-        }
-    }
-    if !hosts.is_empty() {
-        let host = |it: &Host| {
-            let Host { node, run, start, environment, folder } = it;
-            json!([node, run, start, environment, folder])
-        };
-        identity["hosts"] = hosts.iter().map(host).collect();
-    }
-    // Scenarios without energy keep the hash that they had before there was any.
-    if energy_model.model.name != "off" || *battery != Endless || !batteries.is_empty() {
-        let batteries: Vec<Value> = batteries.iter().map(of_nodes).collect();
-        identity["energy"] = json!([chosen(energy_model), battery, batteries]);
-        // Scenarios without sleep keep theirs too: what sleep takes has no effect.
-        if sleeps.is_empty() {
-            identity["energy"][0][1].as_object_mut().map(|values| values.remove("sleep"));
-        } else {
-            identity["sleep"] = sleeps.iter().map(sleep).collect();
-        }
+        identity["linux"] = json!([version, completion, sysctls, sample, memory, westwood]);
     }
     xxh3_64(sorted(identity).to_string().as_bytes())
 }
@@ -246,33 +178,12 @@ fn moving(model: &Moving, files: &BTreeMap<Params, Arc<MovementFile>>) -> Value 
     all
 }
 
-/// A parameter, and its value without effect.
-type WithoutEffect = (&'static str, fn() -> Value);
-
-/// Parameters of congestion controls that came later, and the value of each without effect.
-const LATER_IN_CONGESTION: [WithoutEffect; 3] =
-    [("whole_segments", || json!(false)), ("arithmetic", || json!("published")), ("first_phase", || json!(8))];
-
-/// Takes parameters out that have these values: scenarios keep the hash that they had before there were any.
-fn remove(values: &mut Value, without_effect: &[(&str, Value)]) {
-    let Some(values) = values.as_object_mut() else { return };
-    for (name, value) in without_effect {
-        if values.get(*name) == Some(value) {
-            values.remove(*name);
-        }
-    }
-}
-
 fn flow_kind(kind: &FlowKind) -> Value {
     let FlowKind { tcp, traffic } = kind;
     let tcp = tcp.as_ref().map(|tcp| {
         let TcpKind { machine, congestion, acking } = tcp;
         let congestion = match congestion {
-            Congestion::Model(model) => {
-                let mut values = chosen(model);
-                remove(&mut values[1], &LATER_IN_CONGESTION.map(|(name, value)| (name, value())));
-                values
-            }
+            Congestion::Model(model) => chosen(model),
             Congestion::External(external) => json!([external.name(), external.identity()]),
         };
         json!([machine, congestion, chosen(acking)])

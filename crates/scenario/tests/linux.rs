@@ -69,7 +69,7 @@ fn applications_have_the_same_times_as_over_the_own_stack() {
 }
 
 #[test]
-fn scenarios_without_flows_of_linux_keep_their_hash() {
+fn what_is_set_for_linux_is_in_the_hash_of_its_flows_alone() {
     let usual = load("");
     assert!(usual.linux().is_none());
     let written = load("[linux]\nversion = \"6.12\"\n");

@@ -365,7 +365,6 @@ to = 2
     assert_eq!(none, serde_json::json!([]));
     assert_eq!(at, serde_json::json!([{"from": "7.25 s", "to": "9.25 s"}, {"from": "20 s"}]));
     assert!(listed == tables && listed != plain);
-    assert_eq!(plain, 6_758_837_638_343_230_220, "the hash of a network that knows of no times");
 }
 
 #[test]

@@ -108,11 +108,6 @@ class Program:
             "ended_by_run": self.ended_by_run,
         }
 
-    @property
-    def has_failed(self) -> bool:
-        """Whether it ended by itself, with an error."""
-        return self.process.returncode != 0 and not self.ended_by_run
-
 
 class Programs:
     """The programs of a run.

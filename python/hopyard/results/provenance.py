@@ -193,7 +193,7 @@ def _check_same(store: Store, cases: Sequence[Planned], records: Sequence[Record
         if builds and (record.version, record.build) not in builds:
             raise FolderError(
                 f"{store.folder} has runs of Hopyard {next(iter(builds.values()))}, and these are "
-                f"of {record.version} (build {record.build or 'unknown'}): their results may differ"
+                f"of {record.version} (build {record.build}): their results may differ"
             )
     kept = [store.kept(*case.key) for case in cases]
     for record in records:

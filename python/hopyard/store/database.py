@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 NAME = "results.sqlite"
 #: The version of the tables below.
 FORMAT = "1"
-#: Columns that a store of an earlier version lacks, and that are empty there: the build that made a
-#: run, how many rows it has, the file of its segments, and the numbers of the runs that were asked
-#: for.
-ADDED = {"runs": ("build", "rows", "segments"), "cases": ("numbers",)}
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -39,24 +35,20 @@ CREATE TABLE rules (hash TEXT PRIMARY KEY, module TEXT NOT NULL, source TEXT NOT
 CREATE TABLE cases (
     number INTEGER PRIMARY KEY, scenario TEXT NOT NULL, file TEXT, settings TEXT NOT NULL,
     config TEXT NOT NULL, seed INTEGER NOT NULL, runs INTEGER NOT NULL, series TEXT NOT NULL,
-    interval TEXT NOT NULL, numbers TEXT NOT NULL DEFAULT ''
+    interval TEXT NOT NULL, numbers TEXT NOT NULL
 );
 CREATE TABLE runs (
     config TEXT NOT NULL, seed INTEGER NOT NULL, run INTEGER NOT NULL, version TEXT NOT NULL,
     platform TEXT NOT NULL, ended TEXT NOT NULL, wall_s REAL, cpu_s REAL,
     state TEXT NOT NULL CHECK (state IN ('done', 'failed')), digest TEXT, error TEXT,
-    series TEXT, quantities TEXT NOT NULL, interval TEXT NOT NULL, build TEXT NOT NULL DEFAULT '',
-    rows TEXT NOT NULL DEFAULT '', segments TEXT NOT NULL DEFAULT '',
+    series TEXT, segments TEXT, quantities TEXT NOT NULL, interval TEXT NOT NULL,
+    build TEXT NOT NULL, rows TEXT NOT NULL,
     PRIMARY KEY (config, seed, run, version)
 );
-"""
-#: Configurations whose runs were added until an interval was narrow enough: that of a measure, and
-#: half of its width as a share of the mean. A store of an earlier version has no such table.
-_WATCHED = """
-CREATE TABLE IF NOT EXISTS watched (
+CREATE TABLE watched (
     config TEXT NOT NULL, seed INTEGER NOT NULL, measure TEXT NOT NULL, share REAL NOT NULL,
     PRIMARY KEY (config, seed, measure)
-)
+);
 """
 
 
@@ -120,14 +112,6 @@ class Database:
                 f"{self.path} has format {found}: expected format {FORMAT}, "
                 f"that of Hopyard {_core.__version__}{hint}"
             )
-        if self.write:
-            self._connection.execute(_WATCHED)
-        for table, columns in ADDED.items() if self.write else ():
-            for column in columns:
-                if not self._has(table, column):
-                    self._connection.execute(
-                        f"ALTER TABLE {table} ADD COLUMN {column} TEXT NOT NULL DEFAULT ''"
-                    )
         self._read_columns()
 
     def _read_columns(self) -> None:
@@ -145,10 +129,6 @@ class Database:
     def _has_table(self, name: str) -> bool:
         query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
         return self._connection.execute(query, (name,)).fetchone() is not None
-
-    def _has(self, table: str, column: str) -> bool:
-        columns = self._connection.execute(f"PRAGMA table_info({table})")
-        return any(name == column for _, name, *_ in columns)
 
     def __enter__(self) -> Self:
         return self

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hopyard.errors import StoreError
 from hopyard.scenario.inputs import Inputs
 from hopyard.scenario.run_numbers import MOST_ASKED, MOST_RUN, read_numbers
-from hopyard.store.database import ADDED, NAME, Database
+from hopyard.store.database import NAME, Database
 from hopyard.store.records import Kept, Maker, Record, StoredCase
 from hopyard.store.rows import Row
 from hopyard.tables.names import FILED, ROWS
@@ -70,12 +70,11 @@ class Reader(Database):
         for place, row in enumerate(self._rows("cases", columns, "ORDER BY number")):
             if row.whole("number") != place:
                 raise row.wrong("number", f"the number {place}")
-            asked: Sequence[int] = range(row.whole("runs", MOST_ASKED))
-            if text := row.text("numbers"):
-                try:
-                    asked = read_numbers(text)
-                except ValueError:
-                    raise row.wrong("numbers", "numbers of runs such as 0..4,7") from None
+            row.whole("runs", MOST_ASKED)
+            try:
+                asked = read_numbers(row.text("numbers"))
+            except ValueError:
+                raise row.wrong("numbers", "numbers of runs such as 0..4,7") from None
             found.append(
                 StoredCase(
                     place,
@@ -120,17 +119,14 @@ class Reader(Database):
 
     def watched(self) -> set[tuple[str, int]]:
         """The configurations and seeds whose number of runs depends on what the runs showed."""
-        with self._named():
-            if not self._has_table("watched"):
-                return set()
         rows = self._rows("watched", "config, seed")
         return {(row.text("config"), row.whole("seed")) for row in rows}
 
     def makers(self) -> list[Maker]:
         """The builds and platforms that made the runs; first the one that has made most."""
         found = self._select(
-            f"SELECT version, {self._columns('runs', 'build')}, platform, count(*) FROM runs"
-            " GROUP BY 1, 2, 3 ORDER BY count(*) DESC"
+            "SELECT version, build, platform, count(*) FROM runs GROUP BY 1, 2, 3"
+            " ORDER BY count(*) DESC"
         )
         return [Maker(*each) for each in found]
 
@@ -299,8 +295,7 @@ class Reader(Database):
                 except zlib.error:
                     raise file.wrong("content", "what zlib has compressed") from None
             sources = {
-                # Earlier, a module had the name of a rule in it.
-                name.partition(":")[0]: self._by_hash("rules", "source", key).text("source")
+                name: self._by_hash("rules", "source", key).text("source")
                 for name, key in row.pairs("rules").items()
             }
         place = f"{self.path}: configurations, {config}"
@@ -315,30 +310,19 @@ class Reader(Database):
         self, table: str, columns: str, more: str = "", values: Sequence[object] = ()
     ) -> Iterator[Row]:
         names = columns.split(", ")
-        chosen = ", ".join(self._columns(table, name) for name in names)
-        for found in self._select(f"SELECT rowid, {chosen} FROM {table} {more}", values):
+        for found in self._select(f"SELECT rowid, {columns} FROM {table} {more}", values):
             yield Row(self.path, table, names, found)
-
-    def _columns(self, table: str, name: str) -> str:
-        """A column, or the empty text where the store is of a version that did not have it."""
-        return name if name not in ADDED.get(table, ()) or self._has(table, name) else "''"
 
     def _select(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         with self._named():
             return self._connection.execute(query, values).fetchall()
 
 
-def lacking(wanted: Mapping[str, int] | None, there: Mapping[str, int]) -> str | None:
-    """The first table that has other rows of a run than were added, in words; none if all agree.
-
-    Of a run that was stored by an earlier version it is known that it has flows and nodes.
-    """
+def lacking(wanted: Mapping[str, int], there: Mapping[str, int]) -> str | None:
+    """The first table that has other rows of a run than were added, in words; none if all agree."""
     for name in ROWS:
         found = there.get(name, 0)
-        if wanted is None:
-            if name in ("flows", "nodes") and not found:
-                return f"{name} has no row"
-        elif found != wanted.get(name, 0):
+        if found != wanted.get(name, 0):
             return f"{name} has {found} rows, and {wanted.get(name, 0)} were added"
     return None
 
@@ -347,9 +331,8 @@ def _files(row: Row) -> dict[str, str]:
     """The files of the large tables of a run."""
     found = {}
     for table in FILED:
-        # A run without series has no name there; one without segments has an empty one.
         name = row.text_or_none(table)
-        if name is not None and (name or table == "series"):
+        if name is not None:
             if name != f"{SERIES}/{Path(name).name}":
                 raise row.wrong(table, f"the name of a file in {SERIES}/")
             found[table] = name

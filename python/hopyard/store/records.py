@@ -53,8 +53,8 @@ class Record:
     files: dict[str, str]
     quantities: tuple[str, ...]
     interval: str
-    #: How many rows each table has of it; not known of a run that was stored by an earlier version.
-    rows: dict[str, int] | None
+    #: How many rows each table of the store has of it.
+    rows: dict[str, int]
 
     @classmethod
     def of(cls, run: _core.Run, case: Planned) -> Record:
@@ -75,7 +75,7 @@ class Record:
             {},
             case.observed,
             case.interval,
-            None,
+            {},
         )
 
 
@@ -97,7 +97,7 @@ class Maker:
     """What has made runs that are in the store."""
 
     version: str
-    #: The identity of the build; empty where the run was stored before there was one.
+    #: The identity of the build.
     build: str
     platform: str
     runs: int
@@ -105,7 +105,7 @@ class Maker:
     @property
     def name(self) -> str:
         """The version with the build."""
-        return f"{self.version} (build {self.build or 'unknown'})"
+        return f"{self.version} (build {self.build})"
 
 
 @dataclass(frozen=True, slots=True)

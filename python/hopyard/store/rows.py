@@ -89,10 +89,8 @@ class Row:
             raise self.wrong(column, "pairs of texts in JSON")
         return value
 
-    def counts(self, column: str) -> dict[str, int] | None:
-        """Whole numbers by name, in JSON; none where the text is empty."""
-        if self._values[column] == "":
-            return None
+    def counts(self, column: str) -> dict[str, int]:
+        """Whole numbers by name, in JSON."""
         value = self._json(column)
         if not isinstance(value, dict) or not all(type(each) is int for each in value.values()):
             raise self.wrong(column, "whole numbers by name in JSON")

@@ -237,7 +237,7 @@ class Store(Reader):
                         each.digest,
                         each.error,
                         files["series"].get((each.case, each.run)),
-                        files["segments"].get((each.case, each.run), ""),
+                        files["segments"].get((each.case, each.run)),
                         json.dumps(each.quantities),
                         each.interval,
                         each.build,
@@ -309,8 +309,7 @@ class Store(Reader):
         if not folder.is_dir():
             return
         with self._named():
-            columns = ", ".join(self._columns("runs", name) for name in FILED)
-            runs = self._connection.execute(f"SELECT {columns} FROM runs")
+            runs = self._connection.execute(f"SELECT {', '.join(FILED)} FROM runs")
             named = set() if all_of_them else {name for row in runs for name in row if name}
             keys = self._connection.execute(
                 "SELECT config, seed FROM cases UNION SELECT config, seed FROM runs"

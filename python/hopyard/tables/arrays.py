@@ -28,16 +28,7 @@ def integers(table: pa.Table, name: str) -> Integers:
 
 
 def floats(table: pa.Table, name: str) -> Floats:
-    """A column as floating-point numbers, NaN where there is no value.
-
-    Raises:
-        ValueError: when the table is of an older version, which did not count this.
-    """
-    if name not in table.column_names:
-        raise ValueError(
-            f"the results have no `{name}`: an older version of Hopyard, which made them, "
-            "did not count it; make the runs again in another folder, or with --force (force=True)"
-        )
+    """A column as floating-point numbers, NaN where there is no value."""
     column = table[name]
     if column.null_count:
         column = column.cast("float64").fill_null(np.nan)

@@ -194,8 +194,7 @@ class Measured:
         """
         chosen = self.measure(measure)
         if chosen.flows:
-            there = "label" in self.flows.column_names
-            check_labels([measure], set(values(self.flows["label"])) if there else ())
+            check_labels([measure], set(values(self.flows["label"])))
         rows, runs = self.rows(chosen.table, case), self.runs_of(case)
         group = np.searchsorted(runs, integers(rows, "run"))
         return chosen.of_runs(rows, group, len(runs))

@@ -19,6 +19,7 @@ mod linux;
 mod ns3;
 #[path = "../../../crates/model/tests/common/loops.rs"]
 mod random_networks;
+mod saturation;
 mod setup;
 mod statistics;
 #[allow(dead_code, reason = "the tests of the model use more of it")]

@@ -1,7 +1,10 @@
 //! Why packets are lost.
 
+use strum::{IntoStaticStr, VariantArray};
+
 /// Why a packet was lost. Every lost packet has one of these reasons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum DropReason {
     /// The interface queue, or the queue of a wired link, was full.
     QueueFull,
@@ -57,59 +60,11 @@ pub enum DropReason {
 
 impl DropReason {
     /// Every reason, in order of its place in arrays.
-    pub const ALL: [Self; 23] = [
-        Self::QueueFull,
-        Self::RetryLimit,
-        Self::BrokenLink,
-        Self::NoRoute,
-        Self::DiscoveryFailed,
-        Self::RouteTimeout,
-        Self::RouteBufferFull,
-        Self::TtlExpired,
-        Self::RoutingLoop,
-        Self::ArpFailed,
-        Self::ArpReplaced,
-        Self::ScriptedLoss,
-        Self::NoListener,
-        Self::TooLong,
-        Self::Collision,
-        Self::OutOfReach,
-        Self::BitErrors,
-        Self::NoSlot,
-        Self::BatteryEmpty,
-        Self::WireDown,
-        Self::Asleep,
-        Self::VisitorGone,
-        Self::NotRegistered,
-    ];
+    pub const ALL: &[Self] = Self::VARIANTS;
 
     /// The reason's name in tables.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::QueueFull => "queue_full",
-            Self::RetryLimit => "retry_limit",
-            Self::BrokenLink => "broken_link",
-            Self::NoRoute => "no_route",
-            Self::DiscoveryFailed => "discovery_failed",
-            Self::RouteTimeout => "route_timeout",
-            Self::RouteBufferFull => "route_buffer_full",
-            Self::TtlExpired => "ttl_expired",
-            Self::RoutingLoop => "routing_loop",
-            Self::ArpFailed => "arp_failed",
-            Self::ArpReplaced => "arp_replaced",
-            Self::ScriptedLoss => "scripted_loss",
-            Self::NoListener => "no_listener",
-            Self::TooLong => "too_long",
-            Self::Collision => "collision",
-            Self::OutOfReach => "out_of_reach",
-            Self::BitErrors => "bit_errors",
-            Self::NoSlot => "no_slot",
-            Self::BatteryEmpty => "battery_empty",
-            Self::WireDown => "wire_down",
-            Self::Asleep => "asleep",
-            Self::VisitorGone => "visitor_gone",
-            Self::NotRegistered => "not_registered",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }

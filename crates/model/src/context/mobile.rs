@@ -1,5 +1,7 @@
 //! The events of hosts that move between networks, as agents tell them.
 
+use strum::IntoStaticStr;
+
 use crate::address::Address;
 
 /// Something has happened to a host that moves between networks, or was found out.
@@ -12,7 +14,8 @@ pub struct MobileEvent {
 }
 
 /// An event of a host that moves between networks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum MobileChange {
     /// The host hears an agent that it did not know, or whose lifetime had ended.
     Heard {
@@ -76,17 +79,7 @@ pub enum MobileChange {
 impl MobileChange {
     /// Its name in tables.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Heard { .. } => "heard",
-            Self::Lost { .. } => "lost",
-            Self::Moved { .. } => "moved",
-            Self::Requested { .. } => "requested",
-            Self::Registered { .. } => "registered",
-            Self::Refused { .. } => "refused",
-            Self::Expired { .. } => "expired",
-            Self::TunnelBegun { .. } => "tunnel_begun",
-            Self::TunnelEnded { .. } => "tunnel_ended",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }

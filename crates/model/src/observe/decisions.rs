@@ -7,6 +7,7 @@
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantNames};
 
 use super::network::{FlowView, NetworkView};
 use super::probe::{DecisionView, Probe};
@@ -55,7 +56,7 @@ pub struct DecisionRow {
     #[schemars(extend("closed" = true))]
     pub lost: Option<&'static str>,
     /// Why the lost packet was dropped.
-    #[schemars(extend("values" = DropReason::ALL.map(DropReason::name)))]
+    #[schemars(extend("values" = DropReason::ALL.iter().map(|it| it.name()).collect::<Vec<_>>()))]
     pub lost_reason: Option<&'static str>,
     /// The number of the node that dropped it.
     pub lost_at_node: Option<u32>,
@@ -64,7 +65,8 @@ pub struct DecisionRow {
 impl Row for DecisionRow {}
 
 /// The true cause of a loss, which the simulator knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "snake_case")]
 pub enum TrueCause {
     /// A queue was full.
     Congestion,
@@ -84,15 +86,8 @@ pub enum TrueCause {
 impl TrueCause {
     /// Its name in tables.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Congestion => "congestion",
-            Self::Interference => "interference",
-            Self::ChannelError => "channel_error",
-            Self::LinkFailure => "link_failure",
-            Self::Spurious => "spurious",
-            Self::Other => "other",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

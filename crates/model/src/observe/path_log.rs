@@ -10,6 +10,7 @@ use hopyard_engine::Time;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use super::probe::Probe;
 use super::route_change::text;
@@ -55,18 +56,16 @@ struct Visit {
 }
 
 /// The fate of packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 enum Fate {
     Delivered,
     Dropped,
 }
 
 impl Fate {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Delivered => "delivered",
-            Self::Dropped => "dropped",
-        }
+    fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -238,7 +238,7 @@ pub struct DropRow {
     #[schemars(extend("closed" = true))]
     pub kind: &'static str,
     /// Why the packets were dropped, such as `queue_full`.
-    #[schemars(extend("values" = DropReason::ALL.map(DropReason::name)))]
+    #[schemars(extend("values" = DropReason::ALL.iter().map(|it| it.name()).collect::<Vec<_>>()))]
     pub reason: &'static str,
     /// How many packets were dropped.
     #[schemars(extend("unit" = "packets"))]

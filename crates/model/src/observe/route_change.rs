@@ -1,5 +1,7 @@
 //! A change of a route as a probe sees it, and the path that packets would take after it.
 
+use strum::IntoStaticStr;
+
 use crate::address::NodeId;
 use crate::context::RouteChange;
 
@@ -13,7 +15,8 @@ pub struct Path {
 }
 
 /// How a path ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum PathEnd {
     /// At the destination.
     Destination,
@@ -26,12 +29,8 @@ pub enum PathEnd {
 impl PathEnd {
     /// Its name in tables.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Destination => "destination",
-            Self::Gap => "gap",
-            Self::Loop => "loop",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use hopyard_engine::Time;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use strum::IntoStaticStr;
 
 use super::network::{FlowView, NetworkView};
 use super::probe::Probe;
@@ -200,7 +201,8 @@ impl JsonSchema for SegmentFlows {
 }
 
 /// Where a segment was seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 enum Event {
     DataSent,
     DataReceived,
@@ -209,13 +211,8 @@ enum Event {
 }
 
 impl Event {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::DataSent => "data_sent",
-            Self::DataReceived => "data_received",
-            Self::AckSent => "ack_sent",
-            Self::AckReceived => "ack_received",
-        }
+    fn name(self) -> &'static str {
+        self.into()
     }
 }
 

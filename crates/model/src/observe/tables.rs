@@ -155,6 +155,8 @@ pub fn tables() -> &'static [TableInfo] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use strum::VariantNames;
+
     use crate::observe::TrueCause;
     use crate::packet::PacketKind;
 
@@ -196,16 +198,8 @@ mod tests {
             let table = tables().iter().find(|it| it.name == table).expect("a table");
             table.columns.iter().find(|it| it.name == column).expect("a column").values.clone()
         };
-        let causes = [
-            TrueCause::Congestion,
-            TrueCause::Interference,
-            TrueCause::ChannelError,
-            TrueCause::LinkFailure,
-            TrueCause::Spurious,
-            TrueCause::Other,
-        ];
-        assert_eq!(values("decisions", "true_cause"), causes.map(TrueCause::name));
-        assert_eq!(values("drops", "kind"), PacketKind::ALL.map(PacketKind::name));
+        assert_eq!(values("decisions", "true_cause"), TrueCause::VARIANTS);
+        assert_eq!(values("drops", "kind"), PacketKind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>());
         assert_eq!(values("drops", "reason"), values("decisions", "lost_reason"));
         assert!(values("decisions", "lost_reason").iter().any(|reason| reason == "queue_full"));
         assert!(values("overhead", "message").is_empty());

@@ -264,8 +264,8 @@ impl<P: Probe> World<P> {
     pub fn drops(&self) -> Vec<DropRow> {
         let mut rows = Vec::new();
         for node in 0..self.nodes.len() as u32 {
-            for kind in PacketKind::ALL {
-                for reason in DropReason::ALL {
+            for &kind in PacketKind::ALL {
+                for &reason in DropReason::ALL {
                     let count = self.cx.drops.get(NodeId(node), kind, reason);
                     if count > 0 {
                         rows.push(DropRow { node, kind: kind.name(), reason: reason.name(), count });

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 use crate::address::{NodeId, Prefix};
 use crate::agent::Orders;
@@ -291,8 +292,23 @@ pub struct ObserveSpec {
 }
 
 /// A quantity of a flow that can be sampled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    IntoStaticStr,
+    VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Quantity {
     /// Congestion window, in segments.
     Cwnd,
@@ -318,32 +334,12 @@ pub enum Quantity {
 
 impl Quantity {
     /// Every quantity.
-    pub const ALL: [Self; 9] = [
-        Self::Cwnd,
-        Self::Ssthresh,
-        Self::Srtt,
-        Self::Rto,
-        Self::Goodput,
-        Self::Throughput,
-        Self::Hops,
-        Self::Bandwidth,
-        Self::PacingGap,
-    ];
+    pub const ALL: &[Self] = Self::VARIANTS;
 
     /// Its name in scenarios and tables.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Cwnd => "cwnd",
-            Self::Ssthresh => "ssthresh",
-            Self::Srtt => "srtt",
-            Self::Rto => "rto",
-            Self::Goodput => "goodput",
-            Self::Throughput => "throughput",
-            Self::Hops => "hops",
-            Self::Bandwidth => "bandwidth",
-            Self::PacingGap => "pacing_gap",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Its unit.

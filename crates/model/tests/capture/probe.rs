@@ -59,7 +59,7 @@ pub fn wires(profile: &str) -> Spec {
 fn a_capture_does_not_change_a_run() {
     for (name, spec) in scenarios::all() {
         let expected = run(&spec);
-        let probe = Capture::new(io::sink(), &name, options(&[], &Kind::ALL)).expect("room");
+        let probe = Capture::new(io::sink(), &name, options(&[], Kind::ALL)).expect("room");
         let world = World::with_probe(&spec, probe).expect("a world");
         let (found, probe) = world.run_watched(&Watch::default()).expect("packets add up");
         assert_eq!((found.digest, found.flows == expected.flows), (expected.digest, true), "{name}");
@@ -422,7 +422,7 @@ fn interfaces_have_names() {
         let names = text.match_indices("node ").map(|(at, _)| text[at..].split(['\0', '\t']).next().map(str::to_owned));
         names.flatten().collect::<Vec<_>>()
     };
-    let all = names(&[], &Kind::ALL);
+    let all = names(&[], Kind::ALL);
     let expected = [
         "node 0 radio",
         "node 0 wire to 2",

@@ -21,6 +21,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::{PyClass, PyClassInitializer};
 use serde_json::{Map, Value, json};
+use strum::{EnumCount, IntoStaticStr, VariantArray};
 
 use self::state::Stage;
 pub use self::state::{Ack, Arrival, Before, ControllerState, Duplicate, Loss, RateSample, Route, Sent, Timeout};
@@ -55,8 +56,9 @@ fn refusal(error: &PyErr, py: Python<'_>) -> Refusal {
     }
 }
 
-/// The events that a class defines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The events that a class defines, each with the name of its method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumCount, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case", prefix = "on_", const_into_str)]
 #[repr(usize)]
 enum Event {
     Arrival,
@@ -71,42 +73,6 @@ enum Event {
     Route,
     Idle,
     Timer,
-}
-
-impl Event {
-    const COUNT: usize = 12;
-    const ALL: [Self; Self::COUNT] = [
-        Self::Arrival,
-        Self::Ack,
-        Self::Duplicate,
-        Self::Loss,
-        Self::Timeout,
-        Self::Recovered,
-        Self::Undo,
-        Self::Condition,
-        Self::Sent,
-        Self::Route,
-        Self::Idle,
-        Self::Timer,
-    ];
-
-    /// The method's name.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Arrival => "on_arrival",
-            Self::Ack => "on_ack",
-            Self::Duplicate => "on_duplicate",
-            Self::Loss => "on_loss",
-            Self::Timeout => "on_timeout",
-            Self::Recovered => "on_recovered",
-            Self::Undo => "on_undo",
-            Self::Condition => "on_condition",
-            Self::Sent => "on_sent",
-            Self::Route => "on_route",
-            Self::Idle => "on_idle",
-            Self::Timer => "on_timer",
-        }
-    }
 }
 
 /// A class, as `hopyard.congestion.loading.find` describes it.
@@ -134,7 +100,11 @@ impl Class {
             class: found.getattr("rule")?.unbind(),
             defaults: serde_json::from_str(&defaults).map_err(|error| PyValueError::new_err(error.to_string()))?,
             source: found.getattr("source")?.extract()?,
-            events: Event::ALL.into_iter().filter(|event| names.iter().any(|name| name == event.name())).collect(),
+            events: Event::VARIANTS
+                .iter()
+                .copied()
+                .filter(|event| names.iter().any(|name| name == event.into_str()))
+                .collect(),
         })
     }
 
@@ -226,7 +196,7 @@ impl PythonController {
                 })?;
                 let mut methods = [const { None }; Event::COUNT];
                 for &event in &class.events {
-                    methods[event as usize] = Some(made.getattr(event.name())?.unbind());
+                    methods[event as usize] = Some(made.getattr(event.into_str())?.unbind());
                 }
                 let mut controller = Self {
                     class: Arc::clone(class),
@@ -308,7 +278,7 @@ impl PythonController {
             let called = argument(py).and_then(|argument| self.call(py, event, view, argument));
             called.unwrap_or_else(|error| {
                 self.failed = true;
-                self.failure = Some(self.class.explain(&error, py, event.name()));
+                self.failure = Some(self.class.explain(&error, py, event.into_str()));
                 (self.deadline, self.gap) = (Time::NEVER, Span::ZERO);
                 Answer::Keep
             })

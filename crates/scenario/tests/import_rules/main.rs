@@ -23,10 +23,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("params", &[]),
     ("order", &[]),
     ("context", &[]),
-    // A frame says in which mode it is sent.
     ("mobility", &[]),
     ("phy", &["mobility"]),
-    ("analysis", &["phy"]),
     ("mac", &["phy"]),
     ("link", &[]),
     ("ip", &[]),

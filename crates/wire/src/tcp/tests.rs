@@ -144,9 +144,4 @@ proptest! {
     fn no_options_upset_the_parser(options in bytes(40)) {
         let _ = with_options(&options);
     }
-
-    #[test]
-    fn no_bytes_upset_the_parser(bytes in bytes(80), source in address(), destination in address()) {
-        let _ = Header::parse(&bytes, source, destination);
-    }
 }

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use anyhow::Result;
 use hopyard_engine::units::Rate;
-use hopyard_model::analysis::dcf::Dcf;
 use hopyard_model::phy::Reception;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -12,6 +11,7 @@ use serde::Serialize;
 use super::Experiment;
 use crate::comparison::{Bound, Measure, Table, compare};
 use crate::figures::{self, Figures, rounded};
+use crate::saturation::Dcf;
 use crate::setup::{Scenario, circle};
 
 /// One to twenty stations around a receiver.

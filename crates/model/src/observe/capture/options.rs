@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use strum::{IntoStaticStr, VariantArray};
+
 use crate::address::NodeId;
 
 /// A kind of packets that is captured at a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Kind {
     /// The frames that a radio sends or decodes, also frames for other nodes.
     Radio,
@@ -21,20 +24,14 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 5] = [Self::Radio, Self::Damaged, Self::Wire, Self::Host, Self::Drops];
+    pub const ALL: &[Self] = Self::VARIANTS;
     /// The kinds that are captured unless others are chosen.
     pub const USUAL: [Self; 3] = [Self::Radio, Self::Wire, Self::Drops];
 
     /// Its name.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Radio => "radio",
-            Self::Damaged => "damaged",
-            Self::Wire => "wire",
-            Self::Host => "host",
-            Self::Drops => "drops",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

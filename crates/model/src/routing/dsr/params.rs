@@ -276,7 +276,7 @@ impl Facts for Params {
     /// A source route, and the request for an acknowledgement.
     fn added_bytes(&self, hops: u32) -> u32 {
         let request = if self.acknowledgement == Acknowledgement::Network { 4 } else { 0 };
-        // RFC 4728 §6.7: the option has four bytes before its addresses, which are those between the ends.
+        // RFC 4728 §6.7: the option has four bytes before its addresses, which are one less than the hops.
         dsr::FIXED + 4 * hops + request
     }
 

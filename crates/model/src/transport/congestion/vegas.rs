@@ -153,12 +153,6 @@ impl Published {
         matches!(self.params.habits, Habits::Ns2)
     }
 
-    /// The shortest round trip so far in seconds.
-    #[must_use]
-    pub const fn base_rtt(&self) -> Option<f64> {
-        self.base
-    }
-
     /// Once in each round trip (§3.2, §3.3): computes the change of the window.
     fn end_of_round(&mut self, cwnd: &mut f64, ssthresh: &mut f64, view: &View) {
         let segments = |bytes: u64| libm::round(bytes as f64 / f64::from(view.segment));

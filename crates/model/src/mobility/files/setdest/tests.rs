@@ -285,11 +285,6 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_upset_the_reader(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-        let _ = Movements::read("scene.tcl", &bytes, &READING);
-    }
-
-    #[test]
     fn no_words_upset_the_reader(
         words in prop::collection::vec(prop::sample::select(vec![
             "$node_(0)", "$node_(1)", "$node_(", "set", "setdest", "X_", "Y_", "Z_", "$ns_", "at", "\"", "{", "}", ";",

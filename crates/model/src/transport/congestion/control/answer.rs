@@ -1,9 +1,11 @@
 //! The answers of a congestion control, and how it judges losses.
 
 use hopyard_engine::Span;
+use strum::IntoStaticStr;
 
 /// The causes that a variant which distinguishes causes of loss can decide on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Cause {
     /// A full queue.
     Congestion,
@@ -16,17 +18,14 @@ pub enum Cause {
 impl Cause {
     /// Its name in tables.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Congestion => "congestion",
-            Self::Wireless => "wireless",
-            Self::LinkFailure => "link_failure",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
 /// The sign that showed a loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Sign {
     /// Duplicate acknowledgements, or a fine-grained timeout checked on one.
     DuplicateAcks,
@@ -37,11 +36,8 @@ pub enum Sign {
 impl Sign {
     /// Its name in tables.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::DuplicateAcks => "duplicate_acks",
-            Self::Timeout => "timeout",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -11,13 +11,13 @@
 
 use hopyard_engine::Span;
 use hopyard_engine::units::{Bytes, Rate};
-
-use crate::phy::mode::{MODES, Preamble};
+use hopyard_model::phy::mode::{MODES, Preamble};
 
 /// How the backoff counters of waiting stations behave while another station sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freezing {
-    /// They count the busy period as one slot (Bianchi 2000).
+    /// They count the busy period as one slot (Bianchi 2000). His examples are tests.
+    #[cfg(test)]
     CountsBusySlot,
     /// They stop, and continue after the first idle slot. Only the station that has just sent can use that slot, if it
     /// draws zero (Tinnirello, Bianchi and Xiao 2010). This agrees with the standard (IEEE Std 802.11-1999 §9.2.5.2)
@@ -78,7 +78,6 @@ pub struct Saturation {
 
 impl Dcf {
     /// DSSS and HR-DSSS as in IEEE Std 802.11b-1999, with the short preamble (§18.2.2.2) or the long one.
-    #[must_use]
     pub fn ieee80211b(data_rate: Rate, control_rate: Rate, short_preamble: bool, rts: bool) -> Self {
         let plcp = if short_preamble { Preamble::Short } else { Preamble::Long }.span();
         let (sifs, difs) = (Span::from_micros(10), Span::from_micros(50));
@@ -102,23 +101,8 @@ impl Dcf {
         }
     }
 
-    /// The DCF of ns-2.35: a 34-byte overhead, one backoff value less, and a DIFS after EIFS.
-    #[must_use]
-    pub fn ns2(data_rate: Rate, control_rate: Rate, rts: bool) -> Self {
-        let standard = Self::ieee80211b(data_rate, control_rate, false, rts);
-        Self {
-            overhead: Bytes::new(34),
-            first_draws: 31,
-            last_draws: 1023,
-            draws_less_one: true,
-            collision_recovery: standard.collision_recovery + standard.difs,
-            ..standard
-        }
-    }
-
     /// The time of a packet without a collision in seconds: with DIFS, without backoff. `size` is the packet's size in
     /// bytes with its IP header.
-    #[must_use]
     pub fn exchange(&self, size: u32) -> f64 {
         let control = |bytes| self.airtime(self.control_rate, bytes);
         let handshake =
@@ -128,7 +112,6 @@ impl Dcf {
     }
 
     /// The time of a collision and of the wait after it, in seconds.
-    #[must_use]
     pub fn collision(&self, size: u32) -> f64 {
         let frame = if self.rts { self.airtime(self.control_rate, RTS) } else { self.data(size) };
         frame + (self.propagation + self.collision_recovery).seconds()
@@ -136,14 +119,12 @@ impl Dcf {
 
     /// Throughput in bits per second of one station that sends packets of `size` bytes with `payload` bytes each. It is
     /// the payload divided by the time of an exchange plus the mean backoff.
-    #[must_use]
     pub fn one_station(&self, size: u32, payload: u32) -> f64 {
         let backoff = (f64::from(self.first_draws) - 1.0) / 2.0 * self.slot.seconds();
         f64::from(payload) * 8.0 / (self.exchange(size) + backoff)
     }
 
     /// The saturation of `stations` stations that send packets of `size` bytes with `payload` bytes each.
-    #[must_use]
     pub fn saturation(&self, stations: u32, size: u32, payload: u32) -> Saturation {
         let others = f64::from(stations) - 1.0;
         // More collisions make stations wait longer, which makes collisions less likely. Therefore there is only one
@@ -163,6 +144,7 @@ impl Dcf {
         // The number of packets in a success, because a station that draws zero sends again at once. And the idle slot
         // after each busy period.
         let (packets, after) = match self.freezing {
+            #[cfg(test)]
             Freezing::CountsBusySlot => (1.0, 0.0),
             Freezing::Stops => (1.0 / (1.0 - 1.0 / f64::from(self.first_draws)), slot),
         };
@@ -202,6 +184,7 @@ impl Dcf {
     /// The mean backoff, in slots as [`Self::tau`] counts them.
     fn mean_backoff(&self, draws: u32) -> f64 {
         match self.freezing {
+            #[cfg(test)]
             Freezing::CountsBusySlot => (f64::from(draws) - 1.0) / 2.0,
             // Zero is not a backoff; it belongs to the success before. One is the slot after the busy period.
             Freezing::Stops => (f64::from(draws) - 2.0) / 2.0,
