@@ -46,9 +46,7 @@ impl Node {
             Arrival::Local => return self.pass_local(packet, from, around),
             Arrival::Options => return self.on_options(packet, from, around),
             Arrival::Routing => {
-                around.cx.answering = around.cx.overhead.message_kind(&around.cx.packets[packet]);
                 self.routing(around.clock, around.cx.now).on_message(packet, from, around.cx);
-                around.cx.answering = None;
             }
             Arrival::Agent(port) => self.pass_to_agent(port, packet, from, around),
             Arrival::Forward => {
@@ -84,11 +82,7 @@ impl Node {
     ) {
         let mut agents = around.clock.lend(&mut self.agents, Wake::Agents(self.id), around.cx.now);
         match agents.0.iter_mut().find(|agent| agent.ports().contains(&port)) {
-            Some(agent) => {
-                around.cx.answering = around.cx.overhead.message_kind(&around.cx.packets[packet]);
-                agent.on_message(packet, from, around.cx);
-                around.cx.answering = None;
-            }
+            Some(agent) => agent.on_message(packet, from, around.cx),
             None => around.cx.drop_packet(self.id, packet, DropReason::NoListener),
         }
     }

@@ -15,7 +15,7 @@ use super::params::{Params, RepairTimer};
 use super::state::State;
 use super::table::RouteState;
 use crate::address::{Address, NodeId};
-use crate::context::{Action, Context, DropReason};
+use crate::context::{Action, Context, DropReason, Origin};
 use crate::packet::PacketId;
 use crate::params::Shared;
 use crate::routing::common::Searches;
@@ -103,7 +103,7 @@ impl Procedures for Ns2 {
             self.find_next_search();
         } else {
             cx.unreachable(self.state.node, packet);
-            self.send_error(vec![(destination, sequence)], Span::ZERO, cx);
+            self.send_error(Origin::Own, vec![(destination, sequence)], Span::ZERO, cx);
             cx.drop_packet(self.state.node, packet, DropReason::NoRoute);
         }
     }
@@ -419,13 +419,13 @@ impl Ns2 {
         }
         if !unreachable.is_empty() {
             let delay = self.state.jitter();
-            self.send_error(unreachable, delay, cx);
+            self.send_error(Origin::Forwarded, unreachable, delay, cx);
         }
     }
 
-    fn send_error(&mut self, unreachable: Vec<(Address, u32)>, delay: Span, cx: &mut Context) {
+    fn send_error(&mut self, origin: Origin, unreachable: Vec<(Address, u32)>, delay: Span, cx: &mut Context) {
         let error = RouteError { no_delete: false, unreachable };
-        self.state.send(AodvMessage::Error(error), Address::BROADCAST, 1, delay, cx);
+        self.state.send_as(origin, AodvMessage::Error(error), Address::BROADCAST, 1, delay, cx);
     }
 
     /// A neighbour is gone: every route through it goes down, and everyone in reach is told.
@@ -444,7 +444,7 @@ impl Ns2 {
         }
         self.state.own.precursors.remove_neighbour(lost);
         if !unreachable.is_empty() {
-            self.send_error(unreachable, Span::ZERO, cx);
+            self.send_error(Origin::Own, unreachable, Span::ZERO, cx);
         }
     }
 
@@ -465,7 +465,7 @@ impl Ns2 {
         if self.state.params.repair_timer == RepairTimer::Intended {
             // `give_up` tells the sources first.
             self.state.give_up(destination, cx);
-            self.send_error(vec![(destination, sequence)], Span::ZERO, cx);
+            self.send_error(Origin::Own, vec![(destination, sequence)], Span::ZERO, cx);
             self.find_next_search();
         }
     }

@@ -9,7 +9,7 @@ use super::params::Params;
 use super::state::State;
 use super::table::{Entry, Learned, Path};
 use crate::address::{Address, NodeId};
-use crate::context::{Action, Context, DropReason};
+use crate::context::{Action, Context, DropReason, Origin};
 use crate::packet::PacketId;
 use crate::params::Shared;
 use crate::routing::common::on_demand::{Entry as _, INFINITY, Procedures};
@@ -87,7 +87,7 @@ impl Procedures for Marina2006 {
             }
             None => 0,
         };
-        self.send_error(&[(destination, sequence)], cx);
+        self.send_error(Origin::Own, &[(destination, sequence)], cx);
         cx.drop_packet(self.state.node, packet, DropReason::NoRoute);
     }
 
@@ -231,7 +231,7 @@ impl Multipath for Marina2006 {
             let raised = self.state.cut(destination, from, Entry::raised, forget, cx);
             lost.extend(raised.map(|sequence| (destination, sequence)));
         }
-        self.send_error(&lost, cx);
+        self.send_error(Origin::Forwarded, &lost, cx);
     }
 
     fn on_hello(&mut self, sequence: u32, _lifetime: Span, from: Address, cx: &mut Context) {
@@ -275,10 +275,10 @@ impl Marina2006 {
     }
 
     /// Tells all in reach of routes that were lost, if the rate limit lets it.
-    fn send_error(&mut self, lost: &[(Address, u32)], cx: &mut Context) {
+    fn send_error(&mut self, origin: Origin, lost: &[(Address, u32)], cx: &mut Context) {
         if !lost.is_empty() && self.errors_sent.pass(cx.now).is_ok() {
             let delay = self.state.jitter();
-            self.state.send_error(lost, delay, cx);
+            self.state.send_error(origin, lost, delay, cx);
         }
     }
 
@@ -291,7 +291,7 @@ impl Marina2006 {
             let raised = self.state.cut(destination, lost, Entry::raised, forget, cx);
             outcry.extend(raised.map(|sequence| (destination, sequence)));
         }
-        self.send_error(&outcry, cx);
+        self.send_error(Origin::Own, &outcry, cx);
     }
 
     /// A packet that could not be sent takes another path. Without one, it waits at its source for a new route, and is

@@ -12,7 +12,7 @@ use super::params::Params;
 use super::state::State;
 use super::table::Learned;
 use crate::address::{Address, NodeId};
-use crate::context::{Action, Context, DropReason};
+use crate::context::{Action, Context, DropReason, Origin};
 use crate::packet::PacketId;
 use crate::params::Shared;
 use crate::routing::common::on_demand::{Entry, Procedures, tick_from};
@@ -72,7 +72,7 @@ impl Procedures for Ns2 {
             self.send_request(destination, cx);
         } else {
             cx.unreachable(self.state.node, packet);
-            self.state.send_error(&[(destination, sequence)], Span::ZERO, cx);
+            self.state.send_error(Origin::Own, &[(destination, sequence)], Span::ZERO, cx);
             cx.drop_packet(self.state.node, packet, DropReason::NoRoute);
         }
     }
@@ -189,7 +189,7 @@ impl Multipath for Ns2 {
         }
         if !lost.is_empty() {
             let delay = self.state.jitter();
-            self.state.send_error(&lost, delay, cx);
+            self.state.send_error(Origin::Forwarded, &lost, delay, cx);
         }
     }
 
@@ -220,7 +220,7 @@ impl Ns2 {
                 self.state.cut(destination, neighbour, |entry| entry.sequence.wrapping_add(1), Time::NEVER, cx);
             lost.extend(raised.map(|sequence| (destination, sequence)));
         }
-        self.state.send_error(&lost, Span::ZERO, cx);
+        self.state.send_error(Origin::Own, &lost, Span::ZERO, cx);
     }
 
     /// A packet that could not be sent takes another path, or is lost.

@@ -7,7 +7,7 @@ use super::params::Params;
 use super::requests::Requests;
 use super::table::{Entry, Learned, Path};
 use crate::address::Address;
-use crate::context::{Action, Context, RouteChange};
+use crate::context::{Action, Context, Origin, RouteChange};
 use crate::routing::common::on_demand::{self, Common, Entry as _, OnDemand};
 
 /// The state that both sets of procedures have.
@@ -47,9 +47,9 @@ impl OnDemand for Params {
 
 impl State {
     /// Tells all in reach of destinations that were lost. A message counts them in eight bits.
-    pub fn send_error(&mut self, unreachable: &[(Address, u32)], delay: Span, cx: &mut Context) {
+    pub fn send_error(&mut self, origin: Origin, unreachable: &[(Address, u32)], delay: Span, cx: &mut Context) {
         for some in unreachable.chunks(255) {
-            self.send(AomdvMessage::Error(some.to_vec()), Address::BROADCAST, 1, delay, cx);
+            self.send_as(origin, AomdvMessage::Error(some.to_vec()), Address::BROADCAST, 1, delay, cx);
         }
     }
 

@@ -43,7 +43,7 @@ use hopyard_engine::{Rng, Span, Time};
 
 use super::{Facts as _, Networks, Routing};
 use crate::address::{Address, NodeId, Prefix};
-use crate::context::{Action, Context, DropReason, RouteChange};
+use crate::context::{Action, Context, DropReason, Origin, RouteChange};
 use crate::packet::{Body, PacketId, RoutingMessage};
 use crate::params::Shared;
 pub use message::{Advertisement, Update};
@@ -171,8 +171,8 @@ impl Dsdv {
     fn send_update(&mut self, update: Update, cx: &mut Context) {
         let size = self.params.packet_size(&update);
         let (node, next_hop) = (self.node, Address::BROADCAST);
-        let packet =
-            cx.originate_routing(self.address, next_hop, self.params.update_ttl, size, RoutingMessage::new(update));
+        let (ttl, message) = (self.params.update_ttl, RoutingMessage::new(update));
+        let packet = cx.originate_routing(Origin::Own, self.address, next_hop, ttl, size, message);
         let at = cx.now + self.params.broadcast_jitter.mul_f64(self.rng.uniform());
         cx.act(Action::SendLater { node, packet, next_hop, at });
         self.quiet_until = cx.now + self.params.min_triggered_interval;

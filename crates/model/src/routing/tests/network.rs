@@ -10,7 +10,7 @@ use std::net::Ipv4Addr;
 use hopyard_engine::{Next, Queue, Rank, Span, Streams, Time};
 
 use crate::address::{Address, NodeId};
-use crate::context::{Action, Context, DropReason, RouteChange};
+use crate::context::{Action, Context, DropReason, Origin, RouteChange};
 use crate::packet::{
     Body, DsrOption, FlowId, Packet, PacketId, PacketKind, Place, Quote, RoutingMessage, TcpHeader, UNREACHABLE,
     UdpHeader,
@@ -208,7 +208,7 @@ impl Network {
 
     /// Gives a router a message as if a neighbour had sent it.
     pub fn inject(&mut self, from: u32, to: u32, ttl: u8, message: RoutingMessage) {
-        let packet = self.cx.originate_routing(Address(from), Address(to), ttl, 52, message);
+        let packet = self.cx.originate_routing(Origin::Own, Address(from), Address(to), ttl, 52, message);
         self.receive(NodeId(to), packet, Address(from));
     }
 

@@ -7,7 +7,7 @@ use super::super::params::Rules;
 use super::super::table::RouteState;
 use super::{Outcry, Rfc3561, Search};
 use crate::address::Address;
-use crate::context::Context;
+use crate::context::{Context, Origin};
 use crate::packet::Body;
 use crate::routing::common::newer;
 use crate::routing::common::on_demand::{INFINITY, Procedures as _};
@@ -168,7 +168,7 @@ impl Rfc3561 {
             self.state.buffer.remove(packet);
             self.state.abandon(packet, cx);
         }
-        self.send_error(outcry, false, cx);
+        self.send_error(outcry, Origin::Own, false, cx);
         // For the packets of this node the repair was no search: as their source it may ask farther and longer (§6.3).
         if self.state.buffer.has(destination) {
             self.look_for(destination, cx);
@@ -191,7 +191,7 @@ impl Rfc3561 {
                 // §6.12: the users of the route are told that it became longer, with flag N so that they keep it.
                 let mut outcry = Outcry { unreachable: vec![(destination, route.sequence)], recipients: Vec::new() };
                 outcry.recipients.extend(self.state.own.precursors.of(destination));
-                self.send_error(outcry, true, cx);
+                self.send_error(outcry, Origin::Own, true, cx);
             }
         }
         if self.state.buffer.has(destination) {

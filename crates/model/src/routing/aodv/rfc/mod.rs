@@ -13,7 +13,7 @@ use super::params::Params;
 use super::state::State;
 use super::table::RouteState;
 use crate::address::{Address, NodeId};
-use crate::context::{Action, Context, DropReason};
+use crate::context::{Action, Context, DropReason, Origin};
 use crate::packet::PacketId;
 use crate::params::Shared;
 use crate::routing::common::on_demand::Procedures;
@@ -276,11 +276,11 @@ impl Rfc3561 {
         });
         recipients.sort_unstable();
         recipients.dedup();
-        self.send_error(Outcry { unreachable: vec![(destination, sequence)], recipients }, false, cx);
+        self.send_error(Outcry { unreachable: vec![(destination, sequence)], recipients }, Origin::Own, false, cx);
     }
 
     /// Sends an error to those whom it concerns: to one alone, or to all in reach (§6.11).
-    fn send_error(&mut self, outcry: Outcry, no_delete: bool, cx: &mut Context) {
+    fn send_error(&mut self, outcry: Outcry, origin: Origin, no_delete: bool, cx: &mut Context) {
         if outcry.recipients.is_empty() || self.errors_sent.pass(cx.now).is_err() {
             return;
         }
@@ -291,8 +291,8 @@ impl Rfc3561 {
         // A message counts its destinations in eight bits.
         for unreachable in outcry.unreachable.chunks(255) {
             let error = RouteError { no_delete, unreachable: unreachable.to_vec() };
-            if !self.send_error_by_each(&error, &outcry.recipients, cx) {
-                self.state.send(AodvMessage::Error(error), to, 1, delay, cx);
+            if !self.send_error_by_each(origin, &error, &outcry.recipients, cx) {
+                self.state.send_as(origin, AodvMessage::Error(error), to, 1, delay, cx);
             }
         }
     }
@@ -364,7 +364,7 @@ impl Rfc3561 {
                 self.invalidate(destination, sequence, &mut outcry, cx);
             }
         }
-        self.send_error(outcry, false, cx);
+        self.send_error(outcry, Origin::Own, false, cx);
     }
 
     /// An error arrived (§6.11 case (iii)).
@@ -389,7 +389,7 @@ impl Rfc3561 {
         }
         outcry.recipients.sort_unstable();
         outcry.recipients.dedup();
-        self.send_error(outcry, error.no_delete, cx);
+        self.send_error(outcry, Origin::Forwarded, error.no_delete, cx);
     }
 
     /// Notes a HELLO of a node that is not yet a neighbour. Whether more are needed, one after the other, before the

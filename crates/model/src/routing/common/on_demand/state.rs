@@ -6,7 +6,7 @@ use hopyard_engine::{Rng, Span, Time};
 
 use super::{Entry, Radios, Table};
 use crate::address::{Address, InterfaceId, NodeId};
-use crate::context::{Action, Context, DropReason};
+use crate::context::{Action, Context, DropReason, Origin};
 use crate::packet::{Body, Message, PacketId, Quote, RoutingMessage};
 use crate::params::Shared;
 use crate::routing::Networks;
@@ -194,17 +194,31 @@ impl<P: OnDemand> State<P> {
         self.common.broadcast_jitter.mul_f64(self.rng.uniform())
     }
 
-    /// Sends a new message to a neighbour, or to all.
+    /// Sends a new message of this node to a neighbour, or to all.
     pub fn send(&mut self, message: P::Message, to: Address, ttl: u8, delay: Span, cx: &mut Context) {
+        self.send_as(Origin::Own, message, to, ttl, delay, cx);
+    }
+
+    /// Sends a new message to a neighbour, or to all; `origin` says whose it is.
+    pub fn send_as(
+        &mut self,
+        origin: Origin,
+        message: P::Message,
+        to: Address,
+        ttl: u8,
+        delay: Span,
+        cx: &mut Context,
+    ) {
         let size = self.params.packet_size(&message);
-        let packet = cx.originate_routing(self.address, to, ttl, size, RoutingMessage::new(message));
+        let packet = cx.originate_routing(origin, self.address, to, ttl, size, RoutingMessage::new(message));
         self.dispatch(packet, to, delay, cx);
     }
 
     /// Broadcasts a new message by one of several radios, from the address that the node has there.
-    pub fn send_by(&mut self, message: P::Message, interface: InterfaceId, cx: &mut Context) {
+    pub fn send_by(&mut self, origin: Origin, message: P::Message, interface: InterfaceId, cx: &mut Context) {
         let size = self.params.packet_size(&message);
-        let packet = cx.originate_routing(interface.into(), Address::BROADCAST, 1, size, RoutingMessage::new(message));
+        let message = RoutingMessage::new(message);
+        let packet = cx.originate_routing(origin, interface.into(), Address::BROADCAST, 1, size, message);
         self.last_broadcast = cx.now;
         cx.act(Action::SendBy { interface, packet, next_hop: Address::BROADCAST });
     }
@@ -285,7 +299,7 @@ impl<P: OnDemand> State<P> {
     pub fn send_hello(&mut self, hello: impl Fn(Address) -> P::Message, delay: Span, cx: &mut Context) {
         let radios = self.radios.interfaces();
         for &radio in &radios {
-            self.send_by(hello(radio.into()), radio, cx);
+            self.send_by(Origin::Own, hello(radio.into()), radio, cx);
         }
         if radios.is_empty() {
             self.send(hello(self.address), Address::BROADCAST, 1, delay, cx);
