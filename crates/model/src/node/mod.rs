@@ -32,7 +32,7 @@ use crate::link::{Link, ReceivePath, Wired};
 use crate::mobility;
 use crate::observe::Probe;
 use crate::packet::PacketId;
-use crate::routing::{self, Routing as _};
+use crate::routing::{self, Routes as _, Routing as _};
 
 /// A node's layers above the MAC. The fields that every received packet needs come first.
 #[derive(Debug)]
@@ -55,6 +55,8 @@ pub(crate) struct Node {
     /// When the node last told a host outside about a connection.
     pub told: BTreeMap<border::Ends, Time>,
     pub routing_protocol: &'static str,
+    /// Whether the routing protocol reads the packets that are for other nodes.
+    pub routing_overhears: bool,
     /// Whether the routing protocol finds routes over wires, and runs on them.
     pub routes_wires: bool,
     /// Whether ns-2 numbers the routing protocol's messages.
@@ -220,6 +222,6 @@ impl Node {
 
     /// Whether the routing protocol or an agent reads the packets that are for other nodes.
     pub(crate) fn overhears(&self) -> bool {
-        self.routing.overhears() || self.agents.0.iter().any(agent::Model::overhears)
+        self.routing_overhears || self.agents.0.iter().any(agent::Model::overhears)
     }
 }

@@ -147,7 +147,7 @@ impl Node {
         around: &mut Around<'_, P>,
     ) {
         let now = around.cx.now;
-        if self.routing.overhears() {
+        if self.routing_overhears {
             self.routing(around.clock, now).on_overheard(packet, from, to, around.cx);
         }
         for agent in self.agents(around.clock, now).0.iter_mut().filter(|agent| agent.overhears()) {

@@ -14,7 +14,7 @@ use crate::context::{Context, DropReason};
 use crate::ip::Way;
 use crate::observe::Probe;
 use crate::packet::{Body, Form, Packet, PacketId};
-use crate::routing::Routing as _;
+use crate::routing::Routes as _;
 
 /// How many tunnels a packet may be in at once: the default of RFC 2473 §6.6. RFC 2003 names no number.
 const MOST_NESTED: usize = 4;

@@ -300,6 +300,7 @@ impl params::Params for Params {
 }
 
 impl Facts for Params {
+    const REPORTS_BREAKS: bool = true;
     const NUMBERED_BY_NS2: bool = false;
 
     fn reaches_wires(&self) -> bool {

@@ -256,6 +256,8 @@ impl params::Params for Params {
 }
 
 impl Facts for Params {
+    const REPORTS_BREAKS: bool = true;
+
     // ns-2's script numbers the packets of all agents, but AOMDV does not ask for a number.
     const NUMBERED_BY_NS2: bool = false;
 

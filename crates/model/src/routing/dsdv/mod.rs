@@ -39,12 +39,12 @@ mod tests;
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 
-use hopyard_engine::{Rng, Span, Time};
+use hopyard_engine::{Deadline, Prefetch, Rng, Span, Time};
 
-use super::{Facts as _, Networks, Routing};
+use super::{Facts as _, Networks, Routes, Routing};
 use crate::address::{Address, NodeId, Prefix};
 use crate::context::{Action, Context, DropReason, Origin, RouteChange};
-use crate::packet::{Body, PacketId, RoutingMessage};
+use crate::packet::{Body, Packet, PacketId, RoutingMessage};
 use crate::params::Shared;
 pub use message::{Advertisement, Update};
 pub use params::{Gateways, Params, Rules};
@@ -525,8 +525,6 @@ impl Dsdv {
 }
 
 impl Routing for Dsdv {
-    const REPORTS_BREAKS: bool = true;
-
     fn on_networks(&mut self, networks: &Networks) {
         self.gateways = gateways::Gateways::new(networks);
         if networks.radios.is_empty() {
@@ -646,13 +644,17 @@ impl Routing for Dsdv {
             self.find_next_entry();
         }
     }
+}
 
+impl Deadline for Dsdv {
     #[inline]
     fn deadline(&self) -> Time {
         let oldest = self.waiting.front().map_or(Time::NEVER, |waiting| waiting.expires);
         self.update_at.min(self.next_entry).min(oldest)
     }
+}
 
+impl Routes for Dsdv {
     fn lookup(&self, destination: Address) -> Option<(Address, u8)> {
         let outside = || self.gateways.way(destination, &self.table, self.params.infinity, None);
         self.own_route(destination).or_else(outside)
@@ -670,3 +672,5 @@ impl Routing for Dsdv {
         self.waiting.iter().map(|waiting| waiting.packet).collect()
     }
 }
+
+impl Prefetch<Packet> for Dsdv {}

@@ -3,8 +3,8 @@
 use super::*;
 use crate::context::{Context, DropReason, Origin};
 use crate::packet::{Body, TcpHeader};
-use crate::routing::Routing as _;
 use crate::routing::tests::{datagram, sends};
+use crate::routing::{Routes as _, Routing as _};
 
 /// ns-2's defaults without jitter of broadcasts.
 fn ns2() -> Params {

@@ -15,7 +15,7 @@ use crate::packet::{Body, Carrier, Message, Place, RoutingMessage, TcpHeader};
 use crate::params::{NS2, Params as _, RFC};
 use crate::routing::tests::network::Network;
 use crate::routing::tests::{datagram, sends};
-use crate::routing::{Config, Routing};
+use crate::routing::{Config, Routes, Routing};
 
 /// "full" or "news", then each destination as number:metric/sequence.
 fn describe(message: &RoutingMessage) -> String {
