@@ -2,6 +2,7 @@
 
 use super::{Around, Attachment, Node};
 use crate::address::{Address, InterfaceId};
+use crate::agent::Agent as _;
 use crate::clock::Wake;
 use crate::context::{Action, Context, DropReason};
 use crate::ip::{self, Arrival};

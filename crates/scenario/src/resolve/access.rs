@@ -3,9 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use hopyard_engine::{Span, Streams};
+use hopyard_engine::Span;
 use hopyard_model::address::NodeId;
-use hopyard_model::agent::Site;
 use hopyard_model::link::wired;
 use hopyard_model::packet::{IP_HEADER, MOST_BYTES, TCP_HEADER, UDP_HEADER};
 use hopyard_model::params::ModelInfo;
@@ -37,12 +36,10 @@ fn macs(resolved: &Resolved) -> Vec<(String, mac::Config)> {
     all.filter_map(|(section, mac)| Some((section, config(mac)?))).collect()
 }
 
-/// The agents as they are at a node, with their names.
-fn agents(resolved: &Resolved) -> Vec<(&'static str, agent::Model)> {
+/// The agents, with their names.
+fn agents(resolved: &Resolved) -> Vec<(&'static str, agent::Config)> {
     let read = |it: &Chosen| agent::Config::read(it.model.name, &Value::Object(it.values.clone())).ok();
-    let built =
-        |it: &Chosen| Some((it.model.name, read(it)?.build(&Site::of(NodeId(0)), Streams::new(0, 0).stream("check"))));
-    resolved.agents.iter().filter_map(built).collect()
+    resolved.agents.iter().filter_map(|it| Some((it.model.name, read(it)?))).collect()
 }
 
 /// What each link is called, and the largest packet that it carries.
