@@ -53,7 +53,7 @@ impl Procedures for Ns2 {
     }
 
     fn start(&mut self, cx: &mut Context) {
-        if self.state.params.by_hello() {
+        if self.state.common.by_hello {
             self.state.hello_at = cx.now;
         }
     }
@@ -288,16 +288,14 @@ impl Ns2 {
         self.find_next_search();
     }
 
-    /// Finds when a search must next be looked at: at the first look at which a request may be sent for a destination
-    /// that has packets waiting.
+    /// The destinations that are or were looked for, each with the time at which the next request may be sent.
+    fn retries(&self) -> impl Iterator<Item = (Address, Time)> {
+        self.searches.iter().map(|(destination, search)| (destination, search.retry_at))
+    }
+
+    /// Finds when a search must next be looked at.
     fn find_next_search(&mut self) {
-        self.next_search = self
-            .searches
-            .iter()
-            .filter(|&(destination, _)| self.state.buffer.has(destination))
-            .map(|(_, search)| tick_from(search.retry_at, self.state.params.purge_interval))
-            .min()
-            .unwrap_or(Time::NEVER);
+        self.next_search = self.state.next_look(self.retries(), self.state.params.purge_interval);
     }
 
     /// What ns-2 does every half second: paths that have expired go, and requests are sent for destinations that have
@@ -313,13 +311,7 @@ impl Ns2 {
             self.state.table.find_next_expiry(|entry| Some(entry.next_change()));
         }
         if self.next_search <= cx.now {
-            let due: Vec<_> = self
-                .searches
-                .iter()
-                .filter(|&(destination, search)| search.retry_at <= cx.now && self.state.buffer.has(destination))
-                .map(|(destination, _)| destination)
-                .collect();
-            for destination in due {
+            for destination in self.state.to_retry(self.retries(), cx.now) {
                 self.send_request(destination, cx);
             }
             self.find_next_search();

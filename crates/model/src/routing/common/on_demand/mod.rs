@@ -6,12 +6,14 @@
 //! [`OnDemand`], which its parameters implement, what is its own.
 
 mod radios;
+mod rings;
 mod router;
 mod state;
 mod table;
 mod times;
 
 pub use radios::Radios;
+pub use rings::Rings;
 pub use router::{Procedures, Router};
 pub use state::{Common, OnDemand, State};
 pub use table::{Entry, INFINITY, Table};

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use hopyard_engine::{Rng, Span, Time};
 
-use super::{Entry, Radios, Table};
+use super::{Entry, Radios, Table, tick_from};
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::context::{Action, Context, DropReason, Origin};
 use crate::packet::{Body, Message, PacketId, Quote, RoutingMessage};
@@ -252,6 +252,19 @@ impl<P: OnDemand> State<P> {
         } else {
             Action::SendLater { node, packet, next_hop, at: cx.now + delay }
         });
+    }
+
+    /// As in ns-2, which looks at its searches at every `tick`: the first look at which a request may be sent for a
+    /// destination that has packets waiting. `retries` are the destinations, each with the time of its next request.
+    pub fn next_look(&self, retries: impl Iterator<Item = (Address, Time)>, tick: Span) -> Time {
+        let waiting = retries.filter(|&(destination, _)| self.buffer.has(destination));
+        waiting.map(|(_, at)| tick_from(at, tick)).min().unwrap_or(Time::NEVER)
+    }
+
+    /// As in ns-2: the destinations that have packets waiting and for which a request may be sent.
+    pub fn to_retry(&self, retries: impl Iterator<Item = (Address, Time)>, now: Time) -> Vec<Address> {
+        let due = retries.filter(|&(destination, at)| at <= now && self.buffer.has(destination));
+        due.map(|(destination, _)| destination).collect()
     }
 
     /// Drops the packets for which no route was found.
