@@ -5,6 +5,7 @@
 pub mod armed;
 pub mod digest;
 mod heap;
+mod prefetch;
 pub mod queue;
 pub mod rng;
 pub mod slab;
@@ -15,6 +16,7 @@ pub mod units;
 
 pub use armed::{Armed, Deadline};
 pub use digest::Digest;
+pub use prefetch::{Prefetch, is_worth_reading_ahead, read_ahead};
 pub use queue::{Next, Queue, Rank};
 pub use rng::{Rng, Streams};
 pub use slab::{Handle, Slab};

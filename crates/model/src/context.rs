@@ -26,7 +26,7 @@ use self::copies::{End, Ended};
 pub use self::drop_reason::DropReason;
 pub use self::mobile::{MobileChange, MobileEvent};
 pub use self::outside::{Departure, Outside, Token, Untold};
-pub use self::overhead::{Media, Overhead, Tally};
+pub use self::overhead::{Media, Origin, Overhead, Tally};
 pub use self::price::{Attojoules, PacketPrices, Price, Prices, joules};
 pub use self::purpose::{Purpose, Sent};
 pub use self::sending::{Sending, Waiter};
@@ -370,10 +370,7 @@ pub struct Context {
     pub overhead: Overhead,
     /// The packets that each node has put into tunnels; a node beyond the end, nothing.
     pub tunnelled: Vec<Tunnelled>,
-    /// The type of the message that a protocol handles now. A message of the same type that it sends is a forwarded
-    /// one.
-    pub answering: Option<&'static str>,
-    /// The energy that packets of flows have cost, if energy is counted.
+    /// What packets of flows have cost, if energy is counted.
     pub spending: Option<Box<Spending>>,
     /// The datagrams between the network and those outside.
     pub outside: Outside,
@@ -419,12 +416,17 @@ impl Context {
         }
     }
 
-    /// Makes a packet.
+    /// Makes a packet of a node's own.
     pub fn originate(&mut self, packet: Packet) -> PacketId {
+        self.originate_as(Origin::Own, packet)
+    }
+
+    /// Makes a packet; `origin` says whose message is in it.
+    pub fn originate_as(&mut self, origin: Origin, packet: Packet) -> PacketId {
         self.ledger.originated += 1;
         self.ledger.originated_by_kind[packet.kind() as usize] += 1;
         if let Body::Routing(_) | Body::Control { .. } = &packet.body {
-            self.overhead.on_originated(self.owners.of(packet.source), &packet, self.answering);
+            self.overhead.on_originated(self.owners.of(packet.source), &packet, origin);
         }
         let id = self.packets.insert(packet);
         let packet = &self.packets[id];
@@ -439,6 +441,7 @@ impl Context {
     /// Makes a packet with a routing message. `size` includes the IP and UDP headers, which the caller has added.
     pub fn originate_routing(
         &mut self,
+        origin: Origin,
         source: Address,
         destination: Address,
         ttl: u8,
@@ -446,7 +449,7 @@ impl Context {
         message: RoutingMessage,
     ) -> PacketId {
         let created = self.now;
-        self.originate(Packet {
+        let packet = Packet {
             created,
             source,
             destination,
@@ -456,7 +459,8 @@ impl Context {
             hops: 0,
             salvaged: 0,
             body: Body::Routing(message),
-        })
+        };
+        self.originate_as(origin, packet)
     }
 
     /// Puts a packet into another one, which goes to the other end of a tunnel. The handle stays. `ttl` is the outer

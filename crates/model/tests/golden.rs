@@ -1,4 +1,5 @@
-//! Golden results: a short run for every model of every room, stored as a table with its digest in `golden/`.
+//! Golden results: a short run for every model of every room, stored as a table with its digest in `golden/`, one file a
+//! model.
 //!
 //! The tables are `insta` snapshots: plain text files that a review shows line by line. `cargo insta review` accepts an
 //! intended change. Such a change is listed in the changelog under Results, with its reason. The tests use the lists of
@@ -6,6 +7,8 @@
 
 mod common;
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use hopyard_engine::units::{Bytes, Distance, Ratio, Speed};
@@ -45,10 +48,36 @@ fn seconds(seconds: u64) -> Time {
     Time::from_nanos(seconds * 1_000_000_000)
 }
 
-fn check(room: &str, runs: &[(String, Outcome)]) {
-    insta::with_settings!({ snapshot_path => "golden", prepend_module_to_snapshot => false, omit_expression => true }, {
-        insta::assert_snapshot!(room, table(runs));
+/// Compares runs with the stored table `name` of a folder.
+fn check_in(folder: &Path, name: &str, runs: &[(String, Outcome)]) {
+    insta::with_settings!({ snapshot_path => folder, prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!(name, table(runs));
     });
+}
+
+/// Compares the runs of a room with its stored table.
+fn check(room: &str, runs: &[(String, Outcome)]) {
+    check_in(Path::new("golden"), room, runs);
+}
+
+/// Compares the runs of each model of a room with a stored table of its own, so that a change of one model shows in its
+/// own table alone. The name of a run begins with that of the model.
+fn check_models(room: &str, runs: Vec<(String, Outcome)>) {
+    let mut models: BTreeMap<String, Vec<(String, Outcome)>> = BTreeMap::new();
+    for run in runs {
+        let model = run.0.split([' ', ',']).next().unwrap_or_default().to_owned();
+        models.entry(model).or_default().push(run);
+    }
+    let folder = Path::new("golden").join(room);
+    for (model, runs) in &models {
+        check_in(&folder, model, runs);
+    }
+    let files = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(&folder)).expect("a folder");
+    let stored: BTreeSet<String> = files
+        .map(|file| file.expect("a file").path().with_extension("").file_name().expect("a name").display().to_string())
+        .collect();
+    let left: Vec<_> = stored.iter().filter(|name| !models.contains_key(*name)).collect();
+    assert!(left.is_empty(), "{}: no model has the tables {left:?}", folder.display());
 }
 
 /// Two senders and a receiver at saturation, at every rate.
@@ -89,7 +118,7 @@ fn medium_access() {
             }
         }
     }
-    check("mac", &runs);
+    check_models("mac", runs);
 }
 
 /// A chain with slots of every kind, on which a TCP flow and datagrams meet. Two nodes share a slot, one of which walks
@@ -175,7 +204,7 @@ fn reception() {
             })
         })
         .collect();
-    check("reception", &runs);
+    check_models("reception", runs);
 }
 
 /// Four nodes that run each agent, without and with what its switches can switch on.
@@ -195,7 +224,7 @@ fn agents() {
             runs.push((format!("{}{}", model.name, if on { ", switched on" } else { "" }), run(&spec)));
         }
     }
-    check("agents", &runs);
+    check_models("agents", runs);
 }
 
 /// Every loss recovery, over a narrow wire.
@@ -211,7 +240,7 @@ fn recoveries() {
         add_tcp(&mut spec, 0, 2, "linux", "newreno", |tcp| tcp.linux.sack = sack);
         (name.to_owned(), run(&spec))
     });
-    check("recovery", &recoveries.chain(linux).collect::<Vec<_>>());
+    check_models("recovery", recoveries.chain(linux).collect());
 }
 
 /// A node that sends to one nearby and to one far away.
@@ -233,7 +262,7 @@ fn path_loss() {
             (name, run(&spec))
         })
         .collect();
-    check("propagation", &runs);
+    check_models("propagation", runs);
 }
 
 /// The same nodes in fading, beside two-ray ground path loss, with which a radio receives now and then.
@@ -251,7 +280,7 @@ fn fading() {
             (name, run(&spec))
         })
         .collect();
-    check("fading", &runs);
+    check_models("fading", runs);
 }
 
 /// Node 3, which leads others. It has no radio.
@@ -347,7 +376,7 @@ fn movement() {
             (model.name.to_owned(), run(&spec))
         })
         .collect();
-    check("mobility", &runs);
+    check_models("mobility", runs);
 }
 
 /// Two paths around a square. The node on the shorter path moves away and returns.
@@ -397,7 +426,7 @@ fn routes() {
             (format!("{model} {profile}"), run(&spec))
         })
         .collect();
-    check("routing", &runs);
+    check_models("routing", runs);
 }
 
 /// Two gateways at the ends of a row, with a host behind a router. A node moves past from one gateway to the other.
@@ -416,7 +445,7 @@ fn gateways() {
             runs.push((format!("{} {profile}", model.name), run(&spec)));
         }
     }
-    check("gateways", &runs);
+    check_models("gateways", runs);
 }
 
 /// The bottleneck of a gateway: three segments of one window are lost, then one more, and then its retransmission.
@@ -457,7 +486,7 @@ fn congestion_control() {
             runs.push((format!("{} {own}, wire", model.name), run(&spec)));
         }
     }
-    check("congestion", &runs);
+    check_models("congestion", runs);
 }
 
 #[test]
@@ -474,7 +503,7 @@ fn acknowledging() {
             (format!("{model} {profile}"), run(&spec))
         })
         .collect();
-    check("acking", &runs);
+    check_models("acking", runs);
 }
 
 #[test]
@@ -500,7 +529,7 @@ fn applications() {
             runs.push((format!("{model} {profile}, {}", if udp { "UDP" } else { "TCP" }), run(&spec)));
         }
     }
-    check("traffic", &runs);
+    check_models("traffic", runs);
 }
 
 /// A name, and its change of the specification.
@@ -582,5 +611,5 @@ fn moving() {
         params.sigma = Ratio::from_db(3.0);
     }
     runs.push(("shadowed chain".to_owned(), run(&shadowed)));
-    check("moving", &runs);
+    check_models("moving", runs);
 }

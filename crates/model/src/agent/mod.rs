@@ -13,6 +13,7 @@ mod orders;
 mod protocol;
 mod site;
 
+use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Rng, Span, Time};
 
 pub use orders::{During, Keys, Orders, is_during};
@@ -24,19 +25,20 @@ use crate::context::Context;
 use crate::packet::PacketId;
 use crate::params::Metric;
 
-/// Makes the registry, the enum of agents, and the forwarding of [`Agent`] to each.
+/// Makes the registry and the enum of agents.
 macro_rules! agents {
     ($($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
         crate::registry! { "agent": $($name => $module::$variant, $summary;)+ }
 
         /// An agent. An enum, so that calls are dispatched without a pointer.
+        #[enum_dispatch(Agent)]
         #[derive(Debug)]
         pub enum Model {
             $(#[doc = $summary] $variant($module::$variant),)+
         }
 
         /// The counters of every agent: columns of the table of nodes, in the order of the agents.
-        pub const METRICS: &[(&str, &[Metric])] = &[$(($name, <$module::$variant as Agent>::METRICS)),+];
+        pub const METRICS: &[(&str, &[Metric])] = &[$(($name, <$module::Params as Facts>::METRICS)),+];
 
         impl Config {
             /// The agent at a place; `rng` is its own stream.
@@ -48,13 +50,13 @@ macro_rules! agents {
             /// The UDP ports at which the agent is reached.
             #[must_use]
             pub const fn ports(&self) -> &'static [u16] {
-                match self { $(Self::$variant(_) => <$module::$variant as Agent>::PORTS,)+ }
+                match self { $(Self::$variant(_) => <$module::Params as Facts>::PORTS,)+ }
             }
 
             /// Whether the agent finds slots for the MACs of its node.
             #[must_use]
             pub const fn finds_slots(&self) -> bool {
-                match self { $(Self::$variant(_) => <$module::$variant as Agent>::FINDS_SLOTS,)+ }
+                match self { $(Self::$variant(_) => <$module::Params as Facts>::FINDS_SLOTS,)+ }
             }
 
             /// Whether packets of hosts that are away come to the agent through tunnels.
@@ -69,7 +71,19 @@ macro_rules! agents {
                 match self { $(Self::$variant(params) => Facts::tunnel_bytes(&**params),)+ }
             }
 
-            /// The doubts about the parameters ([`Facts::doubts`]).
+            /// From when on a node has a slot ([`Facts::first_slot`]).
+            #[must_use]
+            pub fn first_slot(&self) -> Vec<(&'static str, Span)> {
+                match self { $(Self::$variant(params) => Facts::first_slot(&**params),)+ }
+            }
+
+            /// The longest message that is sent again and again ([`Facts::longest_message`]).
+            #[must_use]
+            pub fn longest_message(&self, neighbours: usize) -> u32 {
+                match self { $(Self::$variant(params) => Facts::longest_message(&**params, neighbours),)+ }
+            }
+
+            /// What is doubtful about the parameters ([`Facts::doubts`]).
             #[must_use]
             pub fn doubts(&self) -> Vec<Doubt> {
                 match self { $(Self::$variant(params) => Facts::doubts(&**params),)+ }
@@ -90,7 +104,7 @@ macro_rules! agents {
             /// Whether the agent serves hosts that move between networks.
             #[must_use]
             pub const fn serves_moving_hosts(&self) -> bool {
-                match self { $(Self::$variant(_) => <$module::$variant as Agent>::SERVES_MOVING_HOSTS,)+ }
+                match self { $(Self::$variant(_) => <$module::Params as Facts>::SERVES_MOVING_HOSTS,)+ }
             }
         }
 
@@ -98,56 +112,15 @@ macro_rules! agents {
             /// The UDP ports at which the agent is reached.
             #[must_use]
             pub const fn ports(&self) -> &'static [u16] {
-                match self { $(Self::$variant(_) => <$module::$variant as Agent>::PORTS,)+ }
+                match self { $(Self::$variant(_) => <$module::Params as Facts>::PORTS,)+ }
             }
 
             /// The value of a counter; nothing if the agent has no such one, or its part does not count it.
             #[must_use]
             pub fn metric(&self, metric: &Metric) -> Option<u64> {
-                let own = match self { $(Self::$variant(_) => <$module::$variant as Agent>::METRICS,)+ };
+                let own = match self { $(Self::$variant(_) => <$module::Params as Facts>::METRICS,)+ };
                 let place = own.iter().position(|it| it.name == metric.name)?;
-                let counts = match self { $(Self::$variant(it) => it.counts(),)+ };
-                counts.get(place).copied().flatten()
-            }
-
-            /// See [`Agent::first_slot`].
-            #[must_use]
-            pub fn first_slot(&self) -> Vec<(&'static str, Span)> {
-                match self { $(Self::$variant(it) => it.first_slot(),)+ }
-            }
-
-            /// See [`Agent::longest_message`].
-            #[must_use]
-            pub fn longest_message(&self, neighbours: usize) -> u32 {
-                match self { $(Self::$variant(it) => it.longest_message(neighbours),)+ }
-            }
-
-            pub(crate) fn start(&mut self, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.start(cx),)+ }
-            }
-
-            pub(crate) fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.on_message(packet, from, cx),)+ }
-            }
-
-            pub(crate) fn overhears(&self) -> bool {
-                match self { $(Self::$variant(it) => it.overhears(),)+ }
-            }
-
-            pub(crate) fn on_overheard(&mut self, packet: PacketId, from: Address, to: Address, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.on_overheard(packet, from, to, cx),)+ }
-            }
-
-            pub(crate) fn on_timer(&mut self, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.on_timer(cx),)+ }
-            }
-
-            pub(crate) fn deadline(&self) -> Time {
-                match self { $(Self::$variant(it) => it.deadline(),)+ }
-            }
-
-            pub(crate) fn held(&self) -> Vec<PacketId> {
-                match self { $(Self::$variant(it) => it.held(),)+ }
+                self.counts().get(place).copied().flatten()
             }
         }
     };

@@ -107,7 +107,9 @@ impl Message for Hello {
 /// The UDP port: one of the dynamic ports, which are assigned to nobody (RFC 6335 §6).
 const PORT: u16 = 49_269;
 
-impl Facts for Params {}
+impl Facts for Params {
+    const PORTS: &'static [u16] = &[PORT];
+}
 
 /// The state of a neighbour.
 #[derive(Clone, Debug)]
@@ -185,8 +187,6 @@ impl Neighbours {
 }
 
 impl Agent for Neighbours {
-    const PORTS: &'static [u16] = &[PORT];
-
     fn start(&mut self, cx: &mut Context) {
         // Nodes do not all begin at once.
         self.next = cx.now + self.params.interval.mul_f64(self.rng.uniform());

@@ -1,5 +1,6 @@
 //! The trait of every agent.
 
+use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Span, Time};
 
 use super::orders::Keys;
@@ -24,6 +25,19 @@ pub struct Doubt {
 
 /// The facts about an agent with these parameters, for the checks of a scenario and for a node.
 pub trait Facts {
+    /// The UDP ports at which it is reached, and [`ICMP`] if messages of ICMP are for it. A message for any other one
+    /// does not come to it.
+    const PORTS: &'static [u16];
+
+    /// Whether it finds slots for the MACs of its node (`Action::SlotsAssigned`).
+    const FINDS_SLOTS: bool = false;
+
+    /// Whether it serves hosts that move between networks, and is such a host's part in this ([`super::Role`]).
+    const SERVES_MOVING_HOSTS: bool = false;
+
+    /// Its own counters: columns of the table of nodes.
+    const METRICS: &'static [Metric] = &[];
+
     /// Whether it needs a routing protocol that keeps routes between neighbours.
     fn needs_kept_routes(&self) -> bool {
         false
@@ -44,23 +58,8 @@ pub trait Facts {
         0
     }
 
-    /// Values that are possible and hardly meant: each parameter with the doubt, and the expected value.
-    fn doubts(&self) -> Vec<Doubt> {
-        Vec::new()
-    }
-}
-
-/// An agent at one node.
-pub trait Agent {
-    /// The UDP ports at which it is reached, and [`ICMP`] if messages of ICMP are for it. A message for any other one
-    /// does not come to it.
-    const PORTS: &'static [u16];
-
-    /// Whether it finds slots for the MACs of its node (`Action::SlotsAssigned`).
-    const FINDS_SLOTS: bool = false;
-
-    /// The mean time after which a node without neighbours has a slot, if this agent finds slots. There is an entry for
-    /// each parameter that may be too large, in order: the parameter, and the time that the parameters up to it cause.
+    /// From when on a node without neighbours has a slot, as a mean, if the agent finds slots; and how much of that
+    /// hangs on each parameter that may be too large, from the first one on.
     fn first_slot(&self) -> Vec<(&'static str, Span)> {
         Vec::new()
     }
@@ -71,13 +70,17 @@ pub trait Agent {
         0
     }
 
-    /// Whether it serves hosts that move between networks, and is such a host's part in this ([`super::Role`]).
-    const SERVES_MOVING_HOSTS: bool = false;
+    /// Values that are possible and hardly meant: each parameter with what is doubtful about it, and what is expected.
+    fn doubts(&self) -> Vec<Doubt> {
+        Vec::new()
+    }
+}
 
-    /// Its own counters: columns of the table of nodes.
-    const METRICS: &'static [Metric] = &[];
-
-    /// Their values so far, in this order; nothing for an event that a node with its part does not count.
+/// An agent at one node.
+#[enum_dispatch]
+pub trait Agent {
+    /// The values of its counters so far, in the order of [`Facts::METRICS`]; nothing for what a node with its part does
+    /// not count.
     fn counts(&self) -> Vec<Option<u64>> {
         Vec::new()
     }

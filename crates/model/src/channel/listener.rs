@@ -1,6 +1,6 @@
 //! The MACs of a channel's stations, as the medium sees them: their reactions to each edge of a signal.
 
-use hopyard_engine::{Queue, Rank, Time};
+use hopyard_engine::{Prefetch, Queue, Rank, Time};
 
 use super::energy::{Heard, Meter};
 use super::scheduled::Scheduled;
@@ -64,6 +64,13 @@ impl<M: Mac, E: From<Scheduled> + Copy, P, G: Meter> Macs<'_, M, E, P, G> {
     }
 }
 
+impl<M: Mac, E: Copy, P: Probe, G: Meter> Prefetch<usize> for Macs<'_, M, E, P, G> {
+    #[inline]
+    fn prefetch(&self, &station: &usize) -> u32 {
+        self.macs[station].prefetch(&())
+    }
+}
+
 impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control> for Macs<'_, M, E, P, G> {
     const METERS: bool = G::WATCHES;
 
@@ -84,11 +91,6 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
     #[inline(always)]
     fn comes_first(&self, at: Time, rank: Rank) -> bool {
         at <= self.end && self.queue.comes_first(at, rank)
-    }
-
-    #[inline]
-    fn prefetch(&self, station: usize) -> u32 {
-        self.macs[station].prefetch()
     }
 
     #[inline(always)]

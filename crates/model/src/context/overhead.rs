@@ -57,6 +57,15 @@ pub struct Media {
     pub wires: u64,
 }
 
+/// Whose message a node puts into a new packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The node's own.
+    Own,
+    /// The message that the node handles at that time: the node passes it on, with changes.
+    Forwarded,
+}
+
 /// The type of a message: whose it is, and its name.
 type Type = (PacketKind, &'static str);
 
@@ -76,8 +85,6 @@ pub struct Overhead {
 struct Received {
     message: RoutingMessage,
     kind: PacketKind,
-    /// See [`RoutingMessage::kind`].
-    name: &'static str,
     places: Vec<usize>,
     /// A node has counters for all of them if it has as many as this.
     counters: usize,
@@ -110,16 +117,16 @@ impl Overhead {
         }
     }
 
-    /// Counts a packet that a node makes, while it handles a message of the type `answering`, if any.
-    pub fn on_originated(&mut self, node: NodeId, packet: &Packet, answering: Option<&'static str>) {
+    /// Counts a packet that a node makes. `origin` holds for messages that do not say themselves whether they are
+    /// forwarded ([`Part::forwarded`]).
+    pub fn on_originated(&mut self, node: NodeId, packet: &Packet, origin: Origin) {
         let (kind, message) = match &packet.body {
             Body::Routing(message) => (PacketKind::Routing, message),
             Body::Control { message, .. } => (PacketKind::Control, message),
             _ => return,
         };
-        let again = answering == Some(message.kind());
         self.message(node, kind, message, packet.size, |it, bytes, forwarded| {
-            if !forwarded.unwrap_or(again) {
+            if !forwarded.unwrap_or(origin == Origin::Forwarded) {
                 it.originated += 1;
                 it.originated_bytes += bytes;
             }
@@ -154,19 +161,7 @@ impl Overhead {
             places.push(self.last);
         });
         let counters = places.iter().fold(0, |most, &place| most.max(place + 1));
-        self.received = Some(Received { message: message.clone(), kind, name: message.kind(), places, counters });
-    }
-
-    /// The type of a packet's message, if it has one, as [`Packet::message_kind`]: mostly the type of the message
-    /// received last.
-    #[inline]
-    #[must_use]
-    pub fn message_kind(&self, packet: &Packet) -> Option<&'static str> {
-        let (Body::Routing(message) | Body::Control { message, .. }) = &packet.body else { return None };
-        Some(match &self.received {
-            Some(it) if it.message.is(message) => it.name,
-            _ => message.kind(),
-        })
+        self.received = Some(Received { message: message.clone(), kind, places, counters });
     }
 
     /// Calls `add` for each message in a packet: the counters of its type, its bytes, and whether it is forwarded, if
@@ -288,7 +283,7 @@ mod tests {
         let parts = vec![part("HELLO", 20, false), part("TC", 16, true), part("TC", 24, false)];
         let packet = packet(28 + 4 + 60, Body::Routing(RoutingMessage::new(Several(parts))));
         let mut overhead = Overhead::default();
-        overhead.on_originated(NodeId(2), &packet, None);
+        overhead.on_originated(NodeId(2), &packet, Origin::Own);
         // By a radio, and by two wires.
         overhead.on_sent(NodeId(2), &packet, true, Media { radios: 1, wires: 2 });
         let out = |by_radio, radio_bytes| {
@@ -329,11 +324,9 @@ mod tests {
         for (node, message) in [(1, 0), (2, 0), (2, 0), (1, 1), (2, 1), (3, 1), (3, 0), (1, 2), (1, 0)] {
             let it = packet(92, Body::Routing(messages[message].clone()));
             overhead.on_received(NodeId(node), &it);
-            assert_eq!(overhead.message_kind(&it), Some("PACKET"));
         }
         let control = packet(92, Body::Control { port: 1, message: messages[0].clone() });
         overhead.on_received(NodeId(1), &control);
-        assert_eq!(overhead.message_kind(&packet(92, Body::Empty)), None);
         let found = |node| overhead.of(NodeId(node)).iter().map(|it| (it.0, it.1, it.2.received)).collect::<Vec<_>>();
         let (routing, agent) = (PacketKind::Routing, PacketKind::Control);
         let mut first = vec![(routing, "HELLO", 2), (routing, "TC", 3), (agent, "HELLO", 1), (agent, "TC", 1)];
@@ -346,13 +339,13 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_the_same_type_is_forwarded() {
+    fn a_message_that_is_passed_on_is_not_originated() {
         let packet = packet(52, Body::Routing(RoutingMessage::new(Several(Vec::new()))));
         let mut overhead = Overhead::default();
-        for answering in [None, Some("RREQ"), Some("PACKET")] {
-            overhead.on_originated(NodeId(0), &packet, answering);
+        for origin in [Origin::Own, Origin::Forwarded] {
+            overhead.on_originated(NodeId(0), &packet, origin);
         }
-        let expected = Tally { originated: 2, originated_bytes: 104, ..Tally::default() };
+        let expected = Tally { originated: 1, originated_bytes: 52, ..Tally::default() };
         assert_eq!(overhead.of(NodeId(0)), [(PacketKind::Routing, "PACKET", expected)]);
     }
 

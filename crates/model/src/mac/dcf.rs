@@ -27,7 +27,7 @@ mod standard;
 
 use std::marker::PhantomData;
 
-use hopyard_engine::{Rng, Span, Time};
+use hopyard_engine::{Prefetch, Rng, Span, Time};
 
 use super::{Identity, Mac, Outgoing, Sensed, Slotted};
 use crate::address::{InterfaceId, NodeId};
@@ -134,6 +134,13 @@ pub struct Dcf<P = Standard> {
     procedure: PhantomData<P>,
 }
 
+impl<P: Procedure> Prefetch for Dcf<P> {
+    #[inline]
+    fn prefetch(&self, (): &()) -> u32 {
+        self.interface.0
+    }
+}
+
 impl<P: Procedure> Mac for Dcf<P> {
     type Params = Params;
     type Shared = Timing;
@@ -177,11 +184,6 @@ impl<P: Procedure> Mac for Dcf<P> {
             counters: Counters::default(),
             procedure: PhantomData,
         }
-    }
-
-    #[inline]
-    fn prefetch(&self) -> u32 {
-        self.interface.0
     }
 
     fn is_ready(&self) -> bool {

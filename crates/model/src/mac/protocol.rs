@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use hopyard_engine::{Rng, Span, Time};
+use hopyard_engine::{Prefetch, Rng, Span, Time};
 
 use super::counters::Counters;
 use crate::address::{InterfaceId, NodeId};
@@ -73,7 +73,7 @@ pub enum Sensed<'a, C> {
 }
 
 /// The medium access control of one station.
-pub trait Mac: Debug + Sized {
+pub trait Mac: Debug + Sized + Prefetch {
     /// Its parameters.
     type Params: Params;
     /// The state that all stations of a channel share: the parameters, and values that follow from them.
@@ -135,7 +135,4 @@ pub trait Mac: Debug + Sized {
 
     /// The counts of the station until now.
     fn counters(&self, shared: &Self::Shared, now: Time) -> Self::Counters;
-
-    /// Reads the fields that signals of others need into the processor's cache. The value has no meaning.
-    fn prefetch(&self) -> u32;
 }

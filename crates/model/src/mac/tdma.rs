@@ -23,7 +23,7 @@ mod params;
 mod schedule;
 mod timeline;
 
-use hopyard_engine::{Rng, Span, Time};
+use hopyard_engine::{Prefetch, Rng, Span, Time};
 
 use self::air::{Air, Response};
 use self::contest::Contest;
@@ -113,6 +113,13 @@ pub struct Tdma {
     last_used: i64,
     used: u64,
     counters: Counters,
+}
+
+impl Prefetch for Tdma {
+    #[inline]
+    fn prefetch(&self, (): &()) -> u32 {
+        self.busy.into()
+    }
 }
 
 impl Mac for Tdma {
@@ -241,11 +248,6 @@ impl Mac for Tdma {
         let to = frames.slot_from(self.clock.shows(now) + 1);
         let slots = self.begun_before + frames.owned(self.own, self.identity.station, self.counted_from, to);
         Counters { slots, slots_unused: slots.saturating_sub(self.used), ..self.counters }
-    }
-
-    #[inline]
-    fn prefetch(&self) -> u32 {
-        self.busy.into()
     }
 }
 

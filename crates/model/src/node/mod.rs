@@ -23,7 +23,7 @@ pub(crate) use self::border::{Border, Due, MOST_DUE};
 pub(crate) use self::part::Part;
 pub(crate) use self::topology::{Attachment, Interface, Topology};
 use crate::address::{Address, InterfaceId, NodeId};
-use crate::agent;
+use crate::agent::{self, Agent as _};
 use crate::channel::AnyChannel;
 use crate::clock::{Clock, Event, Wake};
 use crate::context::Context;
@@ -32,7 +32,7 @@ use crate::link::{Link, Wired};
 use crate::mobility;
 use crate::observe::Probe;
 use crate::packet::PacketId;
-use crate::routing::{self, Routing as _};
+use crate::routing::{self, Routes as _, Routing as _};
 
 /// A node's layers above the MAC. The fields that every received packet needs come first.
 #[derive(Debug)]
@@ -55,6 +55,8 @@ pub(crate) struct Node {
     /// When the node last told a host outside about a connection.
     pub told: BTreeMap<border::Ends, Time>,
     pub routing_protocol: &'static str,
+    /// Whether the routing protocol reads the packets that are for other nodes.
+    pub routing_overhears: bool,
     /// Whether the routing protocol finds routes over wires, and runs on them.
     pub routes_wires: bool,
     /// Whether ns-2 numbers the routing protocol's messages.
@@ -72,7 +74,7 @@ pub(crate) struct Agents(pub Vec<agent::Model>);
 impl Deadline for Agents {
     #[inline]
     fn deadline(&self) -> Time {
-        self.0.iter().map(agent::Model::deadline).min().unwrap_or(Time::NEVER)
+        self.0.iter().map(agent::Agent::deadline).min().unwrap_or(Time::NEVER)
     }
 }
 
@@ -198,12 +200,12 @@ impl Node {
     /// The packets that the routing protocol and the agents hold.
     pub(crate) fn held(&self) -> Vec<PacketId> {
         let mut held = self.routing.held();
-        held.extend(self.agents.0.iter().flat_map(agent::Model::held));
+        held.extend(self.agents.0.iter().flat_map(agent::Agent::held));
         held
     }
 
     /// Whether the routing protocol or an agent reads the packets that are for other nodes.
     pub(crate) fn overhears(&self) -> bool {
-        self.routing.overhears() || self.agents.0.iter().any(agent::Model::overhears)
+        self.routing_overhears || self.agents.0.iter().any(agent::Agent::overhears)
     }
 }

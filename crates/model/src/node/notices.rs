@@ -13,7 +13,7 @@ use crate::context::{Action, Context, Departure, DropReason, Owners, Untold};
 use crate::ip::Way;
 use crate::observe::Probe;
 use crate::packet::{Body, FlowId, Packet, PacketId, Undelivered, Unreachable};
-use crate::routing::Routing as _;
+use crate::routing::Routes as _;
 
 /// How many connections may be known about which a host was told, before those are forgotten that hold nothing back.
 const MOST_TOLD: usize = 1 << 12;

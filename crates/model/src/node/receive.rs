@@ -2,6 +2,7 @@
 
 use super::{Around, Attachment, Node};
 use crate::address::{Address, InterfaceId};
+use crate::agent::Agent as _;
 use crate::clock::Wake;
 use crate::context::{Action, Context, DropReason};
 use crate::ip::{self, Arrival};
@@ -46,9 +47,7 @@ impl Node {
             Arrival::Local => return self.pass_local(packet, from, around),
             Arrival::Options => return self.on_options(packet, from, around),
             Arrival::Routing => {
-                around.cx.answering = around.cx.overhead.message_kind(&around.cx.packets[packet]);
                 self.routing(around.clock, around.cx.now).on_message(packet, from, around.cx);
-                around.cx.answering = None;
             }
             Arrival::Agent(port) => self.pass_to_agent(port, packet, from, around),
             Arrival::Forward => {
@@ -84,11 +83,7 @@ impl Node {
     ) {
         let mut agents = around.clock.lend(&mut self.agents, Wake::Agents(self.id), around.cx.now);
         match agents.0.iter_mut().find(|agent| agent.ports().contains(&port)) {
-            Some(agent) => {
-                around.cx.answering = around.cx.overhead.message_kind(&around.cx.packets[packet]);
-                agent.on_message(packet, from, around.cx);
-                around.cx.answering = None;
-            }
+            Some(agent) => agent.on_message(packet, from, around.cx),
             None => around.cx.drop_packet(self.id, packet, DropReason::NoListener),
         }
     }
@@ -153,7 +148,7 @@ impl Node {
         around: &mut Around<'_, P>,
     ) {
         let now = around.cx.now;
-        if self.routing.overhears() {
+        if self.routing_overhears {
             self.routing(around.clock, now).on_overheard(packet, from, to, around.cx);
         }
         for agent in self.agents(around.clock, now).0.iter_mut().filter(|agent| agent.overhears()) {

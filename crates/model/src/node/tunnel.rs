@@ -15,7 +15,7 @@ use crate::context::{Context, DropReason};
 use crate::ip::{MOST_TUNNELS, Way};
 use crate::observe::Probe;
 use crate::packet::{Body, Form, Packet, PacketId};
-use crate::routing::Routing as _;
+use crate::routing::Routes as _;
 
 impl Node {
     /// Puts a packet into a tunnel, and passes the outer packet to IP.

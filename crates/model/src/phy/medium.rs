@@ -12,7 +12,7 @@
 //! The medium knows its radios as stations, counted from zero.
 
 use hopyard_engine::units::Rate;
-use hopyard_engine::{Rank, Rng, Span, Time};
+use hopyard_engine::{Prefetch, Rank, Rng, Span, Time, is_worth_reading_ahead, read_ahead};
 
 use super::fading::{self, Fader};
 pub use super::hearers::Hearer;
@@ -26,9 +26,6 @@ use crate::mobility::{Leg, Position};
 use crate::order;
 use crate::packet::PacketId;
 use crate::phy::frame::{Fate, Frame};
-
-/// Up to this number of stations, their state stays in the processor's cache, and prefetching is not needed.
-pub const CACHED: usize = 500;
 
 /// A transmission that is in the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,9 +63,8 @@ struct Sent {
     last: u32,
 }
 
-/// The listener that the medium calls at each edge: the MACs that listen at the radios, and the queue that knows the
-/// next event.
-pub trait Listener<C> {
+/// What the medium calls at each edge: the MACs that listen at the radios, and the queue that knows the next event.
+pub trait Listener<C>: Prefetch<usize> {
     /// Whether the listener is told of every signal as it begins ([`Listener::on_signal`]). One that can wait asks
     /// [`Medium::begun`] after each walk, which costs the walk nothing.
     const METERS: bool = false;
@@ -85,13 +81,7 @@ pub trait Listener<C> {
     /// Whether an edge at this time and rank comes before every other event.
     fn comes_first(&self, at: Time, rank: Rank) -> bool;
 
-    /// Reads the state of a station that its edges will need, so that this state is in the processor's cache by then.
-    /// The value has no meaning.
-    fn prefetch(&self, _station: usize) -> u32 {
-        0
-    }
-
-    /// Tells a station of the beginning of a signal. Returns whether the queue may have changed.
+    /// What the beginning of a signal means at a station. Returns whether the queue may have changed.
     fn on_begin(&mut self, station: usize, begin: Begin, now: Time) -> bool;
 
     /// Tells a station of the end of a signal of this power, in watts.
@@ -602,15 +592,11 @@ impl<C: Copy> Transmission<C> {
         let reception = &mut reception[..radios.len()];
         // Most edges come long before the next event, which changes only when a MAC is told of an edge.
         let mut undisturbed = if exact { Time::ZERO } else { listener.undisturbed_until() };
-        if radios.len() > CACHED && (*next == 0 || *next == n) {
-            // With thousands of stations, little of their state is in the processor's cache. If each edge read its
-            // station's state, every read would have to wait for the memory. Here all are read at once, before any is
-            // needed, and the waits overlap.
-            let read = hearers.iter().fold(0, |sum: u32, hearer| {
+        if is_worth_reading_ahead(radios.len()) && (*next == 0 || *next == n) {
+            read_ahead(hearers.iter().map(|hearer| {
                 let station = hearer.station as usize;
-                sum.wrapping_add(radios[station].prefetch()).wrapping_add(listener.prefetch(station))
-            });
-            std::hint::black_box(read);
+                radios[station].prefetch(&()).wrapping_add(listener.prefetch(&station))
+            }));
         }
         let begins = start.nanos();
         let ends = begins + frame.airtime.nanos();

@@ -7,6 +7,10 @@
 //! NodeId, nodes: usize, Rng)` and implements [`Routing`]. The `mod` line and a line in the registry below make it
 //! known.
 
+// The traits come before the protocols with several sets of procedures, which are enums that dispatch them.
+#[macro_use]
+mod protocol;
+
 pub mod aodv;
 pub mod aomdv;
 mod common;
@@ -15,16 +19,19 @@ pub mod dsdv;
 pub mod dsr;
 pub mod olsr;
 pub mod oracle;
-mod protocol;
 pub mod source_routes;
 pub mod static_routes;
 
-use hopyard_engine::{Deadline, Rng, Span, Time};
+use std::net::Ipv4Addr;
 
-use crate::address::{NodeId, Prefix};
+use enum_dispatch::enum_dispatch;
+use hopyard_engine::{Rng, Span};
+
+use crate::address::{Address, NodeId, Prefix};
+use crate::context::{Context, DropReason};
+use crate::packet::PacketId;
 pub use connectivity::Connectivity;
-use protocol::forward_routing;
-pub use protocol::{AfterOptions, Facts, MostHops, Networks, Prescribed, Routing, SETTLED};
+pub use protocol::{AfterOptions, Facts, MostHops, Networks, Oracular, Prescribed, Routes, Routing, SETTLED};
 
 /// Makes the registry and the enum of protocols.
 macro_rules! protocols {
@@ -33,6 +40,7 @@ macro_rules! protocols {
 
         /// One node's routing protocol. An enum, so that calls are dispatched without a pointer.
         #[allow(clippy::large_enum_variant, reason = "the nodes of a run use the same protocol, mostly a large one")]
+        #[enum_dispatch(Routing, Routes)]
         #[derive(Debug)]
         pub enum Model {
             $(#[doc = $summary] $variant($module::$variant),)+
@@ -42,13 +50,13 @@ macro_rules! protocols {
             /// Whether this protocol can notify a TCP that reacts to notices of broken routes.
             #[must_use]
             pub const fn reports_breaks(&self) -> bool {
-                match self { $(Self::$variant(_) => <$module::$variant as Routing>::REPORTS_BREAKS,)+ }
+                match self { $(Self::$variant(_) => <$module::Params as Facts>::REPORTS_BREAKS,)+ }
             }
 
             /// Whether the protocol finds routes over wires, and not over radios only.
             #[must_use]
             pub const fn crosses_wires(&self) -> bool {
-                match self { $(Self::$variant(_) => <$module::$variant as Routing>::CROSSES_WIRES,)+ }
+                match self { $(Self::$variant(_) => <$module::Params as Facts>::CROSSES_WIRES,)+ }
             }
 
             /// Whether a node with a radio reaches hosts that have wires only ([`Facts::reaches_wires`]).
@@ -97,6 +105,12 @@ macro_rules! protocols {
             #[must_use]
             pub fn needs_link_failures(&self) -> Option<(&'static str, &'static str)> {
                 match self { $(Self::$variant(params) => params.needs_link_failures(),)+ }
+            }
+
+            /// Whether the protocol reads packets that are for other nodes ([`Facts::overhears`]).
+            #[must_use]
+            pub fn overhears(&self) -> bool {
+                match self { $(Self::$variant(params) => params.overhears(),)+ }
             }
 
             /// How long a node waits for a sign of its next hop ([`Facts::waits_for_next_hop`]).
@@ -174,16 +188,7 @@ macro_rules! protocols {
             }
         }
 
-        impl Routing for Model {
-            forward_routing! { $($variant),+ }
-        }
-
-        impl Deadline for Model {
-            #[inline]
-            fn deadline(&self) -> Time {
-                Routing::deadline(self)
-            }
-        }
+        forward_engine! { Model: $($variant),+ }
     };
 }
 

@@ -10,14 +10,14 @@
 
 use std::sync::Arc;
 
-use hopyard_engine::{Rng, Span, Time};
+use hopyard_engine::{Deadline, Prefetch, Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Connectivity, Facts, Routing};
+use super::{Connectivity, Facts, Oracular, Routes, Routing};
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason, RouteChange};
-use crate::packet::PacketId;
+use crate::packet::{Packet, PacketId};
 use crate::params::{self, Fault};
 
 /// Parameters of the oracle.
@@ -42,6 +42,9 @@ impl params::Params for Params {
 }
 
 impl Facts for Params {
+    const REPORTS_BREAKS: bool = true;
+    const CROSSES_WIRES: bool = true;
+
     fn keeps_routes(&self) -> bool {
         true
     }
@@ -104,10 +107,6 @@ impl Oracle {
 }
 
 impl Routing for Oracle {
-    const CROSSES_WIRES: bool = true;
-
-    const REPORTS_BREAKS: bool = true;
-
     fn start(&mut self, _cx: &mut Context) {}
 
     fn route(&mut self, packet: PacketId, cx: &mut Context) {
@@ -136,19 +135,25 @@ impl Routing for Oracle {
 
     fn on_timer(&mut self, _cx: &mut Context) {}
 
+    fn oracle(&mut self) -> Option<&mut dyn Oracular> {
+        Some(self)
+    }
+}
+
+impl Deadline for Oracle {
     fn deadline(&self) -> Time {
         Time::NEVER
     }
+}
 
+impl Routes for Oracle {
     fn lookup(&self, destination: Address) -> Option<(Address, u8)> {
         let place = self.paths.binary_search_by_key(&destination, |path| path.destination).ok()?;
         self.paths[place].route
     }
+}
 
-    fn held(&self) -> Vec<PacketId> {
-        Vec::new()
-    }
-
+impl Oracular for Oracle {
     fn connectivity_interval(&self) -> Span {
         self.interval
     }
@@ -160,6 +165,8 @@ impl Routing for Oracle {
         }
     }
 }
+
+impl Prefetch<Packet> for Oracle {}
 
 #[cfg(test)]
 mod tests {

@@ -3,19 +3,28 @@
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use hopyard_engine::{Span, Time};
+use enum_dispatch::enum_dispatch;
+use hopyard_engine::{Deadline, Span};
 
 use super::connectivity::Connectivity;
 use crate::address::{Address, NodeId, Prefix};
 use crate::context::{Action, Context, DropReason};
-use crate::packet::{Packet, PacketId};
+use crate::packet::PacketId;
 use crate::params::Params;
 
 /// The time in which routes are known of a protocol that sends a HELLO each second or two.
 pub const SETTLED: Span = Span::from_secs(6);
 
-/// The facts about a protocol with these parameters, for the checks of a scenario and the tables of results.
+/// What the checks of a scenario, the tables of results and a node ask about a protocol with these parameters.
 pub trait Facts: Params {
+    /// Whether the protocol calls [`Context::unreachable`] for segments that it cannot forward. It does so at the node
+    /// that finds the link broken, or at the source that has no route.
+    const REPORTS_BREAKS: bool = false;
+
+    /// Whether the protocol finds routes over wires as well as over radio. If so, its broadcasts go to the other ends
+    /// of wires too.
+    const CROSSES_WIRES: bool = false;
+
     /// Whether ns-2 gives the protocol's messages numbers of packets (`loss_ns2_percent`).
     const NUMBERED_BY_NS2: bool = true;
 
@@ -54,6 +63,12 @@ pub trait Facts: Params {
     /// protocol has other means, or needs none.
     fn needs_link_failures(&self) -> Option<(&'static str, &'static str)> {
         None
+    }
+
+    /// Whether the protocol wants the packets in frames that the node's radios decode and that are for other nodes
+    /// (promiscuous mode).
+    fn overhears(&self) -> bool {
+        false
     }
 
     /// How long a node waits for a sign that its next hop has a packet, before it sends the packet again, and the
@@ -156,25 +171,11 @@ pub struct Networks {
     pub wired: Vec<Prefix>,
 }
 
-/// A routing protocol at one node.
-pub trait Routing {
-    /// Whether the protocol calls [`Context::unreachable`] for segments that it cannot forward. It does so at the node
-    /// that finds the link broken, or at the source that has no route.
-    /// To query it, use [`Config::reports_breaks`](super::Config::reports_breaks).
-    const REPORTS_BREAKS: bool = false;
-
-    /// Whether the protocol finds routes over wires as well as over radio. If so, its broadcasts go to the other ends
-    /// of wires too.
-    const CROSSES_WIRES: bool = false;
-
+/// A routing protocol at one node: what happens there. Its deadline is when [`Self::on_timer`] must next be called.
+#[enum_dispatch]
+pub trait Routing: Routes + Deadline {
     /// The networks that the node is attached to. Called once, before `start`.
     fn on_networks(&mut self, _networks: &Networks) {}
-
-    /// Whether the node takes packets out of tunnels that end at it without an interface of its own for them, as the
-    /// gateways of some protocols do.
-    fn accepts_tunnels(&self) -> bool {
-        false
-    }
 
     /// The run starts; timers may be set.
     fn start(&mut self, cx: &mut Context);
@@ -206,21 +207,9 @@ pub trait Routing {
     /// A packet of any kind arrived from neighbour `from`. Protocols that extend the lifetime of used routes need this.
     fn on_heard(&mut self, _packet: PacketId, _from: Address, _cx: &mut Context) {}
 
-    /// Whether the protocol wants the packets in frames that the node's radios decode and that are for other nodes
-    /// (promiscuous mode). It is asked once, before `start`.
-    fn overhears(&self) -> bool {
-        false
-    }
-
     /// A packet of any kind was decoded that neighbour `from` sent to neighbour `to`. The packet is a copy on loan: the
-    /// protocol reads it, and leaves it where it is. Only protocols that ask for it are called ([`Self::overhears`]).
+    /// protocol reads it, and leaves it where it is. Only protocols that ask for it are called ([`Facts::overhears`]).
     fn on_overheard(&mut self, _packet: PacketId, _from: Address, _to: Address, _cx: &mut Context) {}
-
-    /// Reads the data that a packet which arrives soon will need, so that they are in the processor's cache. The value
-    /// has no meaning.
-    fn prefetch(&self, _packet: &Packet) -> u32 {
-        0
-    }
 
     /// The MAC gave up sending `packet` to `next_hop`, for a reason. The protocol owns the packet now.
     fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, reason: DropReason, cx: &mut Context);
@@ -232,9 +221,15 @@ pub trait Routing {
     /// The deadline is reached.
     fn on_timer(&mut self, cx: &mut Context);
 
-    /// When `on_timer` must next be called.
-    fn deadline(&self) -> Time;
+    /// The protocol as one that is given the true connectivity; nothing for a real protocol, which cannot know it.
+    fn oracle(&mut self) -> Option<&mut dyn Oracular> {
+        None
+    }
+}
 
+/// The routes that a protocol knows at one node, and the packets that wait for one. To ask for them changes nothing.
+#[enum_dispatch]
+pub trait Routes {
     /// The next hop and the hop count of a route that is in use, for measurement; it changes nothing.
     fn lookup(&self, destination: Address) -> Option<(Address, u8)>;
 
@@ -266,17 +261,26 @@ pub trait Routing {
         self.lookup(destination).is_some()
     }
 
-    /// The packets that are held. At the end of a run every packet must be accounted for.
-    fn held(&self) -> Vec<PacketId>;
-
-    /// Interval at which the protocol is given the true connectivity while nodes move; the first time is before
-    /// `start`. [`Span::ZERO`] for a protocol that does not use it. No real protocol can know it.
-    fn connectivity_interval(&self) -> Span {
-        Span::ZERO
+    /// Whether the node takes packets out of tunnels that end at it without an interface of its own for them, as the
+    /// gateways of some protocols do.
+    fn accepts_tunnels(&self) -> bool {
+        false
     }
 
+    /// The packets that are held. At the end of a run every packet must be accounted for.
+    fn held(&self) -> Vec<PacketId> {
+        Vec::new()
+    }
+}
+
+/// A protocol that is given the true connectivity.
+pub trait Oracular {
+    /// How often the protocol is given the connectivity while nodes move; the first time is before [`Routing::start`].
+    /// [`Span::ZERO`] if it does not use it, [`Span::MAX`] if it needs that of the start alone.
+    fn connectivity_interval(&self) -> Span;
+
     /// The true connectivity from now on. All nodes may share one object.
-    fn on_connectivity(&mut self, _connectivity: &Arc<Connectivity>) {}
+    fn on_connectivity(&mut self, connectivity: &Arc<Connectivity>);
 }
 
 /// The next step for a packet with options (RFC 4728).
@@ -293,131 +297,22 @@ pub enum AfterOptions {
     Unknown,
 }
 
-/// The methods of [`Routing`] for an enum, each of whose variants has a routing protocol.
-macro_rules! forward_routing {
-    ($($variant:ident),+) => {
-        fn on_networks(&mut self, networks: &$crate::routing::Networks) {
-            match self { $(Self::$variant(it) => it.on_networks(networks),)+ }
+/// The traits of the engine for an enum, each of whose variants implements them: `enum_dispatch` reaches those of this
+/// crate alone.
+macro_rules! forward_engine {
+    ($enum:ident: $($variant:ident),+) => {
+        impl ::hopyard_engine::Deadline for $enum {
+            #[inline]
+            fn deadline(&self) -> ::hopyard_engine::Time {
+                match self { $(Self::$variant(it) => it.deadline(),)+ }
+            }
         }
-        fn accepts_tunnels(&self) -> bool {
-            match self { $(Self::$variant(it) => it.accepts_tunnels(),)+ }
-        }
-        fn start(&mut self, cx: &mut $crate::context::Context) {
-            match self { $(Self::$variant(it) => it.start(cx),)+ }
-        }
-        #[inline]
-        fn route(&mut self, packet: $crate::packet::PacketId, cx: &mut $crate::context::Context) {
-            match self { $(Self::$variant(it) => it.route(packet, cx),)+ }
-        }
-        fn route_towards(
-            &mut self,
-            packet: $crate::packet::PacketId,
-            router: $crate::address::Address,
-            node: $crate::address::NodeId,
-            cx: &mut $crate::context::Context,
-        ) {
-            match self { $(Self::$variant(it) => it.route_towards(packet, router, node, cx),)+ }
-        }
-        fn on_message(
-            &mut self,
-            packet: $crate::packet::PacketId,
-            from: $crate::address::Address,
-            cx: &mut $crate::context::Context,
-        ) {
-            match self { $(Self::$variant(it) => it.on_message(packet, from, cx),)+ }
-        }
-        fn on_options(
-            &mut self,
-            packet: $crate::packet::PacketId,
-            from: $crate::address::Address,
-            cx: &mut $crate::context::Context,
-        ) -> $crate::routing::AfterOptions {
-            match self { $(Self::$variant(it) => it.on_options(packet, from, cx),)+ }
-        }
-        #[inline]
-        fn on_heard(
-            &mut self,
-            packet: $crate::packet::PacketId,
-            from: $crate::address::Address,
-            cx: &mut $crate::context::Context,
-        ) {
-            match self { $(Self::$variant(it) => it.on_heard(packet, from, cx),)+ }
-        }
-        fn overhears(&self) -> bool {
-            match self { $(Self::$variant(it) => it.overhears(),)+ }
-        }
-        fn on_overheard(
-            &mut self,
-            packet: $crate::packet::PacketId,
-            from: $crate::address::Address,
-            to: $crate::address::Address,
-            cx: &mut $crate::context::Context,
-        ) {
-            match self { $(Self::$variant(it) => it.on_overheard(packet, from, to, cx),)+ }
-        }
-        #[inline]
-        fn prefetch(&self, packet: &$crate::packet::Packet) -> u32 {
-            match self { $(Self::$variant(it) => it.prefetch(packet),)+ }
-        }
-        fn on_link_failure(
-            &mut self,
-            packet: $crate::packet::PacketId,
-            next_hop: $crate::address::Address,
-            reason: $crate::context::DropReason,
-            cx: &mut $crate::context::Context,
-        ) {
-            match self { $(Self::$variant(it) => it.on_link_failure(packet, next_hop, reason, cx),)+ }
-        }
-        fn on_taken_back(
-            &mut self,
-            packet: $crate::packet::PacketId,
-            next_hop: $crate::address::Address,
-            cx: &mut $crate::context::Context,
-        ) {
-            match self { $(Self::$variant(it) => it.on_taken_back(packet, next_hop, cx),)+ }
-        }
-        fn on_timer(&mut self, cx: &mut $crate::context::Context) {
-            match self { $(Self::$variant(it) => it.on_timer(cx),)+ }
-        }
-        #[inline]
-        fn deadline(&self) -> ::hopyard_engine::Time {
-            match self { $(Self::$variant(it) => it.deadline(),)+ }
-        }
-        fn lookup(&self, destination: $crate::address::Address) -> Option<($crate::address::Address, u8)> {
-            match self { $(Self::$variant(it) => it.lookup(destination),)+ }
-        }
-        fn lookup_named(
-            &self,
-            destination: $crate::address::Address,
-            name: ::std::net::Ipv4Addr,
-        ) -> Option<($crate::address::Address, u8)> {
-            match self { $(Self::$variant(it) => it.lookup_named(destination, name),)+ }
-        }
-        fn lookup_towards(
-            &self,
-            destination: $crate::address::Address,
-            router: $crate::address::Address,
-        ) -> Option<($crate::address::Address, u8)> {
-            match self { $(Self::$variant(it) => it.lookup_towards(destination, router),)+ }
-        }
-        fn tunnel_end(&self, destination: $crate::address::Address) -> Option<$crate::address::Address> {
-            match self { $(Self::$variant(it) => it.tunnel_end(destination),)+ }
-        }
-        fn source_route(&self, destination: $crate::address::Address) -> Option<Vec<$crate::address::Address>> {
-            match self { $(Self::$variant(it) => it.source_route(destination),)+ }
-        }
-        fn has_way(&self, destination: $crate::address::Address, cx: &$crate::context::Context) -> bool {
-            match self { $(Self::$variant(it) => it.has_way(destination, cx),)+ }
-        }
-        fn held(&self) -> Vec<$crate::packet::PacketId> {
-            match self { $(Self::$variant(it) => it.held(),)+ }
-        }
-        fn connectivity_interval(&self) -> ::hopyard_engine::Span {
-            match self { $(Self::$variant(it) => it.connectivity_interval(),)+ }
-        }
-        fn on_connectivity(&mut self, connectivity: &::std::sync::Arc<$crate::routing::Connectivity>) {
-            match self { $(Self::$variant(it) => it.on_connectivity(connectivity),)+ }
+
+        impl ::hopyard_engine::Prefetch<$crate::packet::Packet> for $enum {
+            #[inline]
+            fn prefetch(&self, packet: &$crate::packet::Packet) -> u32 {
+                match self { $(Self::$variant(it) => it.prefetch(packet),)+ }
+            }
         }
     };
 }
-pub(super) use forward_routing;

@@ -13,14 +13,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use hopyard_engine::{Rng, Span, Time};
+use hopyard_engine::{Deadline, Prefetch, Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AfterOptions, Connectivity, Facts, Prescribed, Routing};
+use super::{AfterOptions, Connectivity, Facts, Oracular, Prescribed, Routes, Routing};
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason, RouteChange};
-use crate::packet::{DsrOption, MOST_ADDRESSES, PacketId, SourceRoute};
+use crate::packet::{DsrOption, MOST_ADDRESSES, Packet, PacketId, SourceRoute};
 use crate::params::{self, Fault};
 
 /// Where packets go for which no path is written.
@@ -70,6 +70,8 @@ impl params::Params for Params {
 }
 
 impl Facts for Params {
+    const CROSSES_WIRES: bool = true;
+
     fn reaches_wires(&self) -> bool {
         true
     }
@@ -148,8 +150,6 @@ impl SourceRoutes {
 }
 
 impl Routing for SourceRoutes {
-    const CROSSES_WIRES: bool = true;
-
     fn start(&mut self, _cx: &mut Context) {}
 
     fn route(&mut self, packet: PacketId, cx: &mut Context) {
@@ -214,10 +214,18 @@ impl Routing for SourceRoutes {
 
     fn on_timer(&mut self, _cx: &mut Context) {}
 
+    fn oracle(&mut self) -> Option<&mut dyn Oracular> {
+        Some(self)
+    }
+}
+
+impl Deadline for SourceRoutes {
     fn deadline(&self) -> Time {
         Time::NEVER
     }
+}
 
+impl Routes for SourceRoutes {
     fn lookup(&self, destination: Address) -> Option<(Address, u8)> {
         let path = self.path(destination)?;
         Some((*path.first()?, path.len() as u8))
@@ -226,11 +234,9 @@ impl Routing for SourceRoutes {
     fn source_route(&self, destination: Address) -> Option<Vec<Address>> {
         self.path(destination).map(|path| path.to_vec())
     }
+}
 
-    fn held(&self) -> Vec<PacketId> {
-        Vec::new()
-    }
-
+impl Oracular for SourceRoutes {
     fn connectivity_interval(&self) -> Span {
         // Once, at the start.
         Span::MAX
@@ -252,6 +258,8 @@ impl Routing for SourceRoutes {
         self.connectivity = Some(Arc::clone(connectivity));
     }
 }
+
+impl Prefetch<Packet> for SourceRoutes {}
 
 #[cfg(test)]
 mod tests {

@@ -11,14 +11,14 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use hopyard_engine::{Rng, Span, Time};
+use hopyard_engine::{Deadline, Prefetch, Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Connectivity, Facts, Prescribed, Routing};
+use super::{Connectivity, Facts, Oracular, Prescribed, Routes, Routing};
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason, RouteChange};
-use crate::packet::PacketId;
+use crate::packet::{Packet, PacketId};
 use crate::params::{self, Fault};
 
 /// Where packets go for which no route is written.
@@ -97,6 +97,8 @@ impl params::Params for Params {
 }
 
 impl Facts for Params {
+    const CROSSES_WIRES: bool = true;
+
     fn reaches_wires(&self) -> bool {
         true
     }
@@ -200,8 +202,6 @@ impl StaticRoutes {
 }
 
 impl Routing for StaticRoutes {
-    const CROSSES_WIRES: bool = true;
-
     fn start(&mut self, _cx: &mut Context) {}
 
     fn route(&mut self, packet: PacketId, cx: &mut Context) {
@@ -237,10 +237,18 @@ impl Routing for StaticRoutes {
 
     fn on_timer(&mut self, _cx: &mut Context) {}
 
+    fn oracle(&mut self) -> Option<&mut dyn Oracular> {
+        Some(self)
+    }
+}
+
+impl Deadline for StaticRoutes {
     fn deadline(&self) -> Time {
         Time::NEVER
     }
+}
 
+impl Routes for StaticRoutes {
     fn lookup(&self, destination: Address) -> Option<(Address, u8)> {
         let to = self.connectivity.as_ref().map_or(NodeId(destination.0), |it| it.owner(destination));
         if let Ok(place) = self.routes.binary_search_by_key(&to.into(), |route| route.0) {
@@ -261,11 +269,9 @@ impl Routing for StaticRoutes {
             Others::Drop => None,
         }
     }
+}
 
-    fn held(&self) -> Vec<PacketId> {
-        Vec::new()
-    }
-
+impl Oracular for StaticRoutes {
     fn connectivity_interval(&self) -> Span {
         // Once, at the start.
         Span::MAX
@@ -277,6 +283,8 @@ impl Routing for StaticRoutes {
         }
     }
 }
+
+impl Prefetch<Packet> for StaticRoutes {}
 
 #[cfg(test)]
 mod tests {

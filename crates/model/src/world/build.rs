@@ -178,6 +178,7 @@ impl<P: Probe> World<P> {
                 care_of: None,
                 told: BTreeMap::new(),
                 routing_protocol: node.routing.name(),
+                routing_overhears: node.routing.overhears(),
                 routes_wires: node.routing.crosses_wires(),
                 numbered_by_ns2: node.routing.numbered_by_ns2(),
                 forwarded: 0,
@@ -189,8 +190,9 @@ impl<P: Probe> World<P> {
         for (number, flow) in spec.flows.iter().enumerate() {
             nodes[flow.from.index()].flows.push(number);
         }
+        let oracles = nodes.iter_mut().filter_map(|node| node.routing.oracle());
         let connectivity_interval =
-            nodes.iter().map(|node| node.routing.connectivity_interval()).filter(|span| !span.is_zero()).min();
+            oracles.map(|oracle| oracle.connectivity_interval()).filter(|span| !span.is_zero()).min();
         let mut stations: Vec<Vec<Station>> = spec.channels.iter().map(|_| Vec::new()).collect();
         let first = |node: u32| Interface { node: NodeId(node), attachment: Attachment::Nothing };
         let mut topology = Topology {

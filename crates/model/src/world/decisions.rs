@@ -4,7 +4,7 @@ use super::World;
 use super::flow::Endpoints;
 use crate::observe::{DecisionView, IsMeant, Probe};
 use crate::packet::FlowId;
-use crate::routing::Routing;
+use crate::routing::Routes;
 
 impl<P: Probe> World<P> {
     /// Tells the probe the decisions of a flow's sender since the last call.

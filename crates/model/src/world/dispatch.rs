@@ -1,6 +1,6 @@
 //! The effect of each event and each action.
 
-use hopyard_engine::Time;
+use hopyard_engine::{Prefetch as _, Time, is_worth_reading_ahead, read_ahead};
 
 use super::World;
 use crate::address::{Address, InterfaceId, NodeId};
@@ -13,8 +13,7 @@ use crate::node::{self, Attachment};
 use crate::observe::Probe;
 use crate::order;
 use crate::packet::{Body, PacketId};
-use crate::phy::medium::{CACHED, TransmissionId, Walk};
-use crate::routing::Routing;
+use crate::phy::medium::{TransmissionId, Walk};
 use crate::transport::tcp::NetworkEvent;
 
 impl<P: Probe> World<P> {
@@ -272,13 +271,12 @@ impl<P: Probe> World<P> {
             return;
         }
         loop {
-            if self.nodes.len() > CACHED {
-                // As with the edges of a transmission, the state of all receivers of a broadcast is read at once.
-                let read = self.receive_path.coming().fold(0, |sum: u32, arriving| {
+            if is_worth_reading_ahead(self.nodes.len()) {
+                // All receivers of a broadcast.
+                read_ahead(self.receive_path.coming().map(|arriving| {
                     let node = self.topology.node(arriving.interface);
-                    sum.wrapping_add(self.nodes[node.index()].routing.prefetch(&self.cx.packets[arriving.packet]))
-                });
-                std::hint::black_box(read);
+                    self.nodes[node.index()].routing.prefetch(&self.cx.packets[arriving.packet])
+                }));
             }
             let Some(arriving) = self.receive_path.pop() else { return };
             self.receive(arriving.interface, arriving.packet, arriving.from);

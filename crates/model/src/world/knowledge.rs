@@ -41,7 +41,9 @@ impl<P: Probe> World<P> {
         if *self.knowledge.connectivity != connectivity || now == Time::ZERO {
             self.knowledge.connectivity = Arc::new(connectivity);
             for n in 0..self.nodes.len() {
-                self.nodes[n].routing.on_connectivity(&self.knowledge.connectivity);
+                if let Some(oracle) = self.nodes[n].routing.oracle() {
+                    oracle.on_connectivity(&self.knowledge.connectivity);
+                }
             }
         }
         let next = now + self.knowledge.interval;

@@ -4,7 +4,7 @@ use super::flow::{Endpoints, Sampled};
 use super::{Quantity, World};
 use crate::clock::Wake;
 use crate::observe::{Probe, SeriesRow};
-use crate::routing::Routing;
+use crate::routing::Routes;
 
 impl<P: Probe> World<P> {
     /// The measuring window begins. Earlier counts are excluded.

@@ -7,7 +7,7 @@ use crate::ip::Way;
 use crate::node::Attachment;
 use crate::observe::{PositionRow, Probe, QueueRow, RouteRow, SeriesRow, Totals};
 use crate::packet::PacketKind;
-use crate::routing::Routing;
+use crate::routing::Routes;
 
 impl<P: Probe> World<P> {
     /// How many nodes there are.

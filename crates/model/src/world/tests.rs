@@ -5,7 +5,7 @@ use hopyard_wire::{WireError, ipv4};
 
 use super::*;
 use crate::address::Address;
-use crate::context::{Departure, Token, Waiter};
+use crate::context::{Departure, Origin, Token, Waiter};
 use crate::link::wired;
 use crate::packet::{Carrier, IP_HEADER, Message, Place, RoutingMessage, UDP_HEADER};
 use crate::params::{Params as _, RFC};
@@ -41,7 +41,8 @@ fn broadcast_of(protocol: &str) -> (u64, u64) {
     }
     let mut world = World::new(&spec).expect("a world");
     let size = IP_HEADER + UDP_HEADER;
-    let packet = world.cx.originate_routing(Address(0), Address::BROADCAST, 1, size, RoutingMessage::new(Note));
+    let packet =
+        world.cx.originate_routing(Origin::Own, Address(0), Address::BROADCAST, 1, size, RoutingMessage::new(Note));
     world.send(NodeId(0), packet, Address::BROADCAST);
     world.advance(Time::NEVER, &Watch::default());
     let ledger = world.cx.ledger;

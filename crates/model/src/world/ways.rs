@@ -9,7 +9,7 @@ use crate::context::{Owners, RouteChange};
 use crate::ip::Way;
 use crate::node::{Attachment, Node, Topology};
 use crate::observe::{Path, Probe, RouteChangeView};
-use crate::routing::Routing;
+use crate::routing::Routes;
 
 /// The parts of a world that know ways.
 struct Ways<'a> {

@@ -4,9 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use hopyard_engine::{Span, Streams};
+use hopyard_engine::Span;
 use hopyard_model::address::NodeId;
-use hopyard_model::agent::Site;
 use hopyard_model::packet::{IP_HEADER, MOST_BYTES, TCP_HEADER, TIMESTAMPS, UDP_HEADER};
 use hopyard_model::params::ModelInfo;
 use hopyard_model::phy::propagation::SPEED_OF_LIGHT;
@@ -29,10 +28,9 @@ fn macs(resolved: &Resolved) -> impl Iterator<Item = (String, &mac::Config)> {
     all.map(|(section, mac)| (section, &mac.config))
 }
 
-/// The agents as they are at a node, with their names.
-fn agents(resolved: &Resolved) -> Vec<(&'static str, agent::Model)> {
-    let built = |it: &agent::Config| it.build(&Site::of(NodeId(0)), Streams::new(0, 0).stream("check"));
-    resolved.agents.iter().map(|it| (it.model.name, built(&it.config))).collect()
+/// The agents, with their names.
+fn agents(resolved: &Resolved) -> impl Iterator<Item = (&'static str, &agent::Config)> {
+    resolved.agents.iter().map(|it| (it.model.name, &it.config))
 }
 
 /// The name of each link, and the largest packet that it carries.

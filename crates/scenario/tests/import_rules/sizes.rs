@@ -7,16 +7,26 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use super::{root, tokens};
 
 /// The seams of the model: file, trait, and how many functions it may have.
-const SEAMS: &[(&str, &str, usize)] =
-    &[("agent/protocol.rs", "Agent", 15), ("mobility/leg.rs", "Mobility", 12), ("traffic/source.rs", "Traffic", 8)];
+const SEAMS: &[(&str, &str, usize)] = &[
+    ("agent/protocol.rs", "Agent", 8),
+    ("mac/protocol.rs", "Mac", 14),
+    ("mobility/leg.rs", "Mobility", 2),
+    ("phy/fading/signal.rs", "Fading", 3),
+    ("phy/propagation/path_loss.rs", "PathLoss", 4),
+    ("routing/protocol.rs", "Routing", 12),
+    ("routing/protocol.rs", "Routes", 8),
+    ("traffic/source.rs", "Traffic", 2),
+    ("transport/congestion/control/congestion_control.rs", "CongestionControl", 15),
+    ("transport/recovery/mod.rs", "LossRecovery", 8),
+];
 
 /// The objects that many parts share: file, struct, and how many fields it may have.
-const OBJECTS: &[(&str, &str, usize)] = &[("world/mod.rs", "World", 16), ("context.rs", "Context", 20)];
+const OBJECTS: &[(&str, &str, usize)] = &[("world/mod.rs", "World", 16), ("context.rs", "Context", 19)];
 
-/// The braces of an item, such as `trait Mac`.
+/// The braces behind two tokens, such as `trait Mac`, or `probe !` where a macro is called.
 fn body(file: TokenStream, kind: &str, name: &str) -> Option<TokenStream> {
     let tokens: Vec<TokenTree> = file.into_iter().collect();
-    let is = |token: Option<&TokenTree>, word: &str| matches!(token, Some(TokenTree::Ident(it)) if it == word);
+    let is = |token: Option<&TokenTree>, word: &str| token.is_some_and(|it| it.to_string() == word);
     let start = (0..tokens.len()).find(|&i| is(tokens.get(i), kind) && is(tokens.get(i + 1), name))?;
     tokens[start..].iter().find_map(|token| match token {
         TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => Some(group.stream()),
@@ -57,7 +67,7 @@ fn too_large(items: &[(&str, &str, usize)], kind: &str, count: fn(TokenStream) -
         let body = body(tokens(&path), kind, name);
         let found = body.map(count).unwrap_or_else(|| panic!("{}: no {kind} {name}", path.display()));
         if found > most || found == 0 {
-            faults.push(format!("{file}: {name} has {found}; expected 1 to {most}"));
+            faults.push(format!("{file}: {kind} {name} has {found}; expected 1 to {most}"));
         }
     }
     faults
@@ -66,6 +76,8 @@ fn too_large(items: &[(&str, &str, usize)], kind: &str, count: fn(TokenStream) -
 #[test]
 fn seams_and_shared_objects_keep_their_size() {
     let mut faults = too_large(SEAMS, "trait", functions);
+    // The call of the macro that makes the trait lists its functions.
+    faults.extend(too_large(&[("observe/probe.rs", "!", 21)], "probe", functions));
     faults.extend(too_large(OBJECTS, "struct", fields));
     assert!(faults.is_empty(), "{faults:#?}");
 }

@@ -27,7 +27,7 @@ pub mod tables;
 #[cfg(test)]
 mod tests;
 
-use hopyard_engine::{Rng, Span, Time};
+use hopyard_engine::{Rng, Time};
 
 pub use self::machine::{Assignment, Machine, Output};
 pub use self::message::Message;
@@ -96,20 +96,6 @@ fn tell_mac(node: NodeId, assignment: Assignment, cx: &mut Context) {
 }
 
 impl Agent for Drand {
-    const PORTS: &'static [u16] = &[message::PORT];
-
-    const FINDS_SLOTS: bool = true;
-
-    fn first_slot(&self) -> Vec<(&'static str, Span)> {
-        let Params { settle, coin, .. } = self.params;
-        let period = self.params.request_period(self.params.first_delay);
-        vec![("settle", settle + period), ("coin", settle + period.mul_f64(1.0 / coin))]
-    }
-
-    fn longest_message(&self, neighbours: usize) -> u32 {
-        message::HELLO + message::ENTRY * neighbours as u32 + IP_HEADER + UDP_HEADER
-    }
-
     fn start(&mut self, cx: &mut Context) {
         self.machine.start(&self.params, cx.now);
         self.carry_out(cx);

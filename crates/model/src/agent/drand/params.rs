@@ -5,7 +5,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
+use super::message::{ENTRY, HELLO, PORT};
 use crate::agent::protocol::Facts;
+use crate::packet::{IP_HEADER, UDP_HEADER};
 use crate::params::{self, Fault};
 
 /// Among how many nodes the lottery is held, one of which should win.
@@ -114,7 +116,21 @@ impl Params {
     }
 }
 
-impl Facts for Params {}
+impl Facts for Params {
+    const PORTS: &'static [u16] = &[PORT];
+
+    const FINDS_SLOTS: bool = true;
+
+    fn first_slot(&self) -> Vec<(&'static str, Span)> {
+        let &Self { settle, coin, first_delay, .. } = self;
+        let period = self.request_period(first_delay);
+        vec![("settle", settle + period), ("coin", settle + period.mul_f64(1.0 / coin))]
+    }
+
+    fn longest_message(&self, neighbours: usize) -> u32 {
+        HELLO + ENTRY * neighbours as u32 + IP_HEADER + UDP_HEADER
+    }
+}
 
 impl params::Params for Params {
     fn of_profile(_profile: &str) -> Self {

@@ -9,7 +9,7 @@ use super::params::{Params, Procedure, lifetime};
 use super::sending::{Arrived, NEAR, Sending};
 use crate::address::Address;
 use crate::agent::is_during;
-use crate::context::{Context, MobileChange, Way, WayChange};
+use crate::context::{Context, MobileChange, Origin, Way, WayChange};
 use crate::packet::{Form, Unreachable};
 
 /// A host that has asked.
@@ -149,7 +149,7 @@ impl Foreign {
         let asker = Asker { at: from, to: arrived.to };
         if let Some((code, lifetime)) = self.denied(request, ttl, sending, params, cx) {
             sending.learn(from, cx.now + params.pending_timeout, cx);
-            return self.deny(request, asker, code, lifetime, sending, params, cx);
+            return self.deny(Origin::Own, request, asker, code, lifetime, sending, params, cx);
         }
         // In ns-2, whatever is for the host goes by the routing protocol from now on.
         if params.procedure == Procedure::Ns2 {
@@ -172,7 +172,7 @@ impl Foreign {
             wants_notice: params.procedure == Procedure::Rfc,
             ..*request
         };
-        sending.by_ip(Message::Request(passed_on), sending.address(), request.home_agent, cx);
+        sending.by_ip(Origin::Forwarded, Message::Request(passed_on), sending.address(), request.home_agent, cx);
     }
 
     /// A request that it has passed on did not arrive (codes 80 to 82 and 88).
@@ -193,12 +193,13 @@ impl Foreign {
             Unreachable::Port => Code::FA_HOME_AGENT_PORT_UNREACHABLE,
             Unreachable::TooLong { .. } | Unreachable::TimeExceeded => Code::FA_HOME_AGENT_UNREACHABLE,
         };
-        self.deny(&request, asker, code, request.lifetime, sending, params, cx);
+        self.deny(Origin::Own, &request, asker, code, request.lifetime, sending, params, cx);
     }
 
     #[expect(clippy::too_many_arguments, reason = "a reply has this many parts")]
     fn deny(
         &mut self,
+        origin: Origin,
         request: &Request,
         asker: Asker,
         code: Code,
@@ -220,15 +221,23 @@ impl Foreign {
             agent_proof: Proof::None,
             care_of: request.care_of,
         };
-        self.to_host(&reply, asker, sending, params, cx);
+        self.to_host(origin, &reply, asker, sending, params, cx);
     }
 
-    fn to_host(&self, reply: &Reply, Asker { at, to }: Asker, sending: &Sending, params: &Params, cx: &mut Context) {
+    fn to_host(
+        &self,
+        origin: Origin,
+        reply: &Reply,
+        Asker { at, to }: Asker,
+        sending: &Sending,
+        params: &Params,
+        cx: &mut Context,
+    ) {
         let message = Message::Reply(*reply);
         if Self::is_by_protocol(reply.home, at, sending, params, cx) {
-            sending.by_ip(message, to, reply.home, cx);
+            sending.by_ip(origin, message, to, reply.home, cx);
         } else {
-            sending.to_neighbour(message, to, reply.home, at, cx);
+            sending.to_neighbour(origin, message, to, reply.home, at, cx);
         }
     }
 
@@ -252,7 +261,8 @@ impl Foreign {
             None
         };
         if let Some(code) = failed {
-            return self.deny(&request, asker, code, request.lifetime, sending, params, cx);
+            // The denial takes the place of the home agent's reply.
+            return self.deny(Origin::Forwarded, &request, asker, code, request.lifetime, sending, params, cx);
         }
         let at = asker.at;
         if reply.code.is_accepted() {
@@ -273,7 +283,7 @@ impl Foreign {
         }
         let foreign_proof = Proof::of(params.mobile_foreign_authentication, false);
         let passed_on = Reply { foreign_proof, agent_proof: Proof::None, ..*reply };
-        self.to_host(&passed_on, asker, sending, params, cx);
+        self.to_host(Origin::Forwarded, &passed_on, asker, sending, params, cx);
     }
 
     /// It stops, and forgets its visitors and the requests without a reply.
@@ -310,7 +320,7 @@ impl Foreign {
         self.pending = left;
         // Nothing is said about a registration whose lifetime is over (§3.7).
         for Pending { request, asker, .. } in late.into_iter().filter(|it| !it.ends) {
-            self.deny(&request, asker, Code::FA_TIMEOUT, request.lifetime, sending, params, cx);
+            self.deny(Origin::Own, &request, asker, Code::FA_TIMEOUT, request.lifetime, sending, params, cx);
         }
     }
 }

@@ -8,7 +8,7 @@ use super::params::{Params, Procedure, lifetime};
 use super::sending::{Arrived, Sending, timestamp};
 use crate::address::{Address, InterfaceId};
 use crate::agent::is_during;
-use crate::context::{Action, Context, MobileChange, Way, WayChange};
+use crate::context::{Action, Context, MobileChange, Origin, Way, WayChange};
 use crate::packet::Form;
 
 /// The lower half of an identification, which a reply repeats (RFC 5944 §3.7.3.1).
@@ -141,9 +141,9 @@ impl Home {
         });
         // A host at home is a neighbour. In ns-2, its packets go as the routing protocol says.
         if source == request.home && (params.procedure == Procedure::Rfc || sending.is_by_wire(from, cx)) {
-            sending.to_neighbour(reply, to, source, from, cx);
+            sending.to_neighbour(Origin::Own, reply, to, source, from, cx);
         } else {
-            sending.by_ip(reply, to, source, cx);
+            sending.by_ip(Origin::Own, reply, to, source, cx);
         }
     }
 

@@ -8,7 +8,7 @@ use super::params::{self, Params, Procedure};
 use super::sending::{Sending, timestamp};
 use crate::address::{Address, Prefix};
 use crate::agent::is_during;
-use crate::context::{Action, Context, MobileChange, Way, WayChange};
+use crate::context::{Action, Context, MobileChange, Origin, Way, WayChange};
 use crate::packet::Form;
 
 /// The largest part of the time between two solicitations by which the second one is later than that.
@@ -248,9 +248,9 @@ impl State {
         self.sending.tell(home, MobileChange::Requested { agent: to.agent, care_of, lifetime }, cx);
         let message = Message::Request(request);
         if ns2 && !self.sending.is_by_wire(to.agent, cx) {
-            self.sending.by_ip(message, home, to.agent, cx);
+            self.sending.by_ip(Origin::Own, message, home, to.agent, cx);
         } else {
-            self.sending.to_neighbour(message, home, to.agent, to.agent, cx);
+            self.sending.to_neighbour(Origin::Own, message, home, to.agent, to.agent, cx);
         }
     }
 

@@ -33,31 +33,11 @@ pub use self::message::{Advertisement, Message, PORT, Proof, Reply, Request};
 pub use self::params::{MoveDetection, Params, Procedure};
 use self::router::Router;
 use self::sending::{Arrived, Sending};
-use super::protocol::{Agent, ICMP};
+use super::protocol::Agent;
 use super::site::{Role, Site};
 use crate::address::Address;
 use crate::context::{Context, DropReason};
 use crate::packet::{Body, PacketId};
-use crate::params::Metric;
-
-/// The counters of agents, for the table of nodes.
-const METRICS: [Metric; 6] = {
-    const fn metric(name: &'static str, unit: &'static str, meaning: &'static str) -> Metric {
-        Metric { name, unit, meaning }
-    }
-    [
-        metric(
-            "registrations_granted",
-            "messages",
-            "Requests that the home agent accepted, renewals and those that end bindings included.",
-        ),
-        metric("registrations_refused", "messages", "Requests that the home agent or the foreign agent denied."),
-        metric("bindings", "", "Bindings of the home agent at the end."),
-        metric("bindings_most", "", "The most bindings that the home agent had at once."),
-        metric("visitors", "", "Hosts that the foreign agent serves at the end."),
-        metric("visitors_most", "", "The most hosts that the foreign agent served at once."),
-    ]
-};
 
 /// Mobile IP at one node.
 #[derive(Debug)]
@@ -131,12 +111,6 @@ impl MobileIp {
 }
 
 impl Agent for MobileIp {
-    const PORTS: &'static [u16] = &[ICMP, PORT];
-
-    const SERVES_MOVING_HOSTS: bool = true;
-
-    const METRICS: &'static [Metric] = &METRICS;
-
     fn counts(&self) -> Vec<Option<u64>> {
         let Part::Router(router) = &self.part else { return Vec::new() };
         let (home, foreign) = (router.home.as_ref(), router.foreign.as_ref());

@@ -5,10 +5,11 @@ use hopyard_wire::mobile_ip::FOREVER;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::message::PORT;
 use crate::agent::Keys;
-use crate::agent::protocol::{Doubt, Facts};
+use crate::agent::protocol::{Doubt, Facts, ICMP};
 use crate::packet::Form;
-use crate::params::{self, Fault, NS2, RFC};
+use crate::params::{self, Fault, Metric, NS2, RFC};
 
 /// When a host decides that it has moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -198,7 +199,32 @@ impl params::Params for Params {
     }
 }
 
+/// What agents count, for the table of nodes.
+const METRICS: [Metric; 6] = {
+    const fn metric(name: &'static str, unit: &'static str, meaning: &'static str) -> Metric {
+        Metric { name, unit, meaning }
+    }
+    [
+        metric(
+            "registrations_granted",
+            "messages",
+            "Requests that the home agent accepted, renewals and those that end bindings included.",
+        ),
+        metric("registrations_refused", "messages", "Requests that the home agent or the foreign agent denied."),
+        metric("bindings", "", "Bindings of the home agent at the end."),
+        metric("bindings_most", "", "The most bindings that the home agent had at once."),
+        metric("visitors", "", "Hosts that the foreign agent serves at the end."),
+        metric("visitors_most", "", "The most hosts that the foreign agent served at once."),
+    ]
+};
+
 impl Facts for Params {
+    const PORTS: &'static [u16] = &[ICMP, PORT];
+
+    const SERVES_MOVING_HOSTS: bool = true;
+
+    const METRICS: &'static [Metric] = &METRICS;
+
     /// In ns-2, hosts and base stations find each other by DSDV.
     fn needs_kept_routes(&self) -> bool {
         self.procedure == Procedure::Ns2

@@ -9,7 +9,7 @@ use super::message::{Advertisement, Message};
 use super::params::{Params, Procedure};
 use super::sending::{Arrived, Sending};
 use crate::address::{Address, InterfaceId};
-use crate::context::Context;
+use crate::context::{Context, Origin};
 use crate::packet::Form;
 
 /// A home agent, a foreign agent, or both.
@@ -107,7 +107,7 @@ impl Router {
         };
         let Some(&interface) = self.serves.iter().find(is_its) else { return };
         let message = Message::Advertisement(self.advertisement(interface, params));
-        self.sending.to_neighbour(message, interface.into(), source, from, cx);
+        self.sending.to_neighbour(Origin::Own, message, interface.into(), source, from, cx);
         self.count();
     }
 

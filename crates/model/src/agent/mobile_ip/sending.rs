@@ -8,7 +8,7 @@ use super::message::Message;
 use super::params::Procedure;
 use crate::address::{Address, InterfaceId, NodeId, Prefix};
 use crate::agent::{Orders, Port, Site};
-use crate::context::{Action, Context, MobileChange, MobileEvent, Way, WayChange};
+use crate::context::{Action, Context, MobileChange, MobileEvent, Origin, Way, WayChange};
 use crate::packet::{Body, FlowId, IP_HEADER, Packet, PacketId, RoutingMessage};
 
 /// The time to live of a registration that crosses a network; messages between neighbours have 1.
@@ -110,12 +110,20 @@ impl Sending {
         self.ports.iter().map(|port| port.interface)
     }
 
-    fn packet(&self, message: Message, source: Address, destination: Address, ttl: u8, cx: &mut Context) -> PacketId {
+    fn packet(
+        &self,
+        origin: Origin,
+        message: Message,
+        source: Address,
+        destination: Address,
+        ttl: u8,
+        cx: &mut Context,
+    ) -> PacketId {
         let size = match &self.ns2 {
             None => message.bytes(false),
             Some(ns2) => ns2.bytes(&message),
         };
-        cx.originate(Packet {
+        let packet = Packet {
             created: cx.now,
             source,
             destination,
@@ -125,7 +133,8 @@ impl Sending {
             hops: 0,
             salvaged: 0,
             body: Body::Control { port: message.port(), message: RoutingMessage::new(message) },
-        })
+        };
+        cx.originate_as(origin, packet)
     }
 
     /// To all neighbours at an interface.
@@ -138,7 +147,7 @@ impl Sending {
     }
 
     fn broadcast_now(&self, message: Message, interface: InterfaceId, cx: &mut Context) {
-        let packet = self.packet(message, interface.into(), Address::BROADCAST, 1, cx);
+        let packet = self.packet(Origin::Own, message, interface.into(), Address::BROADCAST, 1, cx);
         self.repeat_header(packet, self.is_radio(interface), cx);
         cx.act(Action::SendBy { interface, packet, next_hop: Address::BROADCAST });
     }
@@ -160,15 +169,23 @@ impl Sending {
     }
 
     /// To a neighbour, whatever the tables say.
-    pub fn to_neighbour(&self, message: Message, source: Address, to: Address, next_hop: Address, cx: &mut Context) {
-        let packet = self.packet(message, source, to, Self::ttl(&message, 1), cx);
+    pub fn to_neighbour(
+        &self,
+        origin: Origin,
+        message: Message,
+        source: Address,
+        to: Address,
+        next_hop: Address,
+        cx: &mut Context,
+    ) {
+        let packet = self.packet(origin, message, source, to, Self::ttl(&message, 1), cx);
         self.repeat_header(packet, self.wire_to(next_hop, cx).is_none(), cx);
         cx.act(Action::Send { node: self.node, packet, next_hop });
     }
 
     /// To a node anywhere, as IP says.
-    pub fn by_ip(&self, message: Message, source: Address, to: Address, cx: &mut Context) {
-        let packet = self.packet(message, source, to, Self::ttl(&message, FAR), cx);
+    pub fn by_ip(&self, origin: Origin, message: Message, source: Address, to: Address, cx: &mut Context) {
+        let packet = self.packet(origin, message, source, to, Self::ttl(&message, FAR), cx);
         cx.act(Action::Route { node: self.node, packet });
     }
 

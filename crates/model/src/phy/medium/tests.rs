@@ -1,7 +1,7 @@
 //! The medium among a handful of radios: who hears what, when, how strongly.
 
-use hopyard_engine::Streams;
 use hopyard_engine::units::Distance;
+use hopyard_engine::{Prefetch, Streams};
 
 use super::super::hearers::delay_nanos;
 use super::*;
@@ -49,6 +49,8 @@ struct Recorder {
     receives: bool,
     seen: Vec<(u32, bool, u64)>,
 }
+
+impl Prefetch<usize> for Recorder {}
 
 impl Listener<()> for Recorder {
     fn undisturbed_until(&self) -> Time {

@@ -4,7 +4,7 @@
 //! decoded occupies the radio as any other. Left out: nothing. Validated by the cases in `tests`, and against ns-2.35
 //! on the same scenarios.
 
-use hopyard_engine::{Rng, Time};
+use hopyard_engine::{Prefetch, Rng, Time};
 
 use super::receiver::{Begin, End, Lost, NONE, Radio, Receiver, Verdict};
 use crate::phy::frame::Frame;
@@ -39,12 +39,14 @@ impl Default for Ns2 {
     }
 }
 
-impl Radio for Ns2 {
+impl Prefetch for Ns2 {
     #[inline]
-    fn prefetch(&self) -> u32 {
+    fn prefetch(&self, (): &()) -> u32 {
         self.locked
     }
+}
 
+impl Radio for Ns2 {
     #[inline]
     fn send(&mut self, until: Time) {
         self.sending_until = until;

@@ -5,7 +5,7 @@
 use std::fmt::Debug;
 
 use hopyard_engine::units::{Power, Ratio};
-use hopyard_engine::{Rng, Time};
+use hopyard_engine::{Prefetch, Rng, Time};
 
 use crate::phy::frame::Frame;
 
@@ -99,15 +99,12 @@ pub struct Lost {
 
 /// One radio, as a model of reception sees it. Every edge of every signal reads or writes it, so that it should fit
 /// into one cache line.
-pub trait Radio: Clone + Debug + Default {
+pub trait Radio: Clone + Debug + Default + Prefetch {
     /// Whether the model compares the powers of signals in more than their order.
     const COMPARES_POWERS: bool = false;
 
     /// Whether noise causes bit errors, so that a frame that is strong enough may still not be decoded.
     const BIT_ERRORS: bool = false;
-
-    /// Reads the radio's state into the processor's cache. The value has no meaning.
-    fn prefetch(&self) -> u32;
 
     /// The radio starts to send; a frame being received is lost.
     fn send(&mut self, until: Time);

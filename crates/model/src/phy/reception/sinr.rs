@@ -4,7 +4,7 @@
 //! looks for a preamble. Left out: fading within a frame, and the energy that a receiver needs for its clock. Validated
 //! by the cases in `tests`, and against ns-3.37 on the same scenarios.
 
-use hopyard_engine::{Rng, Span, Time};
+use hopyard_engine::{Prefetch, Rng, Span, Time};
 
 use super::receiver::{Begin, End, Lost, NONE, Radio, Receiver, Signals, Strength, Verdict};
 use crate::phy::error_rate::chunk_success;
@@ -88,14 +88,16 @@ impl Default for Sinr {
     }
 }
 
+impl Prefetch for Sinr {
+    #[inline]
+    fn prefetch(&self, (): &()) -> u32 {
+        self.locked
+    }
+}
+
 impl Radio for Sinr {
     const COMPARES_POWERS: bool = true;
     const BIT_ERRORS: bool = true;
-
-    #[inline]
-    fn prefetch(&self) -> u32 {
-        self.locked
-    }
 
     #[inline]
     fn send(&mut self, until: Time) {

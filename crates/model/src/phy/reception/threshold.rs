@@ -4,7 +4,7 @@
 //! The rule of simulators that draw no bit errors, with the sum of all interferers instead of the strongest one. Left
 //! out: noise, bit errors, and the detection of the preamble. Validated by the cases in `tests`.
 
-use hopyard_engine::{Rng, Time};
+use hopyard_engine::{Prefetch, Rng, Time};
 
 use super::receiver::{Begin, End, Lost, NONE, Radio, Receiver, Signals, Strength, Verdict};
 use crate::phy::frame::Frame;
@@ -38,12 +38,14 @@ impl Default for Threshold {
     }
 }
 
-impl Radio for Threshold {
+impl Prefetch for Threshold {
     #[inline]
-    fn prefetch(&self) -> u32 {
+    fn prefetch(&self, (): &()) -> u32 {
         self.locked
     }
+}
 
+impl Radio for Threshold {
     #[inline]
     fn send(&mut self, until: Time) {
         self.sending_until = until;

@@ -44,12 +44,17 @@ mod table;
 mod tests;
 mod uu;
 
+use std::net::Ipv4Addr;
+
+use enum_dispatch::enum_dispatch;
 use hopyard_engine::Rng;
 
 pub use super::common::LinkDetection;
 use super::common::on_demand::Router;
-use super::{Routing, forward_routing};
-use crate::address::NodeId;
+use super::{AfterOptions, Networks, Oracular, Routes, Routing};
+use crate::address::{Address, NodeId};
+use crate::context::{Context, DropReason};
+use crate::packet::PacketId;
 use crate::params::Shared;
 pub use message::{AodvMessage, Reply, Request, RouteError};
 use ns2::Ns2;
@@ -61,6 +66,7 @@ use uu::Uu;
 macro_rules! procedures {
     ($($variant:ident, $summary:literal;)+) => {
         /// AODV at one node, with the procedures that the parameter `rules` selects.
+        #[enum_dispatch(Routing, Routes)]
         #[derive(Debug)]
         pub enum Aodv {
             $(#[doc = $summary] $variant(Router<$variant>),)+
@@ -79,11 +85,7 @@ macro_rules! procedures {
             }
         }
 
-        impl Routing for Aodv {
-            const REPORTS_BREAKS: bool = true;
-
-            forward_routing! { $($variant),+ }
-        }
+        forward_engine! { Aodv: $($variant),+ }
     };
 }
 

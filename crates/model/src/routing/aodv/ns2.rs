@@ -15,7 +15,7 @@ use super::params::{Params, RepairTimer};
 use super::state::State;
 use super::table::RouteState;
 use crate::address::{Address, NodeId};
-use crate::context::{Action, Context, DropReason};
+use crate::context::{Action, Context, DropReason, Origin};
 use crate::packet::PacketId;
 use crate::params::Shared;
 use crate::routing::common::Searches;
@@ -71,7 +71,7 @@ impl Procedures for Ns2 {
     }
 
     fn start(&mut self, cx: &mut Context) {
-        if self.state.params.by_hello() {
+        if self.state.common.by_hello {
             self.state.hello_at = cx.now;
         }
     }
@@ -103,7 +103,7 @@ impl Procedures for Ns2 {
             self.find_next_search();
         } else {
             cx.unreachable(self.state.node, packet);
-            self.send_error(vec![(destination, sequence)], Span::ZERO, cx);
+            self.send_error(Origin::Own, vec![(destination, sequence)], Span::ZERO, cx);
             cx.drop_packet(self.state.node, packet, DropReason::NoRoute);
         }
     }
@@ -265,16 +265,14 @@ impl Ns2 {
         known.iter().fold(Span::ZERO, |sum, &latency| sum + latency) / count
     }
 
-    /// Finds when a search must next be checked: at the first tick at which a request may be sent for a destination
-    /// that has packets waiting.
+    /// The destinations that are or were looked for, each with the time at which the next request may be sent.
+    fn retries(&self) -> impl Iterator<Item = (Address, Time)> {
+        self.searches.iter().map(|(destination, search)| (destination, search.retry_at))
+    }
+
+    /// Finds when a search must next be looked at.
     fn find_next_search(&mut self) {
-        self.next_search = self
-            .searches
-            .iter()
-            .filter(|&(destination, _)| self.state.buffer.has(destination))
-            .map(|(_, search)| tick_from(search.retry_at, self.state.params.purge_interval))
-            .min()
-            .unwrap_or(Time::NEVER);
+        self.next_search = self.state.next_look(self.retries(), self.state.params.purge_interval);
     }
 
     fn on_request(&mut self, packet: PacketId, mut request: Request, from: Address, cx: &mut Context) {
@@ -419,13 +417,13 @@ impl Ns2 {
         }
         if !unreachable.is_empty() {
             let delay = self.state.jitter();
-            self.send_error(unreachable, delay, cx);
+            self.send_error(Origin::Forwarded, unreachable, delay, cx);
         }
     }
 
-    fn send_error(&mut self, unreachable: Vec<(Address, u32)>, delay: Span, cx: &mut Context) {
+    fn send_error(&mut self, origin: Origin, unreachable: Vec<(Address, u32)>, delay: Span, cx: &mut Context) {
         let error = RouteError { no_delete: false, unreachable };
-        self.state.send(AodvMessage::Error(error), Address::BROADCAST, 1, delay, cx);
+        self.state.send_as(origin, AodvMessage::Error(error), Address::BROADCAST, 1, delay, cx);
     }
 
     /// A neighbour is gone: every route through it goes down, and everyone in reach is told.
@@ -444,7 +442,7 @@ impl Ns2 {
         }
         self.state.own.precursors.remove_neighbour(lost);
         if !unreachable.is_empty() {
-            self.send_error(unreachable, Span::ZERO, cx);
+            self.send_error(Origin::Own, unreachable, Span::ZERO, cx);
         }
     }
 
@@ -465,7 +463,7 @@ impl Ns2 {
         if self.state.params.repair_timer == RepairTimer::Intended {
             // `give_up` tells the sources first.
             self.state.give_up(destination, cx);
-            self.send_error(vec![(destination, sequence)], Span::ZERO, cx);
+            self.send_error(Origin::Own, vec![(destination, sequence)], Span::ZERO, cx);
             self.find_next_search();
         }
     }
@@ -490,13 +488,7 @@ impl Ns2 {
             self.state.table.find_next_expiry(|route| route.is_up().then_some(route.expires));
         }
         if self.next_search <= cx.now {
-            let due: Vec<_> = self
-                .searches
-                .iter()
-                .filter(|&(destination, search)| search.retry_at <= cx.now && self.state.buffer.has(destination))
-                .map(|(destination, _)| destination)
-                .collect();
-            for destination in due {
+            for destination in self.state.to_retry(self.retries(), cx.now) {
                 if self.state.table.up(destination).is_some() {
                     self.flush(destination, self.state.params.buffer_spacing, cx);
                 } else {

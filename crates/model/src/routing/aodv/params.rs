@@ -269,7 +269,7 @@ impl params::Params for Params {
         }
         // RFC 3561 §10: or a route could expire between two HELLO messages of a neighbour that is there.
         let silence = self.hello_interval * u64::from(self.allowed_hello_loss);
-        if self.rules != Rules::Ns2 && self.by_hello() && self.active_route_timeout() <= silence {
+        if self.rules != Rules::Ns2 && self.link_detection.by_hello() && self.active_route_timeout() <= silence {
             return Err(Fault::new(
                 "active_route_timeout",
                 format!(
@@ -300,6 +300,7 @@ impl params::Params for Params {
 }
 
 impl Facts for Params {
+    const REPORTS_BREAKS: bool = true;
     const NUMBERED_BY_NS2: bool = false;
 
     fn reaches_wires(&self) -> bool {
@@ -307,7 +308,7 @@ impl Facts for Params {
     }
 
     fn needs_link_failures(&self) -> Option<(&'static str, &'static str)> {
-        (!self.by_hello()).then_some(("link_detection", "\"hello\" or \"both\""))
+        (!self.link_detection.by_hello()).then_some(("link_detection", "\"hello\" or \"both\""))
     }
 
     fn search_hops(&self) -> Option<MostHops> {
@@ -338,7 +339,7 @@ impl Facts for Params {
                        loop (DELETE_PERIOD, RFC 3561 §10)";
             shorter("delete_period", self.delete_period(), self.active_route_timeout(), why);
         }
-        if self.by_hello() {
+        if self.link_detection.by_hello() {
             let why = "a neighbour is lost before its next HELLO message can come";
             let longest = self.hello_interval + self.hello_jitter + self.broadcast_jitter;
             shorter("neighbour_expiry", self.neighbour_expiry(), longest, why);
@@ -379,23 +380,11 @@ impl Params {
         self.header.count() as u32 + body
     }
 
-    /// Whether the link layer's failures count.
-    #[must_use]
-    pub fn by_link_layer(&self) -> bool {
-        self.link_detection != LinkDetection::Hello
-    }
-
-    /// Whether HELLO messages are sent and counted.
-    #[must_use]
-    pub fn by_hello(&self) -> bool {
-        self.link_detection != LinkDetection::LinkLayer
-    }
-
     /// ACTIVE_ROUTE_TIMEOUT. RFC 3561 §10 asks for more where the link layer tells of broken links at once: a longer
     /// life then keeps no dead routes.
     #[must_use]
     pub fn active_route_timeout(&self) -> Span {
-        self.active_route_timeout.or(Span::from_secs(if self.by_link_layer() { 10 } else { 3 }))
+        self.active_route_timeout.or(Span::from_secs(if self.link_detection.by_link_layer() { 10 } else { 3 }))
     }
 
     /// MY_ROUTE_TIMEOUT, which RFC 3561 §10 wants to be at least twice PATH_DISCOVERY_TIME.
@@ -404,14 +393,10 @@ impl Params {
         self.my_route_timeout.or(self.active_route_timeout().max(self.path_discovery_time()) * 2)
     }
 
-    /// TTL_START. HELLO messages tell of the neighbours, so that a search among them alone finds nothing
-    /// (RFC 3561 §10).
+    /// TTL_START.
     #[must_use]
     pub fn ttl_start(&self) -> u8 {
-        match self.ttl_start {
-            0 => 1 + u8::from(self.by_hello()),
-            ttl => ttl,
-        }
+        self.link_detection.ttl_start(self.ttl_start)
     }
 
     /// NET_TRAVERSAL_TIME.

@@ -31,8 +31,8 @@ impl OnDemand for Params {
 
     fn common(&self) -> Common {
         Common {
-            by_link_layer: self.by_link_layer(),
-            by_hello: self.by_hello(),
+            by_link_layer: self.link_detection.by_link_layer(),
+            by_hello: self.link_detection.by_hello(),
             path_discovery_time: self.path_discovery_time(),
             active_route_timeout: self.active_route_timeout(),
             hello_interval: self.hello_interval,

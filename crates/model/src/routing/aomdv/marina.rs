@@ -9,24 +9,11 @@ use super::params::Params;
 use super::state::State;
 use super::table::{Entry, Learned, Path};
 use crate::address::{Address, NodeId};
-use crate::context::{Action, Context, DropReason};
+use crate::context::{Action, Context, DropReason, Origin};
 use crate::packet::PacketId;
 use crate::params::Shared;
-use crate::routing::common::on_demand::{Entry as _, INFINITY, Procedures};
-use crate::routing::common::{Limiter, Searches, newer};
-
-/// A destination that is looked for.
-#[derive(Clone, Copy, Debug, Default)]
-struct Search {
-    /// TTL of the last request.
-    ttl: u8,
-    /// Floods of the whole network so far.
-    floods: u8,
-    /// When the next request may be sent.
-    retry_at: Time,
-    /// Whether the rate limit holds the request back.
-    held_back: bool,
-}
+use crate::routing::common::on_demand::{Entry as _, INFINITY, Procedures, Rings};
+use crate::routing::common::{Limiter, newer};
 
 /// The procedures of Marina and Das.
 #[derive(Debug)]
@@ -34,10 +21,7 @@ pub struct Marina2006 {
     state: State,
     /// The last packet heard, and the neighbour that sent it: the previous hop of a packet that is to be forwarded.
     last_heard: Option<(PacketId, Address)>,
-    searches: Searches<Search>,
-    /// When the next search must be looked at.
-    next_search: Time,
-    requests_sent: Limiter,
+    searches: Rings<()>,
     errors_sent: Limiter,
 }
 
@@ -48,9 +32,7 @@ impl Procedures for Marina2006 {
         Self {
             state: State::new(params, node, rng, 0),
             last_heard: None,
-            searches: Searches::default(),
-            next_search: Time::NEVER,
-            requests_sent: Limiter::new(params.rreq_ratelimit),
+            searches: Rings::new(params.rreq_ratelimit),
             errors_sent: Limiter::new(params.rerr_ratelimit),
         }
     }
@@ -87,7 +69,7 @@ impl Procedures for Marina2006 {
             }
             None => 0,
         };
-        self.send_error(&[(destination, sequence)], cx);
+        self.send_error(Origin::Own, &[(destination, sequence)], cx);
         cx.drop_packet(self.state.node, packet, DropReason::NoRoute);
     }
 
@@ -150,7 +132,7 @@ impl Procedures for Marina2006 {
                 self.break_link(neighbour, cx);
             }
         }
-        if self.next_search <= cx.now {
+        if self.searches.next_at() <= cx.now {
             self.search_on(cx);
         }
         if self.state.table.next_expiry() < cx.now {
@@ -161,7 +143,7 @@ impl Procedures for Marina2006 {
     fn next_deadline(&self) -> Time {
         // A path is still valid at the time at which it expires.
         (self.state.table.next_expiry() + Span::from_nanos(1))
-            .min(self.next_search)
+            .min(self.searches.next_at())
             .min(self.state.buffer.next_expiry())
             .min(self.state.next_loss)
             .min(self.state.hello_at)
@@ -191,9 +173,7 @@ impl Multipath for Marina2006 {
         if self.state.table.up(destination).is_none() {
             return;
         }
-        if self.searches.remove(destination).is_some() {
-            self.find_next_search();
-        }
+        self.searches.end(destination);
         if self.state.buffer.has(destination) {
             self.flush(destination, Span::ZERO, cx);
         }
@@ -231,7 +211,7 @@ impl Multipath for Marina2006 {
             let raised = self.state.cut(destination, from, Entry::raised, forget, cx);
             lost.extend(raised.map(|sequence| (destination, sequence)));
         }
-        self.send_error(&lost, cx);
+        self.send_error(Origin::Forwarded, &lost, cx);
     }
 
     fn on_hello(&mut self, sequence: u32, _lifetime: Span, from: Address, cx: &mut Context) {
@@ -275,10 +255,10 @@ impl Marina2006 {
     }
 
     /// Tells all in reach of routes that were lost, if the rate limit lets it.
-    fn send_error(&mut self, lost: &[(Address, u32)], cx: &mut Context) {
+    fn send_error(&mut self, origin: Origin, lost: &[(Address, u32)], cx: &mut Context) {
         if !lost.is_empty() && self.errors_sent.pass(cx.now).is_ok() {
             let delay = self.state.jitter();
-            self.state.send_error(lost, delay, cx);
+            self.state.send_error(origin, lost, delay, cx);
         }
     }
 
@@ -291,7 +271,7 @@ impl Marina2006 {
             let raised = self.state.cut(destination, lost, Entry::raised, forget, cx);
             outcry.extend(raised.map(|sequence| (destination, sequence)));
         }
-        self.send_error(&outcry, cx);
+        self.send_error(Origin::Own, &outcry, cx);
     }
 
     /// A packet that could not be sent takes another path. Without one, it waits at its source for a new route, and is
@@ -325,32 +305,18 @@ impl Marina2006 {
             }
             _ => self.state.params.ttl_start(),
         };
-        self.searches.entry(destination).ttl = ttl.min(self.state.params.net_diameter);
+        self.searches.with_ttl(destination, ttl.min(self.state.params.net_diameter));
         self.send_request(destination, Span::ZERO, cx);
-        self.find_next_search();
+        self.searches.find_next();
     }
 
     /// Sends the request of a search, or sets it aside until the rate limit lets it pass.
     fn send_request(&mut self, destination: Address, delay: Span, cx: &mut Context) {
-        let passed = self.requests_sent.pass(cx.now);
-        let params = &self.state.params;
-        let (diameter, longest) = (params.net_diameter, params.max_request_wait());
-        let Some(search) = self.searches.get_mut(destination) else { return };
-        if let Err(at) = passed {
-            (search.retry_at, search.held_back) = (at, true);
-            return;
-        }
-        search.held_back = false;
-        let ttl = search.ttl;
-        let wait = if ttl < diameter {
-            params.ring_traversal_time(ttl)
-        } else {
-            // RFC 3561 §6.3: the first flood waits NET_TRAVERSAL_TIME, each further one twice as long.
-            let before = search.floods;
-            search.floods += 1;
-            params.net_traversal_time() * (1 << before.min(32))
-        };
-        search.retry_at = cx.now + wait.min(longest);
+        let Some(search) = self.searches.admit(destination, cx.now) else { return };
+        let (params, ttl) = (&self.state.params, search.ttl);
+        let (ring, flood) = (params.ring_traversal_time(ttl), params.net_traversal_time());
+        let wait = search.wait(ttl >= params.net_diameter, false, ring, flood);
+        search.retry_at = cx.now + wait.min(params.max_request_wait());
         // RFC 3561 §6.1: a node advances its own number before it asks for a route.
         self.state.sequence = self.state.sequence.wrapping_add(1);
         self.state.request_id = self.state.request_id.wrapping_add(1);
@@ -368,30 +334,25 @@ impl Marina2006 {
         self.state.send(AomdvMessage::Request(request), Address::BROADCAST, ttl, delay, cx);
     }
 
-    fn find_next_search(&mut self) {
-        self.next_search = self.searches.iter().map(|(_, search)| search.retry_at).min().unwrap_or(Time::NEVER);
-    }
-
     /// Goes on with the searches that have waited long enough.
     fn search_on(&mut self, cx: &mut Context) {
-        let due = self.searches.iter().filter(|(_, search)| search.retry_at <= cx.now);
-        let due: Vec<_> = due.map(|(destination, &search)| (destination, search)).collect();
         let (diameter, threshold) = (self.state.params.net_diameter, self.state.params.ttl_threshold);
-        for (destination, search) in due {
+        for (destination, search) in self.searches.due(cx.now) {
             // If the requests of two nodes collided, a random delay prevents the next collision.
             let delay = self.state.jitter();
             if search.held_back {
                 self.send_request(destination, delay, cx);
             } else if search.ttl >= diameter && search.floods >= self.state.params.rreq_retries {
-                self.searches.remove(destination);
+                self.searches.end(destination);
                 self.state.give_up(destination, cx);
             } else {
                 let ttl = search.ttl.saturating_add(self.state.params.ttl_increment);
-                self.searches.entry(destination).ttl = if ttl > threshold.min(diameter) { diameter } else { ttl };
+                let ttl = if ttl > threshold.min(diameter) { diameter } else { ttl };
+                self.searches.with_ttl(destination, ttl);
                 self.send_request(destination, delay, cx);
             }
         }
-        self.find_next_search();
+        self.searches.find_next();
     }
 
     /// Each path expires by itself. A route whose last path expires counts as one whose link is lost (RFC 3561 §6.1),
@@ -401,7 +362,7 @@ impl Marina2006 {
         // RFC 3561 §6.4: an entry is kept while its destination is looked for. Otherwise the search would accept older
         // sequence numbers.
         let waiting = now + self.state.params.net_traversal_time() * 2;
-        for (destination, _) in self.searches.iter() {
+        for destination in self.searches.destinations() {
             if let Some(entry) = self.state.table.get_mut(destination)
                 && entry.forget < now
             {

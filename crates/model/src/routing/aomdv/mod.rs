@@ -45,12 +45,17 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use std::net::Ipv4Addr;
+
+use enum_dispatch::enum_dispatch;
 use hopyard_engine::Rng;
 
 pub use super::common::LinkDetection;
 use super::common::on_demand::Router;
-use super::{Routing, forward_routing};
-use crate::address::NodeId;
+use super::{AfterOptions, Networks, Oracular, Routes, Routing};
+use crate::address::{Address, NodeId};
+use crate::context::{Context, DropReason};
+use crate::packet::PacketId;
 use crate::params::Shared;
 use marina::Marina2006;
 pub use message::{AomdvMessage, Reply, Request};
@@ -61,6 +66,7 @@ pub use params::{Disjoint, Params, Rules, Use};
 macro_rules! procedures {
     ($($variant:ident, $summary:literal;)+) => {
         /// AOMDV at one node, with the procedures that the parameter `rules` selects.
+        #[enum_dispatch(Routing, Routes)]
         #[derive(Debug)]
         pub enum Aomdv {
             $(#[doc = $summary] $variant(Router<$variant>),)+
@@ -79,11 +85,7 @@ macro_rules! procedures {
             }
         }
 
-        impl Routing for Aomdv {
-            const REPORTS_BREAKS: bool = true;
-
-            forward_routing! { $($variant),+ }
-        }
+        forward_engine! { Aomdv: $($variant),+ }
     };
 }
 

@@ -12,7 +12,7 @@ use super::params::Params;
 use super::state::State;
 use super::table::Learned;
 use crate::address::{Address, NodeId};
-use crate::context::{Action, Context, DropReason};
+use crate::context::{Action, Context, DropReason, Origin};
 use crate::packet::PacketId;
 use crate::params::Shared;
 use crate::routing::common::on_demand::{Entry, Procedures, tick_from};
@@ -53,7 +53,7 @@ impl Procedures for Ns2 {
     }
 
     fn start(&mut self, cx: &mut Context) {
-        if self.state.params.by_hello() {
+        if self.state.common.by_hello {
             self.state.hello_at = cx.now;
         }
     }
@@ -72,7 +72,7 @@ impl Procedures for Ns2 {
             self.send_request(destination, cx);
         } else {
             cx.unreachable(self.state.node, packet);
-            self.state.send_error(&[(destination, sequence)], Span::ZERO, cx);
+            self.state.send_error(Origin::Own, &[(destination, sequence)], Span::ZERO, cx);
             cx.drop_packet(self.state.node, packet, DropReason::NoRoute);
         }
     }
@@ -189,7 +189,7 @@ impl Multipath for Ns2 {
         }
         if !lost.is_empty() {
             let delay = self.state.jitter();
-            self.state.send_error(&lost, delay, cx);
+            self.state.send_error(Origin::Forwarded, &lost, delay, cx);
         }
     }
 
@@ -220,7 +220,7 @@ impl Ns2 {
                 self.state.cut(destination, neighbour, |entry| entry.sequence.wrapping_add(1), Time::NEVER, cx);
             lost.extend(raised.map(|sequence| (destination, sequence)));
         }
-        self.state.send_error(&lost, Span::ZERO, cx);
+        self.state.send_error(Origin::Own, &lost, Span::ZERO, cx);
     }
 
     /// A packet that could not be sent takes another path, or is lost.
@@ -288,16 +288,14 @@ impl Ns2 {
         self.find_next_search();
     }
 
-    /// Finds when a search must next be looked at: at the first look at which a request may be sent for a destination
-    /// that has packets waiting.
+    /// The destinations that are or were looked for, each with the time at which the next request may be sent.
+    fn retries(&self) -> impl Iterator<Item = (Address, Time)> {
+        self.searches.iter().map(|(destination, search)| (destination, search.retry_at))
+    }
+
+    /// Finds when a search must next be looked at.
     fn find_next_search(&mut self) {
-        self.next_search = self
-            .searches
-            .iter()
-            .filter(|&(destination, _)| self.state.buffer.has(destination))
-            .map(|(_, search)| tick_from(search.retry_at, self.state.params.purge_interval))
-            .min()
-            .unwrap_or(Time::NEVER);
+        self.next_search = self.state.next_look(self.retries(), self.state.params.purge_interval);
     }
 
     /// ns-2's work of every half second: expired paths go, and requests are sent for destinations that have packets
@@ -313,13 +311,7 @@ impl Ns2 {
             self.state.table.find_next_expiry(|entry| Some(entry.next_change()));
         }
         if self.next_search <= cx.now {
-            let due: Vec<_> = self
-                .searches
-                .iter()
-                .filter(|&(destination, search)| search.retry_at <= cx.now && self.state.buffer.has(destination))
-                .map(|(destination, _)| destination)
-                .collect();
-            for destination in due {
+            for destination in self.state.to_retry(self.retries(), cx.now) {
                 self.send_request(destination, cx);
             }
             self.find_next_search();

@@ -256,6 +256,8 @@ impl params::Params for Params {
 }
 
 impl Facts for Params {
+    const REPORTS_BREAKS: bool = true;
+
     // ns-2's script numbers the packets of all agents, but AOMDV does not ask for a number.
     const NUMBERED_BY_NS2: bool = false;
 
@@ -270,7 +272,7 @@ impl Facts for Params {
     }
 
     fn needs_link_failures(&self) -> Option<(&'static str, &'static str)> {
-        (!self.by_hello()).then_some(("link_detection", "\"hello\" or \"both\""))
+        (!self.link_detection.by_hello()).then_some(("link_detection", "\"hello\" or \"both\""))
     }
 
     fn search_hops(&self) -> Option<MostHops> {
@@ -297,7 +299,7 @@ impl Facts for Params {
             let longest = self.active_route_timeout.max(self.my_route_timeout);
             shorter("delete_period", self.delete_period, longest, why);
         }
-        if self.by_hello() {
+        if self.link_detection.by_hello() {
             let why = "a neighbour is lost before its next HELLO message can come";
             let longest = self.hello_interval + self.hello_jitter + self.broadcast_jitter;
             shorter("neighbour_expiry", self.neighbour_expiry(), longest, why);
@@ -329,18 +331,6 @@ impl Params {
         self.header.count() as u32 + body
     }
 
-    /// Whether the link layer's failures count.
-    #[must_use]
-    pub fn by_link_layer(&self) -> bool {
-        self.link_detection != LinkDetection::Hello
-    }
-
-    /// Whether HELLO messages are sent and counted.
-    #[must_use]
-    pub fn by_hello(&self) -> bool {
-        self.link_detection != LinkDetection::LinkLayer
-    }
-
     /// The limits of a list of paths.
     #[must_use]
     pub const fn limits(&self) -> Limits {
@@ -356,10 +346,7 @@ impl Params {
     /// TTL_START.
     #[must_use]
     pub fn ttl_start(&self) -> u8 {
-        match self.ttl_start {
-            0 => 1 + u8::from(self.by_hello()),
-            ttl => ttl,
-        }
+        self.link_detection.ttl_start(self.ttl_start)
     }
 
     /// NET_TRAVERSAL_TIME.

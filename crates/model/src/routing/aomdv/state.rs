@@ -7,7 +7,7 @@ use super::params::Params;
 use super::requests::Requests;
 use super::table::{Entry, Learned, Path};
 use crate::address::Address;
-use crate::context::{Action, Context, RouteChange};
+use crate::context::{Action, Context, Origin, RouteChange};
 use crate::routing::common::on_demand::{self, Common, Entry as _, OnDemand};
 
 /// The state that both sets of procedures have.
@@ -21,8 +21,8 @@ impl OnDemand for Params {
 
     fn common(&self) -> Common {
         Common {
-            by_link_layer: self.by_link_layer(),
-            by_hello: self.by_hello(),
+            by_link_layer: self.link_detection.by_link_layer(),
+            by_hello: self.link_detection.by_hello(),
             path_discovery_time: self.path_discovery_time(),
             active_route_timeout: self.active_route_timeout,
             hello_interval: self.hello_interval,
@@ -47,9 +47,9 @@ impl OnDemand for Params {
 
 impl State {
     /// Tells all in reach of destinations that were lost. A message counts them in eight bits.
-    pub fn send_error(&mut self, unreachable: &[(Address, u32)], delay: Span, cx: &mut Context) {
+    pub fn send_error(&mut self, origin: Origin, unreachable: &[(Address, u32)], delay: Span, cx: &mut Context) {
         for some in unreachable.chunks(255) {
-            self.send(AomdvMessage::Error(some.to_vec()), Address::BROADCAST, 1, delay, cx);
+            self.send_as(origin, AomdvMessage::Error(some.to_vec()), Address::BROADCAST, 1, delay, cx);
         }
     }
 

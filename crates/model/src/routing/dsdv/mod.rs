@@ -39,12 +39,12 @@ mod tests;
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 
-use hopyard_engine::{Rng, Span, Time};
+use hopyard_engine::{Deadline, Prefetch, Rng, Span, Time};
 
-use super::{Facts as _, Networks, Routing};
+use super::{Facts as _, Networks, Routes, Routing};
 use crate::address::{Address, NodeId, Prefix};
-use crate::context::{Action, Context, DropReason, RouteChange};
-use crate::packet::{Body, PacketId, RoutingMessage};
+use crate::context::{Action, Context, DropReason, Origin, RouteChange};
+use crate::packet::{Body, Packet, PacketId, RoutingMessage};
 use crate::params::Shared;
 pub use message::{Advertisement, Update};
 pub use params::{Gateways, Params, Rules};
@@ -171,8 +171,8 @@ impl Dsdv {
     fn send_update(&mut self, update: Update, cx: &mut Context) {
         let size = self.params.packet_size(&update);
         let (node, next_hop) = (self.node, Address::BROADCAST);
-        let packet =
-            cx.originate_routing(self.address, next_hop, self.params.update_ttl, size, RoutingMessage::new(update));
+        let (ttl, message) = (self.params.update_ttl, RoutingMessage::new(update));
+        let packet = cx.originate_routing(Origin::Own, self.address, next_hop, ttl, size, message);
         let at = cx.now + self.params.broadcast_jitter.mul_f64(self.rng.uniform());
         cx.act(Action::SendLater { node, packet, next_hop, at });
         self.quiet_until = cx.now + self.params.min_triggered_interval;
@@ -525,8 +525,6 @@ impl Dsdv {
 }
 
 impl Routing for Dsdv {
-    const REPORTS_BREAKS: bool = true;
-
     fn on_networks(&mut self, networks: &Networks) {
         self.gateways = gateways::Gateways::new(networks);
         if networks.radios.is_empty() {
@@ -646,13 +644,17 @@ impl Routing for Dsdv {
             self.find_next_entry();
         }
     }
+}
 
+impl Deadline for Dsdv {
     #[inline]
     fn deadline(&self) -> Time {
         let oldest = self.waiting.front().map_or(Time::NEVER, |waiting| waiting.expires);
         self.update_at.min(self.next_entry).min(oldest)
     }
+}
 
+impl Routes for Dsdv {
     fn lookup(&self, destination: Address) -> Option<(Address, u8)> {
         let outside = || self.gateways.way(destination, &self.table, self.params.infinity, None);
         self.own_route(destination).or_else(outside)
@@ -670,3 +672,5 @@ impl Routing for Dsdv {
         self.waiting.iter().map(|waiting| waiting.packet).collect()
     }
 }
+
+impl Prefetch<Packet> for Dsdv {}

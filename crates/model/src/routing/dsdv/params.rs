@@ -184,6 +184,8 @@ impl params::Params for Params {
 }
 
 impl Facts for Params {
+    const REPORTS_BREAKS: bool = true;
+
     fn keeps_routes(&self) -> bool {
         true
     }

@@ -38,9 +38,12 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-use hopyard_engine::{Rng, Time};
+use std::net::Ipv4Addr;
 
-use super::{AfterOptions, Networks, Routing};
+use enum_dispatch::enum_dispatch;
+use hopyard_engine::Rng;
+
+use super::{AfterOptions, Networks, Oracular, Routes, Routing};
 use crate::address::{Address, NodeId};
 use crate::context::{Context, DropReason};
 use crate::packet::PacketId;
@@ -54,6 +57,7 @@ macro_rules! procedures {
     ($($variant:ident, $summary:literal;)+) => {
         /// DSR at one node, with the procedures that the parameter `rules` selects.
         #[allow(clippy::large_enum_variant, reason = "the nodes of a run follow the same procedures")]
+        #[enum_dispatch(Routing, Routes)]
         #[derive(Debug)]
         pub enum Dsr {
             $(#[doc = $summary] $variant($variant),)+
@@ -67,59 +71,7 @@ macro_rules! procedures {
             }
         }
 
-        impl Routing for Dsr {
-            const REPORTS_BREAKS: bool = true;
-
-            fn on_networks(&mut self, networks: &Networks) {
-                match self { $(Self::$variant(it) => it.on_networks(networks),)+ }
-            }
-            fn start(&mut self, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.start(cx),)+ }
-            }
-            #[inline]
-            fn route(&mut self, packet: PacketId, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.route(packet, cx),)+ }
-            }
-            #[inline]
-            fn on_heard(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.on_heard(packet, from, cx),)+ }
-            }
-            fn on_message(&mut self, packet: PacketId, from: Address, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.on_message(packet, from, cx),)+ }
-            }
-            fn on_options(&mut self, packet: PacketId, from: Address, cx: &mut Context) -> AfterOptions {
-                match self { $(Self::$variant(it) => it.on_options(packet, from, cx),)+ }
-            }
-            fn overhears(&self) -> bool {
-                match self { $(Self::$variant(it) => it.overhears(),)+ }
-            }
-            #[inline]
-            fn on_overheard(&mut self, packet: PacketId, from: Address, to: Address, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.on_overheard(packet, from, to, cx),)+ }
-            }
-            fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, reason: DropReason, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.on_link_failure(packet, next_hop, reason, cx),)+ }
-            }
-            fn on_taken_back(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.on_taken_back(packet, next_hop, cx),)+ }
-            }
-            fn on_timer(&mut self, cx: &mut Context) {
-                match self { $(Self::$variant(it) => it.on_timer(cx),)+ }
-            }
-            #[inline]
-            fn deadline(&self) -> Time {
-                match self { $(Self::$variant(it) => it.deadline(),)+ }
-            }
-            fn lookup(&self, destination: Address) -> Option<(Address, u8)> {
-                match self { $(Self::$variant(it) => it.lookup(destination),)+ }
-            }
-            fn source_route(&self, destination: Address) -> Option<Vec<Address>> {
-                match self { $(Self::$variant(it) => it.source_route(destination),)+ }
-            }
-            fn held(&self) -> Vec<PacketId> {
-                match self { $(Self::$variant(it) => it.held(),)+ }
-            }
-        }
+        forward_engine! { Dsr: $($variant),+ }
     };
 }
 

@@ -246,6 +246,8 @@ impl params::Params for Params {
 }
 
 impl Facts for Params {
+    const REPORTS_BREAKS: bool = true;
+
     // Several interfaces (§8.4) are left out.
     const USES_ALL_RADIOS: bool = false;
 
@@ -302,5 +304,9 @@ impl Facts for Params {
     fn needs_queue_by_class(&self) -> Option<&'static str> {
         (self.rules == Rules::Ns2)
             .then_some("ns-2's DSR runs on a queue that serves TCP's acknowledgements before data")
+    }
+
+    fn overhears(&self) -> bool {
+        self.promiscuous
     }
 }

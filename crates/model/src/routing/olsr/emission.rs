@@ -8,7 +8,7 @@ use super::message::{Content, Hello, LinkType, Listed, NeighbourType, OlsrMessag
 use super::params::{Metric, Params};
 use super::state::State;
 use crate::address::{Address, InterfaceId, Prefix};
-use crate::context::{Action, Context};
+use crate::context::{Action, Context, Origin};
 use crate::packet::RoutingMessage;
 use crate::routing::Facts;
 
@@ -142,7 +142,9 @@ impl State {
         it.sequence = it.sequence.wrapping_add(1);
         let (address, size) = (it.address, Params::HEADERS + packet.size());
         let next_hop = Address::BROADCAST;
-        let packet = cx.originate_routing(address, next_hop, PACKET_TTL, size, RoutingMessage::new(packet));
+        // Each message in the packet says itself whether it is forwarded.
+        let message = RoutingMessage::new(packet);
+        let packet = cx.originate_routing(Origin::Own, address, next_hop, PACKET_TTL, size, message);
         cx.act(Action::SendBy { interface: InterfaceId::from(address), packet, next_hop });
     }
 

@@ -32,9 +32,9 @@ mod tree;
 
 use std::net::Ipv4Addr;
 
-use hopyard_engine::{Rng, Time};
+use hopyard_engine::{Deadline, Prefetch, Rng, Time};
 
-use super::{Networks, Routing};
+use super::{Networks, Routes, Routing};
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason};
 use crate::packet::{Body, Packet, PacketId};
@@ -116,8 +116,6 @@ impl Olsr {
 }
 
 impl Routing for Olsr {
-    const REPORTS_BREAKS: bool = true;
-
     fn on_networks(&mut self, networks: &Networks) {
         self.0.on_networks(networks);
     }
@@ -149,12 +147,6 @@ impl Routing for Olsr {
         cx.end(packet);
     }
 
-    fn prefetch(&self, packet: &Packet) -> u32 {
-        let Body::Routing(message) = &packet.body else { return 0 };
-        let Some(it) = message.get::<OlsrPacket>() else { return 0 };
-        it.messages.iter().fold(0, |sum, message| sum ^ self.0.duplicates.prefetch(message.originator))
-    }
-
     fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, reason: DropReason, cx: &mut Context) {
         if !self.0.params.link_layer_notification {
             cx.drop_packet(self.0.node, packet, reason);
@@ -178,13 +170,17 @@ impl Routing for Olsr {
         }
         self.0.due = self.0.deadline();
     }
+}
 
+impl Deadline for Olsr {
     #[inline]
     fn deadline(&self) -> Time {
         debug_assert_eq!(self.0.due, self.0.deadline());
         self.0.due
     }
+}
 
+impl Routes for Olsr {
     fn lookup(&self, destination: Address) -> Option<(Address, u8)> {
         self.0.lookup(destination)
     }
@@ -192,8 +188,12 @@ impl Routing for Olsr {
     fn lookup_named(&self, destination: Address, name: Ipv4Addr) -> Option<(Address, u8)> {
         self.0.lookup_named(destination, Some(name))
     }
+}
 
-    fn held(&self) -> Vec<PacketId> {
-        Vec::new()
+impl Prefetch<Packet> for Olsr {
+    fn prefetch(&self, packet: &Packet) -> u32 {
+        let Body::Routing(message) = &packet.body else { return 0 };
+        let Some(it) = message.get::<OlsrPacket>() else { return 0 };
+        it.messages.iter().fold(0, |sum, message| sum ^ self.0.duplicates.prefetch(message.originator))
     }
 }

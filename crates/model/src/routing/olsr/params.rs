@@ -226,6 +226,8 @@ impl params::Params for Params {
 const LONGEST: Span = Span::from_secs(3968);
 
 impl Facts for Params {
+    const REPORTS_BREAKS: bool = true;
+
     /// ns-2.35 has no OLSR. UM-OLSR gives its packets to the node as DSDV does.
     const NUMBERED_BY_NS2: bool = true;
 

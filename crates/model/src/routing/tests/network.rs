@@ -7,15 +7,15 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
-use hopyard_engine::{Next, Queue, Rank, Span, Streams, Time};
+use hopyard_engine::{Deadline as _, Next, Queue, Rank, Span, Streams, Time};
 
 use crate::address::{Address, NodeId};
-use crate::context::{Action, Context, DropReason, RouteChange};
+use crate::context::{Action, Context, DropReason, Origin, RouteChange};
 use crate::packet::{
     Body, DsrOption, FlowId, Packet, PacketId, PacketKind, Place, Quote, RoutingMessage, TcpHeader, UNREACHABLE,
     UdpHeader,
 };
-use crate::routing::{AfterOptions, Config, Model, Networks, Routing};
+use crate::routing::{AfterOptions, Config, Model, Networks, Routes, Routing};
 
 #[derive(Clone, Copy)]
 enum Event {
@@ -55,6 +55,8 @@ pub struct Network {
     pub lost: Vec<String>,
     /// Gateways: there IP takes over packets for addresses that no router has.
     pub gateways: Vec<u32>,
+    /// Whether the routers listen to frames for others.
+    overhears: bool,
     /// Timer calls, over all nodes.
     pub timer_calls: u64,
 }
@@ -96,6 +98,7 @@ impl Network {
             describe,
             lost: Vec::new(),
             gateways: Vec::new(),
+            overhears: config.overhears(),
             timer_calls: 0,
         };
         for index in 0..nodes {
@@ -208,7 +211,7 @@ impl Network {
 
     /// Gives a router a message as if a neighbour had sent it.
     pub fn inject(&mut self, from: u32, to: u32, ttl: u8, message: RoutingMessage) {
-        let packet = self.cx.originate_routing(Address(from), Address(to), ttl, 52, message);
+        let packet = self.cx.originate_routing(Origin::Own, Address(from), Address(to), ttl, 52, message);
         self.receive(NodeId(to), packet, Address(from));
     }
 
@@ -378,9 +381,12 @@ impl Network {
 
     /// Neighbours of both that listen to frames for others get a copy of a frame between two nodes.
     fn overhear(&mut self, node: NodeId, packet: PacketId, next_hop: Address) {
+        if !self.overhears {
+            return;
+        }
         let hearers: Vec<u32> = self.links.range((node.0, 0)..=(node.0, u32::MAX)).map(|&(_, hearer)| hearer).collect();
         for hearer in hearers {
-            if Address(hearer) != next_hop && self.nodes[hearer as usize].router.overhears() {
+            if Address(hearer) != next_hop {
                 let copy = self.cx.copy(packet);
                 self.call(NodeId(hearer), |router, cx| router.on_overheard(copy, node.into(), next_hop, cx));
                 self.cx.hand_over(copy);

@@ -5,9 +5,9 @@ use hopyard_engine::{Span, Time};
 use super::super::message::{AodvMessage, Request};
 use super::super::params::Rules;
 use super::super::table::RouteState;
-use super::{Outcry, Rfc3561, Search};
+use super::{Outcry, Rfc3561};
 use crate::address::Address;
-use crate::context::Context;
+use crate::context::{Context, Origin};
 use crate::packet::Body;
 use crate::routing::common::newer;
 use crate::routing::common::on_demand::{INFINITY, Procedures as _};
@@ -31,9 +31,9 @@ impl Rfc3561 {
             },
         };
         let ttl = ttl.min(self.state.params.net_diameter);
-        self.searches.entry(destination).ttl = ttl;
+        self.searches.with_ttl(destination, ttl);
         self.send_request(destination, Span::ZERO, cx);
-        self.find_next_search();
+        self.searches.find_next();
     }
 
     /// The TTL of the next ring, or the TTL of a flood if the ring would be too large.
@@ -58,34 +58,19 @@ impl Rfc3561 {
         (route.state, route.repairable) = (RouteState::InRepair, false);
         let ttl = route.last_hops.max(to_source / 2).saturating_add(self.state.params.local_add_ttl);
         let ttl = ttl.min(self.state.params.net_diameter);
-        let search = self.searches.entry(destination);
-        (search.ttl, search.repair) = (ttl, true);
+        self.searches.with_ttl(destination, ttl).own.repair = true;
         self.send_request(destination, Span::ZERO, cx);
-        self.find_next_search();
+        self.searches.find_next();
     }
 
     /// Sends the request of a search, or sets it aside until the rate limit lets it pass (§6.3).
     fn send_request(&mut self, destination: Address, delay: Span, cx: &mut Context) {
-        let passed = self.requests_sent.pass(cx.now);
-        let (diameter, longest) = (self.state.params.net_diameter, self.state.params.max_request_wait());
-        let flood_wait = self.state.params.net_traversal_time();
-        let Some(&mut Search { ttl, repair, floods, .. }) = self.searches.get_mut(destination) else { return };
-        let ring_wait = self.state.params.ring_traversal_time(ttl);
-        let Some(search) = self.searches.get_mut(destination) else { return };
-        if let Err(at) = passed {
-            (search.retry_at, search.held_back) = (at, true);
-            return;
-        }
-        search.held_back = false;
-        let wait = if ttl < diameter || repair || self.state.params.rules == Rules::Uu {
-            search.floods += u8::from(ttl >= diameter);
-            ring_wait
-        } else {
-            // §6.3: each further flood waits twice as long.
-            search.floods += 1;
-            flood_wait * (1 << floods.min(32))
-        };
-        search.retry_at = cx.now + wait.min(longest);
+        let Some(search) = self.searches.admit(destination, cx.now) else { return };
+        let (params, ttl) = (&self.state.params, search.ttl);
+        let waits_as_ring = search.own.repair || params.rules == Rules::Uu;
+        let (ring, flood) = (params.ring_traversal_time(ttl), params.net_traversal_time());
+        let wait = search.wait(ttl >= params.net_diameter, waits_as_ring, ring, flood);
+        search.retry_at = cx.now + wait.min(params.max_request_wait());
         // §6.1: a node advances its own number before it asks for a route.
         self.state.sequence = self.state.sequence.wrapping_add(1);
         self.state.request_id = self.state.request_id.wrapping_add(1);
@@ -112,26 +97,20 @@ impl Rfc3561 {
         waiting.any(|it| it.destination == destination && matches!(it.carried(), Body::Tcp(_)))
     }
 
-    pub(super) fn find_next_search(&mut self) {
-        self.next_search = self.searches.iter().map(|(_, search)| search.retry_at).min().unwrap_or(Time::NEVER);
-    }
-
     /// Goes on with the searches that have waited long enough.
     pub(super) fn search_on(&mut self, cx: &mut Context) {
-        let due = self.searches.iter().filter(|(_, search)| search.retry_at <= cx.now);
-        let due: Vec<_> = due.map(|(destination, &search)| (destination, search)).collect();
-        for (destination, search) in due {
+        for (destination, search) in self.searches.due(cx.now) {
             let flooded = search.ttl >= self.state.params.net_diameter;
             // If the requests of two nodes collided, a random delay prevents the next collision.
             let delay = self.state.jitter();
             if search.held_back {
                 self.send_request(destination, delay, cx);
-            } else if search.repair {
-                self.end_search(destination);
+            } else if search.own.repair {
+                self.searches.end(destination);
                 self.repair_failed(destination, cx);
             } else if flooded && search.floods >= self.state.params.rreq_retries {
-                self.end_search(destination);
-                if !search.gateway.is_some_and(|gateway| self.reach_by(destination, gateway, cx)) {
+                self.searches.end(destination);
+                if !search.own.gateway.is_some_and(|gateway| self.reach_by(destination, gateway, cx)) {
                     self.state.give_up(destination, cx);
                 }
             } else {
@@ -141,17 +120,11 @@ impl Rfc3561 {
                 } else {
                     self.ring(next)
                 };
-                self.searches.entry(destination).ttl = ttl;
+                self.searches.with_ttl(destination, ttl);
                 self.send_request(destination, delay, cx);
             }
         }
-        self.find_next_search();
-    }
-
-    pub(super) fn end_search(&mut self, destination: Address) -> Option<Search> {
-        let search = self.searches.remove(destination)?;
-        self.find_next_search();
-        Some(search)
+        self.searches.find_next();
     }
 
     fn repair_failed(&mut self, destination: Address, cx: &mut Context) {
@@ -168,7 +141,7 @@ impl Rfc3561 {
             self.state.buffer.remove(packet);
             self.state.abandon(packet, cx);
         }
-        self.send_error(outcry, false, cx);
+        self.send_error(outcry, Origin::Own, false, cx);
         // For the packets of this node the repair was no search: as their source it may ask farther and longer (§6.3).
         if self.state.buffer.has(destination) {
             self.look_for(destination, cx);
@@ -185,13 +158,13 @@ impl Rfc3561 {
         cx: &mut Context,
     ) {
         self.state.bring_up(destination, next_hop, hops, expires, cx);
-        if self.end_search(destination).is_some_and(|search| search.repair) {
+        if self.searches.end(destination).is_some_and(|search| search.own.repair) {
             let route = self.state.table.entry(destination);
             if hops > route.last_hops {
                 // §6.12: the users of the route are told that it became longer, with flag N so that they keep it.
                 let mut outcry = Outcry { unreachable: vec![(destination, route.sequence)], recipients: Vec::new() };
                 outcry.recipients.extend(self.state.own.precursors.of(destination));
-                self.send_error(outcry, true, cx);
+                self.send_error(outcry, Origin::Own, true, cx);
             }
         }
         if self.state.buffer.has(destination) {

@@ -36,7 +36,7 @@ impl Rfc3561 {
     pub(super) fn on_gateway(&mut self, host: Address, gateway: Address, originator: Address, cx: &mut Context) {
         self.state.own.internet.meet(gateway);
         let hops = |state: &Self, gateway: Address| state.state.table.up(gateway).map(|route| route.hops);
-        let nearer = self.searches.get_mut(host).map(|search| search.gateway);
+        let nearer = self.searches.get_mut(host).map(|search| search.own.gateway);
         match nearer {
             // The search goes on; the nearest gateway waits for its end.
             Some(other) if self.state.params.locality == Locality::NoAnswer => {
@@ -44,7 +44,7 @@ impl Rfc3561 {
                 if other.is_none_or(|other| hops(self, gateway).is_some_and(|hops| hops < other))
                     && let Some(search) = self.searches.get_mut(host)
                 {
-                    search.gateway = Some(gateway);
+                    search.own.gateway = Some(gateway);
                 }
             }
             _ => {
@@ -62,7 +62,7 @@ impl Rfc3561 {
         if self.state.to_gateway(host, false, cx).is_none() {
             return false;
         }
-        self.end_search(host);
+        self.searches.end(host);
         if self.state.buffer.has(host) {
             self.flush(host, self.state.params.buffer_spacing, cx);
         }

@@ -13,23 +13,15 @@ use super::params::Params;
 use super::state::State;
 use super::table::RouteState;
 use crate::address::{Address, NodeId};
-use crate::context::{Action, Context, DropReason};
+use crate::context::{Action, Context, DropReason, Origin};
 use crate::packet::PacketId;
 use crate::params::Shared;
-use crate::routing::common::on_demand::Procedures;
-use crate::routing::common::{Limiter, Searches, newer};
+use crate::routing::common::on_demand::{Procedures, Rings};
+use crate::routing::common::{Limiter, newer};
 
-/// A destination that is looked for.
+/// What only AODV notes of a search.
 #[derive(Clone, Copy, Debug, Default)]
-struct Search {
-    /// TTL of the last request.
-    ttl: u8,
-    /// Floods of the whole network so far.
-    floods: u8,
-    /// When the next request may be sent.
-    retry_at: Time,
-    /// Whether the rate limit holds the request back.
-    held_back: bool,
+struct Own {
     /// Whether this is a local repair.
     repair: bool,
     /// A gateway that has answered, if the destination counts as outside only when nobody else answers.
@@ -43,10 +35,7 @@ pub struct Rfc3561 {
     state: State,
     /// The last packet heard, and the neighbour that sent it: the previous hop of a packet that is to be forwarded.
     last_heard: Option<(PacketId, Address)>,
-    searches: Searches<Search>,
-    /// When the next search must be looked at.
-    next_search: Time,
-    requests_sent: Limiter,
+    searches: Rings<Own>,
     errors_sent: Limiter,
     /// Neighbours that have been sent a reply with flag A, each with the time by which it must be acknowledged.
     awaited_acks: Vec<(Address, Time)>,
@@ -71,9 +60,7 @@ impl Procedures for Rfc3561 {
         Self {
             state: State::new(params, node, rng, 0),
             last_heard: None,
-            searches: Searches::default(),
-            next_search: Time::NEVER,
-            requests_sent: Limiter::new(params.rreq_ratelimit),
+            searches: Rings::new(params.rreq_ratelimit),
             errors_sent: Limiter::new(params.rerr_ratelimit),
             awaited_acks: Vec::new(),
             blacklist: Vec::new(),
@@ -200,7 +187,7 @@ impl Procedures for Rfc3561 {
             self.awaited_acks.remove(0);
             self.ignore(neighbour, cx);
         }
-        if self.next_search <= cx.now {
+        if self.searches.next_at() <= cx.now {
             self.search_on(cx);
         }
         if self.state.table.next_expiry() < cx.now {
@@ -212,7 +199,7 @@ impl Procedures for Rfc3561 {
         let awaited = self.awaited_acks.first().map_or(Time::NEVER, |&(_, at)| at);
         // A route is still valid at the time at which it expires.
         (self.state.table.next_expiry() + Span::from_nanos(1))
-            .min(self.next_search)
+            .min(self.searches.next_at())
             .min(self.state.buffer.next_expiry())
             .min(self.state.next_loss)
             .min(self.state.hello_at)
@@ -242,7 +229,7 @@ impl Forwarding for Rfc3561 {
 impl Rfc3561 {
     /// Whether a destination is looked for.
     pub fn looks_for(&self, destination: Address) -> bool {
-        self.searches.iter().any(|(other, _)| other == destination)
+        self.searches.destinations().any(|other| other == destination)
     }
 
     /// Extends a valid route's lifetime to at least `until`, and returns its next hop.
@@ -276,11 +263,11 @@ impl Rfc3561 {
         });
         recipients.sort_unstable();
         recipients.dedup();
-        self.send_error(Outcry { unreachable: vec![(destination, sequence)], recipients }, false, cx);
+        self.send_error(Outcry { unreachable: vec![(destination, sequence)], recipients }, Origin::Own, false, cx);
     }
 
     /// Sends an error to those whom it concerns: to one alone, or to all in reach (§6.11).
-    fn send_error(&mut self, outcry: Outcry, no_delete: bool, cx: &mut Context) {
+    fn send_error(&mut self, outcry: Outcry, origin: Origin, no_delete: bool, cx: &mut Context) {
         if outcry.recipients.is_empty() || self.errors_sent.pass(cx.now).is_err() {
             return;
         }
@@ -291,8 +278,8 @@ impl Rfc3561 {
         // A message counts its destinations in eight bits.
         for unreachable in outcry.unreachable.chunks(255) {
             let error = RouteError { no_delete, unreachable: unreachable.to_vec() };
-            if !self.send_error_by_each(&error, &outcry.recipients, cx) {
-                self.state.send(AodvMessage::Error(error), to, 1, delay, cx);
+            if !self.send_error_by_each(origin, &error, &outcry.recipients, cx) {
+                self.state.send_as(origin, AodvMessage::Error(error), to, 1, delay, cx);
             }
         }
     }
@@ -364,7 +351,7 @@ impl Rfc3561 {
                 self.invalidate(destination, sequence, &mut outcry, cx);
             }
         }
-        self.send_error(outcry, false, cx);
+        self.send_error(outcry, Origin::Own, false, cx);
     }
 
     /// An error arrived (§6.11 case (iii)).
@@ -389,7 +376,7 @@ impl Rfc3561 {
         }
         outcry.recipients.sort_unstable();
         outcry.recipients.dedup();
-        self.send_error(outcry, error.no_delete, cx);
+        self.send_error(outcry, Origin::Forwarded, error.no_delete, cx);
     }
 
     /// Notes a HELLO of a node that is not yet a neighbour. Whether more are needed, one after the other, before the
@@ -445,7 +432,7 @@ impl Rfc3561 {
         // §6.4: an entry is kept while its destination is looked for. Otherwise the search would accept older sequence
         // numbers.
         let waiting = now + self.state.params.net_traversal_time() * 2;
-        for (destination, _) in self.searches.iter() {
+        for destination in self.searches.destinations() {
             if let Some(route) = self.state.table.get_mut(destination)
                 && route.state == RouteState::Down
                 && route.expires < now

@@ -2,7 +2,7 @@
 
 use super::super::RepairTimer;
 use super::*;
-use crate::routing::Routing;
+use crate::routing::Routes;
 
 /// ns-2's defaults without jitter.
 fn plain() -> Params {

@@ -1,10 +1,10 @@
 //! What ns-2.35 does in another way.
 
 use super::*;
-use crate::context::{Context, DropReason};
+use crate::context::{Context, DropReason, Origin};
 use crate::packet::{Body, TcpHeader};
-use crate::routing::Routing as _;
 use crate::routing::tests::{datagram, sends};
+use crate::routing::{Routes as _, Routing as _};
 
 /// ns-2's defaults without jitter of broadcasts.
 fn ns2() -> Params {
@@ -105,7 +105,7 @@ fn a_segment_pays_for_its_ip_header_twice_but_once_only() {
         cx.packets[segment].size = 552;
         router.route(segment, &mut cx);
         assert_eq!(router.held(), [segment], "it waits for a route");
-        let message = cx.originate_routing(Address(1), Address(0), 5, 52, reply(1, 20, 0, 0));
+        let message = cx.originate_routing(Origin::Own, Address(1), Address(0), 5, 52, reply(1, 20, 0, 0));
         router.on_message(message, Address(1), &mut cx);
         assert_eq!(sends(&cx).last(), Some(&Address(1)));
         assert_eq!((cx.packets[segment].size, cx.packets[segment].ttl), (size, ttl));

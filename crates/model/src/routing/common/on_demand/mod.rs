@@ -6,12 +6,14 @@
 //! protocol describes its own parts by [`OnDemand`], which its parameters implement.
 
 mod radios;
+mod rings;
 mod router;
 mod state;
 mod table;
 mod times;
 
 pub use radios::Radios;
+pub use rings::Rings;
 pub use router::{Procedures, Router};
 pub use state::{Common, OnDemand, State};
 pub use table::{Entry, INFINITY, Table};

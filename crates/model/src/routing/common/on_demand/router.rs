@@ -1,13 +1,13 @@
 //! A router: one set of procedures as a routing protocol.
 
-use hopyard_engine::{Rng, Span, Time};
+use hopyard_engine::{Deadline, Prefetch, Rng, Span, Time};
 
 use super::{OnDemand, Radios, State};
 use crate::address::{Address, NodeId};
 use crate::context::{Context, DropReason};
 use crate::packet::{Body, Packet, PacketId};
 use crate::params::Shared;
-use crate::routing::{Networks, Routing};
+use crate::routing::{Networks, Routes, Routing};
 
 /// A set of procedures over the common state: the reactions of a node to packets, messages, broken links and time.
 pub trait Procedures: Sized {
@@ -106,10 +106,6 @@ impl<R: Procedures> Routing for Router<R> {
         R::Params::on_networks(state, networks);
     }
 
-    fn accepts_tunnels(&self) -> bool {
-        R::Params::accepts_tunnels(self.0.state())
-    }
-
     fn start(&mut self, cx: &mut Context) {
         self.0.start(cx);
         self.find_deadline();
@@ -169,18 +165,6 @@ impl<R: Procedures> Routing for Router<R> {
         }
     }
 
-    #[inline]
-    fn prefetch(&self, packet: &Packet) -> u32 {
-        let state = self.0.state();
-        match &packet.body {
-            Body::Routing(message) => match message.get() {
-                Some(message) => R::Params::prefetch(state, message),
-                None => state.address.0,
-            },
-            _ => state.address.0,
-        }
-    }
-
     fn on_link_failure(&mut self, packet: PacketId, next_hop: Address, reason: DropReason, cx: &mut Context) {
         let state = self.0.state_mut();
         if state.common.by_link_layer {
@@ -201,12 +185,20 @@ impl<R: Procedures> Routing for Router<R> {
         self.0.on_timer(cx);
         self.find_deadline();
     }
+}
 
+impl<R: Procedures> Deadline for Router<R> {
     #[inline]
     fn deadline(&self) -> Time {
         let state = self.0.state();
         debug_assert_eq!(state.deadline, self.0.next_deadline(), "found anew after whatever changed it");
         state.deadline
+    }
+}
+
+impl<R: Procedures> Routes for Router<R> {
+    fn accepts_tunnels(&self) -> bool {
+        R::Params::accepts_tunnels(self.0.state())
     }
 
     fn lookup(&self, destination: Address) -> Option<(Address, u8)> {
@@ -223,5 +215,19 @@ impl<R: Procedures> Routing for Router<R> {
 
     fn held(&self) -> Vec<PacketId> {
         self.0.state().buffer.iter().collect()
+    }
+}
+
+impl<R: Procedures> Prefetch<Packet> for Router<R> {
+    #[inline]
+    fn prefetch(&self, packet: &Packet) -> u32 {
+        let state = self.0.state();
+        match &packet.body {
+            Body::Routing(message) => match message.get() {
+                Some(message) => R::Params::prefetch(state, message),
+                None => state.address.0,
+            },
+            _ => state.address.0,
+        }
     }
 }

@@ -4,9 +4,9 @@ use std::fmt::Debug;
 
 use hopyard_engine::{Rng, Span, Time};
 
-use super::{Entry, Radios, Table};
+use super::{Entry, Radios, Table, tick_from};
 use crate::address::{Address, InterfaceId, NodeId};
-use crate::context::{Action, Context, DropReason};
+use crate::context::{Action, Context, DropReason, Origin};
 use crate::packet::{Body, Message, PacketId, Quote, RoutingMessage};
 use crate::params::Shared;
 use crate::routing::Networks;
@@ -194,17 +194,31 @@ impl<P: OnDemand> State<P> {
         self.common.broadcast_jitter.mul_f64(self.rng.uniform())
     }
 
-    /// Sends a new message to a neighbour, or to all.
+    /// Sends a new message of this node to a neighbour, or to all.
     pub fn send(&mut self, message: P::Message, to: Address, ttl: u8, delay: Span, cx: &mut Context) {
+        self.send_as(Origin::Own, message, to, ttl, delay, cx);
+    }
+
+    /// Sends a new message to a neighbour, or to all; `origin` says whose it is.
+    pub fn send_as(
+        &mut self,
+        origin: Origin,
+        message: P::Message,
+        to: Address,
+        ttl: u8,
+        delay: Span,
+        cx: &mut Context,
+    ) {
         let size = self.params.packet_size(&message);
-        let packet = cx.originate_routing(self.address, to, ttl, size, RoutingMessage::new(message));
+        let packet = cx.originate_routing(origin, self.address, to, ttl, size, RoutingMessage::new(message));
         self.dispatch(packet, to, delay, cx);
     }
 
     /// Broadcasts a new message by one of several radios, from the address that the node has there.
-    pub fn send_by(&mut self, message: P::Message, interface: InterfaceId, cx: &mut Context) {
+    pub fn send_by(&mut self, origin: Origin, message: P::Message, interface: InterfaceId, cx: &mut Context) {
         let size = self.params.packet_size(&message);
-        let packet = cx.originate_routing(interface.into(), Address::BROADCAST, 1, size, RoutingMessage::new(message));
+        let message = RoutingMessage::new(message);
+        let packet = cx.originate_routing(origin, interface.into(), Address::BROADCAST, 1, size, message);
         self.last_broadcast = cx.now;
         cx.act(Action::SendBy { interface, packet, next_hop: Address::BROADCAST });
     }
@@ -238,6 +252,19 @@ impl<P: OnDemand> State<P> {
         } else {
             Action::SendLater { node, packet, next_hop, at: cx.now + delay }
         });
+    }
+
+    /// As in ns-2, which looks at its searches at every `tick`: the first look at which a request may be sent for a
+    /// destination that has packets waiting. `retries` are the destinations, each with the time of its next request.
+    pub fn next_look(&self, retries: impl Iterator<Item = (Address, Time)>, tick: Span) -> Time {
+        let waiting = retries.filter(|&(destination, _)| self.buffer.has(destination));
+        waiting.map(|(_, at)| tick_from(at, tick)).min().unwrap_or(Time::NEVER)
+    }
+
+    /// As in ns-2: the destinations that have packets waiting and for which a request may be sent.
+    pub fn to_retry(&self, retries: impl Iterator<Item = (Address, Time)>, now: Time) -> Vec<Address> {
+        let due = retries.filter(|&(destination, at)| at <= now && self.buffer.has(destination));
+        due.map(|(destination, _)| destination).collect()
     }
 
     /// Drops the packets for which no route was found.
@@ -285,7 +312,7 @@ impl<P: OnDemand> State<P> {
     pub fn send_hello(&mut self, hello: impl Fn(Address) -> P::Message, delay: Span, cx: &mut Context) {
         let radios = self.radios.interfaces();
         for &radio in &radios {
-            self.send_by(hello(radio.into()), radio, cx);
+            self.send_by(Origin::Own, hello(radio.into()), radio, cx);
         }
         if radios.is_empty() {
             self.send(hello(self.address), Address::BROADCAST, 1, delay, cx);

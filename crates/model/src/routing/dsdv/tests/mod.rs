@@ -10,12 +10,12 @@ use hopyard_wire::dsdv;
 
 use super::{Advertisement, Params, Update};
 use crate::address::{Address, NodeId};
-use crate::context::{Context, DropReason};
+use crate::context::{Context, DropReason, Origin};
 use crate::packet::{Body, Carrier, Message, Place, RoutingMessage, TcpHeader};
 use crate::params::{NS2, Params as _, RFC};
 use crate::routing::tests::network::Network;
 use crate::routing::tests::{datagram, sends};
-use crate::routing::{Config, Routing};
+use crate::routing::{Config, Routes, Routing};
 
 /// "full" or "news", then each destination as number:metric/sequence.
 fn describe(message: &RoutingMessage) -> String {
@@ -386,7 +386,7 @@ fn under_ns2_tcp_pays_for_its_ip_header_twice() {
         router.start(&mut cx);
         let advertisements = vec![Advertisement { destination: Address(1), metric: 0, sequence: 4 }];
         let update = RoutingMessage::new(Update { full: true, advertisements, networks: Vec::new() });
-        let packet = cx.originate_routing(Address(1), Address::BROADCAST, 1, 32, update);
+        let packet = cx.originate_routing(Origin::Own, Address(1), Address::BROADCAST, 1, 32, update);
         router.on_message(packet, Address(1), &mut cx);
         let segment = datagram(&mut cx, Address(0), Address(1));
         cx.packets[segment].body = Body::Tcp(TcpHeader { len: 512, ..TcpHeader::default() });
@@ -407,7 +407,7 @@ fn a_packet_that_is_led_towards_a_router_goes_by_a_route_of_its_own_or_by_the_ro
         let of = |&(to, metric)| Advertisement { destination: Address(to), metric, sequence: 4 };
         let advertisements = advertisements.iter().map(of).collect();
         let update = RoutingMessage::new(Update { full: true, advertisements, networks: Vec::new() });
-        let packet = cx.originate_routing(Address(from), Address::BROADCAST, 1, 32, update);
+        let packet = cx.originate_routing(Origin::Own, Address(from), Address::BROADCAST, 1, 32, update);
         router.on_message(packet, Address(from), cx);
     };
     let towards = |router: &mut crate::routing::Model, to: u32, hops: u8, cx: &mut Context| {

@@ -6,7 +6,7 @@
 
 mod flows;
 
-use hopyard_engine::{Rng, Span, Time};
+use hopyard_engine::{Deadline, Prefetch, Rng, Span, Time};
 
 use super::cache::Source;
 use super::params::Params;
@@ -16,7 +16,7 @@ use crate::context::{Action, Context, DropReason};
 use crate::packet::{Body, DsrOption, IP_HEADER, Packet, PacketId, RouteError, SourceRoute};
 use crate::params::Shared;
 use crate::routing::common::Searches;
-use crate::routing::{AfterOptions, Networks, Routing};
+use crate::routing::{AfterOptions, Networks, Routes, Routing};
 use flows::{Along, Flows};
 
 /// The bytes by which ns-2's route reply is longer than the option, its padding included.
@@ -440,8 +440,6 @@ impl Ns2 {
 }
 
 impl Routing for Ns2 {
-    const REPORTS_BREAKS: bool = true;
-
     fn on_networks(&mut self, networks: &Networks) {
         self.state.networks = networks.clone();
     }
@@ -514,10 +512,6 @@ impl Routing for Ns2 {
         let answer = self.pass_on(packet, cx);
         self.settle();
         answer
-    }
-
-    fn overhears(&self) -> bool {
-        self.state.params.promiscuous
     }
 
     fn on_overheard(&mut self, packet: PacketId, _from: Address, _to: Address, cx: &mut Context) {
@@ -601,11 +595,15 @@ impl Routing for Ns2 {
         self.next_check = cx.now + BUFFER_CHECK.mul_f64(1.0 + self.state.rng.uniform());
         self.settle();
     }
+}
 
+impl Deadline for Ns2 {
     fn deadline(&self) -> Time {
         self.state.deadline
     }
+}
 
+impl Routes for Ns2 {
     fn lookup(&self, destination: Address) -> Option<(Address, u8)> {
         self.state.announced(destination).map(|path| (path[0], path.len() as u8))
     }
@@ -618,6 +616,8 @@ impl Routing for Ns2 {
         self.state.buffer.iter().collect()
     }
 }
+
+impl Prefetch<Packet> for Ns2 {}
 
 impl Ns2 {
     /// Passes a packet with options on, along its source route or its flow.

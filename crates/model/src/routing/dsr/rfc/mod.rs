@@ -4,7 +4,7 @@ mod discovery;
 mod maintenance;
 mod requests;
 
-use hopyard_engine::{Rng, Span, Time};
+use hopyard_engine::{Deadline, Prefetch, Rng, Span, Time};
 
 use super::cache::Source;
 use super::params::{Acknowledgement, Params};
@@ -13,7 +13,7 @@ use crate::address::{Address, NodeId};
 use crate::context::{Context, DropReason};
 use crate::packet::{Body, DsrOption, Packet, PacketId, RouteError, SourceRoute};
 use crate::params::Shared;
-use crate::routing::{AfterOptions, Networks, Routing};
+use crate::routing::{AfterOptions, Networks, Routes, Routing};
 use requests::RequestTable;
 
 /// A packet in the maintenance buffer (§4.5).
@@ -218,8 +218,6 @@ impl Rfc4728 {
 }
 
 impl Routing for Rfc4728 {
-    const REPORTS_BREAKS: bool = true;
-
     fn on_networks(&mut self, networks: &Networks) {
         self.state.networks = networks.clone();
     }
@@ -275,10 +273,6 @@ impl Routing for Rfc4728 {
         }
         self.settle();
         answer
-    }
-
-    fn overhears(&self) -> bool {
-        self.state.params.promiscuous
     }
 
     fn on_overheard(&mut self, packet: PacketId, from: Address, _to: Address, cx: &mut Context) {
@@ -344,11 +338,15 @@ impl Routing for Rfc4728 {
         self.ask_again(cx);
         self.settle();
     }
+}
 
+impl Deadline for Rfc4728 {
     fn deadline(&self) -> Time {
         self.state.deadline
     }
+}
 
+impl Routes for Rfc4728 {
     fn lookup(&self, destination: Address) -> Option<(Address, u8)> {
         self.state.announced(destination).map(|path| (path[0], path.len() as u8))
     }
@@ -361,6 +359,8 @@ impl Routing for Rfc4728 {
         self.state.buffer.iter().chain(self.watched.iter().map(|it| it.copy)).collect()
     }
 }
+
+impl Prefetch<Packet> for Rfc4728 {}
 
 impl Rfc4728 {
     /// The fate of a packet after its source route was read (§8.1.5).

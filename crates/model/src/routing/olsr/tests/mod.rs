@@ -12,7 +12,7 @@ use hopyard_engine::{Span, Streams};
 
 use super::*;
 use crate::address::Prefix;
-use crate::context::{Owners, RouteChange};
+use crate::context::{Origin, Owners, RouteChange};
 use crate::packet::RoutingMessage;
 use crate::params::{Params as _, RFC};
 use crate::routing::tests::network::Network;
@@ -121,7 +121,7 @@ impl Alone {
 
     fn hear_packet(&mut self, from: u32, packet: OlsrPacket) {
         let message = RoutingMessage::new(packet);
-        let packet = self.cx.originate_routing(Address(from), Address::BROADCAST, 1, 60, message);
+        let packet = self.cx.originate_routing(Origin::Own, Address(from), Address::BROADCAST, 1, 60, message);
         self.it.on_message(packet, Address(from), &mut self.cx);
     }
 
