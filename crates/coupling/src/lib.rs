@@ -14,8 +14,10 @@ mod orders;
 mod outcome;
 mod programs;
 mod run;
+mod state;
 
 pub use meter::{Measured, Meters};
 pub use orders::{Flow, LEAST_WITH_PROGRAMS, Options};
 pub use programs::{Output, Program, ProgramError, ProgramState};
-pub use run::{Coupled, CouplingError, FlowState, Sample};
+pub use run::{Coupled, CouplingError};
+pub use state::{FlowState, Sample};

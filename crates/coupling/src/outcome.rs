@@ -11,7 +11,7 @@ use hopyard_model::world::Quantity;
 
 use crate::meter::{Ends, Measured, Meters};
 use crate::programs::{Program, ProgramState};
-use crate::run::{FlowState, Sample};
+use crate::state::{FlowState, Sample};
 
 /// The row of a flow. `idle` are the counts of its number in the network, where nothing is sent.
 pub fn flow(

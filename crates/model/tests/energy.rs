@@ -243,6 +243,23 @@ fn an_idler_stops_when_its_battery_is_empty() {
     states_add_up(&outcome, 20.0);
 }
 
+/// Linux's sender is told when its own node has sent a segment or lost it, so that the next one follows. Those that are
+/// lost with the node are followed by none.
+#[test]
+fn a_sender_that_is_told_of_its_queue_sends_nothing_after_its_battery_is_empty() {
+    let mut spec = network("rfc", "aodv", &[(0.0, 0.0), (100.0, 0.0)]);
+    spec.energy.model = powers(1.0, 1.0, 1.0);
+    batteries(&mut spec, &[Some(2.0), None]);
+    add_tcp(&mut spec, 0, 1, "linux", "cubic", |_| {});
+    spec.duration = Span::from_secs(10);
+    spec.observe.recorded.segments = SegmentFlows::All;
+    let outcome = run(&spec);
+    assert_eq!(died(&outcome.nodes[0]), Some(2_000_000_000));
+    let sent = outcome.segments.iter().filter(|row| row.event == "data_sent").map(|row| row.time_s).fold(0.0, f64::max);
+    assert!((1.9..=2.0).contains(&sent), "the last segment left at {sent} s");
+    assert_eq!(outcome.flows[0].timeouts, Some(0));
+}
+
 /// How a sender judges a timeout is compared with where its segment is. What a node held in a buffer of its routing
 /// when its battery ran dry is not there any more.
 #[test]

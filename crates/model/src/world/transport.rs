@@ -77,6 +77,10 @@ impl<P: Probe> World<P> {
 
     /// Sends everything that TCP wants to send now.
     fn pump_sender(&mut self, flow: usize) {
+        // A node whose battery is empty sends nothing, whatever its sender learns of the packets that it lost with it.
+        if self.energy.is_dead(self.flows[flow].from) {
+            return;
+        }
         let now = self.cx.now;
         if self.flows[flow].classifies {
             self.tell_decisions(flow);
@@ -126,6 +130,9 @@ impl<P: Probe> World<P> {
 
     /// Sends the acknowledgements that are due.
     fn pump_receiver(&mut self, flow: usize) {
+        if self.energy.is_dead(self.flows[flow].to) {
+            return;
+        }
         let now = self.cx.now;
         loop {
             let it = &mut self.flows[flow];
