@@ -1,5 +1,5 @@
-//! What holds for whatever settings: the reader never panics, refuses with problems that can be shown, and what it accepts
-//! it accepts again after it has been written, as the same scenario.
+//! Properties of the reader, for any settings: it never panics. It refuses with problems that can be shown. A scenario
+//! that it accepts is accepted again after it has been written, as the same scenario.
 
 use std::path::Path;
 

@@ -79,8 +79,8 @@ pub trait Facts {
 /// An agent at one node.
 #[enum_dispatch]
 pub trait Agent {
-    /// The values of its counters so far, in the order of [`Facts::METRICS`]; nothing for what a node with its part does
-    /// not count.
+    /// The values of its counters so far, in the order of [`Facts::METRICS`]; nothing for an event that a node with its
+    /// part does not count.
     fn counts(&self) -> Vec<Option<u64>> {
         Vec::new()
     }
