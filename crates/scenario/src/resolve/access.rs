@@ -324,7 +324,7 @@ impl Resolver<'_> {
             else {
                 continue;
             };
-            let longest = agents(resolved).into_iter().map(|(name, it)| (it.longest_message(neighbours), name)).max();
+            let longest = agents(resolved).map(|(name, it)| (it.longest_message(neighbours), name)).max();
             if let Some((size, name)) = longest.filter(|(size, _)| *size > limit) {
                 let message = format!(
                     "messages of `{name}` are dropped: that of node {node}, which has {neighbours} neighbours at the \
