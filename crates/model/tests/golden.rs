@@ -1,5 +1,5 @@
-//! Golden results: a short run for every model of every room, stored as a table with its digest in `golden/`. Each model
-//! has a file of its own.
+//! Golden results: a short run for every model of every room, stored as a table with its digest in `golden/`. There is a
+//! file for each model.
 //!
 //! The tables are `insta` snapshots: plain text files that a review shows line by line. `cargo insta review` accepts an
 //! intended change. Such a change is listed in the changelog under Results, with its reason. The tests use the lists of
