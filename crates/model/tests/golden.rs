@@ -1,5 +1,6 @@
-//! Golden results: a short run for every model of every room, stored as a table with its digest in `golden/`. There is a
-//! file for each model.
+//! Golden results: a short run for every model of every room.
+//!
+//! Each model has a table with the digests of its runs, a file in `golden/`.
 //!
 //! The tables are `insta` snapshots: plain text files that a review shows line by line. `cargo insta review` accepts an
 //! intended change. Such a change is listed in the changelog under Results, with its reason. The tests use the lists of
