@@ -53,9 +53,9 @@ impl Prices {
 /// The price of an operation on a packet, in attojoules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Price {
-    /// The price of each packet.
+    /// The part for a packet of any length.
     pub fixed: Attojoules,
-    /// The price of each byte.
+    /// The further part for each of its bytes.
     pub per_byte: Attojoules,
 }
 

@@ -205,7 +205,7 @@ impl Groups {
     }
 }
 
-/// The data for the checks of each flow.
+/// The parts of a scenario that decide whether packets of a flow can arrive.
 pub(super) struct Checks<'a> {
     pub(super) resolved: &'a Resolved,
     pub(super) channels: &'a [Reach],

@@ -7,8 +7,8 @@ use crate::packet::{Body, FlowId, Form, Packet, PacketKind, UdpHeader};
 
 use super::*;
 
-/// Node 0 has wires to nodes 1 and 2, tunnels to node 1 what is for node 2, and reaches node 1 these ways. What
-/// becomes of one packet of it to node 2: how many packets were dropped, and how many of them as loops.
+/// The fate of one packet from node 0 to node 2. Node 0 has wires to both others. It puts packets for node 2 into a
+/// tunnel to node 1, to which these ways lead. The numbers are those of all dropped packets, and of loops.
 fn fate(ways: &[WayChange]) -> (u64, u64) {
     let mut spec = Spec::network(RFC);
     spec.duration = Span::from_secs(1);
