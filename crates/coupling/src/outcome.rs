@@ -44,6 +44,7 @@ pub fn series(
     quantities: &[Quantity],
     samples: &[Sample],
     meters: &Meters,
+    answers: None,
     ends: Ends,
     end: Time,
 ) {
