@@ -44,7 +44,6 @@ pub fn series(
     quantities: &[Quantity],
     samples: &[Sample],
     meters: &Meters,
-    answers: None,
     ends: Ends,
     end: Time,
 ) {

@@ -599,7 +599,7 @@ impl Resolver<'_> {
         if !kind.traffic.config.is_answered() {
             return;
         }
-        let connect = kind.tcp.as_ref().map(|tcp| tcp.machine.values.connect);
+        let connect = kind.tcp.as_ref().map(|tcp| tcp.machine.connect);
         if connect.is_some_and(|it| it != Connect::ThreeWay) {
             let message = format!("`{source}` has data both ways, for which the connection must open at both ends");
             self.flow_problem(flow, "traffic", message).hint = Some("set connect = \"three_way\" in [tcp]".to_owned());
