@@ -21,7 +21,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::Value;
 
-use common::{add_cbr, add_tcp, mbps, network, run};
+use common::{add_cbr, add_tcp, mbps, network, run, with_traffic};
 
 const PROFILES: [&str; 2] = ["rfc", "ns2"];
 
@@ -82,8 +82,8 @@ fn add(spec: &mut Spec, plan: &FlowPlan) {
         ("rate", "0.3 Mbps".into()),
         ("jitter", 1.0.into()),
     ];
-    flow.traffic =
-        app::Config::read(plan.traffic, &tuned(app::MODELS, plan.traffic, plan.profile, &changes)).expect("traffic");
+    let values = tuned(app::MODELS, plan.traffic, plan.profile, &changes);
+    with_traffic(flow, app::Config::read(plan.traffic, &values).expect("traffic"));
     match &mut flow.transport {
         Transport::Tcp { acking, .. } => {
             *acking = acking::Config::of_profile(plan.acking, plan.profile).expect("a way of acknowledging");

@@ -30,7 +30,7 @@ use hopyard_model::{agent, app, link, mac, routing};
 
 use common::scenarios;
 use common::table::table;
-use common::{add_cbr, add_tcp, chain, mbps, network, run, stagger, with_congestion, with_ranges};
+use common::{add_cbr, add_tcp, chain, mbps, network, run, stagger, with_congestion, with_ranges, with_traffic};
 
 /// The profiles of the model with this name, each with its own name and the model's name.
 fn in_profiles(models: &[hopyard_model::params::ModelInfo]) -> Vec<(String, &'static str, &'static str)> {
@@ -518,7 +518,7 @@ fn applications() {
             let mut spec = network(profile, "oracle", &chain(3, 200.0));
             add_tcp(&mut spec, 0, 2, profile, "newreno", |_| {});
             let flow = &mut spec.flows[0];
-            flow.traffic = app::Config::of_profile(model, profile).expect("traffic");
+            with_traffic(flow, app::Config::of_profile(model, profile).expect("traffic"));
             if let app::Config::Transfer(transfer) = &mut flow.traffic {
                 transfer.size = Bytes::new(100_001);
             }

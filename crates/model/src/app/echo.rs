@@ -2,8 +2,8 @@
 //!
 //! The source writes a message at the start and one after each interval, whether answers arrive or not. Over TCP the
 //! destination writes back the bytes that arrive in order, when they arrive, whatever the bounds of messages. Over UDP
-//! it sends back each datagram. When the source has closed its direction and all its data has arrived, the destination
-//! closes the other one. Validated by the bytes that come back and by the round trip of a message.
+//! it sends back each datagram. At the stop the source writes no more; what it wrote is still sent. Then it closes its
+//! direction, and when all its data has arrived, the destination closes the other one. Validated by the bytes that come back and by the round trip of a message.
 
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Rng, Span, Time};
@@ -67,7 +67,7 @@ impl Application for Echo {
     fn on_timer(&mut self, now: Time) -> Offer {
         if now >= self.period.stop {
             self.next = Time::NEVER;
-            return Offer::Last(0);
+            return Offer::Close;
         }
         self.next = packet_or_stop(now + self.interval, self.period);
         Offer::Bytes(self.size)
@@ -119,7 +119,7 @@ mod tests {
         let period = Period { start: seconds(1.0), stop: seconds(3.5) };
         let mut source = Echo::new(&Params::of_profile(RFC), period, rng());
         let message = Offer::Bytes(512);
-        let expected = [(1.0, message), (2.0, message), (3.0, message), (3.5, Offer::Last(0))];
+        let expected = [(1.0, message), (2.0, message), (3.0, message), (3.5, Offer::Close)];
         assert_eq!(offers(&mut source, Time::NEVER), expected);
     }
 

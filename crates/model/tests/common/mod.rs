@@ -90,6 +90,16 @@ pub fn with_congestion(spec: &mut Spec, flow: usize, variant: &str, profile: &st
     }
 }
 
+/// Gives a flow this traffic. One with data both ways opens at both ends.
+pub fn with_traffic(flow: &mut FlowSpec, traffic: app::Config) {
+    if let Transport::Tcp { config, .. } = &mut flow.transport
+        && traffic.is_answered()
+    {
+        config.tcp.connect = tcp::Connect::ThreeWay;
+    }
+    flow.traffic = traffic;
+}
+
 /// Lets flows start at intervals of 37 ms, so that their first broadcasts do not collide.
 pub fn stagger(spec: &mut Spec) {
     for (number, flow) in spec.flows.iter_mut().enumerate() {

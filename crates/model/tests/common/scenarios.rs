@@ -14,7 +14,7 @@ use hopyard_model::transport::{acking, congestion};
 use hopyard_model::world::{Spec, Transport, WireSpec};
 use hopyard_model::{agent, app, mac, routing};
 
-use super::{add_cbr, add_tcp, chain, mbps, network, stagger, with_dcf, with_ranges};
+use super::{add_cbr, add_tcp, chain, mbps, network, stagger, with_dcf, with_ranges, with_traffic};
 
 /// Every scenario, with its name.
 pub fn all() -> Vec<(String, Spec)> {
@@ -103,7 +103,7 @@ pub fn of_every_model() -> Vec<(String, Spec)> {
     }
     for model in app::MODELS {
         with("traffic", model.name, &|spec| {
-            spec.flows[0].traffic = app::Config::of_profile(model.name, "rfc").expect("traffic");
+            with_traffic(&mut spec.flows[0], app::Config::of_profile(model.name, "rfc").expect("traffic"));
         });
     }
     scenarios
