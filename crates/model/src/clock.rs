@@ -52,10 +52,8 @@ pub(crate) enum Wake {
     Routing(NodeId),
     /// The agents of a node.
     Agents(NodeId),
-    /// The source of a flow, and its sender.
-    Source(u32),
-    /// The receiver of a flow.
-    Sink(u32),
+    /// A socket, with its application.
+    Socket(u32),
     /// A wire.
     Wire(u32),
     /// The series.
@@ -69,7 +67,7 @@ pub(crate) enum Wake {
 pub(crate) struct Objects {
     pub interfaces: u32,
     pub nodes: u32,
-    pub flows: u32,
+    pub sockets: u32,
     pub wires: u32,
     /// None if no battery can run dry.
     pub batteries: u32,
@@ -77,10 +75,10 @@ pub(crate) struct Objects {
 
 impl Objects {
     /// The first timer of each kind.
-    const fn firsts(self) -> [u32; 9] {
-        let Self { interfaces, nodes, flows, wires, batteries: _ } = self;
-        let counts = [interfaces, interfaces, nodes, nodes, flows, flows, wires, 1];
-        let mut firsts = [0; 9];
+    const fn firsts(self) -> [u32; 8] {
+        let Self { interfaces, nodes, sockets, wires, batteries: _ } = self;
+        let counts = [interfaces, interfaces, nodes, nodes, sockets, wires, 1];
+        let mut firsts = [0; 8];
         let mut kind = 0;
         while kind < counts.len() {
             firsts[kind + 1] = firsts[kind] + counts[kind];
@@ -105,7 +103,7 @@ pub(crate) struct Clock {
     /// The number of edges of transmissions among these.
     pub queued_edges: u64,
     /// The first timer of each kind.
-    firsts: [u32; 9],
+    firsts: [u32; 8],
     /// The number of packets that were sent after a jitter.
     delayed: u32,
 }
@@ -115,7 +113,7 @@ impl Clock {
     pub(crate) fn new(objects: Objects, duration: Span, exact: bool) -> Self {
         let firsts = objects.firsts();
         Self {
-            queue: Queue::with_timers((firsts[8] + objects.batteries) as usize),
+            queue: Queue::with_timers((firsts[7] + objects.batteries) as usize),
             end: Time::ZERO + duration,
             horizon: Time::ZERO,
             exact,
@@ -129,14 +127,13 @@ impl Clock {
     /// The timer of an object.
     #[inline]
     pub(crate) const fn timer(&self, of: Wake) -> u32 {
-        let [macs, links, routing, agents, sources, sinks, wires, sample, batteries] = self.firsts;
+        let [macs, links, routing, agents, sockets, wires, sample, batteries] = self.firsts;
         match of {
             Wake::Mac(interface) => macs + interface.0,
             Wake::Link(interface) => links + interface.0,
             Wake::Routing(node) => routing + node.0,
             Wake::Agents(node) => agents + node.0,
-            Wake::Source(flow) => sources + flow,
-            Wake::Sink(flow) => sinks + flow,
+            Wake::Socket(socket) => sockets + socket,
             Wake::Wire(wire) => wires + wire,
             Wake::Sample => sample,
             Wake::Battery(node) => batteries + node.0,
@@ -146,19 +143,17 @@ impl Clock {
     /// The object that a timer wakes. MACs, whose timers are the most frequent, come first.
     #[inline]
     pub(crate) const fn wakes(&self, timer: u32) -> Wake {
-        let [_, links, routing, agents, sources, sinks, wires, sample, batteries] = self.firsts;
+        let [_, links, routing, agents, sockets, wires, sample, batteries] = self.firsts;
         if timer < links {
             Wake::Mac(InterfaceId(timer))
         } else if timer < routing {
             Wake::Link(InterfaceId(timer - links))
         } else if timer < agents {
             Wake::Routing(NodeId(timer - routing))
-        } else if timer < sources {
+        } else if timer < sockets {
             Wake::Agents(NodeId(timer - agents))
-        } else if timer < sinks {
-            Wake::Source(timer - sources)
         } else if timer < wires {
-            Wake::Sink(timer - sinks)
+            Wake::Socket(timer - sockets)
         } else if timer < sample {
             Wake::Wire(timer - wires)
         } else if timer < batteries {
@@ -194,12 +189,11 @@ mod tests {
 
     #[test]
     fn a_timer_wakes_the_object_that_it_belongs_to() {
-        let objects = Objects { interfaces: 3, nodes: 2, flows: 4, wires: 1, batteries: 2 };
+        let objects = Objects { interfaces: 3, nodes: 2, sockets: 8, wires: 1, batteries: 2 };
         let clock = Clock::new(objects, Span::from_secs(1), false);
         let all = (0..3).map(|n| Wake::Mac(InterfaceId(n))).chain((0..3).map(|n| Wake::Link(InterfaceId(n))));
         let all = all.chain((0..2).map(|n| Wake::Routing(NodeId(n)))).chain((0..2).map(|n| Wake::Agents(NodeId(n))));
-        let all =
-            all.chain((0..4).map(Wake::Source)).chain((0..4).map(Wake::Sink)).chain([Wake::Wire(0), Wake::Sample]);
+        let all = all.chain((0..8).map(Wake::Socket)).chain([Wake::Wire(0), Wake::Sample]);
         let all: Vec<Wake> = all.chain((0..2).map(|n| Wake::Battery(NodeId(n)))).collect();
         for (timer, &wake) in (0..).zip(&all) {
             assert_eq!((clock.timer(wake), clock.wakes(timer)), (timer, wake));

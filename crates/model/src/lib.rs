@@ -1,5 +1,5 @@
-//! Network models: mobility, radio, medium access, link, IP, routing, transport and traffic, and the world that
-//! connects them.
+//! Network models: mobility, radio, medium access, link, IP, routing, transport and applications, and the world
+//! that connects them.
 //!
 //! Imports point downward only. `packet`, `params` and `context` import no protocol. The protocol modules import these,
 //! and do not import one another. `node` puts the layers of a node together, and `world` the nodes.
@@ -7,9 +7,11 @@
 
 pub mod address;
 pub mod agent;
+pub mod app;
 pub mod channel;
 mod clock;
 pub mod context;
+mod host;
 pub mod ip;
 pub mod link;
 pub mod mac;
@@ -21,6 +23,5 @@ pub mod packet;
 pub mod params;
 pub mod phy;
 pub mod routing;
-pub mod traffic;
 pub mod transport;
 pub mod world;

@@ -16,12 +16,12 @@ use hopyard_model::params::{ModelInfo, Params as _};
 use hopyard_model::phy::{Reception, fading, propagation};
 use hopyard_model::transport::{acking, congestion};
 use hopyard_model::world::{self, ChannelSpec, Quantity, SleepSpec, Spec, Transport, TunnelSpec, Watch, WireSpec};
-use hopyard_model::{agent, link, mac, routing, traffic};
+use hopyard_model::{agent, app, link, mac, routing};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::Value;
 
-use common::{add_cbr, add_tcp, mbps, network, run};
+use common::{add_cbr, add_tcp, mbps, network, run, with_traffic};
 
 const PROFILES: [&str; 2] = ["rfc", "ns2"];
 
@@ -45,7 +45,7 @@ struct FlowPlan {
 
 fn flow() -> impl Strategy<Value = FlowPlan> {
     let ends = (0..64_u32, 0..64_u32);
-    let transport = (prop::option::of(names(congestion::MODELS)), names(acking::MODELS), names(traffic::MODELS));
+    let transport = (prop::option::of(names(congestion::MODELS)), names(acking::MODELS), names(app::MODELS));
     let sizes = (select(&PROFILES[..]), 1..1460_u64, 1..60_u32);
     (ends, transport, sizes, (0..3_000_u64, prop::option::of(0..4_000_u64))).prop_map(
         |((from, to), (variant, acking, traffic), (profile, size, window), (start, stop))| FlowPlan {
@@ -82,14 +82,14 @@ fn add(spec: &mut Spec, plan: &FlowPlan) {
         ("rate", "0.3 Mbps".into()),
         ("jitter", 1.0.into()),
     ];
-    flow.traffic = traffic::Config::read(plan.traffic, &tuned(traffic::MODELS, plan.traffic, plan.profile, &changes))
-        .expect("traffic");
+    let values = tuned(app::MODELS, plan.traffic, plan.profile, &changes);
+    with_traffic(flow, app::Config::read(plan.traffic, &values).expect("traffic"));
     match &mut flow.transport {
         Transport::Tcp { acking, .. } => {
             *acking = acking::Config::of_profile(plan.acking, plan.profile).expect("a way of acknowledging");
         }
         Transport::Udp if flow.traffic.needs_tcp() => {
-            flow.traffic = traffic::Config::of_profile("cbr", "rfc").expect("traffic");
+            flow.traffic = app::Config::of_profile("cbr", "rfc").expect("traffic");
         }
         Transport::Udp => {}
     }
@@ -343,7 +343,10 @@ fn agree(outcome: &Outcome) -> Result<(), TestCaseError> {
         // Each packet arrived, was lost, or is under way, and counts once, however many copies of it there were. A
         // repeated segment is a packet of its own that brings nothing new.
         let ends = |arrived: u64| arrived + flow.packets_dropped + flow.packets_left;
-        prop_assert!(ends(flow.packets_unique) <= flow.packets_sent && flow.packets_sent <= ends(flow.packets_arrived));
+        prop_assert!(
+            ends(flow.packets_unique) <= flow.packets_sent && flow.packets_sent <= ends(flow.packets_arrived),
+            "{flow:?}"
+        );
         if flow.transport == "udp" {
             prop_assert_eq!(ends(flow.packets_unique), flow.packets_sent, "{:?}", flow);
         }

@@ -68,7 +68,7 @@ fn links_lead_to_what_they_say() {
 #[test]
 fn every_model_has_its_page() {
     use hopyard_model::{
-        agent, mac, mobility, phy::fading, phy::propagation, routing, traffic, transport::acking, transport::congestion,
+        agent, app, mac, mobility, phy::fading, phy::propagation, routing, transport::acking, transport::congestion,
     };
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/models");
     let rooms = [
@@ -78,7 +78,7 @@ fn every_model_has_its_page() {
         propagation::MODELS,
         fading::MODELS,
         routing::MODELS,
-        traffic::MODELS,
+        app::MODELS,
         acking::MODELS,
         congestion::MODELS,
     ];

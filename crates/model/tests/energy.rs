@@ -9,13 +9,13 @@ use hopyard_engine::units::{Bytes, Draw, Energy};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::agent;
+use hopyard_model::app;
 use hopyard_model::channel::energy::{self, Battery, state::Hears};
 use hopyard_model::link::arp::Resolution;
 use hopyard_model::mac::{self, tdma};
 use hopyard_model::observe::capture::{Capture, Kind, Options};
 use hopyard_model::observe::{NodeRow, Outcome, Recorded, RouteChanges, SegmentFlows};
 use hopyard_model::params::Params as _;
-use hopyard_model::traffic;
 use hopyard_model::transport::tcp::Connect;
 use hopyard_model::world::{FlowSpec, Quantity, Spec, Transport, Watch, World};
 use rayon::ThreadPoolBuilder;
@@ -42,7 +42,7 @@ fn batteries(spec: &mut Spec, joules: &[Option<f64>]) {
 
 /// Datagrams of this IP length from node 0 to node 1, 0.1 s apart, from 1 s.
 fn add_datagrams(spec: &mut Spec, count: u64, length: u64) {
-    let mut params = traffic::cbr::Params::of_profile("ns2");
+    let mut params = app::cbr::Params::of_profile("ns2");
     (params.packet_size, params.interval, params.jitter) = (Bytes::new(length - 28), Span::from_millis(100), 0.0);
     let start = Time::ZERO + Span::from_secs(1);
     spec.flows.push(FlowSpec {
@@ -50,7 +50,7 @@ fn add_datagrams(spec: &mut Spec, count: u64, length: u64) {
         to: NodeId(1),
         start,
         stop: start + Span::from_millis(100 * count - 50),
-        traffic: traffic::Config::Cbr(params.into()),
+        traffic: app::Config::Cbr(params.into()),
         label: String::new(),
         transport: Transport::Udp,
     });

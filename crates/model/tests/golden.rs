@@ -26,11 +26,11 @@ use hopyard_model::routing::static_routes::{self, Others};
 use hopyard_model::transport::recovery_choice::RecoveryChoice;
 use hopyard_model::transport::{acking, congestion};
 use hopyard_model::world::{Spec, Transport, WireSpec};
-use hopyard_model::{agent, link, mac, routing, traffic};
+use hopyard_model::{agent, app, link, mac, routing};
 
 use common::scenarios;
 use common::table::table;
-use common::{add_cbr, add_tcp, chain, mbps, network, run, stagger, with_congestion, with_ranges};
+use common::{add_cbr, add_tcp, chain, mbps, network, run, stagger, with_congestion, with_ranges, with_traffic};
 
 /// The profiles of the model with this name, each with its own name and the model's name.
 fn in_profiles(models: &[hopyard_model::params::ModelInfo]) -> Vec<(String, &'static str, &'static str)> {
@@ -510,16 +510,16 @@ fn acknowledging() {
 #[test]
 fn applications() {
     let mut runs = Vec::new();
-    for (model, profile) in traffic::MODELS.iter().flat_map(|model| ["rfc", "ns2"].map(|p| (model.name, p))) {
+    for (model, profile) in app::MODELS.iter().flat_map(|model| ["rfc", "ns2"].map(|p| (model.name, p))) {
         for udp in [true, false] {
-            if udp && traffic::Config::of_profile(model, profile).is_ok_and(|it| it.needs_tcp()) {
+            if udp && app::Config::of_profile(model, profile).is_ok_and(|it| it.needs_tcp()) {
                 continue;
             }
             let mut spec = network(profile, "oracle", &chain(3, 200.0));
             add_tcp(&mut spec, 0, 2, profile, "newreno", |_| {});
             let flow = &mut spec.flows[0];
-            flow.traffic = traffic::Config::of_profile(model, profile).expect("traffic");
-            if let traffic::Config::Transfer(transfer) = &mut flow.traffic {
+            with_traffic(flow, app::Config::of_profile(model, profile).expect("traffic"));
+            if let app::Config::Transfer(transfer) = &mut flow.traffic {
                 transfer.size = Bytes::new(100_001);
             }
             if udp {

@@ -12,7 +12,7 @@ use hopyard_model::mac::{self, tdma};
 use hopyard_model::observe::{NodeRow, Outcome};
 use hopyard_model::params::Params as _;
 use hopyard_model::world::{FlowSpec, SleepSpec, Spec, Transport};
-use hopyard_model::{agent, traffic};
+use hopyard_model::{agent, app};
 
 use common::{add_tcp, chain, network, run, with_dcf};
 
@@ -41,14 +41,14 @@ fn datagrams() -> Spec {
     spec.link.arp.resolution = Resolution::Off;
     with_dcf(&mut spec, |dcf| dcf.rts_threshold = Bytes::new(2347));
     spec.energy.model = powers();
-    let mut params = traffic::cbr::Params::of_profile("ns2");
+    let mut params = app::cbr::Params::of_profile("ns2");
     (params.packet_size, params.interval, params.jitter) = (Bytes::new(512 - 28), Span::from_millis(100), 0.0);
     spec.flows.push(FlowSpec {
         from: NodeId(0),
         to: NodeId(1),
         start: millis(1000),
         stop: millis(10_950),
-        traffic: traffic::Config::Cbr(params.into()),
+        traffic: app::Config::Cbr(params.into()),
         label: String::new(),
         transport: Transport::Udp,
     });

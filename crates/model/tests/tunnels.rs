@@ -9,13 +9,13 @@ use std::collections::BTreeSet;
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::{InterfaceId, NodeId};
+use hopyard_model::app;
 use hopyard_model::link::wired;
 use hopyard_model::observe::{Outcome, Probe};
 use hopyard_model::packet::{Body, Packet};
 use hopyard_model::params::Params as _;
 use hopyard_model::routing;
 use hopyard_model::routing::source_routes::{self, Others};
-use hopyard_model::traffic;
 use hopyard_model::world::{Spec, TunnelSpec, Watch, WireSpec, World};
 
 /// Hosts with these wires, of which the one with number n has the prefix 192.168.0.4n/30; and datagrams of 200 bytes
@@ -134,7 +134,7 @@ fn rfc2003_s3_2_tunnels_that_need_each_other_are_a_loop() {
 
 /// Sets the payload of the flow's datagrams.
 fn with_payload(mut spec: Spec, bytes: u64) -> Spec {
-    let traffic::Config::Cbr(params) = &mut spec.flows[0].traffic else { panic!("the flow has other traffic") };
+    let app::Config::Cbr(params) = &mut spec.flows[0].traffic else { panic!("the flow has other traffic") };
     params.packet_size = Bytes::new(bytes);
     spec
 }

@@ -6,12 +6,12 @@ use common::{add_cbr, add_tcp, network};
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::{InterfaceId, NodeId};
+use hopyard_model::app;
 use hopyard_model::context::DropReason;
 use hopyard_model::link::wired;
 use hopyard_model::observe::{Outcome, Probe};
 use hopyard_model::packet::{Body, Packet};
 use hopyard_model::params::Params as _;
-use hopyard_model::traffic;
 use hopyard_model::transport::tcp::Connect;
 use hopyard_model::world::{Spec, Watch, WireSpec, World};
 
@@ -76,9 +76,9 @@ fn whole_segments_are_counted_from_the_first_byte() {
 fn short_segments_have_the_number_of_their_first_byte() {
     let mut spec = wired(wired::Losses { segments: vec![3, 10], ..wired::Losses::default() });
     add_tcp(&mut spec, 0, 1, "rfc", "newreno", |tcp| (tcp.connect, tcp.nagle) = (Connect::ThreeWay, false));
-    let mut cbr = traffic::cbr::Params::of_profile("rfc");
+    let mut cbr = app::cbr::Params::of_profile("rfc");
     (cbr.packet_size, cbr.interval) = (Bytes::new(900), Span::from_millis(50));
-    spec.flows[0].traffic = traffic::Config::Cbr(cbr.into());
+    spec.flows[0].traffic = app::Config::Cbr(cbr.into());
     let (outcome, mut seen) = watched(&spec);
     seen.lost.sort_unstable();
     // Segment 3 is the bytes from 4344 on, segment 10 those from 14480 on. The first number is that of the SYN.

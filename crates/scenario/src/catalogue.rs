@@ -8,7 +8,7 @@ use hopyard_model::channel::energy;
 use hopyard_model::params::{ModelInfo, ParamsError};
 use hopyard_model::phy::{fading, propagation};
 use hopyard_model::transport::{acking, congestion, tcp};
-use hopyard_model::{agent, ip, link, mac, mobility, phy, routing, traffic};
+use hopyard_model::{agent, app, ip, link, mac, mobility, phy, routing};
 use serde_json::Value;
 
 use crate::problem::{nearest, one_of};
@@ -76,7 +76,7 @@ rooms! {
     "agent": agent in "agents";
     "congestion": congestion in "tcp";
     "acking": acking in "acking";
-    "traffic": traffic in "traffic";
+    "traffic": app in "traffic";
 }
 
 /// The room of this name. It exists: the names come from [`LAYOUT`], and a test looks up all of them.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hopyard_engine::{Rng, Streams, Time};
 use hopyard_model::address::NodeId;
-use hopyard_model::traffic::{self, Offer, Period, Traffic as _};
+use hopyard_model::app::{self, Application as _, Offer, Period};
 use hopyard_model::transport::congestion::{self, CongestionControl as _, Controller};
 use hopyard_model::world::{FlowSpec, Spec, Transport};
 
@@ -47,13 +47,13 @@ struct Offered {
 
 /// The data that an application offers in a run of this length. Its source has the random numbers that it has in a flow
 /// of this simulator: both stacks get the same data at the same times.
-fn offered(config: &traffic::Config, period: Period, end: Time, random: Rng) -> Offered {
+fn offered(config: &app::Config, period: Period, end: Time, random: Rng) -> Offered {
     let mut source = config.source(period, random);
     let mut found = Offered::default();
     while source.deadline() < end {
         let at = source.deadline();
         match source.on_timer(at) {
-            Offer::Unlimited => {}
+            Offer::Unlimited | Offer::Nothing | Offer::Close => {}
             Offer::Bytes(bytes) => found.writes.push((at, bytes)),
             Offer::Last(0) => found.stop = found.writes.is_empty().then_some(at),
             Offer::Last(bytes) if found.writes.is_empty() => found.bytes = Some(bytes),

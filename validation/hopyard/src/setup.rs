@@ -13,7 +13,7 @@ use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::{acking, congestion, tcp};
 use hopyard_model::world::{self, FlowSpec, NodeSpec, Spec, Transport, Watch};
-use hopyard_model::{mac, phy, routing, traffic};
+use hopyard_model::{app, mac, phy, routing};
 
 /// A scenario, with its profile.
 #[derive(Clone, Debug)]
@@ -78,7 +78,7 @@ impl Scenario {
 
     /// Adds datagrams, each interval up to half longer or shorter.
     pub fn add_cbr(&mut self, from: u32, to: u32, start: f64, payload: u32, interval_us: f64) {
-        let mut params = traffic::cbr::Params::of_profile(self.profile);
+        let mut params = app::cbr::Params::of_profile(self.profile);
         params.packet_size = Bytes::new(u64::from(payload));
         params.interval = Span::from_secs_f64(interval_us * 1e-6);
         params.jitter = 1.0;
@@ -87,7 +87,7 @@ impl Scenario {
             to: NodeId(to),
             start: at(start),
             stop: Time::NEVER,
-            traffic: traffic::Config::Cbr(params.into()),
+            traffic: app::Config::Cbr(params.into()),
             label: String::new(),
             transport: Transport::Udp,
         });
@@ -96,7 +96,7 @@ impl Scenario {
     /// Makes the intervals of all datagrams the same.
     pub fn even_intervals(&mut self) {
         for flow in &mut self.spec.flows {
-            if let traffic::Config::Cbr(params) = &mut flow.traffic {
+            if let app::Config::Cbr(params) = &mut flow.traffic {
                 params.jitter = 0.0;
             }
         }
@@ -124,7 +124,7 @@ impl Scenario {
             to: NodeId(to),
             start: at(start),
             stop: Time::NEVER,
-            traffic: traffic::Config::of_profile("ftp", self.profile)?,
+            traffic: app::Config::of_profile("ftp", self.profile)?,
             label: String::new(),
             transport: Transport::Tcp {
                 config: Box::new(tcp::Config {

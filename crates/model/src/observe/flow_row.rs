@@ -15,6 +15,8 @@ use crate::transport::connection::{Phase, Phases, SenderCounters};
 pub struct FlowCounts<'a> {
     /// The flow's number.
     pub flow: u32,
+    /// The flow that it answers.
+    pub answers: Option<u32>,
     /// Its source and its destination.
     pub ends: (NodeId, NodeId),
     /// The name of its transport.
@@ -75,8 +77,11 @@ row! {
     /// A row for each flow of each run. Counts, rates and delays belong to the measuring window, from `measure.from` to
     /// the end of the run. 1 kbit/s is 1000 bit/s.
     pub struct FlowRow of it: &FlowCounts<'_> {
-        /// The flow's number: 0, 1, 2 and so on in the order of the scenario.
+        /// The flow's number: 0, 1, 2 and so on in the order of the scenario. The answers of destinations are flows of
+        /// their own, with the numbers after these.
         flow: u32 = it.flow,
+        /// The number of the flow that it answers; empty for a flow of the scenario.
+        answers: Option<u32> = it.answers,
         /// The number of the source node.
         source: u32 = it.ends.0.0,
         /// The number of the destination node.

@@ -7,6 +7,7 @@ use hopyard_engine::units::{Frequency, Rate};
 
 use crate::address::NodeId;
 use crate::mobility::Leg;
+use crate::packet::FlowId;
 use crate::transport::tcp;
 
 /// The network, as a probe sees it before the run begins.
@@ -110,6 +111,8 @@ pub struct FlowView<'a> {
     pub from: NodeId,
     /// The node that it goes to.
     pub to: NodeId,
+    /// The flow that opens its connection: itself, or the flow that it answers.
+    pub connection: FlowId,
     /// TCP's parameters; nothing for UDP.
     pub tcp: Option<&'a tcp::Params>,
     /// Whether the receiver reports blocks of data (SACK).
@@ -122,6 +125,6 @@ pub struct FlowView<'a> {
 impl FlowView<'_> {
     /// A flow over UDP between two nodes.
     pub(super) const fn between(from: NodeId, to: NodeId) -> Self {
-        Self { from, to, tcp: None, sack: false, classifies: false }
+        Self { from, to, connection: FlowId(0), tcp: None, sack: false, classifies: false }
     }
 }

@@ -129,13 +129,8 @@ impl<P: Probe> World<P> {
         lost.extend(self.nodes[n].held());
         self.clock.set(Wake::Routing(node), Time::NEVER);
         self.clock.set(Wake::Agents(node), Time::NEVER);
-        for (flow, it) in (0..).zip(&self.flows) {
-            if it.from == node {
-                self.clock.set(Wake::Source(flow), Time::NEVER);
-            }
-            if it.to == node {
-                self.clock.set(Wake::Sink(flow), Time::NEVER);
-            }
+        for (socket, _) in (0..).zip(&self.sockets).filter(|(_, it)| it.node == node) {
+            self.clock.set(Wake::Socket(socket), Time::NEVER);
         }
         for packet in lost {
             self.cx.drop_packet(node, packet, DropReason::BatteryEmpty);

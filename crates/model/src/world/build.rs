@@ -1,6 +1,5 @@
 //! Building a world from its specification.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -9,25 +8,22 @@ use hopyard_engine::{Rank, Span, Streams, Time};
 
 use super::addressing::{self, AddressError, Layout, Network};
 use super::batteries::{Batteries, Energy};
-use super::flow::{Counts, Endpoints, Flow, Sampled, WindowMean};
-use super::{FlowSpec, Knowledge, NodeSpec, Progress, RoleSpec, Sampling, Spec, Transport, World};
-use super::{roles, wired_routes};
+use super::{Knowledge, NodeSpec, Progress, RoleSpec, Sampling, Spec, World};
+use super::{ends, roles, wired_routes};
 use crate::address::{InterfaceId, NodeId, Prefix};
 use crate::agent::{self, Port};
 use crate::channel::{AnyChannel, ChannelId, Plan, Station};
 use crate::clock::{Clock, Event, Objects, Wake};
 use crate::context::{Context, Owners, Prices, Spending};
 use crate::ip::{Table, Way};
-use crate::link::wired::{Direction, Numbering};
+use crate::link::wired::Direction;
 use crate::link::{Link, ReceivePath, Wired};
 use crate::mobility::{self, Leg, Mobility};
 use crate::node::{Agents, Attachment, Border, Interface, Node, Topology};
-use crate::observe::{FlowMeter, Probe, own_columns};
+use crate::observe::{Probe, own_columns};
 use crate::order;
 use crate::params::Fault;
 use crate::routing::{Connectivity, Networks, Routing};
-use crate::traffic::Period;
-use crate::transport::tcp::{Connect, TcpReceiver, TcpSender};
 
 /// A specification from which no world can be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -79,6 +75,12 @@ pub enum BuildError {
     TooMany {
         /// How many.
         found: usize,
+    },
+    /// A flow with data both ways does not open at both ends.
+    #[error("flow {flow} has data both ways, for which TCP's `connect` must be \"three_way\"")]
+    OneWay {
+        /// The flow.
+        flow: usize,
     },
     /// The MAC of a channel sends frames at a rate that no mode has.
     #[error("channel {channel}: `{mac}`: {fault}")]
@@ -154,6 +156,7 @@ impl<P: Probe> World<P> {
         check_channels(spec)?;
         check_rates(spec)?;
         check_agents(spec)?;
+        ends::check(spec)?;
         let streams = Streams::new(spec.seed, spec.run);
         let count = spec.nodes.len();
         let mut legs: Vec<Leg> = Vec::with_capacity(count);
@@ -187,7 +190,8 @@ impl<P: Probe> World<P> {
                 icmp_errors: 0,
             });
         }
-        for (number, flow) in spec.flows.iter().enumerate() {
+        let (flows, sockets) = ends::build(spec, &streams);
+        for (number, flow) in flows.iter().enumerate() {
             nodes[flow.from.index()].flows.push(number);
         }
         let oracles = nodes.iter_mut().filter_map(|node| node.routing.oracle());
@@ -227,7 +231,7 @@ impl<P: Probe> World<P> {
                 }
             }
         }
-        let numbering: Vec<Numbering> = spec.flows.iter().map(numbering).collect();
+        let numbering = ends::numbering(spec);
         let mut wires = Vec::with_capacity(spec.wires.len());
         for (number, wire) in spec.wires.iter().enumerate() {
             let ends =
@@ -265,14 +269,13 @@ impl<P: Probe> World<P> {
         let metered = prices.or_else(|| (!spec.energy.sleeps.is_empty()).then_some(Prices::NOTHING));
         // Counters with the name of another one are found before the run, and not when its tables are made.
         let _ = own_columns();
-        let spending =
-            prices.map(|prices| Box::new(Spending::new(&prices, spec.flows.len(), topology.interfaces.len())));
+        let spending = prices.map(|prices| Box::new(Spending::new(&prices, flows.len(), topology.interfaces.len())));
         let battery = |node: usize| spec.energy.batteries.get(node).and_then(|battery| battery.capacity());
         let batteries = prices.and_then(|_| Batteries::new((0..count).map(battery).collect()));
         let objects = Objects {
             interfaces: topology.interfaces.len() as u32,
             nodes: count as u32,
-            flows: spec.flows.len() as u32,
+            sockets: sockets.len() as u32,
             wires: spec.wires.len() as u32,
             batteries: if batteries.is_some() { count as u32 } else { 0 },
         };
@@ -312,7 +315,8 @@ impl<P: Probe> World<P> {
             receive_path: ReceivePath::new(spec.link.processing_delay),
             wires,
             border: Border::default(),
-            flows: spec.flows.iter().enumerate().map(|(n, flow)| build_flow(n, flow, spec, &streams)).collect(),
+            sockets,
+            flows,
             knowledge: Knowledge {
                 connectivity: Arc::new(Connectivity::default()),
                 interval: connectivity_interval.unwrap_or(Span::ZERO),
@@ -500,53 +504,4 @@ fn check_ends(spec: &Spec) -> Result<(), BuildError> {
         }
     }
     Ok(())
-}
-
-fn build_flow(number: usize, flow: &FlowSpec, spec: &Spec, streams: &Streams) -> Flow {
-    let stream = |purpose: &str| streams.stream(&format!("flow/{number}/{purpose}"));
-    let (transport, name, segment) = match &flow.transport {
-        Transport::Udp => (Endpoints::Udp { next: 0 }, Cow::Borrowed("udp"), 0),
-        Transport::Tcp { config, acking } => {
-            let mut sender = TcpSender::new(config, stream("tcp"));
-            // The rate of the source's first channel.
-            let channel = spec.nodes[flow.from.index()].radios.first().copied().unwrap_or(0);
-            if let Some(rate) = spec.channels.get(usize::from(channel)).and_then(|it| it.mac.rate()) {
-                sender.set_link_rate(rate);
-            }
-            let receiver = TcpReceiver::new(acking, &config.tcp, sender.wants_sack());
-            let endpoints = Endpoints::Tcp { sender: Box::new(sender), receiver: Box::new(receiver) };
-            let name = Cow::Owned(config.congestion.name().to_owned());
-            (endpoints, name, config.tcp.segment_size.count())
-        }
-    };
-    let classifies = matches!(&transport, Endpoints::Tcp { sender, .. } if sender.classifies());
-    Flow {
-        from: flow.from,
-        to: flow.to,
-        source: flow.traffic.source(Period { start: flow.start, stop: flow.stop }, stream("traffic")),
-        transport,
-        name,
-        label: Cow::Owned(flow.label.clone()),
-        segment,
-        meter: FlowMeter::new(spec.measure_from),
-        route_changes: 0,
-        route: None,
-        errors: Vec::new(),
-        sampled: Sampled::default(),
-        cwnd: WindowMean::new(flow.start, flow.stop),
-        before: Counts::default(),
-        opened: false,
-        classifies,
-    }
-}
-
-/// How wires number a flow's segments. The first byte follows a SYN, which takes one sequence number.
-fn numbering(flow: &FlowSpec) -> Numbering {
-    match &flow.transport {
-        Transport::Tcp { config, .. } => {
-            let first = u64::from(config.tcp.connect != Connect::None);
-            Numbering { first, size: config.tcp.segment_size.count() as u32 }
-        }
-        Transport::Udp => Numbering { first: 0, size: 1 },
-    }
 }

@@ -1,7 +1,6 @@
 //! The view of a probe of the decisions of senders that distinguish causes of loss.
 
 use super::World;
-use super::flow::Endpoints;
 use crate::observe::{DecisionView, IsMeant, Probe};
 use crate::packet::FlowId;
 use crate::routing::Routes;
@@ -9,14 +8,15 @@ use crate::routing::Routes;
 impl<P: Probe> World<P> {
     /// Tells the probe the decisions of a flow's sender since the last call.
     pub(super) fn tell_decisions(&mut self, flow: usize) {
-        let Endpoints::Tcp { sender, .. } = &mut self.flows[flow].transport else { return };
+        let Some(sender) = self.sender_mut(flow) else { return };
         let judged = sender.take_judged();
         if !self.probe.watches() || judged.is_empty() {
             return;
         }
         // The probe has to know what was dropped before.
         self.tell_drops();
-        let Endpoints::Tcp { receiver, .. } = &self.flows[flow].transport else { return };
+        let sink = self.flows[flow].sink;
+        let Some(receiver) = self.sockets[sink].endpoint.tcp().and_then(|it| it.receiver.as_ref()) else { return };
         let (nodes, packets, energy) = (&self.nodes, &self.cx.packets, &self.energy);
         let held = |is: IsMeant<'_>| {
             // What a node held whose battery is empty was dropped.

@@ -29,8 +29,8 @@ impl<P: Probe> World<P> {
             it.start_agents(&mut around);
             self.drain();
         }
-        for flow in 0..self.flows.len() {
-            self.arm_source(flow);
+        for socket in 0..self.sockets.len() {
+            self.arm(socket);
         }
         if !self.sampling.quantities.is_empty() {
             self.clock.set(Wake::Sample, Time::ZERO);
@@ -78,8 +78,7 @@ impl<P: Probe> World<P> {
                 let (node, mut around) = self.node(node);
                 node.on_agent_timer(&mut around);
             }
-            Wake::Source(flow) => self.on_source_timer(flow as usize),
-            Wake::Sink(flow) => self.on_sink_timer(flow as usize),
+            Wake::Socket(socket) => self.on_socket_timer(socket as usize),
             Wake::Wire(wire) => {
                 let its = &mut self.wires[wire as usize];
                 self.clock.lend(its, Wake::Wire(wire), self.cx.now).on_timer(&mut self.cx);

@@ -1,4 +1,4 @@
-//! Flows: an application, its transport at both ends, and the meter that counts packets.
+//! Flows: the data that goes from one socket to another, and the meter that counts its packets.
 
 use std::borrow::Cow;
 
@@ -7,9 +7,7 @@ use hopyard_engine::Time;
 use crate::address::{Address, NodeId};
 use crate::context::FlowDrops;
 use crate::observe::FlowMeter;
-use crate::traffic::Source;
 use crate::transport::connection::{Phases, SenderCounters};
-use crate::transport::tcp::{TcpReceiver, TcpSender};
 
 /// Bytes of a flow that had arrived when a sample was taken.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,13 +18,16 @@ pub struct Sampled {
     pub network: u64,
 }
 
-/// A flow from one node to another.
+/// A flow from one node to another. The data that an application sends back is a flow of its own.
 #[derive(Debug)]
 pub(super) struct Flow {
     pub from: NodeId,
     pub to: NodeId,
-    pub source: Source,
-    pub transport: Endpoints,
+    /// The sockets at its source and at its destination.
+    pub source: usize,
+    pub sink: usize,
+    /// The flow that it answers.
+    pub answers: Option<u32>,
     pub name: Cow<'static, str>,
     pub label: Cow<'static, str>,
     /// Payload of a full segment; zero for UDP.
@@ -34,8 +35,8 @@ pub(super) struct Flow {
     pub meter: FlowMeter,
     /// Whether its sender distinguishes causes of loss.
     pub classifies: bool,
-    /// Whether the destination has seen the segment that opens the connection.
-    pub opened: bool,
+    /// Whether its sender asks for notices of segments that a node could not forward.
+    pub wants_notices: bool,
     /// How often the source's route has changed in the measuring window.
     pub route_changes: u64,
     /// The next hop and the number of hops of the source's route, as announced last.
@@ -56,13 +57,6 @@ pub(super) struct Counts {
     pub sender: SenderCounters,
     pub dropped: FlowDrops,
     pub phases: Phases,
-}
-
-/// The two ends of a flow.
-#[derive(Debug)]
-pub(super) enum Endpoints {
-    Udp { next: u64 },
-    Tcp { sender: Box<TcpSender>, receiver: Box<TcpReceiver> },
 }
 
 /// The time-weighted mean of a congestion window while its flow runs.

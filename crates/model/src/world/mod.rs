@@ -11,6 +11,7 @@ mod build;
 pub mod columns;
 mod decisions;
 mod dispatch;
+mod ends;
 mod error;
 mod flow;
 mod inject;
@@ -22,9 +23,9 @@ mod run;
 mod sampling;
 mod sleep;
 mod sleepers;
+mod sockets;
 mod spec;
 mod state;
-mod transport;
 mod view;
 mod ways;
 mod wired_routes;
@@ -52,6 +53,7 @@ use crate::agent;
 use crate::channel::{AnyChannel, Surroundings};
 use crate::clock::{Clock, Event};
 use crate::context::Context;
+use crate::host::Socket;
 use crate::link::{ReceivePath, Wired};
 use crate::node::{Around, Border, Node, Topology};
 use crate::observe::{Outcome, Probe, SeriesRow};
@@ -72,6 +74,8 @@ pub struct World<P: Probe = ()> {
     receive_path: ReceivePath,
     wires: Vec<Wired>,
     border: Border,
+    /// For each flow of the specification a socket at its source, then for each the one at its destination.
+    sockets: Vec<Socket>,
     flows: Vec<Flow>,
     knowledge: Knowledge,
     sampling: Sampling,

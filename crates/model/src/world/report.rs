@@ -84,6 +84,7 @@ impl<P: Probe> World<P> {
         let (all, before, meter) = (self.counts(number), &flow.before, &flow.meter);
         FlowCounts {
             flow: number as u32,
+            answers: flow.answers,
             ends: (flow.from, flow.to),
             transport: flow.name.clone(),
             label: flow.label.clone(),

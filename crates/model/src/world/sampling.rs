@@ -1,10 +1,11 @@
 //! Series: quantities of flows that are sampled at an interval; and the begin of the measuring window.
 
-use super::flow::{Endpoints, Sampled};
+use super::flow::Sampled;
 use super::{Quantity, World};
 use crate::clock::Wake;
 use crate::observe::{Probe, SeriesRow};
 use crate::routing::Routes;
+use crate::transport::tcp::TcpSender;
 
 impl<P: Probe> World<P> {
     /// The measuring window begins. Earlier counts are excluded.
@@ -41,10 +42,7 @@ impl<P: Probe> World<P> {
 
     fn value(&self, flow: usize, quantity: Quantity) -> Option<f64> {
         let it = &self.flows[flow];
-        let state = match &it.transport {
-            Endpoints::Tcp { sender, .. } => Some(sender.state()),
-            Endpoints::Udp { .. } => None,
-        };
+        let state = self.sender(flow).map(TcpSender::state);
         let kbps = |bytes: u64| bytes as f64 * 8.0 / self.sampling.interval.seconds() / 1e3;
         match quantity {
             Quantity::Cwnd => state.map(|state| state.cwnd),

@@ -18,7 +18,7 @@ use crate::params::{Params as _, RFC};
 use crate::phy::neighbours::Search;
 use crate::phy::{self, fading, propagation};
 use crate::transport::{acking, tcp};
-use crate::{agent, ip, link, mac, routing, traffic};
+use crate::{agent, app, ip, link, mac, routing};
 
 /// The complete specification of one run.
 #[derive(Clone, Debug)]
@@ -259,7 +259,7 @@ pub struct FlowSpec {
     /// When it stops; [`Time::NEVER`] for the end of the run.
     pub stop: Time,
     /// The model of the application's data.
-    pub traffic: traffic::Config,
+    pub traffic: app::Config,
     /// Its transport.
     pub transport: Transport,
     /// The name of the set of flows to which it belongs; it changes nothing.

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::flow::{Endpoints, Flow};
-use super::{FlowSpec, Spec, Transport, World, wired_routes};
+use super::{Spec, Transport, World, wired_routes};
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::link::wired::Direction;
 use crate::node::{Attachment, Part};
 use crate::observe::{AttachmentView, FlowView, InterfaceView, MobileView, NetworkView, Probe, StationView, WiredWay};
+use crate::packet::FlowId;
+use crate::transport::tcp::TcpSender;
 
 impl<P: Probe> World<P> {
     /// Shows the network to the probe.
@@ -17,7 +18,7 @@ impl<P: Probe> World<P> {
         }
         let interfaces: Vec<InterfaceView> =
             (0..self.topology.interfaces.len()).map(|it| self.interface(it, spec)).collect();
-        let flows: Vec<FlowView<'_>> = self.flows.iter().zip(&spec.flows).map(|(flow, it)| view(flow, it)).collect();
+        let flows: Vec<FlowView<'_>> = (0..self.flows.len()).map(|number| self.flow(number, spec)).collect();
         let (nodes, mobile) = (self.nodes.len(), self.mobile());
         self.probe.on_start(&NetworkView { nodes, interfaces: &interfaces, flows: &flows, mobile: &mobile });
     }
@@ -92,13 +93,15 @@ impl<P: Probe> World<P> {
         let address = self.cx.owners.name(InterfaceId(number as u32).into());
         InterfaceView { node: it.node, address, attachment }
     }
-}
 
-fn view<'a>(flow: &Flow, spec: &'a FlowSpec) -> FlowView<'a> {
-    let tcp = match &spec.transport {
-        Transport::Tcp { config, .. } => Some(&config.tcp),
-        Transport::Udp => None,
-    };
-    let sack = matches!(&flow.transport, Endpoints::Tcp { sender, .. } if sender.wants_sack());
-    FlowView { from: flow.from, to: flow.to, tcp, sack, classifies: flow.classifies }
+    fn flow<'a>(&self, number: usize, spec: &'a Spec) -> FlowView<'a> {
+        let it = &self.flows[number];
+        let connection = it.answers.unwrap_or(number as u32);
+        let tcp = match &spec.flows[connection as usize].transport {
+            Transport::Tcp { config, .. } => Some(&config.tcp),
+            Transport::Udp => None,
+        };
+        let sack = self.sender(number).is_some_and(TcpSender::wants_sack);
+        FlowView { from: it.from, to: it.to, connection: FlowId(connection), tcp, sack, classifies: it.classifies }
+    }
 }

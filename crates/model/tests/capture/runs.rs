@@ -13,7 +13,7 @@ use hopyard_model::params::{NS2, Params as _, RFC};
 use hopyard_model::phy::frame::Header;
 use hopyard_model::transport::{acking, congestion, tcp};
 use hopyard_model::world::{FlowSpec, NodeSpec, Spec, Transport, Watch, World};
-use hopyard_model::{mac, phy, routing, traffic};
+use hopyard_model::{app, mac, phy, routing};
 use hopyard_wire::pcapng::{Direction, LinkType, Record};
 
 use crate::tshark::{ERROR, capture_file, fields, objections};
@@ -46,7 +46,7 @@ pub fn chain(profile: &str, protocol: &str, variant: &str, change: impl FnOnce(&
     change(&mut tcp);
     let congestion = congestion::Config::of_profile(variant, profile).expect("a TCP variant");
     let acking = acking::Config::of_profile("every", profile).expect("a way of acknowledging");
-    let mut cbr = traffic::cbr::Params::of_profile(profile);
+    let mut cbr = app::cbr::Params::of_profile(profile);
     (cbr.packet_size, cbr.interval) = (Bytes::new(100), Span::from_millis(100));
     let flow = |traffic, transport| FlowSpec {
         from: NodeId(0),
@@ -65,10 +65,10 @@ pub fn chain(profile: &str, protocol: &str, variant: &str, change: impl FnOnce(&
     spec.channels[0].radio.sense = phy::Sensitivity::Range(Distance::new(550.0));
     spec.flows = vec![
         flow(
-            traffic::Config::of_profile("ftp", profile).expect("traffic"),
+            app::Config::of_profile("ftp", profile).expect("traffic"),
             Transport::Tcp { config: Box::new(tcp::Config { tcp, congestion }), acking },
         ),
-        flow(traffic::Config::Cbr(cbr.into()), Transport::Udp),
+        flow(app::Config::Cbr(cbr.into()), Transport::Udp),
     ];
     spec
 }

@@ -12,7 +12,7 @@ use hopyard_model::observe::{Path, PathEnd, Probe};
 use hopyard_model::packet::{Body, FlowId, Packet};
 use hopyard_model::params::Params as _;
 use hopyard_model::world::{self, FlowSpec, NodeSpec, Spec, Transport, Watch, World};
-use hopyard_model::{mac, phy, routing, traffic};
+use hopyard_model::{app, mac, phy, routing};
 
 /// How often a network is looked at.
 const LOOK: Span = Span::from_millis(20);
@@ -44,7 +44,7 @@ pub fn network(protocol: &str, profile: &str, number: u64) -> Spec {
     for _ in 0..3 + below(3) {
         let from = below(nodes);
         let to = (from + 1 + below(nodes - 1)) % nodes;
-        let mut cbr = traffic::cbr::Params::of_profile("ns2");
+        let mut cbr = app::cbr::Params::of_profile("ns2");
         cbr.interval = Span::from_millis(u64::from(100 + below(900)));
         cbr.jitter = 1.0;
         let start = Time::ZERO + Span::from_millis(u64::from(below(3_000)));
@@ -80,19 +80,19 @@ pub fn leaving_node(profile: &str, leaves_ms: u64, interval_ms: u64) -> Spec {
         }
         .into(),
     );
-    let mut cbr = traffic::cbr::Params::of_profile("ns2");
+    let mut cbr = app::cbr::Params::of_profile("ns2");
     (cbr.packet_size, cbr.interval, cbr.jitter) = (Bytes::new(512), Span::from_millis(interval_ms), 0.0);
     spec.flows.push(datagrams(0, 3, Time::ZERO + Span::from_secs(1), cbr));
     spec
 }
 
-fn datagrams(from: u32, to: u32, start: Time, cbr: traffic::cbr::Params) -> FlowSpec {
+fn datagrams(from: u32, to: u32, start: Time, cbr: app::cbr::Params) -> FlowSpec {
     FlowSpec {
         from: NodeId(from),
         to: NodeId(to),
         start,
         stop: Time::NEVER,
-        traffic: traffic::Config::Cbr(cbr.into()),
+        traffic: app::Config::Cbr(cbr.into()),
         label: String::new(),
         transport: Transport::Udp,
     }

@@ -12,7 +12,7 @@ use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::{acking, congestion, tcp};
 use hopyard_model::world::{self, FlowSpec, NodeSpec, Spec, Transport, Watch};
-use hopyard_model::{mac, phy, routing, traffic};
+use hopyard_model::{app, mac, phy, routing};
 
 /// Nodes at these positions, without flows.
 pub fn network(profile: &str, routing: &str, places: &[(f64, f64)]) -> Spec {
@@ -40,7 +40,7 @@ pub fn with_ranges(spec: &mut Spec, receive: f64, sense: f64) {
 
 /// Adds datagrams of this size at this interval, with ns-2's jitter.
 pub fn add_cbr(spec: &mut Spec, from: u32, to: u32, size: u64, interval: Span) {
-    let mut params = traffic::cbr::Params::of_profile("ns2");
+    let mut params = app::cbr::Params::of_profile("ns2");
     params.packet_size = Bytes::new(size);
     params.interval = interval;
     params.jitter = 1.0;
@@ -49,7 +49,7 @@ pub fn add_cbr(spec: &mut Spec, from: u32, to: u32, size: u64, interval: Span) {
         to: NodeId(to),
         start: Time::ZERO,
         stop: Time::NEVER,
-        traffic: traffic::Config::Cbr(params.into()),
+        traffic: app::Config::Cbr(params.into()),
         label: String::new(),
         transport: Transport::Udp,
     });
@@ -71,7 +71,7 @@ pub fn add_tcp(
         to: NodeId(to),
         start: Time::ZERO,
         stop: Time::NEVER,
-        traffic: traffic::Config::of_profile("ftp", profile).expect("traffic"),
+        traffic: app::Config::of_profile("ftp", profile).expect("traffic"),
         label: String::new(),
         transport: Transport::Tcp {
             config: Box::new(tcp::Config {
@@ -88,6 +88,16 @@ pub fn with_congestion(spec: &mut Spec, flow: usize, variant: &str, profile: &st
     if let Transport::Tcp { config, .. } = &mut spec.flows[flow].transport {
         config.congestion = congestion::Config::of_profile(variant, profile).expect("a TCP variant");
     }
+}
+
+/// Gives a flow this traffic. One with data both ways opens at both ends.
+pub fn with_traffic(flow: &mut FlowSpec, traffic: app::Config) {
+    if let Transport::Tcp { config, .. } = &mut flow.transport
+        && traffic.is_answered()
+    {
+        config.tcp.connect = tcp::Connect::ThreeWay;
+    }
+    flow.traffic = traffic;
 }
 
 /// Lets flows start at intervals of 37 ms, so that their first broadcasts do not collide.

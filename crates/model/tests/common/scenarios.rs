@@ -12,9 +12,9 @@ use hopyard_model::phy::propagation::{self, log_distance};
 use hopyard_model::transport::recovery_choice::RecoveryChoice;
 use hopyard_model::transport::{acking, congestion};
 use hopyard_model::world::{Spec, Transport, WireSpec};
-use hopyard_model::{agent, mac, routing, traffic};
+use hopyard_model::{agent, app, mac, routing};
 
-use super::{add_cbr, add_tcp, chain, mbps, network, stagger, with_dcf, with_ranges};
+use super::{add_cbr, add_tcp, chain, mbps, network, stagger, with_dcf, with_ranges, with_traffic};
 
 /// Every scenario, with its name.
 pub fn all() -> Vec<(String, Spec)> {
@@ -101,9 +101,9 @@ pub fn of_every_model() -> Vec<(String, Spec)> {
             }
         });
     }
-    for model in traffic::MODELS {
+    for model in app::MODELS {
         with("traffic", model.name, &|spec| {
-            spec.flows[0].traffic = traffic::Config::of_profile(model.name, "rfc").expect("traffic");
+            with_traffic(&mut spec.flows[0], app::Config::of_profile(model.name, "rfc").expect("traffic"));
         });
     }
     scenarios

@@ -10,10 +10,10 @@ use hopyard_engine::rng::Streams;
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Rng, Span, Time};
 use hopyard_model::agent::mobile_ip::MoveDetection;
+use hopyard_model::app;
 use hopyard_model::context::DropReason;
 use hopyard_model::link::arp::Resolution;
 use hopyard_model::params::Params as _;
-use hopyard_model::traffic;
 use hopyard_model::world::{FlowSpec, RoleSpec, Spec, Transport};
 
 use crate::cells::{CN, FA, HA, MH, Seen, cells, watched};
@@ -271,7 +271,7 @@ fn a_flow_loses_what_is_sent_into_the_gap() {
         let mut rng = Streams::new(4, run).stream("crossing");
         let crossing = Crossing::random(&mut rng, MoveDetection::Eager, 1.0, run % 2 == 0);
         let mut spec = crossing.spec();
-        let mut params = traffic::cbr::Params::of_profile("rfc");
+        let mut params = app::cbr::Params::of_profile("rfc");
         (params.packet_size, params.interval) = (Bytes::new(u64::from(BYTES - 28)), Span::from_secs_f64(INTERVAL));
         // From the correspondent to the former agent's radio, in the tunnel to the foreign agent.
         let to_radio = wires(BYTES) + if crossing.away { 0.0 } else { wires(BYTES + 20) };
@@ -284,7 +284,7 @@ fn a_flow_loses_what_is_sent_into_the_gap() {
             to: MH,
             start: Time::ZERO + Span::from_secs_f64(start),
             stop: Time::ZERO + Span::from_secs_f64(BORDER + 2.0),
-            traffic: traffic::Config::Cbr(params.into()),
+            traffic: app::Config::Cbr(params.into()),
             label: String::new(),
             transport: Transport::Udp,
         });

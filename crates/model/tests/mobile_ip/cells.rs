@@ -15,7 +15,7 @@ use hopyard_model::observe::Probe;
 use hopyard_model::packet::{Body, Form, Packet, PacketKind};
 use hopyard_model::params::Params as _;
 use hopyard_model::world::{FlowSpec, RoleSpec, ServedSpec, Spec, Transport, Watch, WireSpec, World};
-use hopyard_model::{agent, traffic};
+use hopyard_model::{agent, app};
 
 use crate::common::{network, with_ranges};
 
@@ -82,14 +82,14 @@ pub fn cells(
 
 /// Adds datagrams of 200 bytes every 50 ms.
 pub fn with_datagrams(spec: &mut Spec, from: NodeId, to: NodeId) {
-    let mut params = traffic::cbr::Params::of_profile("rfc");
+    let mut params = app::cbr::Params::of_profile("rfc");
     (params.packet_size, params.interval) = (Bytes::new(172), Span::from_millis(50));
     spec.flows.push(FlowSpec {
         from,
         to,
         start: Time::ZERO + Span::from_secs(2),
         stop: Time::NEVER,
-        traffic: traffic::Config::Cbr(params.into()),
+        traffic: app::Config::Cbr(params.into()),
         label: String::new(),
         transport: Transport::Udp,
     });
@@ -362,9 +362,9 @@ fn frames_that_keep_step_with_the_beacons_do_not_hide_an_agent() {
             NodeId(spec.nodes.len() as u32 - 1)
         });
         with_datagrams(&mut spec, from, to);
-        let mut params = traffic::cbr::Params::of_profile("rfc");
+        let mut params = app::cbr::Params::of_profile("rfc");
         (params.packet_size, params.interval) = (Bytes::new(1400), Span::from_secs(1));
-        spec.flows[0].traffic = traffic::Config::Cbr(params.into());
+        spec.flows[0].traffic = app::Config::Cbr(params.into());
         spec.flows[0].start = Time::ZERO + Span::from_millis(597);
         spec.duration = Span::from_secs(60);
         watched(&spec).times(MH, "lost").len()

@@ -4,12 +4,12 @@ use hopyard_engine::units::{Bytes, Distance, Energy, Rate};
 use hopyard_engine::{Rng, Span, Streams, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::agent::{self, Orders, mobile_ip};
+use hopyard_model::app;
 use hopyard_model::channel::energy::{self, Battery};
 use hopyard_model::link::{self, wired};
 use hopyard_model::mobility::{self, Position, waypoints};
 use hopyard_model::packet::Form;
 use hopyard_model::params::Params as _;
-use hopyard_model::traffic;
 use hopyard_model::world::{FlowSpec, RoleSpec, ServedSpec, SleepSpec, Spec, Transport, WireSpec};
 
 use crate::common::{network, with_ranges};
@@ -117,7 +117,7 @@ fn walk(rng: &mut Rng, from: Position, width: f64) -> mobility::Config {
 }
 
 fn add_flow(spec: &mut Spec, rng: &mut Rng, from: NodeId, to: NodeId) {
-    let mut params = traffic::cbr::Params::of_profile("rfc");
+    let mut params = app::cbr::Params::of_profile("rfc");
     params.packet_size = Bytes::new(20 + rng.below(500));
     params.interval = span(rng.uniform_in(0.05, 0.5));
     spec.flows.push(FlowSpec {
@@ -125,7 +125,7 @@ fn add_flow(spec: &mut Spec, rng: &mut Rng, from: NodeId, to: NodeId) {
         to,
         start: Time::ZERO + span(rng.uniform_in(0.0, 5.0)),
         stop: Time::NEVER,
-        traffic: traffic::Config::Cbr(params.into()),
+        traffic: app::Config::Cbr(params.into()),
         label: String::new(),
         transport: Transport::Udp,
     });

@@ -4,10 +4,10 @@ use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::agent::{self, mobile_ip::MoveDetection};
+use hopyard_model::app;
 use hopyard_model::context::{DropReason, MobileChange};
 use hopyard_model::mobility::{self, waypoints};
 use hopyard_model::params::Params as _;
-use hopyard_model::traffic;
 use hopyard_model::world::{FlowSpec, NodeSpec, RoleSpec, ServedSpec, Spec, Transport, WireSpec};
 
 use crate::cells::{CN, FA, HA, MH, Seen, cells, watched, with_datagrams};
@@ -166,14 +166,14 @@ fn packets_between_hosts_of_two_home_agents_pass_reverse_tunnels() {
         hosts.push(guest);
     }
     spec.served[1].members.push(guest);
-    let mut params = traffic::cbr::Params::of_profile("rfc");
+    let mut params = app::cbr::Params::of_profile("rfc");
     (params.packet_size, params.interval) = (Bytes::new(172), Span::from_millis(50));
     spec.flows.push(FlowSpec {
         from: MH,
         to: guest,
         start: second(62.0),
         stop: second(68.0),
-        traffic: traffic::Config::Cbr(params.into()),
+        traffic: app::Config::Cbr(params.into()),
         label: String::new(),
         transport: Transport::Udp,
     });

@@ -12,7 +12,7 @@ use hopyard_model::observe::{AttachmentView, NetworkView, Probe};
 use hopyard_model::packet::{Packet, PacketKind};
 use hopyard_model::params::Params as _;
 use hopyard_model::world::{FlowSpec, RoleSpec, Spec, Transport, Watch, WireSpec, World};
-use hopyard_model::{agent, traffic};
+use hopyard_model::{agent, app};
 
 use crate::common::network;
 
@@ -209,7 +209,7 @@ fn the_silences_of_a_flow_and_its_losses_are_those_of_ns2() {
     for case in ["one", "zero", "multi"] {
         for seed in 1..=3 {
             let mut spec = suite(case, phases(seed));
-            let mut params = traffic::cbr::Params::of_profile("ns2");
+            let mut params = app::cbr::Params::of_profile("ns2");
             // ns-2's agent sends packets of 200 bytes with all headers.
             (params.packet_size, params.interval) = (Bytes::new(172), Span::from_millis(20));
             spec.flows.push(FlowSpec {
@@ -217,7 +217,7 @@ fn the_silences_of_a_flow_and_its_losses_are_those_of_ns2() {
                 to: MH,
                 start: Time::ZERO + Span::from_millis(500),
                 stop: Time::NEVER,
-                traffic: traffic::Config::Cbr(params.into()),
+                traffic: app::Config::Cbr(params.into()),
                 label: String::new(),
                 transport: Transport::Udp,
             });

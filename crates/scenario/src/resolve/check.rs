@@ -8,7 +8,8 @@ use hopyard_model::mobility::movement_file::FileNodes;
 use hopyard_model::params::RFC;
 use hopyard_model::phy::{Reception, propagation};
 use hopyard_model::transport::congestion::{CongestionControl as _, Controller};
-use hopyard_model::{mobility, routing, traffic};
+use hopyard_model::transport::tcp::Connect;
+use hopyard_model::{app, mobility, routing};
 use serde_json::Value;
 
 use super::flow_faults::Place;
@@ -17,7 +18,7 @@ use super::resolver::Resolver;
 use crate::files::{FileError, MOST_MOVEMENT, MovementFile, in_megabytes};
 use crate::placement;
 use crate::problem::{one_of, ranges};
-use crate::sections::{Flow, Placement, Routing, Until};
+use crate::sections::{Flow, Placement, Routing, Stack, Until};
 
 /// The words for a node that is missing, and for the nodes that are there.
 fn missing(node: u32, count: u32, kind: &str) -> (String, String) {
@@ -530,7 +531,7 @@ impl Resolver<'_> {
                 fault.expected = Some(format!("less than the run's duration, {duration}"));
             }
             self.check_stop(at, flow.start, flow.stop, resolved);
-            self.check_carrier(at, kind.tcp.is_some(), kind.traffic.model.name);
+            self.check_carrier(at, kind, flow.stack);
             self.check_notices(at, resolved, kind);
             self.check_mobile_ends(at, resolved, flow);
         }
@@ -546,7 +547,7 @@ impl Resolver<'_> {
                     Some(format!("times below the run's duration, {duration}"));
             }
             self.check_stop(at, flows.start[1], flows.stop, resolved);
-            self.check_carrier(at, kind.tcp.is_some(), kind.traffic.model.name);
+            self.check_carrier(at, kind, flows.stack);
             self.check_notices(at, resolved, kind);
         }
         let draws_none = |set: &RandomFlows| set.flows.random == 0 && set.flows.share == 0.0;
@@ -586,12 +587,27 @@ impl Resolver<'_> {
         }
     }
 
-    fn check_carrier(&mut self, flow: Place, tcp: bool, source: &str) {
-        let needs_tcp = |name: &str| traffic::Config::of_profile(name, RFC).is_ok_and(|it| it.needs_tcp());
-        if !tcp && needs_tcp(source) {
-            let able = traffic::MODELS.iter().map(|model| model.name).filter(|name| !needs_tcp(name));
+    /// Reports a transport that cannot carry a flow's traffic.
+    fn check_carrier(&mut self, flow: Place, kind: &FlowKind, stack: Stack) {
+        let needs_tcp = |name: &str| app::Config::of_profile(name, RFC).is_ok_and(|it| it.needs_tcp());
+        let source = kind.traffic.model.name;
+        if kind.tcp.is_none() && needs_tcp(source) {
+            let able = app::MODELS.iter().map(|model| model.name).filter(|name| !needs_tcp(name));
             self.flow_problem(flow, "traffic", format!("`{source}` needs TCP, and this flow uses UDP")).expected =
                 Some(one_of(able));
+        }
+        if !kind.traffic.config.is_answered() {
+            return;
+        }
+        let connect = kind.tcp.as_ref().map(|tcp| tcp.machine.connect);
+        if connect.is_some_and(|it| it != Connect::ThreeWay) {
+            let message = format!("`{source}` has data both ways, for which the connection must open at both ends");
+            self.flow_problem(flow, "traffic", message).hint = Some("set connect = \"three_way\" in [tcp]".to_owned());
+        }
+        if stack == Stack::Linux {
+            let message = format!("`{source}` has data both ways, which flows of Linux have not");
+            self.flow_problem(flow, "traffic", message).hint =
+                Some("let programs at the nodes ([[host]]) talk to each other".to_owned());
         }
     }
 

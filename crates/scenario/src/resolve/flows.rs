@@ -1,7 +1,7 @@
 //! The flows of a scenario: their transport and traffic.
 
+use hopyard_model::app;
 use hopyard_model::params::{ModelInfo, RFC};
-use hopyard_model::traffic;
 use serde_json::Value;
 
 use super::linux;
@@ -81,9 +81,8 @@ impl Resolver<'_> {
         let mut base = self.defaults(layout.parts[0]);
         if udp {
             // The first one that can use UDP.
-            let able =
-                |model: &&ModelInfo| traffic::Config::of_profile(model.name, RFC).is_ok_and(|it| !it.needs_tcp());
-            let name = traffic::MODELS.iter().find(able).map_or("", |model| model.name);
+            let able = |model: &&ModelInfo| app::Config::of_profile(model.name, RFC).is_ok_and(|it| !it.needs_tcp());
+            let name = app::MODELS.iter().find(able).map_or("", |model| model.name);
             base.insert("traffic".to_owned(), name.into());
         }
         let mut read = self.section(layout, path.to_owned(), Some(table), mark, Some(vec![base, tcp.clone()]));

@@ -11,7 +11,7 @@ use hopyard_model::params::{ModelInfo, ParamsError};
 use hopyard_model::phy::{self, fading, propagation};
 use hopyard_model::transport::congestion::external::ExternalConfig;
 use hopyard_model::transport::{acking, congestion, tcp};
-use hopyard_model::{agent, ip, link, mac, routing, traffic};
+use hopyard_model::{agent, app, ip, link, mac, routing};
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -112,7 +112,7 @@ pub(crate) enum Congestion {
 pub(crate) struct FlowKind {
     /// Nothing for UDP.
     pub tcp: Option<TcpKind>,
-    pub traffic: Chosen<traffic::Config>,
+    pub traffic: Chosen<app::Config>,
 }
 
 /// A flow's TCP.

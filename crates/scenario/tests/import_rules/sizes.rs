@@ -9,13 +9,14 @@ use super::{root, tokens};
 /// The seams of the model: file, trait, and how many functions it may have.
 const SEAMS: &[(&str, &str, usize)] = &[
     ("agent/protocol.rs", "Agent", 8),
+    ("app/application.rs", "Application", 4),
+    ("host/endpoint.rs", "Endpoint", 8),
     ("mac/protocol.rs", "Mac", 14),
     ("mobility/leg.rs", "Mobility", 2),
     ("phy/fading/signal.rs", "Fading", 3),
     ("phy/propagation/path_loss.rs", "PathLoss", 4),
     ("routing/protocol.rs", "Routing", 12),
     ("routing/protocol.rs", "Routes", 8),
-    ("traffic/source.rs", "Traffic", 2),
     ("transport/congestion/control/congestion_control.rs", "CongestionControl", 15),
     ("transport/recovery/mod.rs", "LossRecovery", 8),
 ];

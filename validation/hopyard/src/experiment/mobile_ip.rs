@@ -7,12 +7,12 @@ use anyhow::{Result, anyhow};
 use hopyard_engine::units::{Bytes, Distance};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::{Address, NodeId};
+use hopyard_model::app;
 use hopyard_model::context::{MobileChange, MobileEvent};
 use hopyard_model::mobility::{self, waypoints};
 use hopyard_model::observe::Probe;
 use hopyard_model::packet::{Body, Packet, PacketKind};
 use hopyard_model::params::Params as _;
-use hopyard_model::traffic;
 use hopyard_model::transport::{acking, congestion};
 use hopyard_model::world::{Spec, Transport, Watch, World};
 use hopyard_scenario::Scenario;
@@ -265,13 +265,13 @@ fn loop_spec(root: &Path, seed: u32) -> Result<Spec> {
     }
     spec.nodes[HOST.index()].mobility =
         mobility::Config::Waypoints(waypoints::Params { track, orders: Vec::new() }.into());
-    let mut params = traffic::cbr::Params::of_profile("ns2");
+    let mut params = app::cbr::Params::of_profile("ns2");
     // ns-2 counts 200 bytes with all headers.
     (params.packet_size, params.interval) = (Bytes::new(172), Span::from_millis(100));
     let flow = &mut spec.flows[0];
     (flow.from, flow.to) = (flow.to, flow.from);
     flow.start = Time::ZERO + Span::from_secs(1);
-    flow.traffic = traffic::Config::Cbr(params.into());
+    flow.traffic = app::Config::Cbr(params.into());
     flow.transport = Transport::Udp;
     spec.measure_from = Time::ZERO;
     spec.duration = Span::from_secs(300);

@@ -304,15 +304,15 @@ impl<W: io::Write + 'static> Probe for Capture<W> {
                 self.describe_node(node, network, own);
             }
         }
-        let sender = |(number, flow): (u32, &crate::observe::FlowView<'_>)| Sender {
+        let sender = |flow: &crate::observe::FlowView<'_>| Sender {
             flow: match flow.tcp {
-                Some(params) => Flow::tcp(FlowId(number), params, flow.sack),
-                None => Flow::udp(FlowId(number)),
+                Some(params) => Flow::tcp(flow.connection, params, flow.sack),
+                None => Flow::udp(flow.connection),
             },
             source: self.options.has_node(flow.from).then_some(flow.from),
             states: BTreeMap::new(),
         };
-        self.flows = (0..).zip(network.flows).map(sender).collect();
+        self.flows = network.flows.iter().map(sender).collect();
     }
 
     fn on_sent(&mut self, now: Time, interface: InterfaceId, frame: &FrameView<'_>) {

@@ -28,6 +28,8 @@ pub(crate) struct Peer {
     pub closed: bool,
     /// Something of it is to be acknowledged.
     pub answer: bool,
+    /// It opened the connection.
+    pub opened: bool,
 }
 
 impl Peer {

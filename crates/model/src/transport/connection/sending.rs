@@ -30,9 +30,9 @@ impl Core {
     pub(crate) fn is_duplicate(&self, header: &TcpHeader, moved: bool) -> bool {
         header.ack == self.una()
             && !self.board.is_empty()
-            // RFC 5681 §2: a duplicate acknowledgement has no SYN or FIN and does not change the window.
-            // RFC 6675 §2: it may carry SACK information.
-            && !(header.flags.syn || header.flags.fin || (moved && header.sack.is_empty()))
+            // RFC 5681 §2: a duplicate acknowledgement has no data, SYN or FIN and does not change the window.
+            // RFC 6675 §2: one with SACK information may have data or change the window.
+            && !(header.flags.syn || header.flags.fin || ((moved || header.len > 0) && header.sack.is_empty()))
     }
 
     /// Takes in an event of the network layer. Returns whether the congestion control is told.

@@ -41,6 +41,7 @@ pub(crate) trait SendingEnd {
         false
     }
 
+    fn accept(&mut self, now: Time);
     fn write(&mut self, bytes: u64, now: Time);
     fn stop(&mut self, now: Time);
     fn close(&mut self, now: Time);

@@ -81,6 +81,13 @@ impl Sender {
         self.small_queue.begin();
     }
 
+    fn open(&mut self) {
+        let opening = self.tcp.core.params.connect != Connect::None;
+        self.stage = if opening { Stage::Opening } else { Stage::Open };
+        // The SYN takes number 0.
+        self.tcp.core.app_end = u64::from(opening);
+    }
+
     /// The opening segment is answered.
     fn on_answer(&mut self, header: &TcpHeader) {
         if header.ack != 1 {
@@ -111,7 +118,7 @@ impl Sender {
         }
         self.recovery.on_opened(&mut self.tcp, opened);
         self.control.on_opened(&self.tcp.core.view());
-        self.peer.answer = true;
+        self.peer.answer = !self.peer.opened;
     }
 
     fn on_new_ack(&mut self, header: &TcpHeader) {
@@ -398,14 +405,19 @@ impl SendingEnd for Sender {
         waited
     }
 
+    fn accept(&mut self, now: Time) {
+        self.begin(now);
+        if self.stage == Stage::Closed {
+            self.peer.opened = true;
+            self.open();
+        }
+    }
+
     fn write(&mut self, bytes: u64, now: Time) {
         self.begin(now);
         self.tcp.note_write(self.small_queue.is_used());
         if self.stage == Stage::Closed {
-            let opening = self.tcp.core.params.connect != Connect::None;
-            self.stage = if opening { Stage::Opening } else { Stage::Open };
-            // The SYN takes number 0.
-            self.tcp.core.app_end = u64::from(opening);
+            self.open();
         } else if self.tcp.core.board.is_empty() && self.stage == Stage::Open {
             idle::restart(&mut self.tcp, &mut self.control);
         }

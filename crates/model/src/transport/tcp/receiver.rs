@@ -74,6 +74,8 @@ pub struct TcpReceiver {
     linux: Option<Receiving>,
     /// An acknowledgement of the data that had arrived before the segment at hand.
     before: Option<TcpHeader>,
+    /// This end sends data too: its sender opens and closes this direction.
+    duplex: bool,
     counters: ReceiverCounters,
 }
 
@@ -105,8 +107,15 @@ impl TcpReceiver {
             answer_syn: false,
             linux: (params.habits == Habits::Linux).then(|| Receiving::new(params)),
             before: None,
+            duplex: false,
             counters: ReceiverCounters::default(),
         }
+    }
+
+    /// A receiver at an end that sends data too. It sends neither SYN nor FIN: the sender of this end does.
+    #[must_use]
+    pub fn duplex(acking: &acking::Config, params: &Params, sack: bool) -> Self {
+        Self { duplex: true, ..Self::new(acking, params, sack) }
     }
 
     /// A segment arrived from the sender.
@@ -116,6 +125,7 @@ impl TcpReceiver {
             return;
         }
         if self.params.connect == Connect::ThreeWay
+            && !self.duplex
             && header.ack > self.fin_number() + u64::from(self.fin_sent)
             && self.state != Connection::Closed
         {
@@ -144,8 +154,11 @@ impl TcpReceiver {
         }
         if header.flags.syn {
             self.next = self.next.max(1);
-            self.answer_syn = self.params.connect == Connect::ThreeWay;
-            self.arrived(&Arrival { control: true, ..Arrival::at(now) });
+            self.answer_syn = self.params.connect == Connect::ThreeWay && !self.duplex;
+            // The SYN of this end's sender answers a SYN that opens the connection.
+            if !self.duplex || header.flags.ack {
+                self.arrived(&Arrival { control: true, ..Arrival::at(now) });
+            }
             return;
         }
         if let Some(linux) = &mut self.linux {
@@ -220,7 +233,7 @@ impl TcpReceiver {
             round_trip: self.trip.smoothed(),
             opening: self.trip.opening(),
         });
-        if ended && self.state == Connection::Established {
+        if ended && self.state == Connection::Established && !self.duplex {
             // The application has read to the end, and closes its half too (RFC 9293 §3.6, case 2).
             self.state = Connection::LastAck;
             self.fin_due = true;
@@ -353,6 +366,41 @@ impl TcpReceiver {
         Some(self.acknowledge(now))
     }
 
+    /// A segment of this end's sender reports what arrived, so that no acknowledgement of its own is needed. It has no
+    /// blocks of SACK, for which it may have no room.
+    pub fn report(&mut self, header: &mut TcpHeader, now: Time) {
+        self.read(now);
+        self.due = false;
+        self.answer_syn = header.flags.syn;
+        let TcpHeader { ack, window, .. } = self.header(now);
+        (header.ack, header.window, header.flags.ack) = (ack, window, true);
+        header.timestamps = header.timestamps.map(|(value, _)| (value, self.echo.unwrap_or(0)));
+    }
+
+    /// A segment that this end cannot accept is to be answered.
+    pub fn answer(&mut self) {
+        self.due = true;
+    }
+
+    /// Whether the acknowledgement that is due must be a segment without data: it reports disorder, and as a duplicate
+    /// it has no data (RFC 5681 §2).
+    #[must_use]
+    pub fn must_report_apart(&self) -> bool {
+        self.before.is_some() || self.due && (!self.blocks.is_empty() || self.duplicate.is_some())
+    }
+
+    /// Whether the other end has opened the connection.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.state != Connection::Listen
+    }
+
+    /// Whether all data has arrived, and the FIN behind it.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.fin.is_some_and(|fin| self.next > fin)
+    }
+
     /// The application reads what has arrived. Returns whether that is to be acknowledged now.
     fn read(&mut self, now: Time) -> bool {
         if !std::mem::take(&mut self.readable) {
@@ -370,13 +418,18 @@ impl TcpReceiver {
 
     /// Makes an acknowledgement.
     fn acknowledge(&mut self, now: Time) -> TcpHeader {
+        self.counters.acks += 1;
+        self.header(now)
+    }
+
+    /// The header of a segment that acknowledges what arrived.
+    fn header(&mut self, now: Time) -> TcpHeader {
         let held = self.held();
         if self.buffer.room(held).cramped {
             self.policy.on_cramped();
         }
         self.policy.on_acknowledged();
         self.last_ack = self.next;
-        self.counters.acks += 1;
         let timestamps = self.echo.map(|echo| (milliseconds(now), echo));
         let duplicate = self.duplicate.take();
         let sack = if self.sack && (duplicate.is_some() || !self.blocks.is_empty()) {
@@ -395,7 +448,7 @@ impl TcpReceiver {
             self.fin_sent = true;
             self.await_fin_answer(now);
         }
-        if let Some(linux) = self.linux.as_mut().filter(|_| syn) {
+        if let Some(linux) = self.linux.as_mut().filter(|_| syn && !self.duplex) {
             linux.on_answered(now);
         }
         let window = if syn {

@@ -97,6 +97,17 @@ impl TcpSender {
         self.machine.core_mut().ack_hops = hops;
     }
 
+    /// The other end opens the connection: the SYN of this end is to answer it. Nothing if it was opened before.
+    pub fn accept(&mut self, now: Time) {
+        self.machine.accept(now);
+    }
+
+    /// The number of the next segment with new data.
+    #[must_use]
+    pub fn next_seq(&self) -> u64 {
+        self.machine.core().board.max()
+    }
+
     /// The application writes `bytes` more; `u64::MAX` means without end. The first call opens the connection.
     pub fn write(&mut self, bytes: u64, now: Time) {
         self.machine.write(bytes, now);

@@ -5,7 +5,7 @@ use crate::context::{Action, DropReason, Slots};
 use crate::mac::tdma::{ControlPlace, FrameRule, Params, Rule, Schedule};
 use crate::observe::NodeRow;
 use crate::packet::FlowId;
-use crate::{agent, mac, traffic};
+use crate::{agent, app, mac};
 
 /// A chain of nodes that find their slots during the run, without messages of routing or address resolution.
 fn chain(nodes: u32, change: impl FnOnce(&mut Params)) -> Spec {
@@ -26,14 +26,14 @@ fn chain(nodes: u32, change: impl FnOnce(&mut Params)) -> Spec {
 }
 
 fn with_cbr(mut spec: Spec, from: u32, to: u32) -> Spec {
-    let mut params = traffic::cbr::Params::of_profile(RFC);
+    let mut params = app::cbr::Params::of_profile(RFC);
     params.interval = Span::from_millis(100);
     spec.flows.push(FlowSpec {
         from: NodeId(from),
         to: NodeId(to),
         start: Time::ZERO,
         stop: Time::ZERO + Span::from_secs(18),
-        traffic: traffic::Config::Cbr(params.into()),
+        traffic: app::Config::Cbr(params.into()),
         label: String::new(),
         transport: Transport::Udp,
     });

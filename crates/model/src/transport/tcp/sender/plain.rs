@@ -216,6 +216,13 @@ impl SendingEnd for Plain {
         self.recovery.wants_sack()
     }
 
+    fn accept(&mut self, now: Time) {
+        self.core.begin(now, self.stage);
+        if self.stage == Stage::Closed {
+            self.open(now);
+        }
+    }
+
     fn write(&mut self, bytes: u64, now: Time) {
         self.core.begin(now, self.stage);
         if self.stage == Stage::Closed {

@@ -7,7 +7,7 @@ use hopyard_engine::{Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Facts, Offer, Period, Traffic};
+use super::{Application, Facts, Offer, Period};
 use crate::params::{self, Fault};
 
 /// Parameters of a bounded transfer.
@@ -51,7 +51,7 @@ impl Transfer {
     }
 }
 
-impl Traffic for Transfer {
+impl Application for Transfer {
     fn on_timer(&mut self, now: Time) -> Offer {
         self.deadline = Time::NEVER;
         Offer::Last(if now < self.period.stop { self.size } else { 0 })
@@ -65,7 +65,7 @@ impl Traffic for Transfer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::testing::{offers, rng, seconds};
+    use crate::app::testing::{offers, rng, seconds};
 
     #[test]
     fn the_file_is_offered_once() {

@@ -1,13 +1,15 @@
-//! Traffic: when an application sends data, and how much.
+//! Applications: when data is written, and how much.
 //!
-//! A source does not know the transport protocol. It reports a deadline; when the deadline arrives, it returns the
-//! amount of data. For TCP this is a write, for UDP one datagram. A source has its own random stream, so that its data
-//! does not depend on the transport protocol.
+//! An application has one end of a flow. The model that a scenario names for a flow is at the flow's source. At the
+//! destination is a [`Sink`], or the application that answers. An application has its own random stream, so that its
+//! data does not depend on the transport protocol.
 
+mod application;
 pub mod cbr;
+pub mod echo;
 pub mod ftp;
 pub mod on_off;
-mod source;
+mod sink;
 pub mod transfer;
 
 #[cfg(test)]
@@ -16,22 +18,27 @@ mod testing;
 use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Rng, Time};
 
-pub use self::source::{Facts, Offer, Period, Traffic};
+pub use self::application::{Application, Facts, Offer, Period};
+pub use self::sink::Sink;
 use crate::registry;
 
-/// Defines the registry, and the enum that forwards to one of the models.
+/// Defines the registry, and the enum that forwards to one of the applications.
 ///
 /// A model's module holds `Params`, which implements [`Facts`], and a type of the variant's name, which implements
-/// [`Traffic`] and has `new(&Params, Period, Rng)`.
+/// [`Application`] and has `new(&Params, Period, Rng)`. A model whose destination answers names the type of the
+/// application there, which has `new(&Params)`.
 macro_rules! models {
-    ($($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
+    ($($name:literal => $module:ident :: $variant:ident $(, answered by $answers:ident)?, $summary:literal;)+) => {
         registry! { "traffic": $($name => $module::$variant, $summary;)+ }
 
-        /// A source of any model.
-        #[enum_dispatch(Traffic)]
+        /// An application of any kind.
+        #[enum_dispatch(Application)]
         #[derive(Clone, Debug)]
-        pub enum Source {
-            $(#[doc = $summary] $variant($module::$variant),)+
+        pub enum App {
+            /// The destination of a flow without answers.
+            Sink(Sink),
+            $(#[doc = $summary] $variant($module::$variant),
+              $(#[doc = concat!("The destination of `", $name, "`.")] $answers($module::$answers),)?)+
         }
 
         impl Config {
@@ -47,12 +54,30 @@ macro_rules! models {
                 match self { $(Self::$variant(params) => params.packet_size(),)+ }
             }
 
-            /// A source with these parameters; a model that draws takes `rng`, the flow's own stream for traffic.
+            /// The application at the source; a model that draws takes `rng`, the flow's own stream for traffic.
             #[must_use]
-            pub fn source(&self, period: Period, rng: Rng) -> Source {
+            pub fn source(&self, period: Period, rng: Rng) -> App {
                 match self {
-                    $(Self::$variant(params) => Source::$variant($module::$variant::new(params, period, rng)),)+
+                    $(Self::$variant(params) => App::$variant($module::$variant::new(params, period, rng)),)+
                 }
+            }
+
+            /// The application at the destination.
+            #[must_use]
+            pub fn sink(&self) -> App {
+                match self {
+                    $(Self::$variant(_params) => {
+                        let answering: Option<App> = None;
+                        $(let answering = answering.or_else(|| Some(App::$answers($module::$answers::new(_params))));)?
+                        answering.unwrap_or(App::Sink(Sink))
+                    })+
+                }
+            }
+
+            /// Whether the application at the destination sends data too.
+            #[must_use]
+            pub fn is_answered(&self) -> bool {
+                !matches!(self.sink(), App::Sink(_))
             }
         }
     };
@@ -63,6 +88,7 @@ models! {
     "transfer" => transfer::Transfer, "A file of a given size, offered at the start.";
     "cbr" => cbr::Cbr, "Packets of one size at a constant rate, with or without jitter.";
     "on_off" => on_off::OnOff, "Bursts at a constant rate, with pauses between them.";
+    "echo" => echo::Echo, answered by Answers, "Messages at an interval, each of which the destination sends back.";
 }
 
 #[cfg(test)]
@@ -80,8 +106,8 @@ mod tests {
                 let offers = offers(&mut config.source(period, rng()), seconds(1000.0));
                 let ((first, _), (last, end)) = (offers[0], offers[offers.len() - 1]);
                 assert!(first >= 10.0 && last <= 20.0, "{model:?}: from {first} s to {last} s");
-                assert!(matches!(end, Offer::Last(_)), "{model:?} ends");
-                let ends = offers.iter().filter(|(_, offer)| matches!(offer, Offer::Last(_))).count();
+                assert!(matches!(end, Offer::Last(_) | Offer::Close), "{model:?} ends");
+                let ends = offers.iter().filter(|(_, offer)| matches!(offer, Offer::Last(_) | Offer::Close)).count();
                 assert_eq!(ends, 1, "{model:?} ends once");
             }
         }
@@ -93,7 +119,7 @@ mod tests {
         for model in MODELS {
             let config = Config::of_profile(model.name, RFC).expect("a model of this room");
             let offers = offers(&mut config.source(period, rng()), seconds(1000.0));
-            assert_eq!(offers, [(10.0, Offer::Last(0))], "{model:?}");
+            assert!(matches!(offers[..], [(10.0, Offer::Last(0) | Offer::Close)]), "{model:?}: {offers:?}");
         }
     }
 

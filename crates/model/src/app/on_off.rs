@@ -10,9 +10,9 @@ use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::application::packet_or_stop;
 use super::cbr::{check_packet_size, packet_interval};
-use super::source::packet_or_stop;
-use super::{Facts, Offer, Period, Traffic};
+use super::{Application, Facts, Offer, Period};
 use crate::params::{self, Fault, NS2, RFC};
 
 /// How the times are distributed.
@@ -132,7 +132,7 @@ impl OnOff {
     }
 }
 
-impl Traffic for OnOff {
+impl Application for OnOff {
     fn on_timer(&mut self, now: Time) -> Offer {
         if now >= self.period.stop {
             self.next = Time::NEVER;
@@ -151,8 +151,8 @@ impl Traffic for OnOff {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app::testing::{offers, rng, seconds};
     use crate::params::Params as _;
-    use crate::traffic::testing::{offers, rng, seconds};
 
     fn times(params: &Params, stop: f64) -> Vec<f64> {
         let mut source = OnOff::new(params, Period { start: seconds(0.0), stop: seconds(stop) }, rng());

@@ -1,4 +1,4 @@
-//! The trait of every source of traffic, with its arguments and answers.
+//! The trait of every application, with its arguments and answers.
 
 use enum_dispatch::enum_dispatch;
 use hopyard_engine::Time;
@@ -14,15 +14,19 @@ pub struct Period {
     pub stop: Time,
 }
 
-/// The data that a source offers.
+/// The request of an application to its socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offer {
+    /// Nothing.
+    Nothing,
     /// This many bytes: a write to TCP, or one datagram of UDP.
     Bytes(u64),
-    /// As many bytes as transport can take, until the source ends.
+    /// As many bytes as transport can take, until the application ends.
     Unlimited,
     /// This many bytes, and then no more. Zero ends an unlimited offer: no new data is sent.
     Last(u64),
+    /// No more: what was written is sent, and then this direction of the connection is closed.
+    Close,
 }
 
 /// The facts about a model with these parameters, for the checks of a scenario.
@@ -36,14 +40,27 @@ pub trait Facts: Params {
     }
 }
 
-/// A source of traffic.
+/// An application at one end of a flow.
+///
+/// It does not know the transport protocol. It reports a deadline, and is called there and when data arrives. It
+/// answers with the data that it writes.
 #[enum_dispatch]
-pub trait Traffic {
+pub trait Application {
     /// Handles the deadline. Must be called at the deadline only.
     fn on_timer(&mut self, now: Time) -> Offer;
 
-    /// When `on_timer` must be called next; [`Time::NEVER`] if the source has ended.
+    /// When `on_timer` must be called next; [`Time::NEVER`] if it need not be called.
     fn deadline(&self) -> Time;
+
+    /// This many bytes of the other end arrived: in order over TCP, a datagram over UDP.
+    fn on_received(&mut self, _bytes: u64, _now: Time) -> Offer {
+        Offer::Nothing
+    }
+
+    /// The other end sends no more: all its data has arrived. Only TCP tells it.
+    fn on_ended(&mut self, _now: Time) -> Offer {
+        Offer::Nothing
+    }
 }
 
 /// The deadline of a source of packets: the time of the next packet, or the stop if it is earlier.

@@ -7,7 +7,7 @@ use hopyard_engine::{Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Facts, Offer, Period, Traffic};
+use super::{Application, Facts, Offer, Period};
 use crate::params;
 
 /// A file without end has no parameters.
@@ -40,7 +40,7 @@ impl Ftp {
     }
 }
 
-impl Traffic for Ftp {
+impl Application for Ftp {
     fn on_timer(&mut self, now: Time) -> Offer {
         if now < self.period.stop {
             self.deadline = self.period.stop;
@@ -59,7 +59,7 @@ impl Traffic for Ftp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::testing::{offers, rng, seconds};
+    use crate::app::testing::{offers, rng, seconds};
 
     #[test]
     fn there_is_always_more_until_the_stop() {

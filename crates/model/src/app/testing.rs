@@ -2,10 +2,10 @@
 
 use hopyard_engine::{Rng, Span, Streams, Time};
 
-use super::{Offer, Traffic};
+use super::{Application, Offer};
 
 /// What a source offers up to `until`, each with its time in seconds.
-pub fn offers(source: &mut impl Traffic, until: Time) -> Vec<(f64, Offer)> {
+pub fn offers(source: &mut impl Application, until: Time) -> Vec<(f64, Offer)> {
     let mut all = Vec::new();
     while source.deadline() <= until && source.deadline() != Time::NEVER {
         let now = source.deadline();

@@ -9,8 +9,8 @@ use hopyard_engine::{Rng, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::source::packet_or_stop;
-use super::{Facts, Offer, Period, Traffic};
+use super::application::packet_or_stop;
+use super::{Application, Facts, Offer, Period};
 use crate::params::{self, Fault, NS2, RFC};
 
 /// Parameters of constant bit rate traffic.
@@ -124,7 +124,7 @@ impl Cbr {
     }
 }
 
-impl Traffic for Cbr {
+impl Application for Cbr {
     fn on_timer(&mut self, now: Time) -> Offer {
         if now >= self.period.stop {
             self.next = Time::NEVER;
@@ -152,8 +152,8 @@ impl Traffic for Cbr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app::testing::{offers, rng, seconds};
     use crate::params::Params as _;
-    use crate::traffic::testing::{offers, rng, seconds};
 
     fn times(params: &Params, stop: f64) -> Vec<f64> {
         let mut source = Cbr::new(params, Period { start: seconds(1.0), stop: seconds(stop) }, rng());

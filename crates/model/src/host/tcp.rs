@@ -1,0 +1,170 @@
+//! One end of a TCP connection: it sends data, receives data, or both.
+//!
+//! The two directions are the objects [`TcpSender`] and [`TcpReceiver`]. At an end that has both, each segment of the
+//! sender also acknowledges what arrived (RFC 9293 §3.8.6), and the receiver sends a segment of its own only if there
+//! is no data to send now, or if the acknowledgement reports disorder: it has no data then (RFC 5681 §2). The end that
+//! did not open the connection answers the SYN by the SYN of its own sender, which repeats it after a timeout. Each
+//! direction closes by itself (RFC 9293 §3.6). Left out, in a connection with data both ways: blocks of SACK in
+//! segments with data, a simultaneous open, resets.
+
+use hopyard_engine::Time;
+
+use super::endpoint::{Endpoint, News, Outgoing, Received};
+use crate::packet::{Body, Packet, TcpFlags, TcpHeader};
+use crate::transport::tcp::{TcpReceiver, TcpSender};
+
+/// One end of a TCP connection.
+#[derive(Debug)]
+pub(crate) struct Tcp {
+    /// The data of this end, if it sends any.
+    pub sender: Option<TcpSender>,
+    /// The data of the other end, if it sends any.
+    pub receiver: Option<TcpReceiver>,
+    /// The other end's SYN has arrived.
+    has_syn: bool,
+    /// The application knows that the other end has closed.
+    has_ended: bool,
+}
+
+impl Tcp {
+    /// An end without a connection.
+    pub(crate) const fn new(sender: Option<TcpSender>, receiver: Option<TcpReceiver>) -> Self {
+        Self { sender, receiver, has_syn: false, has_ended: false }
+    }
+
+    /// The receiver takes in a segment.
+    fn receive(&mut self, header: &TcpHeader, now: Time) -> Received {
+        let Some(receiver) = &mut self.receiver else { return Received::default() };
+        let before = *receiver.counters();
+        receiver.on_segment(header, now);
+        let after = *receiver.counters();
+        // A SYN without payload counts as new once. The acknowledgement that completes the opening has no payload, and
+        // is not counted.
+        let unique = is_data(header).then(|| {
+            let first_syn = header.flags.syn && !std::mem::replace(&mut self.has_syn, true);
+            after.unique_bytes > before.unique_bytes || first_syn
+        });
+        let ended = self.sender.is_some() && receiver.has_ended() && !std::mem::replace(&mut self.has_ended, true);
+        Received {
+            unique,
+            delivered: Some(after.delivered_bytes - before.delivered_bytes),
+            stream: Some(after.delivered_bytes),
+            ended,
+        }
+    }
+
+    /// A segment arrived at an end that sends and receives.
+    fn exchange(&mut self, header: &TcpHeader, now: Time) -> Received {
+        let Self { sender: Some(sender), receiver: Some(receiver), .. } = self else { return Received::default() };
+        if header.flags.syn && !header.flags.ack {
+            sender.accept(now);
+        } else if header.ack > sender.next_seq() {
+            // RFC 9293 §3.10.7.4, fifth: a segment that acknowledges what was never sent is answered and dropped.
+            sender.on_segment(header, now);
+            receiver.answer();
+            return Received::default();
+        } else {
+            // The FIN is the receiver's matter.
+            let flags = TcpFlags { fin: false, ..header.flags };
+            sender.on_segment(&TcpHeader { flags, ..*header }, now);
+        }
+        self.receive(header, now)
+    }
+
+    /// The next segment of an end that sends and receives.
+    fn next_of_both(&mut self, now: Time) -> Option<TcpHeader> {
+        let Self { sender: Some(sender), receiver: Some(receiver), .. } = self else { return None };
+        if !receiver.must_report_apart()
+            && let Some(mut header) = sender.poll_transmit(now)
+        {
+            if receiver.is_open() {
+                receiver.report(&mut header, now);
+            }
+            return Some(header);
+        }
+        let header = receiver.poll_transmit(now)?;
+        Some(TcpHeader { seq: sender.next_seq(), ..header })
+    }
+}
+
+/// Whether a segment counts as a data packet: it has payload, or it opens the connection.
+fn is_data(header: &TcpHeader) -> bool {
+    header.len > 0 || header.flags.syn && !header.flags.ack
+}
+
+impl Endpoint for Tcp {
+    fn write(&mut self, bytes: u64, now: Time) {
+        if let Some(sender) = &mut self.sender {
+            sender.write(bytes, now);
+        }
+    }
+
+    fn stop(&mut self, now: Time) {
+        if let Some(sender) = &mut self.sender {
+            sender.stop(now);
+        }
+    }
+
+    fn close(&mut self, now: Time) {
+        if let Some(sender) = &mut self.sender {
+            sender.close(now);
+        }
+    }
+
+    fn on_packet(&mut self, packet: &Packet, _is_first: bool, now: Time) -> Received {
+        let Body::Tcp(header) = &packet.body else { return Received::default() };
+        let Some(sender) = &mut self.sender else { return self.receive(header, now) };
+        sender.set_ack_hops(packet.hops);
+        if self.receiver.is_some() {
+            return self.exchange(header, now);
+        }
+        sender.on_segment(header, now);
+        Received::default()
+    }
+
+    fn on_news(&mut self, news: News, now: Time) -> bool {
+        match (&mut self.sender, news) {
+            (None, _) => false,
+            (Some(sender), News::LeftNode { seq }) => sender.on_left_node(seq, now),
+            (Some(sender), News::Network(event)) => {
+                sender.on_network(event, now);
+                true
+            }
+        }
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        if let Some(sender) = self.sender.as_mut().filter(|sender| sender.deadline() <= now) {
+            sender.on_timer(now);
+        }
+        if let Some(receiver) = self.receiver.as_mut().filter(|receiver| receiver.deadline() <= now) {
+            receiver.on_timer(now);
+        }
+    }
+
+    fn deadline(&self) -> Time {
+        let sender = self.sender.as_ref().map_or(Time::NEVER, TcpSender::deadline);
+        self.receiver.as_ref().map_or(Time::NEVER, TcpReceiver::deadline).min(sender)
+    }
+
+    fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {
+        let header = match (&mut self.sender, &mut self.receiver) {
+            (Some(_), Some(_)) => self.next_of_both(now)?,
+            (Some(sender), None) => sender.poll_transmit(now)?,
+            (None, Some(receiver)) => receiver.poll_transmit(now)?,
+            (None, None) => return None,
+        };
+        let Some(sender) = &mut self.sender else {
+            let size = self.receiver.as_ref().map_or(0, |receiver| receiver.header_bytes(&header));
+            return Some(Outgoing { size, body: Body::Tcp(header), data: None, waits: None });
+        };
+        let new = if header.retransmission { 0 } else { header.len };
+        let waits = ((header.len > 0 || header.flags.syn) && sender.limits_queue()).then_some(header.seq);
+        if waits.is_some() {
+            sender.on_queued(header.seq, header.len.into());
+        }
+        let size = sender.header_bytes(&header) + header.len;
+        let data = is_data(&header).then_some(new);
+        Some(Outgoing { size, body: Body::Tcp(header), data, waits })
+    }
+}
