@@ -3,7 +3,8 @@
 //! The source writes a message at the start and one after each interval, whether answers arrive or not. Over TCP the
 //! destination writes back the bytes that arrive in order, when they arrive, whatever the bounds of messages. Over UDP
 //! it sends back each datagram. At the stop the source writes no more; what it wrote is still sent. Then it closes its
-//! direction, and when all its data has arrived, the destination closes the other one. Validated by the bytes that come back and by the round trip of a message.
+//! direction, and when all its data has arrived, the destination closes the other one. Validated by the bytes that come
+//! back and by the round trip of a message.
 
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Rng, Span, Time};
