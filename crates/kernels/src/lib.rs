@@ -8,6 +8,7 @@
 //! [`Kernels`] owns the processes and the clock; a [`Network`] carries the frames.
 //! `docs/linux/kernels.md` describes how this works, and its limits.
 
+pub mod agent;
 mod error;
 pub mod initrd;
 mod network;

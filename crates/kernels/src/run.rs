@@ -14,6 +14,7 @@ use std::time::Duration;
 use hopyard_engine::Time;
 use rustix::fs::statvfs;
 
+use crate::agent::Report;
 use crate::calendar::Calendar;
 use crate::device::{Answer, Received, TRANSMIT};
 use crate::error::Error;
@@ -141,14 +142,13 @@ impl Kernels {
         self.guests.iter().map(Guest::processor_time).sum()
     }
 
-    /// The whole lines that a kernel and the programs in it have written since the last call, or the first of them:
-    /// empty if there are none.
+    /// What the agent of a kernel has reported since the last call, or the first of it, with its times: empty if there is
+    /// nothing.
     ///
     /// # Errors
-    /// If the log cannot be read.
-    pub fn lines(&mut self, kernel: usize) -> Result<String, Error> {
-        let guest = &mut self.guests[kernel];
-        guest.lines().map_err(Error::system(format!("the log of the kernel of {}", guest.name)))
+    /// If the reports cannot be read.
+    pub fn reports(&mut self, kernel: usize) -> Result<Vec<(Time, Report)>, Error> {
+        self.guests[kernel].reports().map_err(|failure| self.failed(kernel, failure))
     }
 
     /// Goes on until all events up to and including a time are carried out. `stop` is asked between two events, and
@@ -268,12 +268,7 @@ impl Kernels {
                 continue;
             }
             left = self.settings.patience;
-            let event = event.map_err(|failure| match failure {
-                Failure::Protocol(what) => self.broke(kernel, what),
-                Failure::System(error) => {
-                    Error::system(format!("a socket of the kernel of {}", self.guests[kernel].name))(error)
-                }
-            })?;
+            let event = event.map_err(|failure| self.failed(kernel, failure))?;
             let reached = match event {
                 Event::Time(message) => self.on_time(kernel, message)?,
                 Event::Request { device, header, request, files } => {
@@ -436,7 +431,16 @@ impl Kernels {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
             return Err(self.gone(kernel, &Event::Ended));
         }
-        Err(Error::system(format!("a socket of the kernel of {}", self.guests[kernel].name))(error))
+        Err(self.failed(kernel, Failure::System(error)))
+    }
+
+    fn failed(&self, kernel: usize, failure: Failure) -> Error {
+        match failure {
+            Failure::Protocol(what) => self.broke(kernel, what),
+            Failure::System(error) => {
+                Error::system(format!("a socket of the kernel of {}", self.guests[kernel].name))(error)
+            }
+        }
     }
 
     fn gone(&mut self, kernel: usize, event: &Event) -> Error {
@@ -449,8 +453,8 @@ impl Kernels {
         // The log is whole when the process has ended.
         let mut how = guest.ending();
         // What has mapped the guest's memory keeps its room: the folder is as full as the kernel has found it.
-        if let Some(folder) = full(&memory_folder(&self.settings)) {
-            how += &folder;
+        for (what, folder) in [("memory", memory_folder(&self.settings)), ("reports", self.folder.0.clone())] {
+            how.extend(full(what, &folder));
         }
         // It may have gone on by itself for a while.
         let at = guest.last_time().max(self.now);
@@ -470,11 +474,11 @@ fn memory_folder(settings: &Settings) -> PathBuf {
 }
 
 /// The message about a folder without room.
-fn full(folder: &Path) -> Option<String> {
+fn full(what: &str, folder: &Path) -> Option<String> {
     let state = statvfs(folder).ok()?;
     let free = state.f_bavail * state.f_frsize;
     (free < NO_ROOM).then(|| {
-        format!("; the folder for the memory of kernels, {}, is full: {} kB are free", folder.display(), free / 1024)
+        format!("; the folder for the {what} of kernels, {}, is full: {} kB are free", folder.display(), free / 1024)
     })
 }
 
