@@ -249,7 +249,7 @@ fn orders<'a>(
                 bytes: flow.bytes,
                 stop: flow.stop.map(Time::nanos),
                 variant: flow.variant.clone(),
-                writes: flow.writes.clone(),
+                writes: flow.writes.iter().flat_map(|(at, bytes)| [at.nanos(), *bytes]).collect(),
             });
         }
     }

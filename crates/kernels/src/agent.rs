@@ -18,8 +18,7 @@ const HEAD: usize = 16;
 /// A part of a message.
 trait Field: Sized {
     /// The type in C; empty for texts and lists, which have no place of their own.
-    #[cfg(test)]
-    const C: &str;
+    const C: &str = "";
 
     fn put(&self, bytes: &mut Vec<u8>);
 
@@ -27,57 +26,42 @@ trait Field: Sized {
     fn take(bytes: &mut &[u8]) -> Option<Self>;
 }
 
-macro_rules! numbers {
-    ($($type:ty, $c:literal;)+) => { $(
+macro_rules! fields {
+    ($($type:ty, $c:literal, $to:expr, $from:expr;)+) => { $(
         impl Field for $type {
-            #[cfg(test)]
             const C: &str = $c;
 
             fn put(&self, bytes: &mut Vec<u8>) {
-                bytes.extend(self.to_ne_bytes());
+                let to: fn(Self) -> _ = $to;
+                bytes.extend(to(*self));
             }
 
             fn take(bytes: &mut &[u8]) -> Option<Self> {
-                bytes.split_off(..size_of::<Self>())?.try_into().ok().map(Self::from_ne_bytes)
+                let from: fn(_) -> Self = $from;
+                let (first, rest) = bytes.split_first_chunk()?;
+                *bytes = rest;
+                Some(from(*first))
             }
         }
     )+ };
 }
 
-numbers! { u8, "uint8_t"; u16, "uint16_t"; u32, "uint32_t"; i32, "int32_t"; u64, "uint64_t"; i64, "int64_t"; }
-
-macro_rules! as_others {
-    ($($type:ty, $other:ty, $c:literal, $to:expr, $from:expr;)+) => { $(
-        impl Field for $type {
-            #[cfg(test)]
-            const C: &str = $c;
-
-            fn put(&self, bytes: &mut Vec<u8>) {
-                let to: fn(&Self) -> $other = $to;
-                to(self).put(bytes);
-            }
-
-            fn take(bytes: &mut &[u8]) -> Option<Self> {
-                let from: fn($other) -> Self = $from;
-                <$other>::take(bytes).map(from)
-            }
-        }
-    )+ };
-}
-
-as_others! {
-    Time, u64, "int64_t", |it| it.nanos(), Self::from_nanos;
-    Span, u64, "int64_t", |it| it.nanos(), Self::from_nanos;
+fields! {
+    u8, "uint8_t", Self::to_ne_bytes, Self::from_ne_bytes;
+    u16, "uint16_t", Self::to_ne_bytes, Self::from_ne_bytes;
+    u32, "uint32_t", Self::to_ne_bytes, Self::from_ne_bytes;
+    i32, "int32_t", Self::to_ne_bytes, Self::from_ne_bytes;
+    u64, "uint64_t", Self::to_ne_bytes, Self::from_ne_bytes;
     // None is -1.
-    Option<u64>, i64, "int64_t", |it| it.map_or(-1, u64::cast_signed), |it| u64::try_from(it).ok();
-    // As `struct in_addr` has it: in the byte order of the network.
-    Ipv4Addr, u32, "struct in_addr", |it| u32::from_ne_bytes(it.octets()), |it| it.to_ne_bytes().into();
+    Option<u64>, "int64_t", |it| it.unwrap_or(u64::MAX).to_ne_bytes(),
+        |it| Some(u64::from_ne_bytes(it)).filter(|it| *it < u64::MAX);
+    Time, "int64_t", |it| it.nanos().to_ne_bytes(), |it| Self::from_nanos(u64::from_ne_bytes(it));
+    Span, "int64_t", |it| it.nanos().to_ne_bytes(), |it| Self::from_nanos(u64::from_ne_bytes(it));
+    // In the byte order of the network.
+    Ipv4Addr, "struct in_addr", |it| it.octets(), <Self as From<[u8; 4]>>::from;
 }
 
 impl Field for String {
-    #[cfg(test)]
-    const C: &str = "";
-
     fn put(&self, bytes: &mut Vec<u8>) {
         bytes.extend(self.bytes());
         bytes.push(0);
@@ -91,46 +75,25 @@ impl Field for String {
 }
 
 impl<T: Field> Field for Vec<T> {
-    #[cfg(test)]
-    const C: &str = "";
-
     fn put(&self, bytes: &mut Vec<u8>) {
         self.iter().for_each(|it| it.put(bytes));
     }
 
     fn take(bytes: &mut &[u8]) -> Option<Self> {
-        let mut found = Self::new();
-        while !bytes.is_empty() {
-            found.push(T::take(bytes)?);
-        }
-        Some(found)
-    }
-}
-
-impl<T: Field, U: Field> Field for (T, U) {
-    #[cfg(test)]
-    const C: &str = "";
-
-    fn put(&self, bytes: &mut Vec<u8>) {
-        self.0.put(bytes);
-        self.1.put(bytes);
-    }
-
-    fn take(bytes: &mut &[u8]) -> Option<Self> {
-        Some((T::take(bytes)?, U::take(bytes)?))
+        std::iter::from_fn(|| (!bytes.is_empty()).then(|| T::take(bytes))).collect()
     }
 }
 
 /// Messages of one direction: for each its kind, and its fields.
 macro_rules! messages {
-    ($(#[doc = $about:literal])* $name:ident {
-        $($(#[doc = $doc:literal])* $kind:literal: $message:ident { $($field:ident: $type:ty),* })+
+    ($(#[$about:meta])* $name:ident {
+        $($(#[$doc:meta])* $kind:literal: $message:ident { $($field:ident: $type:ty),* })+
     }) => {
-        $(#[doc = $about])*
+        $(#[$about])*
         #[derive(Clone, Debug, PartialEq, Eq)]
         #[allow(missing_docs, reason = "the text of a message says what its fields are")]
         pub enum $name {
-            $($(#[doc = $doc])* $message { $($field: $type),* },)+
+            $($(#[$doc])* $message { $($field: $type),* },)+
         }
 
         impl $name {
@@ -152,7 +115,7 @@ macro_rules! messages {
             /// If it is none of these messages.
             pub fn take(bytes: &mut &[u8]) -> Result<Option<(Time, Self)>, String> {
                 let mut rest = *bytes;
-                let Some((length, kind)) = <(u32, u32)>::take(&mut rest) else { return Ok(None) };
+                let (Some(length), Some(kind)) = (u32::take(&mut rest), u32::take(&mut rest)) else { return Ok(None) };
                 let whole = (length as usize).max(HEAD);
                 let Some(mut fields) = bytes.get(8..whole) else { return Ok(None) };
                 let found = (|| {
@@ -167,16 +130,11 @@ macro_rules! messages {
                 found.map(Some).ok_or_else(|| format!("an impossible message of the agent: kind {kind}, {length} bytes"))
             }
 
-            /// The declarations in C.
-            #[cfg(test)]
-            fn declarations() -> String {
+            /// The declarations in C, a line for each message.
+            #[must_use]
+            pub fn declarations() -> String {
                 let prefix = stringify!($name).to_lowercase();
-                let mut text = String::new();
-                $(
-                    let fields: &[(&str, &str)] = &[$((stringify!($field), <$type as Field>::C)),*];
-                    text += &declaration(&prefix, stringify!($message), $kind, &[$($doc),*], fields);
-                )+
-                text
+                [$(declaration(&prefix, stringify!($message), $kind, &[$((stringify!($field), <$type>::C)),*])),+].concat()
             }
         }
     };
@@ -203,11 +161,11 @@ messages! {
         /// Receives on a port, from as many connections as come. The largest segment has `mss` bytes, options included;
         /// 0: as the device allows.
         8: Sink { port: u16, mss: u32 }
-        /// Sends a number of bytes (none: without end) in pieces of `chunk`, and nothing from `stop` on. With writes it
-        /// writes these numbers of bytes at these times instead.
+        /// Sends a number of bytes (none: without end) in pieces of `chunk`, and nothing from `stop` on. Writes are, by
+        /// turns, times and the numbers of bytes that it writes then instead.
         9: Source {
             to: Ipv4Addr, port: u16, own_port: u16, mss: u32, chunk: u32, start: Time, bytes: Option<u64>,
-            stop: Option<u64>, variant: String, writes: Vec<(Time, u64)>
+            stop: Option<u64>, variant: String, writes: Vec<u64>
         }
         /// The machine's file system, read-only, is at /host from now on. The host has this name.
         10: Root { name: String }
@@ -262,24 +220,16 @@ messages! {
     }
 }
 
-/// The declaration of a message in C.
-#[cfg(test)]
-fn declaration(prefix: &str, name: &str, kind: u32, about: &[&str], fields: &[(&str, &str)]) -> String {
-    let mut text = format!("/*{} */\nMESSAGE({prefix}_{}, {kind},", about.join("\n *"), name.to_lowercase());
-    let (mut last, mut rest) = ("", Vec::new());
-    for &(field, c) in fields {
-        match c {
-            "" => rest.push(field),
-            c if c == last => text += &format!(", {field}"),
-            c => text += &format!("{}{c} {field}", if last.is_empty() { " " } else { "; " }),
-        }
-        last = c;
+fn declaration(prefix: &str, name: &str, kind: u32, fields: &[(&str, &str)]) -> String {
+    let mut parts = Vec::new();
+    for of_type in fields.chunk_by(|one, other| one.1 == other.1) {
+        let names: Vec<&str> = of_type.iter().map(|it| it.0).collect();
+        parts.push(match of_type[0].1 {
+            "" => format!("char rest[] /* {} */;", names.join(", ")),
+            c => format!("{c} {};", names.join(", ")),
+        });
     }
-    if !rest.is_empty() {
-        let end = if rest.len() == fields.len() { " " } else { "; " };
-        text += &format!("{end}char rest[] /* {} */", rest.join(", "));
-    }
-    text + ";);\n"
+    format!("MESSAGE({prefix}_{}, {kind}, {});\n", name.to_lowercase(), parts.join(" "))
 }
 
 #[cfg(test)]
@@ -291,10 +241,8 @@ mod tests {
     fn the_agent_has_the_same_messages() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/hopyard/kernels/guest/messages.h");
         let found = std::fs::read_to_string(path).expect("the agent's messages");
-        let (head, declared) = found.split_at(found.find("/* Writes a value").unwrap_or(found.len()));
-        assert!(head.contains("struct head {\n\tuint32_t length, kind;\n\tint64_t at;\n}"), "{head}");
-        let expected = Order::declarations() + &Report::declarations();
-        assert!(declared == expected, "{path} has other messages; expected:\n{expected}");
+        let expected = Order::declarations() + "\n" + &Report::declarations();
+        assert!(found.ends_with(&format!("\n\n{expected}")), "{path} has other messages; expected:\n{expected}");
     }
 
     #[test]
@@ -310,7 +258,7 @@ mod tests {
             bytes: None,
             stop: Some(9),
             variant: "reno".to_owned(),
-            writes: vec![(at, 1), (at, 2)],
+            writes: vec![7, 1, 8, 2],
         };
         assert_eq!(Order::take(&mut &*order.bytes(at)), Ok(Some((at, order.clone()))));
         let report = Report::Output { program: 1, stream: 2, bytes: b"a\0\xff\n".to_vec() };

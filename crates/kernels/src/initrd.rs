@@ -1,6 +1,8 @@
 //! The first file system of a guest: an archive that the kernel unpacks into its memory (the kernel's
 //! `Documentation/driver-api/early-userspace/buffer-format.rst`, format "newc").
 
+use std::net::Ipv4Addr;
+
 use hopyard_engine::Time;
 
 use crate::agent::Order;
@@ -14,10 +16,11 @@ const USUAL: u32 = 0o100_000;
 
 /// An archive with an agent, its orders, and further files, all of them owned by root: the name without a leading slash,
 /// and the content. The folders `dev`, `proc`, `sys`, `tmp`, the folders of the files, and the device `dev/console` are
-/// in it too.
+/// in it too, and the orders begin with the loopback device.
 #[must_use]
 pub fn archive(agent: &[u8], orders: &[Order], files: &[(&str, &[u8])]) -> Vec<u8> {
-    let orders: Vec<u8> = orders.iter().flat_map(|it| it.bytes(Time::ZERO)).collect();
+    let loopback = Order::Address { address: Ipv4Addr::LOCALHOST, prefix: 8, device: "lo".to_owned() };
+    let orders: Vec<u8> = [loopback].iter().chain(orders).flat_map(|it| it.bytes(Time::ZERO)).collect();
     let mut bytes = Vec::new();
     let mut number = 0;
     let mut add = |name: &str, mode: u32, device: [u32; 2], content: &[u8]| {

@@ -74,7 +74,7 @@ fn record(case: &Case, built: &Built) -> Result<Link, String> {
         bytes: Some(case.segments * SEGMENT),
         stop: None,
         variant: case.sender.to_owned(),
-        writes: case.writes.iter().map(|(at, bytes)| (Time::from_nanos(case.start + at), *bytes)).collect(),
+        writes: case.writes.iter().flat_map(|(at, bytes)| [case.start + at, *bytes]).collect(),
     };
     let sink = Order::Sink { port: 5001, mss: 0 };
     let guests =

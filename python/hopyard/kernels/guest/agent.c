@@ -6,7 +6,6 @@
  * time. The console is for people. Each role is a thread: threads share one memory, which costs the machine one process.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,50 +17,16 @@
 
 #include "agent.h"
 
-static void carry_out(const struct head *head)
-{
-	const void *order = head;
-
-	switch (head->kind) {
-	case order_sysctl:
-		return set_sysctl(order);
-	case order_mtu:
-		return set_mtu(order);
-	case order_address: {
-		const struct order_address *it = order;
-
-		return set_address(it->rest, it->address, it->prefix);
-	}
-	case order_route:
-		return set_route(order);
-	case order_module:
-		return load_module(((const struct order_module *)order)->rest);
-	case order_mptcp:
-		return set_endpoint(order);
-	case order_sample:
-		return start(sample, order);
-	case order_sink:
-		return start(sink, order);
-	case order_source:
-		return start(source, order);
-	case order_root:
-		return set_root(((const struct order_root *)order)->rest);
-	case order_show:
-		return show(((const struct order_show *)order)->rest);
-	case order_program:
-		return start(program, order);
-	case order_end:
-		return start(finish, order);
-	case order_ping:
-		return start(ping, order);
-	case order_spin:
-		return start(spin, order);
-	case order_crash:
-		return start(crash, order);
-	}
-	errno = EINVAL;
-	fail("order", "of an unknown kind");
-}
+/* What an order sets. */
+static void (*const settings[])(const void *) = {
+	[order_sysctl] = set_sysctl, [order_mtu] = set_mtu, [order_address] = set_address, [order_route] = set_route,
+	[order_module] = load_module, [order_mptcp] = set_endpoint, [order_root] = set_root, [order_show] = show,
+};
+/* What it begins. */
+static void *(*const roles[])(void *) = {
+	[order_sample] = sample, [order_sink] = sink, [order_source] = source, [order_program] = program,
+	[order_end] = finish, [order_ping] = ping, [order_spin] = spin, [order_crash] = crash,
+};
 
 int main(void)
 {
@@ -82,15 +47,20 @@ int main(void)
 	open_channel();
 	/* Threads wake up when they want to, and not up to 50 microseconds later. */
 	prctl(PR_SET_TIMERSLACK, 1);
-	set_address("lo", (struct in_addr){ htonl(INADDR_LOOPBACK) }, 8);
 	/* Orders stay where they are: roles read them. */
 	fstat(orders, &found);
 	next = malloc(found.st_size);
 	end = next + found.st_size;
 	if (orders < 0 || read(orders, next, found.st_size) != found.st_size)
 		fail("orders", "/orders");
-	for (; next < end; next += ((struct head *)next)->length)
-		carry_out((struct head *)next);
+	for (; next < end; next += ((struct head *)next)->length) {
+		unsigned kind = ((struct head *)next)->kind;
+
+		if (kind < sizeof settings / sizeof *settings && settings[kind])
+			settings[kind](next);
+		else
+			start(roles[kind], next);
+	}
 	uname(&kernel);
 	REPORT(report_ready, kernel.release, strlen(kernel.release) + 1, now());
 	for (;;)

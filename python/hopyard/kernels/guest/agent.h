@@ -24,14 +24,14 @@ void start(void *(*role)(void *), const void *argument);
 struct sockaddr_in internet(struct in_addr address, int port);
 
 /* network.c */
-void set_sysctl(const struct order_sysctl *order);
-void set_address(const char *device, struct in_addr address, int prefix);
-void set_mtu(const struct order_mtu *order);
-void set_route(const struct order_route *order);
-void load_module(const char *name);
+void set_sysctl(const void *message);
+void set_address(const void *message);
+void set_mtu(const void *message);
+void set_route(const void *message);
+void load_module(const void *message);
 
 /* mptcp.c */
-void set_endpoint(const struct order_mptcp *order);
+void set_endpoint(const void *message);
 
 /* flow.c */
 void *sink(void *argument);
@@ -44,8 +44,8 @@ void tell_counters(long long at);
 void *sample(void *argument);
 
 /* program.c */
-void set_root(const char *name);
-void show(const char *folder);
+void set_root(const void *message);
+void show(const void *message);
 void *program(void *argument);
 void *finish(void *argument);
 

@@ -78,8 +78,9 @@ static int exchange(int generic, struct nlmsghdr *message, int type, const char 
 }
 
 /* MPTCP announces an address, and takes up to eight addresses and subflows. */
-void set_endpoint(const struct order_mptcp *order)
+void set_endpoint(const void *of)
 {
+	const struct order_mptcp *order = of;
 	char buffer[512] __attribute__((aligned(8)));
 	struct nlmsghdr *message = (struct nlmsghdr *)buffer;
 	struct in_addr name = order->address;

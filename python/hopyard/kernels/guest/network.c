@@ -18,8 +18,9 @@
 
 #include "agent.h"
 
-void set_sysctl(const struct order_sysctl *order)
+void set_sysctl(const void *message)
 {
+	const struct order_sysctl *order = message;
 	const char *path = order->rest, *value = path + strlen(path) + 1;
 	char file[256], text[512];
 	int descriptor;
@@ -34,17 +35,24 @@ void set_sysctl(const struct order_sysctl *order)
 		close(descriptor);
 }
 
-void set_address(const char *device, struct in_addr address, int prefix)
+static struct in_addr mask_of(int prefix)
 {
+	return (struct in_addr){ htonl(prefix ? ~0u << (32 - prefix) : 0) };
+}
+
+void set_address(const void *message)
+{
+	const struct order_address *order = message;
+	const char *device = order->rest;
 	int socket_of = socket(AF_INET, SOCK_DGRAM, 0);
-	struct sockaddr_in name = internet(address, 0);
+	struct sockaddr_in name = internet(order->address, 0);
 	struct ifreq request = { 0 };
 
 	snprintf(request.ifr_name, IFNAMSIZ, "%s", device);
 	memcpy(&request.ifr_addr, &name, sizeof name);
 	if (ioctl(socket_of, SIOCSIFADDR, &request))
 		fail("address of", device);
-	name.sin_addr.s_addr = htonl(prefix ? ~0u << (32 - prefix) : 0);
+	name.sin_addr = mask_of(order->prefix);
 	memcpy(&request.ifr_netmask, &name, sizeof name);
 	if (ioctl(socket_of, SIOCSIFNETMASK, &request))
 		fail("prefix of", device);
@@ -56,8 +64,9 @@ void set_address(const char *device, struct in_addr address, int prefix)
 	close(socket_of);
 }
 
-void set_mtu(const struct order_mtu *order)
+void set_mtu(const void *message)
 {
+	const struct order_mtu *order = message;
 	int socket_of = socket(AF_INET, SOCK_DGRAM, 0);
 	struct ifreq request = { 0 };
 
@@ -68,22 +77,24 @@ void set_mtu(const struct order_mtu *order)
 	close(socket_of);
 }
 
-void set_route(const struct order_route *order)
+void set_route(const void *message)
 {
+	const struct order_route *order = message;
 	int socket_of = socket(AF_INET, SOCK_DGRAM, 0);
 	struct rtentry route = { .rt_dev = (char *)order->rest, .rt_flags = RTF_UP };
 	struct sockaddr_in name = internet(order->address, 0);
 
 	memcpy(&route.rt_dst, &name, sizeof name);
-	name.sin_addr.s_addr = htonl(order->prefix ? ~0u << (32 - order->prefix) : 0);
+	name.sin_addr = mask_of(order->prefix);
 	memcpy(&route.rt_genmask, &name, sizeof name);
 	if (ioctl(socket_of, SIOCADDRT, &route))
 		fail("route over", order->rest);
 	close(socket_of);
 }
 
-void load_module(const char *name)
+void load_module(const void *message)
 {
+	const char *name = ((const struct order_module *)message)->rest;
 	char path[128];
 	int file;
 

@@ -29,8 +29,9 @@ static void mount_at(const char *type, const char *path, unsigned long flags, co
 }
 
 /* The machine's file system, of which nothing can be changed, with folders for what a program writes. */
-void set_root(const char *name)
+void set_root(const void *message)
 {
+	const char *name = ((const struct order_root *)message)->rest;
 	static const char *const links[][2] = {
 		{ "/proc/self/fd", "/dev/fd" }, { "/proc/self/fd/0", "/dev/stdin" },
 		{ "/proc/self/fd/1", "/dev/stdout" }, { "/proc/self/fd/2", "/dev/stderr" },
@@ -60,8 +61,9 @@ void set_root(const char *name)
 		fail("mounting", "/etc/resolv.conf");
 }
 
-void show(const char *folder)
+void show(const void *message)
 {
+	const char *folder = ((const struct order_show *)message)->rest;
 	char path[4200];
 	struct stat found;
 
