@@ -72,18 +72,6 @@ pub enum CouplingError {
         /// Why.
         error: ProgramError,
     },
-    /// The agent of a kernel reports that it could not do something.
-    #[error("node {node}: {place} {value}: {error}")]
-    Agent {
-        /// The node.
-        node: NodeId,
-        /// The attempt.
-        place: String,
-        /// The object of the attempt.
-        value: String,
-        /// The answer of the kernel.
-        error: std::io::Error,
-    },
 }
 
 /// The data that the applications at a node received over flows of kernels: packets that brought something new, and
@@ -242,7 +230,7 @@ impl<P: Probe> Coupled<P> {
             while let reports = self.kernels.reports(kernel)?
                 && !reports.is_empty()
             {
-                reports.into_iter().try_for_each(|(at, report)| self.report(kernel, at, report))?;
+                reports.into_iter().for_each(|(at, report)| self.report(kernel, at, report));
             }
         }
         Ok(())
@@ -405,14 +393,10 @@ impl<P: Probe> Coupled<P> {
     }
 
     /// Takes a report of an agent.
-    fn report(&mut self, kernel: usize, at: Time, report: Report) -> Result<(), CouplingError> {
+    fn report(&mut self, kernel: usize, at: Time, report: Report) {
         let node = self.nodes[kernel];
         let of_port = |port| flow_of(port).filter(|it| self.flows.get(*it).is_some_and(|it| it.flow.from == node));
         match report {
-            Report::Error { number, place, value } => {
-                let error = std::io::Error::from_raw_os_error(number);
-                return Err(CouplingError::Agent { node, place, value, error });
-            }
             Report::Connected { port, timeouts } => {
                 if let Some(flow) = of_port(port) {
                     self.flows[flow].connected = Some(at);
@@ -462,7 +446,7 @@ impl<P: Probe> Coupled<P> {
                 timeouts,
             } => {
                 // A socket of a program may have the port of a flow's source.
-                let Some(flow) = of_port(port).filter(|it| ports(*it).1 == peer) else { return Ok(()) };
+                let Some(flow) = of_port(port).filter(|it| ports(*it).1 == peer) else { return };
                 self.count_timeouts(flow, at, timeouts);
                 // Those at the begin of the measuring and at the end are for the counters only.
                 if at.nanos().is_multiple_of(self.interval.nanos().max(1)) {
@@ -481,11 +465,11 @@ impl<P: Probe> Coupled<P> {
                 }
             }
             Report::Ready { .. }
+            | Report::Failed { .. }
             | Report::Accepted { .. }
             | Report::Received { .. }
             | Report::Ended { .. }
             | Report::Answer { .. } => {}
         }
-        Ok(())
     }
 }

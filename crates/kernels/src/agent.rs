@@ -191,7 +191,7 @@ messages! {
         /// All orders are carried out or begun. The kernel calls itself so.
         1: Ready { release: String }
         /// Something failed, with this error number of Linux.
-        2: Error { number: i32, place: String, value: String }
+        2: Failed { number: i32, place: String, value: String }
         /// A connection was accepted.
         3: Accepted { port: u16 }
         /// A connection has ended, and its last byte has come at this time.

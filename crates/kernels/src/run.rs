@@ -5,6 +5,7 @@
 //! So every order follows simulated time, and a run can be repeated exactly, however busy the machine is.
 
 use std::fs;
+use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ use crate::calendar::Calendar;
 use crate::device::{Answer, Received, TRANSMIT};
 use crate::error::Error;
 use crate::guest::{Event, Failure, Guest, TIME_SOCKET};
-use crate::network::{Departure, Network, Port, Sending, Ticket};
+use crate::network::{Departure, Network, Nothing, Port, Sending, Ticket};
 use crate::processor::Processor;
 use crate::settings::{self, Completion, Counters, Settings};
 use crate::time_socket::{Message, Operation};
@@ -146,9 +147,16 @@ impl Kernels {
     /// nothing.
     ///
     /// # Errors
-    /// If the reports cannot be read.
+    /// If the reports cannot be read, or the agent could not do something.
     pub fn reports(&mut self, kernel: usize) -> Result<Vec<(Time, Report)>, Error> {
-        self.guests[kernel].reports().map_err(|failure| self.failed(kernel, failure))
+        let found = self.guests[kernel].reports().map_err(|failure| self.failed(kernel, failure))?;
+        for (_, report) in &found {
+            if let Report::Failed { number, place, value } = report {
+                let (kernel, error) = (self.guests[kernel].name.clone(), io::Error::from_raw_os_error(*number));
+                return Err(Error::Agent { kernel, place: place.clone(), value: value.clone(), error });
+            }
+        }
+        Ok(found)
     }
 
     /// Goes on until all events up to and including a time are carried out. `stop` is asked between two events, and
@@ -426,9 +434,9 @@ impl Kernels {
         self.serve(port.kernel, Until::Answered, network)
     }
 
-    fn tell(&mut self, kernel: usize, write: impl FnOnce(&mut Guest) -> std::io::Result<()>) -> Result<(), Error> {
+    fn tell(&mut self, kernel: usize, write: impl FnOnce(&mut Guest) -> io::Result<()>) -> Result<(), Error> {
         let Err(error) = write(&mut self.guests[kernel]) else { return Ok(()) };
-        if error.kind() == std::io::ErrorKind::BrokenPipe {
+        if error.kind() == io::ErrorKind::BrokenPipe {
             return Err(self.gone(kernel, &Event::Ended));
         }
         Err(self.failed(kernel, Failure::System(error)))
@@ -490,29 +498,6 @@ const NO_ROOM: u64 = 256 * 1024;
 /// One nanosecond: the events of a time are carried out, so a kernel may go on until just after it.
 const ONE: hopyard_engine::Span = hopyard_engine::Span::from_nanos(1);
 
-/// The network while no kernel runs: no frame can be sent.
-struct Nothing;
-
-impl Network for Nothing {
-    type Error = std::convert::Infallible;
-
-    fn next_event(&self) -> Option<Time> {
-        None
-    }
-
-    fn step(&mut self, _: Time) -> Result<(), Self::Error> {
-        Ok(())
-    }
-
-    fn departure(&mut self) -> Option<Departure> {
-        None
-    }
-
-    fn send(&mut self, _: Time, _: &[u8], _: Ticket) -> Result<Sending, Self::Error> {
-        Ok(Sending::Done)
-    }
-}
-
 /// Makes a folder that only this user can see, and that nobody has made before.
 fn new_folder(within: Option<&Path>) -> Result<PathBuf, Error> {
     let within = within.map_or_else(std::env::temp_dir, Path::to_owned);
@@ -521,7 +506,7 @@ fn new_folder(within: Option<&Path>) -> Result<PathBuf, Error> {
         let folder = within.join(format!("hopyard-kernels-{process}-{number}"));
         match fs::DirBuilder::new().mode(0o700).create(&folder) {
             Ok(()) => return Ok(folder),
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => {
                 let what = format!("the folder {} for sockets and logs cannot be made", folder.display());
                 return Err(Error::system(what)(error));

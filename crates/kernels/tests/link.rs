@@ -107,8 +107,6 @@ fn each_variant_delivers_everything_in_its_own_way() {
         for variant in VARIANTS {
             let Some(done) = transfer(version, variant, &Settings::default()) else { break };
             assert!((1500.0..1913.0).contains(&done.goodput_kbps), "{variant}: {} kbit/s", done.goodput_kbps);
-            let is_error = |it: &(Time, Report)| matches!(it.1, Report::Error { .. });
-            assert!(!done.reports.iter().flatten().any(is_error), "{variant}: {:#?}", done.reports);
             digests.push(done.digest);
         }
         let all = digests.len();

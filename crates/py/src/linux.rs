@@ -7,13 +7,16 @@ use std::time::Duration;
 
 use hopyard_coupling::{Coupled, CouplingError, Flow, Options, Program};
 use hopyard_engine::{Span, Time};
-use hopyard_kernels::{Completion, Settings};
+use hopyard_kernels::agent::Order;
+use hopyard_kernels::{Completion, Error, Settings};
 use hopyard_model::address::NodeId;
 use hopyard_model::observe::capture::Options as CaptureOptions;
 use hopyard_model::observe::{Outcome, Probes};
 use hopyard_model::world::{Advanced, Spec, Watch, World};
 use hopyard_scenario as core;
 use hopyard_scenario::sections::{Host, Linux};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
 
 use crate::capture::{Captured, Watched};
 use crate::network::{self, Keeper};
@@ -67,6 +70,41 @@ fn make(
     *others += coupled.processor_time();
     advanced.map_err(text)?;
     coupled.finish(&numbers, spec).map_err(text)
+}
+
+/// How long a kernel may take for a step of a trial, in seconds.
+const PATIENCE: u64 = 20;
+/// How many devices a kernel has in a trial at the most.
+const DEVICES: usize = 8;
+
+/// Boots a kernel alone. Returns what it calls itself.
+#[pyfunction]
+pub fn try_kernel(py: Python<'_>, program: PathBuf, agent: PathBuf) -> PyResult<String> {
+    py.detach(|| trial(program, &agent, &[], 1)).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// The parameter of a scenario that a kernel does not take, and why, or another reason why it cannot be tried.
+pub fn refused(scenario: &core::Scenario, program: PathBuf, agent: &Path) -> Option<String> {
+    let linux = scenario.linux().filter(|it| !it.sysctls.is_empty())?;
+    let orders: Vec<_> = linux.parameters().into_iter().map(|(path, value)| Order::Sysctl { path, value }).collect();
+    match trial(program, agent, &orders, scenario.kernel_devices()).err()? {
+        Error::Agent { value, error, .. } => {
+            let (path, value) = value.split_once('=').unwrap_or((&value, ""));
+            Some(format!("Linux {} does not take `{}={value}`: {error}", linux.version, path.replace('/', ".")))
+        }
+        error => Some(error.to_string()),
+    }
+}
+
+fn trial(program: PathBuf, agent: &Path, orders: &[Order], devices: usize) -> Result<String, Error> {
+    let content = fs::read(agent).map_err(|error| Error::System { what: agent.display().to_string(), error })?;
+    let patience = Duration::from_secs(PATIENCE);
+    let settings = Settings { patience, memory_folder: memory_folder(), ..Settings::default() };
+    hopyard_kernels::trial(program, &content, orders, devices.min(DEVICES) as u8, settings)
+}
+
+fn memory_folder() -> Option<PathBuf> {
+    std::env::var_os("TMPDIR").map(PathBuf::from)
 }
 
 /// The flows of kernels, and the number of each among all flows.
@@ -138,10 +176,6 @@ fn options(scenario: &core::Scenario, linux: &Linux, kernels: &Kernels, spec: &S
         sample: linux.sample,
         sysctls: linux.parameters(),
         programs: programs(scenario),
-        settings: Settings {
-            completion,
-            memory_folder: std::env::var_os("TMPDIR").map(PathBuf::from),
-            ..Settings::default()
-        },
+        settings: Settings { completion, memory_folder: memory_folder(), ..Settings::default() },
     })
 }

@@ -27,7 +27,8 @@ def needed(
         threads: how many runs are made at a time.
 
     Raises:
-        ScenarioError: when a program is not there, with its place in the scenario.
+        ScenarioError: when a program is not there, or a kernel does not take a parameter, with
+            the place in the scenario.
         ValueError: when a kernel is not built, or lacks a TCP variant, or cannot run here.
     """
     found: dict[str, Built] = {}
@@ -55,6 +56,10 @@ def needed(
         raise ValueError(f"kernels in simulated time cannot run here: {what}")
     if found:
         raise_descriptors(need)
+    # One trial for the cases with the same parameters.
+    asked = {(core.linux, *core.sysctls()): core for core, _ in cases if core.linux}
+    for (version, *_), core in asked.items():
+        core.try_sysctls(found[version].program, agent())
     return {version: (kernel.program, agent(), kernel.modules) for version, kernel in found.items()}
 
 

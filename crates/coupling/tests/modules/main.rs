@@ -139,9 +139,8 @@ fn kernel(version: &str, variant: &str, case: &Case) -> Option<Course> {
     let mut kernels = Kernels::start(&[guest], settings).expect("started");
     kernels.advance(Time::ZERO + Span::from_secs(60), &mut peer, || false).unwrap_or_else(|error| panic!("{error}"));
     let begin = peer.begin();
-    let reports = kernels.reports(0).expect("reports").into_iter();
+    let reports = kernels.reports(0).unwrap_or_else(|error| panic!("{variant}: {error}")).into_iter();
     let windows = reports.filter_map(|(at, it)| match it {
-        Report::Error { .. } => panic!("{variant}: {it:?}"),
         Report::Socket { cwnd, ssthresh, .. } if at >= begin => {
             let ssthresh = if ssthresh >= 0x7fff_ffff { f64::INFINITY } else { ssthresh.into() };
             Some((Time::ZERO + at.since(begin), cwnd.into(), ssthresh))

@@ -87,7 +87,7 @@ fn record(case: &Case, built: &Built) -> Result<Link, String> {
         kernels.advance(until, &mut link, || false).map_err(|error| error.to_string())?;
         for (_, report) in kernels.reports(0).map_err(|error| error.to_string())? {
             match report {
-                Report::Error { .. } | Report::Broken { .. } => return Err(format!("the sender says: {report:?}")),
+                Report::Broken { .. } => return Err(format!("the sender says: {report:?}")),
                 Report::Sent { .. } => return Ok(link),
                 _ => {}
             }

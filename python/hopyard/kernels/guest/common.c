@@ -82,7 +82,7 @@ void fail(const char *place, const char *value)
 	char text[512];
 	int length = snprintf(text, sizeof text, "%s%c%s", place, 0, value) + 1;
 
-	REPORT(report_error, text, length < (int)sizeof text ? length : (int)sizeof text, now(), .number = number);
+	REPORT(report_failed, text, length < (int)sizeof text ? length : (int)sizeof text, now(), .number = number);
 }
 
 struct sockaddr_in internet(struct in_addr address, int port)

@@ -38,7 +38,7 @@ MESSAGE(order_spin, 15, int64_t start;);
 MESSAGE(order_crash, 16, int64_t start;);
 
 MESSAGE(report_ready, 1, char rest[] /* release */;);
-MESSAGE(report_error, 2, int32_t number; char rest[] /* place, value */;);
+MESSAGE(report_failed, 2, int32_t number; char rest[] /* place, value */;);
 MESSAGE(report_accepted, 3, uint16_t port;);
 MESSAGE(report_received, 4, uint16_t port; uint64_t bytes; int64_t last;);
 MESSAGE(report_connected, 5, uint16_t port; int64_t timeouts;);
