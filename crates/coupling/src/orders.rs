@@ -10,6 +10,7 @@ use hopyard_kernels::agent::Order;
 use hopyard_kernels::{Guest, Settings, initrd};
 use hopyard_model::address::NodeId;
 use hopyard_model::packet::{IP_HEADER, TCP_HEADER, TIMESTAMPS};
+use hopyard_scenario::LinuxFlow;
 
 use crate::hosts::mac;
 use crate::programs::Program;
@@ -35,29 +36,6 @@ pub const LEAST_WITH_PROGRAMS: u32 = 128;
 /// little memory of a guest it would have smaller ones, and so a receiver's window below 100 kB.
 const BUFFERS: [(&str, &str); 2] =
     [("net/ipv4/tcp_rmem", "4096 131072 6291456"), ("net/ipv4/tcp_wmem", "4096 16384 4194304")];
-
-/// A flow between two kernels.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Flow {
-    /// The node of the kernel that sends.
-    pub from: NodeId,
-    /// The node of the kernel that receives.
-    pub to: NodeId,
-    /// Linux's name of the TCP variant, such as `cubic`.
-    pub variant: String,
-    /// When the source connects.
-    pub start: Time,
-    /// How many bytes it sends; without end if there is no number.
-    pub bytes: Option<u64>,
-    /// When its application stops. Data that it wrote until then are still sent.
-    pub stop: Option<Time>,
-    /// The writes of its application, with their times; nothing if it offers everything at its start.
-    pub writes: Vec<(Time, u64)>,
-    /// The payload of a full segment, in bytes; less where the datagram would have more than 1500 bytes.
-    pub segment: u32,
-    /// Whether the variant uses ICMP errors about segments that routing cannot forward.
-    pub notices: bool,
-}
 
 /// Settings that hold for all kernels of a run.
 #[derive(Clone, Debug)]
@@ -148,7 +126,7 @@ impl Site<'_> {
 }
 
 /// The kernel of a node, with the ends of all flows at it, and its programs.
-pub fn guest(node: NodeId, flows: &[Flow], options: &Options, site: &Site<'_>) -> Guest {
+pub fn guest(node: NodeId, flows: &[LinuxFlow], options: &Options, site: &Site<'_>) -> Guest {
     let (orders, modules) = orders(node, flows, options, site);
     let mut files: Vec<(String, &[u8])> = Vec::new();
     for (variant, module) in modules {
@@ -176,7 +154,7 @@ pub fn guest(node: NodeId, flows: &[Flow], options: &Options, site: &Site<'_>) -
 /// The orders to the agent of a node's kernel, and the modules that it loads, by their variants.
 fn orders<'a>(
     node: NodeId,
-    flows: &[Flow],
+    flows: &[LinuxFlow],
     options: &'a Options,
     site: &Site<'_>,
 ) -> (Vec<Order>, Vec<(&'a str, &'a [u8])>) {
@@ -305,7 +283,7 @@ mod tests {
         let mtus = [Some(2296), Some(1000)].map(|mtu| vec![mtu]);
         let paths = [PathBuf::from("/bin/true")];
         let site = Site { addresses: &addresses, mtus: &mtus, paths: &paths, from: Time::ZERO, end: Time::ZERO };
-        let values = |node, flows: &[Flow], sysctl: &str| {
+        let values = |node, flows: &[LinuxFlow], sysctl: &str| {
             let (orders, _) = orders(NodeId(node), flows, &options, &site);
             let value = |order| match order {
                 Order::Sysctl { path, value } if path == sysctl => Some(value),
@@ -319,12 +297,13 @@ mod tests {
         // A device is as wide as its link, and not wider than Ethernet.
         assert_eq!([0, 1].map(|node| site.mtu(NodeId(node), 0)), [1500, 1000]);
         // A device has the queueing discipline that is the default when it is set up.
-        let queues = |node, flows: &[Flow]| values(node, flows, "net/core/default_qdisc");
+        let queues = |node, flows: &[LinuxFlow]| values(node, flows, "net/core/default_qdisc");
         let (first, _) = orders(NodeId(1), &[], &options, &site);
         let place = |is: fn(&Order) -> bool| first.iter().position(is);
         let queue = |it: &Order| matches!(it, Order::Sysctl { path, .. } if path.ends_with("default_qdisc"));
         assert!(place(queue) < place(|it| matches!(it, Order::Mtu { .. })));
-        let flow = Flow {
+        let flow = LinuxFlow {
+            number: 0,
             from: NodeId(0),
             to: NodeId(1),
             variant: "cubic".to_owned(),

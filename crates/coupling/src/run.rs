@@ -9,12 +9,13 @@ use hopyard_kernels::{Counters, Kernels};
 use hopyard_model::address::NodeId;
 use hopyard_model::observe::{DropRow, FlowRow, NodeRow, Outcome, PacketsLeft, Probe};
 use hopyard_model::world::{
-    Advanced, BuildError, InjectError, MOST_FLOWS, MOST_PROGRAMS, RunError, Spec, Watch, World,
+    Advanced, BuildError, InjectError, MOST_FLOWS, MOST_PROGRAMS, Quantity, RunError, Spec, Watch, World,
 };
+use hopyard_scenario::LinuxFlow;
 
 use crate::hosts::Hosts;
 use crate::meter::{Ends, Measured, Meters};
-use crate::orders::{Flow, Options, Site, flow_of, guest, ports};
+use crate::orders::{Options, Site, flow_of, guest, ports};
 use crate::outcome;
 use crate::programs::{Program, ProgramError, ProgramState};
 use crate::state::{FlowState, Sample};
@@ -97,6 +98,7 @@ pub struct Coupled<P: Probe> {
     flows: Vec<FlowState>,
     samples: Vec<Sample>,
     programs: Vec<(Program, ProgramState)>,
+    quantities: Vec<Quantity>,
     measure_from: Time,
     /// The time between two samples.
     interval: Span,
@@ -116,7 +118,7 @@ impl<P: Probe> Coupled<P> {
     ///
     /// # Errors
     /// If a flow cannot be, or a kernel cannot be started.
-    pub fn start(spec: &Spec, flows: &[Flow], options: &Options, probe: P) -> Result<Self, CouplingError> {
+    pub fn start(spec: &Spec, flows: &[LinuxFlow], options: &Options, probe: P) -> Result<Self, CouplingError> {
         if flows.len() > MOST_FLOWS {
             return Err(CouplingError::Flows(flows.len()));
         }
@@ -157,8 +159,8 @@ impl<P: Probe> Coupled<P> {
         flows.iter().filter(|it| it.notices).try_for_each(|it| hosts.world.notify(it.from))?;
         let guests: Vec<_> = nodes.iter().map(|&node| guest(node, flows, options, &site)).collect();
         let kernels = Kernels::start(&guests, options.settings.clone())?;
-        let state = |flow: &Flow| {
-            let ends_here = |it: &&Flow| it.from == flow.from || it.to == flow.from;
+        let state = |flow: &LinuxFlow| {
+            let ends_here = |it: &&LinuxFlow| it.from == flow.from || it.to == flow.from;
             let is_alone = flows.iter().filter(ends_here).nth(1).is_none()
                 && !options.programs.iter().any(|it| it.node == flow.from);
             FlowState {
@@ -184,6 +186,7 @@ impl<P: Probe> Coupled<P> {
             flows,
             samples: Vec::new(),
             programs,
+            quantities: spec.observe.series.clone(),
             measure_from,
             interval: options.sample,
             end,
@@ -246,13 +249,12 @@ impl<P: Probe> Coupled<P> {
         &self.hosts.world
     }
 
-    /// Ends the run at the time that it has reached. Returns its results and the probe. The flow with the number
-    /// `numbers[n]` is the n-th flow of kernels.
+    /// Ends the run at the time that it has reached. Returns its results and the probe.
     ///
     /// # Errors
     /// If packets do not add up.
-    pub fn finish(self, numbers: &[usize], spec: &Spec) -> Result<(Outcome, P), CouplingError> {
-        let outcome = self.outcome(None, numbers, spec);
+    pub fn finish(self) -> Result<(Outcome, P), CouplingError> {
+        let outcome = self.outcome(None);
         let Self { kernels, hosts, .. } = self;
         // The kernels end before the network does.
         drop(kernels);
@@ -260,11 +262,10 @@ impl<P: Probe> Coupled<P> {
         Ok((outcome, probe))
     }
 
-    /// The results up to now: all tables, or the one with this name. The flow with the number `numbers[n]` is the n-th
-    /// flow of kernels.
-    pub fn outcome(&self, only: Option<&str>, numbers: &[usize], spec: &Spec) -> Outcome {
+    /// The results up to now: all tables, or the one with this name.
+    pub fn outcome(&self, only: Option<&str>) -> Outcome {
         let (world, (meters, _)) = (&self.hosts.world, self.hosts.world.probe());
-        let flows = || self.flows.iter().zip(numbers).zip(&self.ends).enumerate();
+        let flows = || self.flows.iter().zip(&self.ends).enumerate();
         let samples = |flow| self.samples.iter().filter(|it| it.flow == flow).copied().collect::<Vec<_>>();
         let mut outcome = world.outcome(only);
         outcome.fill(only, world.now(), |report| {
@@ -272,9 +273,10 @@ impl<P: Probe> Coupled<P> {
                 let counts = world.flow_counts();
                 let mut rows: Vec<_> = counts.iter().map(FlowRow::of).collect();
                 let (anywhere, queued) = (meters.among(world.under_way()), meters.among(world.queued()));
-                for (flow, ((state, &number), &ends)) in flows() {
+                for (flow, (state, &ends)) in flows() {
                     let [anywhere, queued] = [&anywhere, &queued].map(|it| it.get(&ends).copied().unwrap_or_default());
                     let left = PacketsLeft { anywhere, queued };
+                    let number = state.flow.number;
                     if let (Some(row), Some(measured)) = (rows.get_mut(number), meters.measured(ends)) {
                         *row = outcome::flow(&counts[number], state, measured, left, &samples(flow));
                     }
@@ -283,8 +285,8 @@ impl<P: Probe> Coupled<P> {
             });
             report.table(|| {
                 let mut rows = world.series().to_vec();
-                for (flow, ((_, &number), &ends)) in flows() {
-                    let quantities = &spec.observe.series;
+                for (flow, (state, &ends)) in flows() {
+                    let (number, quantities) = (state.flow.number, &self.quantities);
                     outcome::series(&mut rows, number, quantities, &samples(flow), meters, ends, world.now());
                 }
                 rows

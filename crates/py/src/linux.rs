@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hopyard_coupling::{Coupled, CouplingError, Flow, Options, Program};
+use hopyard_coupling::{Coupled, CouplingError, Options, Program};
 use hopyard_engine::{Span, Time};
 use hopyard_kernels::agent::Order;
 use hopyard_kernels::{Completion, Error, Settings};
@@ -43,20 +43,19 @@ pub fn run(
     // What was captured before survives a scenario that cannot be run.
     World::new(&spec).map_err(|error| error.to_string())?;
     let mut watched = Watched::new(&spec, file);
-    let (outcome, probes) = make(&spec, flows, &options, watched.probes(), (watch, others))?;
+    let (outcome, probes) = make(&spec, &flows, &options, watched.probes(), (watch, others))?;
     Ok((outcome, watched.finish(probes)))
 }
 
 fn make(
     spec: &Spec,
-    flows: Vec<core::LinuxFlow>,
+    flows: &[core::LinuxFlow],
     options: &Options,
     probes: Probes,
     (watch, others): (&Watch, &mut Duration),
 ) -> Result<(Outcome, Probes), String> {
     let text = |error: CouplingError| error.to_string();
-    let (numbers, flows) = numbered(flows);
-    let mut coupled = Coupled::start(spec, &flows, options, probes).map_err(text)?;
+    let mut coupled = Coupled::start(spec, flows, options, probes).map_err(text)?;
     let step = Span::from_nanos(spec.duration.nanos().div_ceil(STEPS).max(1));
     let mut until = Time::ZERO;
     let advanced = loop {
@@ -69,7 +68,7 @@ fn make(
     // Nobody can ask for it when the kernels have ended.
     *others += coupled.processor_time();
     advanced.map_err(text)?;
-    coupled.finish(&numbers, spec).map_err(text)
+    coupled.finish().map_err(text)
 }
 
 /// How long a kernel may take for a step of a trial, in seconds.
@@ -107,15 +106,6 @@ fn memory_folder() -> Option<PathBuf> {
     std::env::var_os("TMPDIR").map(PathBuf::from)
 }
 
-/// The flows of kernels, and the number of each among all flows.
-fn numbered(flows: Vec<core::LinuxFlow>) -> (Vec<usize>, Vec<Flow>) {
-    let flow = |it: core::LinuxFlow| {
-        let core::LinuxFlow { number, from, to, variant, start, bytes, stop, writes, segment, notices } = it;
-        (number, Flow { from, to, variant, start, bytes, stop, writes, segment, notices })
-    };
-    flows.into_iter().map(flow).unzip()
-}
-
 /// Builds the network of a run in steps, and starts its kernels.
 pub fn start(
     scenario: &core::Scenario,
@@ -124,13 +114,13 @@ pub fn start(
     run: u64,
 ) -> Result<network::Kernels, String> {
     let mut spec = scenario.spec(run);
-    let (numbers, flows) = numbered(scenario.linux_flows(&mut spec));
+    let flows = scenario.linux_flows(&mut spec);
     let options = options(scenario, linux, kernels, &spec)?;
     let probes = spec.observe.recorded.probes();
-    let make = move || Coupled::start(&spec, &flows, &options, probes).map(|coupled| (coupled, spec));
+    let make = move || Coupled::start(&spec, &flows, &options, probes);
     let (made, thread) = Keeper::make(make).map_err(|error| error.to_string())?;
-    let (coupled, spec) = made.map_err(|error| error.to_string())?;
-    Ok(network::Kernels { coupled, thread, numbers, spec, owner: std::process::id() })
+    let coupled = made.map_err(|error| error.to_string())?;
+    Ok(network::Kernels { coupled, thread, owner: std::process::id() })
 }
 
 /// The modules in a folder that are variants of the scenario's flows. The other variants are the kernel's own.
