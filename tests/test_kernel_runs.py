@@ -72,6 +72,8 @@ def test_a_parameter_that_the_kernel_lacks_is_named_before_a_run(tmp_path: Path)
             hopyard.run(file, out=tmp_path / "out")
         assert [problem.path for problem in caught.value.problems] == ["linux.sysctls"]
         assert not (tmp_path / "out").exists()
+        done = CliRunner().invoke(main, ["check", str(file)])
+        assert (done.exit_code, told in done.stderr) == (2, True), done.output
 
 
 def test_check_boots_a_kernel(kernel: cache.Built) -> None:

@@ -1,12 +1,12 @@
 //! The messages between the simulation and the agent, the first process of a guest.
 //!
 //! Orders are a file of the guest's first file system. Reports are appended to a file in the folder of the run. The
-//! guest reaches this file through `hostfs`, which writes through: a report is there before the agent goes on, and takes
-//! no simulated time.
+//! guest reaches this file through `hostfs`, which writes at once: a report is complete before the agent goes on. A
+//! report takes no simulated time, and its path is no part of the kernel's command line.
 //!
-//! A message begins with its length in bytes, its kind, and its time (zero in orders). Its fields follow in the order of
-//! their declaration, in the byte order of the processor that both sides share. A text ends with a zero, a list with the
-//! message. `messages.h` of the agent declares the same messages: a test compares both.
+//! A message begins with its length in bytes, its kind, and its time (zero in orders). Its fields follow in the order
+//! of their declaration, in the byte order of the processor, which both sides share. A text ends with a zero, a list
+//! with the message. `messages.h` of the agent declares the same messages. A test compares both.
 
 use std::net::Ipv4Addr;
 
@@ -127,14 +127,17 @@ macro_rules! messages {
                     fields.is_empty().then_some((at, message))
                 })();
                 *bytes = &bytes[whole..];
-                found.map(Some).ok_or_else(|| format!("an impossible message of the agent: kind {kind}, {length} bytes"))
+                let what = || format!("an impossible message of the agent: kind {kind}, {length} bytes");
+                found.map(Some).ok_or_else(what)
             }
 
             /// The declarations in C, a line for each message.
             #[must_use]
             pub fn declarations() -> String {
-                let prefix = stringify!($name).to_lowercase();
-                [$(declaration(&prefix, stringify!($message), $kind, &[$((stringify!($field), <$type>::C)),*])),+].concat()
+                [$({
+                    let fields = &[$((stringify!($field), <$type>::C)),*];
+                    declaration(stringify!($name), stringify!($message), $kind, fields)
+                }),+].concat()
             }
         }
     };
@@ -220,7 +223,7 @@ messages! {
     }
 }
 
-fn declaration(prefix: &str, name: &str, kind: u32, fields: &[(&str, &str)]) -> String {
+fn declaration(direction: &str, name: &str, kind: u32, fields: &[(&str, &str)]) -> String {
     let mut parts = Vec::new();
     for of_type in fields.chunk_by(|one, other| one.1 == other.1) {
         let names: Vec<&str> = of_type.iter().map(|it| it.0).collect();
@@ -229,7 +232,8 @@ fn declaration(prefix: &str, name: &str, kind: u32, fields: &[(&str, &str)]) -> 
             c => format!("{c} {};", names.join(", ")),
         });
     }
-    format!("MESSAGE({prefix}_{}, {kind}, {});\n", name.to_lowercase(), parts.join(" "))
+    let name = format!("{direction}_{name}").to_lowercase();
+    format!("MESSAGE({name}, {kind}, {});\n", parts.join(" "))
 }
 
 #[cfg(test)]

@@ -14,9 +14,9 @@ const CHARACTERS: u32 = 0o020_000;
 /// The type of a usual file.
 const USUAL: u32 = 0o100_000;
 
-/// An archive with an agent, its orders, and further files, all of them owned by root: the name without a leading slash,
-/// and the content. The folders `dev`, `proc`, `sys`, `tmp`, the folders of the files, and the device `dev/console` are
-/// in it too, and the orders begin with the loopback device.
+/// An archive with an agent, its orders, and further files: the name without a leading slash, and the content. Root
+/// owns all files. The folders `dev`, `proc`, `sys`, `tmp`, the folders of the files, and the device `dev/console` are
+/// in the archive too. The first order is the address of the loopback device.
 #[must_use]
 pub fn archive(agent: &[u8], orders: &[Order], files: &[(&str, &[u8])]) -> Vec<u8> {
     let loopback = Order::Address { address: Ipv4Addr::LOCALHOST, prefix: 8, device: "lo".to_owned() };

@@ -143,8 +143,8 @@ impl Kernels {
         self.guests.iter().map(Guest::processor_time).sum()
     }
 
-    /// What the agent of a kernel has reported since the last call, or the first of it, with its times: empty if there is
-    /// nothing.
+    /// The reports of a kernel's agent since the last call, or the first of them, with their times: empty if there are
+    /// none.
     ///
     /// # Errors
     /// If the reports cannot be read, or the agent could not do something.

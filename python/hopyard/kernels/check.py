@@ -10,12 +10,9 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from hopyard import _core
 from hopyard.kernels import cache
-
-if TYPE_CHECKING:
-    from hopyard import _core
 
 #: The memory that a guest touches, in bytes, with room to spare.
 GUEST = 8 * 1024**2
@@ -269,8 +266,6 @@ def _booted(kernel: cache.Built) -> str:
     Raises:
         ValueError: when the kernel does not boot.
     """
-    from hopyard import _core
-
     began = time.monotonic()
     release = _core.try_kernel(kernel.program, cache.agent())
     return f"boots in {time.monotonic() - began:.2f} s; its agent answers from {release}"

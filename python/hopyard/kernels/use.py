@@ -56,11 +56,19 @@ def needed(
         raise ValueError(f"kernels in simulated time cannot run here: {what}")
     if found:
         raise_descriptors(need)
-    # One trial for the cases with the same parameters.
-    asked = {(core.linux, *core.sysctls()): core for core, _ in cases if core.linux}
-    for (version, *_), core in asked.items():
-        core.try_sysctls(found[version].program, agent())
+    try_sysctls(core for core, _ in cases)
     return {version: (kernel.program, agent(), kernel.modules) for version, kernel in found.items()}
+
+
+def try_sysctls(cores: Iterable[_core.Scenario]) -> None:
+    """Boots a kernel for the parameters of these cases, once for those with the same parameters.
+
+    Raises:
+        ScenarioError: when a kernel does not take a parameter.
+    """
+    asked = {(core.linux, *core.sysctls()): core for core in cores if core.sysctls()}
+    for (version, *_), core in asked.items():
+        core.try_sysctls(newest(str(version)).program, agent())
 
 
 def most(cases: Sequence[tuple[_core.Scenario, int]], threads: int = 1) -> Need:

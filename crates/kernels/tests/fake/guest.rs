@@ -171,8 +171,8 @@ impl Guest {
         guest
     }
 
-    /// Appends to the file of reports, which is in the folder that is the standard input. An agent that cannot ends, and
-    /// its kernel with it.
+    /// Appends to the file of reports, which is in the folder that is the standard input. An agent that cannot report
+    /// ends, and its kernel with it.
     fn report(&self, report: &Report) {
         let file = File::options().append(true).open("/proc/self/fd/0/reports");
         if file.and_then(|mut it| it.write_all(&report.bytes(Time::from_nanos(self.now)))).is_err() {

@@ -2,8 +2,9 @@
  *
  * The first process of a guest kernel: sets up its network, runs the ends of flows, and samples its sockets.
  *
- * It reads its orders from the file /orders, and writes reports: `messages.h` has both. Times are nanoseconds of simulated
- * time. The console is for people. Each role is a thread: threads share one memory, which costs the machine one process.
+ * It reads its orders from the file /orders, and writes reports: `messages.h` has both. Times are nanoseconds of
+ * simulated time. The console is for people. Each role is a thread: threads share one memory, which costs the machine
+ * one process.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -114,7 +114,8 @@ static long long write_all(int connection, const struct order_source *order, con
 void *source(void *argument)
 {
 	const struct order_source *order = argument;
-	struct sockaddr_in own = internet((struct in_addr){ INADDR_ANY }, order->own_port), peer = internet(order->to, order->port);
+	struct sockaddr_in own = internet((struct in_addr){ INADDR_ANY }, order->own_port);
+	struct sockaddr_in peer = internet(order->to, order->port);
 	int connection = socket(AF_INET, SOCK_STREAM, 0), on = 1;
 	char *buffer = calloc(1, order->chunk);
 	/* Room for more than the headers of the compiler's machine know. */

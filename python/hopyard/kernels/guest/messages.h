@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * The messages between the simulation and the agent, as `agent.rs` of the crate `kernels` declares them; a test compares
- * both. A message begins with a head. What has no length of its own, texts with a zero at the end and lists, follows the
- * other fields.
+ * The messages between the simulation and the agent, as `agent.rs` of the crate `kernels` declares and explains them; a
+ * test compares both. A message begins with a head. Texts, with a zero at the end, and lists follow the other fields.
  */
 #include <netinet/in.h>
 #include <stdint.h>

@@ -46,7 +46,8 @@ static void tell(long long at, const struct inet_diag_msg *socket_of, int length
 			continue;
 		memset(&info, 0, sizeof info);
 		memcpy(&info, RTA_DATA(attribute), size < sizeof info ? size : sizeof info);
-		REPORT(report_socket, NULL, 0, at, .port = ntohs(socket_of->id.idiag_sport), .peer = ntohs(socket_of->id.idiag_dport),
+		REPORT(report_socket, NULL, 0, at,
+		       .port = ntohs(socket_of->id.idiag_sport), .peer = ntohs(socket_of->id.idiag_dport),
 		       .state = info.tcpi_ca_state, .cwnd = info.tcpi_snd_cwnd, .ssthresh = info.tcpi_snd_ssthresh,
 		       .srtt = info.tcpi_rtt, .rto = info.tcpi_rto, .unacknowledged = info.tcpi_unacked,
 		       .retransmissions = info.tcpi_total_retrans, .timeouts = timeouts_of(RTA_DATA(attribute), size));
