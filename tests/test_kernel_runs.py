@@ -56,6 +56,32 @@ def test_both_stacks_are_compared_in_one_table() -> None:
     assert again.series.equals(results.series)
 
 
+# A scenario that is written whole has keys that kernels do not follow.
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("kernel")
+def test_a_parameter_that_the_kernel_lacks_is_named_before_a_run(tmp_path: Path) -> None:
+    file = tmp_path / "two.toml"
+    for sysctl, why in (
+        ("net.ipv4.tcp_sock=0", "No such file or directory"),
+        ("net.ipv4.ip_default_ttl=0", "Invalid argument"),
+    ):
+        linux = {"sysctls": ["net.ipv4.tcp_dsack=0", sysctl]}
+        file.write_text(hopyard.Scenario(**TWO, linux=linux).to_toml())
+        told = f"Linux 6.1 does not take `{sysctl}`: {why}"
+        with pytest.raises(hopyard.ScenarioError, match=told) as caught:
+            hopyard.run(file, out=tmp_path / "out")
+        assert [problem.path for problem in caught.value.problems] == ["linux.sysctls"]
+        assert not (tmp_path / "out").exists()
+        done = CliRunner().invoke(main, ["check", str(file)])
+        assert (done.exit_code, told in done.stderr) == (2, True), done.output
+
+
+def test_check_boots_a_kernel(kernel: cache.Built) -> None:
+    done = CliRunner().invoke(main, ["kernels", "check"])
+    answer = rf"kernel 6\.1: boots in \d+\.\d\d s; its agent answers from {kernel.release}"
+    assert re.search(answer, done.stdout), done.stdout
+
+
 @pytest.mark.usefixtures("kernel")
 def test_programs_of_the_machine_are_in_the_results(tmp_path: Path) -> None:
     hosts = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import hopyard
 import pytest
 from click.testing import CliRunner
+from hopyard import _core
 from hopyard.cli.main import main
 from hopyard.kernels import build, cache, check
 from hopyard.kernels.use import most, needed
@@ -123,6 +125,7 @@ def slow(wanted, key, work, *others):
 build._kernel, build._agent = slow, lambda *_: None
 source = Path(sys.argv.pop())
 build.recipe = lambda *_: build.Recipe("6.1", source, "package", "gcc", [], source)
+from hopyard import _core
 from hopyard.cli.main import main
 main()
 """
@@ -289,14 +292,20 @@ def test_modules_are_listed_and_needed(empty: Path) -> None:
     assert "tcp, as modules of Hopyard: elfn, welcome" in done.stdout
 
 
-def test_check_says_what_is_missing(empty: Path) -> None:
+def test_check_says_what_is_missing(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = CliRunner().invoke(main, ["kernels", "check"])
     assert done.exit_code == 1
     assert "missing  kernel 6.1: none in" in done.stdout
     assert "-> hopyard kernels build 6.1" in done.stdout
     _add(empty, "6.1-a")
+    monkeypatch.setattr(check, "machine", lambda: [check.Finding("system", True, "Linux")])
     done = CliRunner().invoke(main, ["kernels", "check"])
-    assert "ok       kernel 6.1: 6.1.192-hopyard" in done.stdout
+    assert "missing  kernel 6.1: the kernel of a trial ended at 0.000000000 s" in done.stdout
+    monkeypatch.setattr(_core, "try_kernel", lambda *_: "6.1.192-hopyard")
+    done = CliRunner().invoke(main, ["kernels", "check"])
+    assert re.search(
+        r"ok       kernel 6\.1: boots in 0\.\d\d s; its agent answers from 6\.1\.192", done.stdout
+    )
 
 
 @pytest.mark.usefixtures("empty")

@@ -17,7 +17,7 @@ mod run;
 mod state;
 
 pub use meter::{Measured, Meters};
-pub use orders::{Flow, LEAST_WITH_PROGRAMS, Options};
+pub use orders::{LEAST_WITH_PROGRAMS, Options};
 pub use programs::{Output, Program, ProgramError, ProgramState};
 pub use run::{Coupled, CouplingError};
 pub use state::{FlowState, Sample};

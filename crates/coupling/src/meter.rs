@@ -11,9 +11,10 @@ use hopyard_model::address::NodeId;
 use hopyard_model::context::{DropReason, FlowDrops};
 use hopyard_model::observe::{FlowMeter, NetworkView, Probe};
 use hopyard_model::packet::{Body, Packet};
+use hopyard_scenario::LinuxFlow;
 use hopyard_wire::ipv4::{Header, Protocol};
 
-use crate::orders::{Flow, ports};
+use crate::orders::ports;
 
 /// The measures of a flow. A data packet is a datagram with payload, or the SYN of the source, as for Hopyard's own
 /// flows.
@@ -84,8 +85,8 @@ impl Segment {
 
 impl Meters {
     /// Meters for these flows, which count from a time on. Series have samples at multiples of the interval.
-    pub fn new(from: Time, interval: Span, flows: &[Flow]) -> Self {
-        let connection = |(number, flow): (usize, &Flow)| {
+    pub fn new(from: Time, interval: Span, flows: &[LinuxFlow]) -> Self {
+        let connection = |(number, flow): (usize, &LinuxFlow)| {
             let (source, sink) = ports(number);
             (flow.from, source, flow.to, sink)
         };

@@ -6,9 +6,11 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use hopyard_engine::{Span, Time};
+use hopyard_kernels::agent::Order;
 use hopyard_kernels::{Guest, Settings, initrd};
 use hopyard_model::address::NodeId;
 use hopyard_model::packet::{IP_HEADER, TCP_HEADER, TIMESTAMPS};
+use hopyard_scenario::LinuxFlow;
 
 use crate::hosts::mac;
 use crate::programs::Program;
@@ -35,29 +37,6 @@ pub const LEAST_WITH_PROGRAMS: u32 = 128;
 const BUFFERS: [(&str, &str); 2] =
     [("net/ipv4/tcp_rmem", "4096 131072 6291456"), ("net/ipv4/tcp_wmem", "4096 16384 4194304")];
 
-/// A flow between two kernels.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Flow {
-    /// The node of the kernel that sends.
-    pub from: NodeId,
-    /// The node of the kernel that receives.
-    pub to: NodeId,
-    /// Linux's name of the TCP variant, such as `cubic`.
-    pub variant: String,
-    /// When the source connects.
-    pub start: Time,
-    /// How many bytes it sends; without end if there is no number.
-    pub bytes: Option<u64>,
-    /// When its application stops. Data that it wrote until then are still sent.
-    pub stop: Option<Time>,
-    /// The writes of its application, with their times; nothing if it offers everything at its start.
-    pub writes: Vec<(Time, u64)>,
-    /// The payload of a full segment, in bytes; less where the datagram would have more than 1500 bytes.
-    pub segment: u32,
-    /// Whether the variant uses ICMP errors about segments that routing cannot forward.
-    pub notices: bool,
-}
-
 /// Settings that hold for all kernels of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -79,6 +58,12 @@ pub struct Options {
     pub programs: Vec<Program>,
     /// Completion, patience, and the like.
     pub settings: Settings,
+}
+
+impl Options {
+    fn has_programs(&self, node: NodeId) -> bool {
+        self.programs.iter().any(|it| it.node == node)
+    }
 }
 
 /// The ports of a flow: of its source and of its sink.
@@ -118,7 +103,7 @@ impl Site<'_> {
     /// addresses, these are all; elsewhere, the first.
     pub fn devices(&self, node: NodeId, options: &Options) -> &[Ipv4Addr] {
         let all = &self.addresses[node.index()];
-        if options.programs.iter().any(|it| it.node == node) { all } else { &all[..all.len().min(1)] }
+        if options.has_programs(node) { all } else { &all[..all.len().min(1)] }
     }
 
     /// The longest datagram of a device of a node.
@@ -140,127 +125,125 @@ impl Site<'_> {
     }
 }
 
-/// The file with the writes of a flow's application.
-fn written((number, flow): (usize, &Flow)) -> (String, u32, Vec<u8>) {
-    let lines: String = flow.writes.iter().map(|(at, bytes)| format!("{} {bytes}\n", at.nanos())).collect();
-    (format!("writes-{}", ports(number).0), 0o644, lines.into_bytes())
+/// The kernel of a node, with the ends of all flows at it, and its programs.
+pub fn guest(node: NodeId, flows: &[LinuxFlow], options: &Options, site: &Site<'_>) -> Guest {
+    let (orders, modules) = orders(node, flows, options, site);
+    let mut files: Vec<(String, &[u8])> = Vec::new();
+    for (variant, module) in modules {
+        files.push((format!("modules/hopyard_{variant}.ko"), module));
+    }
+    let names = site.names();
+    let has_programs = options.has_programs(node);
+    if has_programs {
+        files.push(("hosts".into(), names.as_bytes()));
+        files.push(("nobody".into(), b"# There are no name servers: /etc/hosts has the names.\n"));
+    }
+    let files: Vec<_> = files.iter().map(|(name, content)| (name.as_str(), *content)).collect();
+    Guest {
+        name: format!("node {node}"),
+        program: options.program.clone(),
+        initrd: initrd::archive(&options.agent, &orders, &files),
+        parameters: Vec::new(),
+        memory: if has_programs { options.memory.max(LEAST_WITH_PROGRAMS) } else { options.memory },
+        devices: (0..site.devices(node, options).len()).map(|device| mac(node, device)).collect(),
+        // Seeds that are near to each other give numbers that have nothing in common.
+        seed: options.seed.wrapping_mul(0x1_0000_0001).wrapping_add(node.0.into()),
+    }
 }
 
-/// The kernel of a node, with the ends of all flows at it, and its programs.
-pub fn guest(node: NodeId, flows: &[Flow], options: &Options, site: &Site<'_>) -> Guest {
-    let mut orders = String::new();
+/// The orders to the agent of a node's kernel, and the modules that it loads, by their variants.
+fn orders<'a>(
+    node: NodeId,
+    flows: &[LinuxFlow],
+    options: &'a Options,
+    site: &Site<'_>,
+) -> (Vec<Order>, Vec<(&'a str, &'a [u8])>) {
     let off = ("net/ipv4/tcp_timestamps".to_owned(), "0".to_owned());
     let timestamps = !options.sysctls.contains(&off);
-    let mut order = |line: std::fmt::Arguments<'_>| {
-        // Writing into a text cannot fail.
-        let _ = writeln!(orders, "{line}");
-    };
-    for (path, value) in BUFFERS {
-        order(format_args!("sysctl {path} {value}"));
-    }
-    let has_programs = options.programs.iter().any(|it| it.node == node);
+    let sysctl = |path: &str, value: &str| Order::Sysctl { path: path.to_owned(), value: value.to_owned() };
+    let device = |number: usize| format!("eth{number}");
+    let mut orders: Vec<Order> = BUFFERS.iter().map(|(path, value)| sysctl(path, value)).collect();
+    let has_programs = options.has_programs(node);
     if has_programs {
         // The default of distributions; the kernels' own is Reno. Flows name theirs.
-        order(format_args!("sysctl net/ipv4/tcp_congestion_control cubic"));
+        orders.push(sysctl("net/ipv4/tcp_congestion_control", "cubic"));
         if !flows.iter().any(|it| [it.from, it.to].contains(&node)) {
             // So is this, for devices that are set up later. Flows compare TCP with Hopyard's: the simulated network
             // alone has queues there.
-            order(format_args!("sysctl net/core/default_qdisc fq_codel"));
+            orders.push(sysctl("net/core/default_qdisc", "fq_codel"));
         }
     }
     if let Some(last) = flows.len().checked_sub(1).filter(|_| has_programs) {
         // No program gets a port of a flow unless it asks for that.
         let ((source, sink), (last_source, last_sink)) = (ports(0), ports(last));
         let reserved = format!("{source}-{last_source},{sink}-{last_sink}");
-        order(format_args!("sysctl net/ipv4/ip_local_reserved_ports {reserved}"));
+        orders.push(sysctl("net/ipv4/ip_local_reserved_ports", &reserved));
     }
-    for (path, value) in &options.sysctls {
-        order(format_args!("sysctl {path} {value}"));
-    }
+    orders.extend(options.sysctls.iter().map(|(path, value)| sysctl(path, value)));
     let devices = site.devices(node, options);
-    for (number, address) in devices.iter().enumerate() {
-        order(format_args!("mtu eth{number} {}", site.mtu(node, number)));
+    for (number, &address) in devices.iter().enumerate() {
+        orders.push(Order::Mtu { bytes: site.mtu(node, number), device: device(number) });
         // The simulated network finds the way to every address.
-        order(format_args!("address eth{number} {address} 32"));
+        orders.push(Order::Address { address, prefix: 32, device: device(number) });
     }
-    order(format_args!("route 0.0.0.0 0 eth0"));
+    orders.push(Order::Route { address: Ipv4Addr::UNSPECIFIED, prefix: 0, device: device(0) });
     let own = || flows.iter().filter(|it| it.from == node);
     let is_narrow = (0..site.mtus[node.index()].len()).any(|number| site.mtu(node, number) < MTU);
     if is_narrow || own().any(|it| it.notices) {
         // An error that the node itself reports has the source address of the kernel itself: what its routing cannot
         // forward, and what another link of the node than that of the device does not carry.
-        order(format_args!("sysctl net/ipv4/conf/eth0/accept_local 1"));
+        orders.push(sysctl("net/ipv4/conf/eth0/accept_local", "1"));
     }
     let variants: BTreeSet<&str> = own().map(|it| it.variant.as_str()).collect();
-    let mut modules: Vec<(String, &[u8])> = Vec::new();
-    for variant in variants {
-        if let Some(module) = options.modules.get(variant) {
-            order(format_args!("module hopyard_{variant}"));
-            modules.push((format!("modules/hopyard_{variant}.ko"), module));
-        }
-    }
-    for (number, address) in devices.iter().enumerate().skip(1) {
-        order(format_args!("mptcp {address} eth{number}"));
+    let modules = options.modules.iter().filter(|(variant, _)| variants.contains(variant.as_str()));
+    let modules: Vec<_> = modules.map(|(variant, module)| (variant.as_str(), module.as_slice())).collect();
+    orders.extend(modules.iter().map(|(variant, _)| Order::Module { name: format!("hopyard_{variant}") }));
+    for (number, &address) in devices.iter().enumerate().skip(1) {
+        orders.push(Order::Mptcp { address, device: device(number) });
         // The further addresses of others are reached from the own address of the same number.
         for (_, others) in site.addresses.iter().enumerate().filter(|(other, _)| *other != node.index()) {
-            if let Some(other) = others.get(number) {
-                order(format_args!("route {other} 32 eth{number}"));
+            if let Some(&address) = others.get(number) {
+                orders.push(Order::Route { address, prefix: 32, device: device(number) });
             }
         }
     }
     for (number, flow) in flows.iter().enumerate() {
-        let (source, sink) = ports(number);
+        let (own_port, port) = ports(number);
         // Linux counts the options of each segment as a part of it (RFC 6691 §3). Both ends announce the size: the
         // receiver's window grows by it.
         let most = site.mtu(flow.from, 0).min(site.mtu(flow.to, 0)) - HEADERS;
         let mss = (flow.segment + if timestamps { TIMESTAMPS } else { 0 }).min(most);
         if flow.to == node {
-            order(format_args!("sink {sink} {mss}"));
+            orders.push(Order::Sink { port, mss });
         }
         if flow.from == node {
-            let Flow { variant, bytes, .. } = flow;
-            let chunk = CHUNK * flow.segment;
-            let (to, start, bytes) = (site.first(flow.to), flow.start.nanos(), bytes.unwrap_or(0));
-            let (stop, writes) = (flow.stop.map_or(0, Time::nanos), u8::from(!flow.writes.is_empty()));
-            order(format_args!("source {to} {sink} {source} {variant} {start} {bytes} {chunk} {mss} {stop} {writes}"));
+            orders.push(Order::Source {
+                to: site.first(flow.to),
+                port,
+                own_port,
+                mss,
+                chunk: CHUNK * flow.segment,
+                start: flow.start,
+                bytes: flow.bytes,
+                stop: flow.stop.map(Time::nanos),
+                variant: flow.variant.clone(),
+                writes: flow.writes.iter().flat_map(|(at, bytes)| [at.nanos(), *bytes]).collect(),
+            });
         }
     }
-    let programs = options.programs.iter().zip(site.paths).enumerate().filter(|(_, (it, _))| it.node == node);
+    let programs = options.programs.iter().zip(site.paths).zip(0..).filter(|((it, _), _)| it.node == node);
     let programs: Vec<_> = programs.collect();
-    if !programs.is_empty() {
-        order(format_args!("root node{node}"));
-        let hidden: BTreeSet<_> = programs.iter().flat_map(|(_, (it, path))| it.hidden(path)).collect();
-        for folder in hidden {
-            order(format_args!("show {}", folder.display()));
-        }
-        order(format_args!("end {}", site.end.nanos()));
+    if has_programs {
+        orders.push(Order::Root { name: format!("node{node}") });
+        let hidden: BTreeSet<_> = programs.iter().flat_map(|((it, path), _)| it.hidden(path)).collect();
+        orders.extend(hidden.iter().map(|folder| Order::Show { folder: folder.display().to_string() }));
+        orders.push(Order::End { start: site.end });
     }
-    for (number, (program, _)) in &programs {
-        order(format_args!("program {number} {}", program.start.nanos()));
+    orders.extend(programs.iter().map(|((program, path), number)| program.order(*number, path)));
+    if options.sample > Span::ZERO {
+        orders.push(Order::Sample { interval: options.sample, from: site.from, to: site.end });
     }
-    let (sample, from) = (options.sample.nanos(), site.from.nanos());
-    order(format_args!("sample {sample} {from} {}", site.end.nanos()));
-    let mut files: Vec<(String, u32, Vec<u8>)> =
-        modules.into_iter().map(|(name, module)| (name, 0o644, module.to_vec())).collect();
-    files.extend(flows.iter().enumerate().filter(|(_, it)| it.from == node && !it.writes.is_empty()).map(written));
-    files.extend(programs.iter().map(|(number, (it, path))| (format!("program-{number}"), 0o644, it.orders(path))));
-    if !programs.is_empty() {
-        files.push(("hosts".into(), 0o644, site.names().into_bytes()));
-        files.push(("nobody".into(), 0o644, b"# There are no name servers: /etc/hosts has the names.\n".to_vec()));
-    }
-    let fixed = [("init", 0o755, &*options.agent), ("orders", 0o644, orders.as_bytes())];
-    let files = files.iter().map(|(name, mode, content)| (name.as_str(), *mode, content.as_slice()));
-    let files: Vec<_> = fixed.into_iter().chain(files).collect();
-    Guest {
-        name: format!("node {node}"),
-        program: options.program.clone(),
-        initrd: initrd::archive(&files),
-        parameters: Vec::new(),
-        memory: if programs.is_empty() { options.memory } else { options.memory.max(LEAST_WITH_PROGRAMS) },
-        devices: (0..devices.len()).map(|device| mac(node, device)).collect(),
-        // Seeds that are near to each other give numbers that have nothing in common.
-        seed: options.seed.wrapping_mul(0x1_0000_0001).wrapping_add(node.0.into()),
-    }
+    (orders, modules)
 }
 
 #[cfg(test)]
@@ -300,24 +283,27 @@ mod tests {
         let mtus = [Some(2296), Some(1000)].map(|mtu| vec![mtu]);
         let paths = [PathBuf::from("/bin/true")];
         let site = Site { addresses: &addresses, mtus: &mtus, paths: &paths, from: Time::ZERO, end: Time::ZERO };
-        let orders = |node, flows: &[Flow]| {
-            let guest = guest(NodeId(node), flows, &options, &site);
-            String::from_utf8_lossy(&guest.initrd).into_owned()
+        let values = |node, flows: &[LinuxFlow], sysctl: &str| {
+            let (orders, _) = orders(NodeId(node), flows, &options, &site);
+            let value = |order| match order {
+                Order::Sysctl { path, value } if path == sysctl => Some(value),
+                _ => None,
+            };
+            orders.into_iter().filter_map(value).collect::<Vec<_>>()
         };
-        let values = |text: &str, sysctl: &str| {
-            let lines = text.lines().filter_map(|it| it.strip_prefix("sysctl ")?.strip_prefix(sysctl));
-            lines.map(|it| it.trim().to_owned()).collect::<Vec<_>>()
-        };
-        let variants = |node| values(&orders(node, &[]), "net/ipv4/tcp_congestion_control");
+        let variants = |node| values(node, &[], "net/ipv4/tcp_congestion_control");
         assert_eq!(variants(0), ["vegas"]);
         assert_eq!(variants(1), ["cubic", "vegas"]);
         // A device is as wide as its link, and not wider than Ethernet.
         assert_eq!([0, 1].map(|node| site.mtu(NodeId(node), 0)), [1500, 1000]);
         // A device has the queueing discipline that is the default when it is set up.
-        let queues = |node, flows: &[Flow]| values(&orders(node, flows), "net/core/default_qdisc");
-        let text = orders(1, &[]);
-        assert!(text.find("default_qdisc") < text.find("mtu eth0"));
-        let flow = Flow {
+        let queues = |node, flows: &[LinuxFlow]| values(node, flows, "net/core/default_qdisc");
+        let (first, _) = orders(NodeId(1), &[], &options, &site);
+        let place = |is: fn(&Order) -> bool| first.iter().position(is);
+        let queue = |it: &Order| matches!(it, Order::Sysctl { path, .. } if path.ends_with("default_qdisc"));
+        assert!(place(queue) < place(|it| matches!(it, Order::Mtu { .. })));
+        let flow = LinuxFlow {
+            number: 0,
             from: NodeId(0),
             to: NodeId(1),
             variant: "cubic".to_owned(),

@@ -11,6 +11,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use hopyard_engine::Time;
+use hopyard_kernels::agent::Order;
 use hopyard_model::address::NodeId;
 
 /// The search path of programs, in the guest and on this machine.
@@ -145,22 +146,15 @@ impl Program {
         Ok(path)
     }
 
-    /// The content of the file that tells a guest about the program at this path.
-    pub(crate) fn orders(&self, path: &Path) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        let mut put = |text: &[u8]| {
-            bytes.extend(text);
-            bytes.push(0);
-        };
-        put(self.folder.as_os_str().as_bytes());
-        put(path.as_os_str().as_bytes());
-        put(self.arguments.len().to_string().as_bytes());
-        self.arguments.iter().for_each(|it| put(it.as_bytes()));
+    /// The order to run the program at this path.
+    pub(crate) fn order(&self, number: u32, path: &Path) -> Order {
         let own = self.environment.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let is_set = |name: &str| self.environment.iter().any(|(it, _)| it == name);
         let given = ENVIRONMENT.into_iter().filter(|(name, _)| !is_set(name));
-        given.chain(own).for_each(|(name, value)| put(format!("{name}={value}").as_bytes()));
-        bytes
+        let mut texts = vec![self.folder.display().to_string(), path.display().to_string()];
+        texts.extend_from_slice(&self.arguments);
+        texts.extend(given.chain(own).map(|(name, value)| format!("{name}={value}")));
+        Order::Program { number, start: self.start, arguments: self.arguments.len() as u32, texts }
     }
 
     /// The folders that the program needs, and that folders of the guest would hide.
@@ -220,19 +214,6 @@ fn interpreter(head: &[u8]) -> Option<PathBuf> {
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(name)))
 }
 
-/// The bytes of a report of output, in which what is not printable is written as `\xHH`.
-pub(crate) fn unescaped(text: &str) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        let code = after.strip_prefix(b"x").and_then(|it| it.get(..2)).filter(|_| first == b'\\');
-        let code = code.and_then(|it| u8::from_str_radix(std::str::from_utf8(it).ok()?, 16).ok());
-        bytes.push(code.unwrap_or(first));
-        rest = if code.is_some() { &after[3..] } else { after };
-    }
-    bytes
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -289,10 +270,10 @@ mod tests {
 
     #[test]
     fn orders_have_the_arguments_and_the_environment() {
-        let orders = program(&["a", ""]).orders(Path::new("/bin/a"));
-        let parts: Vec<_> = orders.split(|&it| it == 0).map(String::from_utf8_lossy).collect();
-        assert_eq!(parts[..5], ["/", "/bin/a", "2", "a", ""]);
-        assert_eq!(parts[5..], [&format!("PATH={PATH}"), "HOME=/tmp", "LANG=C.UTF-8", "TZ=CET", ""]);
+        let order = program(&["a", ""]).order(7, Path::new("/bin/a"));
+        let path = format!("PATH={PATH}");
+        let texts = ["/", "/bin/a", "a", "", &path, "HOME=/tmp", "LANG=C.UTF-8", "TZ=CET"].map(str::to_owned).into();
+        assert_eq!(order, Order::Program { number: 7, start: Time::ZERO, arguments: 2, texts });
     }
 
     #[test]
@@ -312,11 +293,5 @@ mod tests {
         assert!(text.ends_with(" 0016383  and more and more and more"), "{}", &text[text.len() - 40..]);
         let (first, last) = text.split_once("\n[27 bytes are left out here]\n").expect("a line says so");
         assert_eq!((first.len(), last.len()), (KEPT, KEPT));
-    }
-
-    #[test]
-    fn output_is_what_was_written() {
-        assert_eq!(unescaped(r"a\x20b\x5c\x0a\xff"), b"a b\\\n\xff");
-        assert_eq!(unescaped(r"\x4"), br"\x4");
     }
 }

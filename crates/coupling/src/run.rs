@@ -4,18 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use hopyard_engine::{Span, Time};
+use hopyard_kernels::agent::Report;
 use hopyard_kernels::{Counters, Kernels};
 use hopyard_model::address::NodeId;
 use hopyard_model::observe::{DropRow, FlowRow, NodeRow, Outcome, PacketsLeft, Probe};
 use hopyard_model::world::{
-    Advanced, BuildError, InjectError, MOST_FLOWS, MOST_PROGRAMS, RunError, Spec, Watch, World,
+    Advanced, BuildError, InjectError, MOST_FLOWS, MOST_PROGRAMS, Quantity, RunError, Spec, Watch, World,
 };
+use hopyard_scenario::LinuxFlow;
 
 use crate::hosts::Hosts;
 use crate::meter::{Ends, Measured, Meters};
-use crate::orders::{Flow, Options, Site, flow_of, guest, ports};
+use crate::orders::{Options, Site, flow_of, guest, ports};
 use crate::outcome;
-use crate::programs::{Program, ProgramError, ProgramState, unescaped};
+use crate::programs::{Program, ProgramError, ProgramState};
 use crate::state::{FlowState, Sample};
 
 /// How long before the end of a run the programs that have not ended are told to end, so that their output is known.
@@ -71,14 +73,6 @@ pub enum CouplingError {
         /// Why.
         error: ProgramError,
     },
-    /// The agent of a kernel reports that it could not do something.
-    #[error("node {node}: {what}")]
-    Agent {
-        /// The node.
-        node: NodeId,
-        /// The message of the kernel.
-        what: String,
-    },
 }
 
 /// The data that the applications at a node received over flows of kernels: packets that brought something new, and
@@ -104,6 +98,7 @@ pub struct Coupled<P: Probe> {
     flows: Vec<FlowState>,
     samples: Vec<Sample>,
     programs: Vec<(Program, ProgramState)>,
+    quantities: Vec<Quantity>,
     measure_from: Time,
     /// The time between two samples.
     interval: Span,
@@ -123,7 +118,7 @@ impl<P: Probe> Coupled<P> {
     ///
     /// # Errors
     /// If a flow cannot be, or a kernel cannot be started.
-    pub fn start(spec: &Spec, flows: &[Flow], options: &Options, probe: P) -> Result<Self, CouplingError> {
+    pub fn start(spec: &Spec, flows: &[LinuxFlow], options: &Options, probe: P) -> Result<Self, CouplingError> {
         if flows.len() > MOST_FLOWS {
             return Err(CouplingError::Flows(flows.len()));
         }
@@ -164,8 +159,8 @@ impl<P: Probe> Coupled<P> {
         flows.iter().filter(|it| it.notices).try_for_each(|it| hosts.world.notify(it.from))?;
         let guests: Vec<_> = nodes.iter().map(|&node| guest(node, flows, options, &site)).collect();
         let kernels = Kernels::start(&guests, options.settings.clone())?;
-        let state = |flow: &Flow| {
-            let ends_here = |it: &&Flow| it.from == flow.from || it.to == flow.from;
+        let state = |flow: &LinuxFlow| {
+            let ends_here = |it: &&LinuxFlow| it.from == flow.from || it.to == flow.from;
             let is_alone = flows.iter().filter(ends_here).nth(1).is_none()
                 && !options.programs.iter().any(|it| it.node == flow.from);
             FlowState {
@@ -191,6 +186,7 @@ impl<P: Probe> Coupled<P> {
             flows,
             samples: Vec::new(),
             programs,
+            quantities: spec.observe.series.clone(),
             measure_from,
             interval: options.sample,
             end,
@@ -213,11 +209,13 @@ impl<P: Probe> Coupled<P> {
         let mut stopped = false;
         while !stopped {
             next = Time::from_nanos(next.nanos().saturating_add(piece)).min(until);
-            stopped = match self.kernels.advance(next, &mut self.hosts, || watch.is_cancelled()) {
+            let advanced = self.kernels.advance(next, &mut self.hosts, || watch.is_cancelled());
+            // What an agent says of an error comes before the end of its kernel.
+            self.read()?;
+            stopped = match advanced {
                 Err(hopyard_kernels::Error::Stopped(_)) => true,
                 other => other.map(|()| false)?,
             };
-            self.read()?;
             if next == until {
                 break;
             }
@@ -228,14 +226,14 @@ impl<P: Probe> Coupled<P> {
         Ok(if stopped { Advanced::Cancelled } else { self.hosts.world.advance(until, watch) })
     }
 
-    /// Reads what the kernels have written.
+    /// Reads the reports of the kernels.
     fn read(&mut self) -> Result<(), CouplingError> {
         for kernel in 0..self.kernels.len() {
             // A part of them at a time: programs may have written much.
-            while let lines = self.kernels.lines(kernel)?
-                && !lines.is_empty()
+            while let reports = self.kernels.reports(kernel)?
+                && !reports.is_empty()
             {
-                lines.lines().try_for_each(|line| self.report(kernel, line))?;
+                reports.into_iter().for_each(|(at, report)| self.report(kernel, at, report));
             }
         }
         Ok(())
@@ -251,13 +249,12 @@ impl<P: Probe> Coupled<P> {
         &self.hosts.world
     }
 
-    /// Ends the run at the time that it has reached. Returns its results and the probe. The flow with the number
-    /// `numbers[n]` is the n-th flow of kernels.
+    /// Ends the run at the time that it has reached. Returns its results and the probe.
     ///
     /// # Errors
     /// If packets do not add up.
-    pub fn finish(self, numbers: &[usize], spec: &Spec) -> Result<(Outcome, P), CouplingError> {
-        let outcome = self.outcome(None, numbers, spec);
+    pub fn finish(self) -> Result<(Outcome, P), CouplingError> {
+        let outcome = self.outcome(None);
         let Self { kernels, hosts, .. } = self;
         // The kernels end before the network does.
         drop(kernels);
@@ -265,11 +262,10 @@ impl<P: Probe> Coupled<P> {
         Ok((outcome, probe))
     }
 
-    /// The results up to now: all tables, or the one with this name. The flow with the number `numbers[n]` is the n-th
-    /// flow of kernels.
-    pub fn outcome(&self, only: Option<&str>, numbers: &[usize], spec: &Spec) -> Outcome {
+    /// The results up to now: all tables, or the one with this name.
+    pub fn outcome(&self, only: Option<&str>) -> Outcome {
         let (world, (meters, _)) = (&self.hosts.world, self.hosts.world.probe());
-        let flows = || self.flows.iter().zip(numbers).zip(&self.ends).enumerate();
+        let flows = || self.flows.iter().zip(&self.ends).enumerate();
         let samples = |flow| self.samples.iter().filter(|it| it.flow == flow).copied().collect::<Vec<_>>();
         let mut outcome = world.outcome(only);
         outcome.fill(only, world.now(), |report| {
@@ -277,9 +273,10 @@ impl<P: Probe> Coupled<P> {
                 let counts = world.flow_counts();
                 let mut rows: Vec<_> = counts.iter().map(FlowRow::of).collect();
                 let (anywhere, queued) = (meters.among(world.under_way()), meters.among(world.queued()));
-                for (flow, ((state, &number), &ends)) in flows() {
+                for (flow, (state, &ends)) in flows() {
                     let [anywhere, queued] = [&anywhere, &queued].map(|it| it.get(&ends).copied().unwrap_or_default());
                     let left = PacketsLeft { anywhere, queued };
+                    let number = state.flow.number;
                     if let (Some(row), Some(measured)) = (rows.get_mut(number), meters.measured(ends)) {
                         *row = outcome::flow(&counts[number], state, measured, left, &samples(flow));
                     }
@@ -288,8 +285,8 @@ impl<P: Probe> Coupled<P> {
             });
             report.table(|| {
                 let mut rows = world.series().to_vec();
-                for (flow, ((_, &number), &ends)) in flows() {
-                    let quantities = &spec.observe.series;
+                for (flow, (state, &ends)) in flows() {
+                    let (number, quantities) = (state.flow.number, &self.quantities);
                     outcome::series(&mut rows, number, quantities, &samples(flow), meters, ends, world.now());
                 }
                 rows
@@ -389,139 +386,92 @@ impl<P: Probe> Coupled<P> {
         }
     }
 
-    /// The timeouts that a flow's socket had up to a time, if the words of a report have them.
-    fn count_timeouts(&mut self, flow: usize, at: Time, words: &[&str]) {
-        let Some(timeouts) = value(words, "timeouts").map(u64::from) else { return };
+    /// The timeouts that a flow's socket had up to a time, if its kernel tells them.
+    fn count_timeouts(&mut self, flow: usize, at: Time, timeouts: Option<u64>) {
+        let Some(timeouts) = timeouts else { return };
         let before = if at <= self.measure_from { timeouts } else { self.own_before[flow].unwrap_or_default() };
         self.own_before[flow] = Some(before);
         self.flows[flow].timeouts = Some(timeouts - before);
     }
 
-    /// A line that a kernel has written: a report of the agent, or something of the kernel.
-    fn report(&mut self, kernel: usize, line: &str) -> Result<(), CouplingError> {
-        let words: Vec<&str> = line.split(' ').collect();
-        let [kind, time, rest @ ..] = words.as_slice() else { return Ok(()) };
-        let (Some(kind), Ok(nanos)) = (kind.strip_prefix('@'), time.parse()) else { return Ok(()) };
-        let at = Time::from_nanos(nanos);
-        let number = |text: &&str| text.parse::<u64>().ok();
-        let flow = || flow_of(number(rest.first()?)?.try_into().ok()?).filter(|it| *it < self.flows.len());
-        match kind {
-            "error" => {
-                let what = rest.join(" ");
-                return Err(CouplingError::Agent { node: self.nodes[kernel], what });
-            }
-            "connected" => {
-                if let Some(flow) = flow() {
+    /// Takes a report of an agent.
+    fn report(&mut self, kernel: usize, at: Time, report: Report) {
+        let node = self.nodes[kernel];
+        let of_port = |port| flow_of(port).filter(|it| self.flows.get(*it).is_some_and(|it| it.flow.from == node));
+        match report {
+            Report::Connected { port, timeouts } => {
+                if let Some(flow) = of_port(port) {
                     self.flows[flow].connected = Some(at);
                     // Timeouts of the SYN are none of the data's.
                     self.before[kernel][0] = self.counted[kernel][0];
-                    self.own_before[flow] = value(rest, "timeouts").map(u64::from);
+                    self.own_before[flow] = timeouts;
                 }
             }
-            "sent" => {
-                if let Some(flow) = flow() {
+            Report::Sent { port, timeouts, .. } => {
+                if let Some(flow) = of_port(port) {
                     self.flows[flow].finished = Some(at);
-                    self.count_timeouts(flow, at, rest);
+                    self.count_timeouts(flow, at, timeouts);
                 }
             }
-            "broken" => {
-                if let (Some(flow), Some(error)) = (flow(), rest.get(2).and_then(number)) {
-                    self.flows[flow].broken = Some((at, error as u32));
+            Report::Broken { port, number } => {
+                if let Some(flow) = of_port(port) {
+                    self.flows[flow].broken = Some((at, number.unsigned_abs()));
                 }
             }
-            "counters" => {
-                let [Some(timeouts), Some(fast)] = [1, 3].map(|place| rest.get(place).and_then(number)) else {
-                    return Ok(());
-                };
-                self.count(kernel, at, [timeouts, fast]);
-            }
-            "began" | "output" | "ended" => self.report_program(kind, at, rest),
-            "tcp" => {
-                // A socket of a program may have the port of a flow's source.
-                let sink = rest.get(1).and_then(number);
-                let is_own =
-                    |it: &usize| self.flows[*it].flow.from == self.nodes[kernel] && sink == Some(ports(*it).1.into());
-                if let Some(flow) = flow().filter(is_own) {
-                    self.count_timeouts(flow, at, rest);
-                    // Those at the begin of the measuring and at the end are for the counters only.
-                    if at.nanos().is_multiple_of(self.interval.nanos().max(1)) {
-                        self.samples.extend(sample(at, flow, rest));
-                    }
+            Report::Counters { timeouts, fast } => self.count(kernel, at, [timeouts, fast]),
+            Report::Began { program } => {
+                if let Some((_, state)) = self.programs.get_mut(program as usize) {
+                    state.began = Some(at);
                 }
             }
-            _ => {}
-        }
-        Ok(())
-    }
-}
-
-impl<P: Probe> Coupled<P> {
-    /// A report of a program: its number, and its state.
-    fn report_program(&mut self, kind: &str, at: Time, words: &[&str]) {
-        let number = |place: usize| words.get(place).and_then(|it| it.parse::<i32>().ok());
-        let program = number(0).and_then(|it| self.programs.get_mut(usize::try_from(it).ok()?));
-        let Some((_, state)) = program else { return };
-        match (kind, number(1), number(2)) {
-            ("output", Some(stream @ 1..=2), _) => {
-                state.output[stream as usize - 1].extend(&words.get(2).map(|it| unescaped(it)).unwrap_or_default());
-            }
-            ("began", ..) => state.began = Some(at),
-            ("ended", Some(status), Some(signal)) if at < self.last => {
-                state.ended = Some((at, if signal > 0 { 128 + signal } else { status }));
+            Report::Output { program, stream, bytes } => {
+                if let Some((_, state)) = self.programs.get_mut(program as usize) {
+                    state.output[usize::from(stream == 2)].extend(&bytes);
+                }
             }
             // What ends after it was told to has not ended by itself.
-            _ => {}
+            Report::Ended { program, status, signal } if at < self.last => {
+                if let Some((_, state)) = self.programs.get_mut(program as usize) {
+                    state.ended = Some((at, if signal > 0 { 128 + signal } else { status }));
+                }
+            }
+            Report::Socket {
+                port,
+                peer,
+                state,
+                cwnd,
+                ssthresh,
+                srtt,
+                rto,
+                unacknowledged,
+                retransmissions,
+                timeouts,
+            } => {
+                // A socket of a program may have the port of a flow's source.
+                let Some(flow) = of_port(port).filter(|it| ports(*it).1 == peer) else { return };
+                self.count_timeouts(flow, at, timeouts);
+                // Those at the begin of the measuring and at the end are for the counters only.
+                if at.nanos().is_multiple_of(self.interval.nanos().max(1)) {
+                    self.samples.push(Sample {
+                        at,
+                        flow,
+                        cwnd,
+                        // Linux has no threshold yet: 0x7fffffff (TCP_INFINITE_SSTHRESH).
+                        ssthresh: Some(ssthresh).filter(|it| *it < 0x7fff_ffff),
+                        srtt_ms: f64::from(srtt) / 1000.0,
+                        rto_ms: f64::from(rto) / 1000.0,
+                        unacknowledged,
+                        retransmissions,
+                        state,
+                    });
+                }
+            }
+            Report::Ready { .. }
+            | Report::Failed { .. }
+            | Report::Accepted { .. }
+            | Report::Received { .. }
+            | Report::Ended { .. }
+            | Report::Answer { .. } => {}
         }
-    }
-}
-
-/// The value after a name in the words of a report.
-fn value(words: &[&str], name: &str) -> Option<u32> {
-    let place = words.iter().position(|it| *it == name)?;
-    words.get(place + 1)?.parse().ok()
-}
-
-/// The sample in the words of a report: two ports, the state, then names with values.
-fn sample(at: Time, flow: usize, words: &[&str]) -> Option<Sample> {
-    let value = |name: &str| value(words, name);
-    // Linux has no threshold yet: 0x7fffffff (TCP_INFINITE_SSTHRESH).
-    let ssthresh = value("ssthresh").filter(|it| *it < 0x7fff_ffff);
-    Some(Sample {
-        at,
-        flow,
-        cwnd: value("cwnd")?,
-        ssthresh,
-        srtt_ms: f64::from(value("srtt")?) / 1000.0,
-        rto_ms: f64::from(value("rto")?) / 1000.0,
-        unacknowledged: value("unacked")?,
-        retransmissions: value("retransmissions")?,
-        state: words.get(2)?.parse().ok()?,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_report_of_a_socket_is_read() {
-        let line = "35000 49152 3 cwnd 7 ssthresh 2147483647 mss 1448 srtt 20592 rttvar 10 rto 220000 unacked 5 sacked 0 \
-                    lost 0 retransmissions 2 acked 1 received 0 pacing 7";
-        let words: Vec<&str> = line.split(' ').collect();
-        let at = Time::from_nanos(5);
-        let found = sample(at, 4, &words).expect("a sample");
-        let expected = Sample {
-            at,
-            flow: 4,
-            cwnd: 7,
-            ssthresh: None,
-            srtt_ms: 20.592,
-            rto_ms: 220.0,
-            unacknowledged: 5,
-            retransmissions: 2,
-            state: 3,
-        };
-        assert_eq!(found, expected);
-        assert_eq!(sample(at, 4, &words[..5]), None);
     }
 }

@@ -1,9 +1,9 @@
 //! The states of flows of kernels.
 
 use hopyard_engine::Time;
+use hopyard_scenario::LinuxFlow;
 
 use crate::meter::Measured;
-use crate::orders::Flow;
 
 /// The state of a flow's sending socket at a time, as `ss -ti` shows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,7 +32,7 @@ pub struct Sample {
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowState {
     /// The flow.
-    pub flow: Flow,
+    pub flow: LinuxFlow,
     /// The measures of its packets on their way into the network and out of it.
     pub measured: Measured,
     /// Whether the connection was opened.

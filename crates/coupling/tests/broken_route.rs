@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use built::built;
-use hopyard_coupling::{Coupled, Flow, FlowState, Options, Sample};
+use hopyard_coupling::{Coupled, FlowState, Options, Sample};
 use hopyard_engine::{Span, Time};
 use hopyard_kernels::{Completion, Settings};
 use hopyard_model::world::{Spec, Watch, simulate};
@@ -80,25 +80,13 @@ fn kernel(version: &str, variant: &str, completion: Completion) -> Option<(FlowS
         settings: Settings { completion, ..Settings::default() },
     };
     let (scenario, mut spec) = loaded("linux", variant);
-    let mut flows = scenario.linux_flows(&mut spec);
-    let it = flows.pop().expect("one flow");
-    assert_eq!(it.notices, variant == "elfn", "who is told");
-    let flow = Flow {
-        from: it.from,
-        to: it.to,
-        variant: it.variant,
-        start: it.start,
-        bytes: it.bytes,
-        stop: it.stop,
-        writes: it.writes,
-        segment: it.segment,
-        notices: it.notices,
-    };
-    let mut coupled = Coupled::start(&spec, &[flow], &options, ()).unwrap_or_else(|error| panic!("{error}"));
+    let flows = scenario.linux_flows(&mut spec);
+    assert_eq!(flows[0].notices, variant == "elfn", "who is told");
+    let mut coupled = Coupled::start(&spec, &flows, &options, ()).unwrap_or_else(|error| panic!("{error}"));
     coupled.advance(Time::ZERO + spec.duration, &Watch::default()).unwrap_or_else(|error| panic!("{error}"));
     let (state, samples) = (coupled.flows().remove(0), coupled.samples());
     assert_eq!(coupled.lost(), []);
-    coupled.finish(&[0], &spec).expect("packets add up");
+    coupled.finish().expect("packets add up");
     Some((state, samples))
 }
 

@@ -8,12 +8,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{VERSIONS, at, skipped, spec, with_kernel, without_kernel};
-use hopyard_coupling::{Coupled, CouplingError, Flow, Options, Program, ProgramState};
+use hopyard_coupling::{Coupled, CouplingError, Options, Program, ProgramState};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::observe::{Outcome, Probe};
 use hopyard_model::packet::{Body, Packet};
 use hopyard_model::world::{Advanced, Watch};
+use hopyard_scenario::LinuxFlow;
 
 /// Two hosts on a wire.
 const WIRE: &str = r#"
@@ -118,7 +119,7 @@ fn run(text: &str, options: &Options) -> (Vec<ProgramState>, Ways, Outcome) {
     let reached = reached.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(reached, Advanced::Ended);
     let states = coupled.programs().iter().map(|(_, state)| state.clone()).collect();
-    let (outcome, ways) = coupled.finish(&[], &spec).expect("packets add up");
+    let (outcome, ways) = coupled.finish().expect("packets add up");
     (states, ways, outcome)
 }
 
@@ -368,7 +369,8 @@ fn the_socket_of_a_program_is_not_taken_for_a_flow() {
     let programs = [program(0, 1000, &["python3", "-c", server]), program(1, 1500, &["python3", "-c", client])];
     let Some(options) = options("6.1", &programs) else { return };
     let options = Options { sample: Span::from_millis(100), ..options };
-    let flow = Flow {
+    let flow = LinuxFlow {
+        number: 0,
         from: NodeId(0),
         to: NodeId(1),
         variant: "reno".to_owned(),

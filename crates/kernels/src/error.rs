@@ -74,6 +74,18 @@ pub enum Error {
         /// The fault.
         what: String,
     },
+    /// The agent of a kernel could not do something.
+    #[error("{kernel}: {place} {value}: {error}")]
+    Agent {
+        /// The name of the kernel.
+        kernel: String,
+        /// The attempt.
+        place: String,
+        /// Its object.
+        value: String,
+        /// The answer of the kernel.
+        error: io::Error,
+    },
     /// The network cannot go on.
     #[error(transparent)]
     Network(Box<dyn StdError + Send + Sync>),

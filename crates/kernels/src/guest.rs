@@ -1,6 +1,5 @@
 //! The process of a kernel, and its sockets.
 
-use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, IoSliceMut, Read as _, Seek as _, SeekFrom, Write as _};
 use std::mem::MaybeUninit;
@@ -8,17 +7,18 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{self, Child, Command, Stdio};
+use std::process::{self, Child, Command};
 use std::time::Duration;
 
 use hopyard_engine::Time;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{FallocateFlags, fallocate, fstatvfs};
+use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, recvmsg};
 use rustix::param::clock_ticks_per_second;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
+use crate::agent::Report;
 use crate::device::Device;
 use crate::error::Error;
 use crate::raw::{bind_to_parent, processor_time};
@@ -28,14 +28,10 @@ use crate::vhost::{self, Header, Request};
 
 /// How many lines of a kernel's log an error shows.
 const LOG_LINES: usize = 60;
-/// How much of a kernel's log is read at a time, in bytes.
+/// How much of the reports, and of the end of a log, is read at a time, in bytes.
 const CHUNK: u64 = 1 << 20;
-/// How much of a log was read since its room was given back to the system, before it is given back again.
+/// How many bytes of reports were read since their room was given back to the system, before it is given back again.
 const GIVE_BACK: u64 = 1 << 16;
-/// A folder with fewer free bytes than this has no room for the output of a kernel until it is read again.
-const NO_ROOM: u64 = 1 << 15;
-/// How much of a line that was read an error can show, in bytes.
-const LINE: usize = 1000;
 /// How long a process may take to end when its sockets are closed.
 const ENDING: Duration = Duration::from_secs(2);
 /// How many files may come with a message: two regions of memory, one socket.
@@ -89,12 +85,13 @@ pub struct Guest {
     sequence: u32,
     /// Its network devices.
     pub links: Vec<Link>,
+    /// The console of the kernel, for people.
     log: PathBuf,
-    /// How much of the log was read already. It has no room on the disk any more from its begin to `given_back`.
+    /// The reports of its agent.
+    reports: PathBuf,
+    /// How much of them was read already. It has no room on the disk any more from its begin to `given_back`.
     read: u64,
     given_back: u64,
-    /// The last lines that were read, without the agent's reports.
-    said: VecDeque<String>,
     /// The process that started the kernel: one that was forked from it has nothing to do with the kernel.
     owner: u32,
 }
@@ -119,6 +116,10 @@ impl Guest {
         let log = folder.join(format!("k{number}.log"));
         let output = File::create(&log).map_err(system("its log cannot be written"))?;
         let errors = output.try_clone().map_err(system("its log cannot be written"))?;
+        let channel = folder.join(format!("k{number}.agent"));
+        let reports = channel.join("reports");
+        let channel = fs::create_dir(&channel).and_then(|()| File::create(&reports)).and_then(|_| File::open(&channel));
+        let channel = channel.map_err(system("its reports cannot be written"))?;
         let program = fs::canonicalize(&spec.program)
             .map_err(Error::system(about(&format!("the program {}", spec.program.display()))))?;
 
@@ -140,7 +141,8 @@ impl Guest {
             // The C library would register memory with the system that the kernel's children do not have, which
             // kills them.
             .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
-            .stdin(Stdio::null())
+            // No console has it: there the agent finds the folder of its reports.
+            .stdin(channel)
             .stdout(output)
             .stderr(errors)
             // Ctrl-C in a terminal is for the simulator alone.
@@ -166,9 +168,9 @@ impl Guest {
             sequence: 0,
             links,
             log,
+            reports,
             read: 0,
             given_back: 0,
-            said: VecDeque::new(),
             owner: process::id(),
         })
     }
@@ -272,36 +274,44 @@ impl Guest {
         self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string())
     }
 
-    /// The last lines of the kernel's output. Reports of its agent are left out: there are many of them, and they say
-    /// nothing of the kernel.
+    /// The last lines of the kernel's output.
     pub fn last_lines(&self) -> String {
-        let unread = match self.unread() {
-            Ok(unread) => unread,
+        let text = File::open(&self.log).and_then(|file| {
+            let length = file.metadata()?.len();
+            rest(&file, length.saturating_sub(CHUNK))
+        });
+        let text = match &text {
+            Ok(bytes) => String::from_utf8_lossy(bytes),
             Err(error) => return format!("the log cannot be read: {error}"),
         };
-        let said = self.said.iter().map(String::as_str);
-        let lines: Vec<&str> = said.chain(unread.lines().filter(|it| !is_report(it))).collect();
+        let lines: Vec<&str> = text.lines().map(|it| it.trim_end_matches('\r')).collect();
         if lines.iter().all(|it| it.trim().is_empty()) {
             return "(it has written nothing)".into();
         }
         lines[lines.len().saturating_sub(LOG_LINES)..].join("\n")
     }
 
-    /// The latest simulated time in the last lines of the log that were not read. A kernel that goes on by itself
-    /// tells its time nowhere else.
+    /// The time of the last report that was not read. A kernel that goes on by itself tells its time nowhere else.
     pub fn last_time(&self) -> Time {
-        let unread = self.unread().unwrap_or_default();
-        unread.lines().filter_map(time_in).max().unwrap_or(Time::ZERO)
+        let mut last = Time::ZERO;
+        let mut at = self.read;
+        while let Ok((reports, length)) = self.unread(at)
+            && let Some((time, _)) = reports.last()
+        {
+            last = *time;
+            at += length;
+        }
+        last
     }
 
-    /// The end of the unread part of the log: programs may have written much.
-    fn unread(&self) -> io::Result<String> {
-        let mut file = File::open(&self.log)?;
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(CHUNK).max(self.read)))?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    /// Reports from a place of their file on, and how many bytes they have.
+    fn unread(&self, at: u64) -> Result<(Vec<(Time, Report)>, u64), Failure> {
+        let bytes = rest(&File::open(&self.reports)?, at)?;
+        let (mut left, mut found) = (&*bytes, Vec::new());
+        while let Some(report) = Report::take(&mut left).map_err(Failure::Protocol)? {
+            found.push(report);
+        }
+        Ok((found, (bytes.len() - left.len()) as u64))
     }
 
     /// The processor time of the kernel's process, and of the processes in which its programs compute.
@@ -310,40 +320,22 @@ impl Guest {
         all(self.child.id()) + children(self.child.id()).into_iter().map(all).sum::<Duration>()
     }
 
-    /// The whole lines that the kernel has written since the last call, or the first of them: empty if there are none.
-    /// Lines that were read take no room on the disk any more, except for the last of them.
+    /// The reports of the agent since the last call, or the first of them: empty if there are none. Reports that were
+    /// read take no room on the disk any more, except for the last of them.
     ///
     /// # Errors
-    /// If the log cannot be read.
-    pub fn lines(&mut self) -> io::Result<String> {
-        let mut file = File::options().read(true).write(true).open(&self.log)?;
-        file.seek(SeekFrom::Start(self.read))?;
-        let mut bytes = Vec::new();
-        (&file).take(CHUNK).read_to_end(&mut bytes)?;
-        let end = bytes.iter().rposition(|&it| it == b'\n').map(|it| it + 1);
-        // A line that fills a chunk is no report: it is passed on as it is.
-        let whole = if bytes.len() as u64 == CHUNK { bytes.len() } else { 0 };
-        bytes.truncate(end.unwrap_or(whole));
-        self.read += bytes.len() as u64;
-        let state = fstatvfs(&file)?;
-        if state.f_blocks > 0 && state.f_bavail * state.f_frsize < NO_ROOM {
-            // A guest goes on where its console cannot be written: its reports would be lost silently.
-            let folder = self.log.parent().and_then(Path::parent).unwrap_or(&self.log).display();
-            let what = format!("the folder {folder} is full, and reports of the kernel may be lost");
-            return Err(io::Error::new(io::ErrorKind::StorageFull, what));
-        }
+    /// If they cannot be read.
+    pub fn reports(&mut self) -> Result<Vec<(Time, Report)>, Failure> {
+        let (found, length) = self.unread(self.read)?;
+        self.read += length;
         if self.read - self.given_back >= GIVE_BACK {
             // The length stays, because the kernel goes on to write at its end. A file system that cannot do this keeps
-            // the log whole.
+            // the file whole.
+            let file = File::options().write(true).open(&self.reports)?;
             let _ = fallocate(&file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, 0, self.read);
             self.given_back = self.read;
         }
-        let lines = String::from_utf8_lossy(&bytes).replace('\r', "");
-        for line in lines.lines().filter(|it| !is_report(it)) {
-            self.said.push_back(line[..line.floor_char_boundary(LINE)].to_owned());
-        }
-        self.said.drain(..self.said.len().saturating_sub(LOG_LINES));
-        Ok(lines)
+        Ok(found)
     }
 }
 
@@ -423,9 +415,12 @@ impl Link {
     }
 }
 
-/// Whether a line of a log is a report of the agent that went well: `@kind NANOSECONDS`.
-fn is_report(line: &str) -> bool {
-    line.starts_with('@') && !line.starts_with("@error ") && time_in(line).is_some()
+/// The bytes of a file from a place on, as many as are read at a time.
+fn rest(mut file: &File, at: u64) -> io::Result<Vec<u8>> {
+    file.seek(SeekFrom::Start(at))?;
+    let mut bytes = Vec::new();
+    file.take(CHUNK).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The living processes that a process has started, and their own living processes.
@@ -445,17 +440,6 @@ fn ended_children(pid: u32) -> Option<Duration> {
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
     let [user, system] = [16, 17].map(|field: usize| fields.get(field - 3)?.parse::<u64>().ok());
     Some(Duration::from_secs(user? + system?) / u32::try_from(clock_ticks_per_second()).ok()?)
-}
-
-/// The simulated time in a line of a log: the time of a report (`@kind NANOSECONDS`), or the kernel's (`[SECONDS]`).
-/// All kernels boot at time zero.
-fn time_in(line: &str) -> Option<Time> {
-    if let Some(report) = line.strip_prefix('@') {
-        return report.split(' ').nth(1)?.parse().ok().map(Time::from_nanos);
-    }
-    let (seconds, micros) = line.strip_prefix('[')?.split_once(']')?.0.trim().split_once('.')?;
-    let (seconds, micros) = (seconds.parse::<u64>().ok()?, micros.parse::<u64>().ok()?);
-    Some(Time::from_nanos(seconds.checked_mul(1_000_000_000)?.checked_add(micros.checked_mul(1000)?)?))
 }
 
 /// The path of the time socket in the folder of a run.

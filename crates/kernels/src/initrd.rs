@@ -1,6 +1,12 @@
 //! The first file system of a guest: an archive that the kernel unpacks into its memory (the kernel's
 //! `Documentation/driver-api/early-userspace/buffer-format.rst`, format "newc").
 
+use std::net::Ipv4Addr;
+
+use hopyard_engine::Time;
+
+use crate::agent::Order;
+
 /// The type of a directory, in the mode of a file.
 const DIRECTORY: u32 = 0o040_000;
 /// The type of a character device.
@@ -8,10 +14,13 @@ const CHARACTERS: u32 = 0o020_000;
 /// The type of a usual file.
 const USUAL: u32 = 0o100_000;
 
-/// An archive with these files, all of them owned by root: the name without a leading slash, permissions, content. The
-/// folders `dev`, `proc`, `sys`, `tmp`, the folders of the files, and the device `dev/console` are in it too.
+/// An archive with an agent, its orders, and further files: the name without a leading slash, and the content. Root
+/// owns all files. The folders `dev`, `proc`, `sys`, `tmp`, the folders of the files, and the device `dev/console` are
+/// in the archive too. The first order is the address of the loopback device.
 #[must_use]
-pub fn archive(files: &[(&str, u32, &[u8])]) -> Vec<u8> {
+pub fn archive(agent: &[u8], orders: &[Order], files: &[(&str, &[u8])]) -> Vec<u8> {
+    let loopback = Order::Address { address: Ipv4Addr::LOCALHOST, prefix: 8, device: "lo".to_owned() };
+    let orders: Vec<u8> = [loopback].iter().chain(orders).flat_map(|it| it.bytes(Time::ZERO)).collect();
     let mut bytes = Vec::new();
     let mut number = 0;
     let mut add = |name: &str, mode: u32, device: [u32; 2], content: &[u8]| {
@@ -30,8 +39,9 @@ pub fn archive(files: &[(&str, u32, &[u8])]) -> Vec<u8> {
         add(folder, DIRECTORY | 0o755, [0; 2], &[]);
     }
     add("dev/console", CHARACTERS | 0o600, [5, 1], &[]);
-    for (name, permissions, content) in files {
-        add(name, USUAL | permissions, [0; 2], content);
+    add("init", USUAL | 0o755, [0; 2], agent);
+    for (name, content) in [("orders", &*orders)].iter().chain(files) {
+        add(name, USUAL | 0o644, [0; 2], content);
     }
     entry(&mut bytes, 0, "TRAILER!!!", 0, [0; 2], &[]);
     bytes
@@ -80,10 +90,13 @@ mod tests {
 
     #[test]
     fn an_archive_has_the_console_and_the_files() {
-        let found = read(&archive(&[("init", 0o755, b"program"), ("a/b/one", 0o644, b""), ("a/two", 0o644, b"")]));
+        let found = read(&archive(b"program", &[], &[("a/b/one", b""), ("a/two", b"")]));
         let names: Vec<_> = found.iter().map(|(name, ..)| name.as_str()).collect();
         // A folder comes before what is in it.
-        assert_eq!(names, ["dev", "proc", "sys", "tmp", "a", "a/b", "dev/console", "init", "a/b/one", "a/two"]);
+        assert_eq!(
+            names,
+            ["dev", "proc", "sys", "tmp", "a", "a/b", "dev/console", "init", "orders", "a/b/one", "a/two"]
+        );
         assert_eq!(found[6].1, 0o020_600);
         assert_eq!(found[7], ("init".into(), 0o100_755, b"program".to_vec()));
     }

@@ -78,3 +78,26 @@ pub trait Network {
     /// [`Sending::Done`].
     fn send(&mut self, at: Time, frame: &[u8], ticket: Ticket) -> Result<Sending, Self::Error>;
 }
+
+/// The network while no kernel runs, or of one kernel alone: nothing is sent anywhere.
+pub(crate) struct Nothing;
+
+impl Network for Nothing {
+    type Error = std::convert::Infallible;
+
+    fn next_event(&self) -> Option<Time> {
+        None
+    }
+
+    fn step(&mut self, _: Time) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    fn departure(&mut self) -> Option<Departure> {
+        None
+    }
+
+    fn send(&mut self, _: Time, _: &[u8], _: Ticket) -> Result<Sending, Self::Error> {
+        Ok(Sending::Done)
+    }
+}

@@ -5,6 +5,7 @@
 //! So every order follows simulated time, and a run can be repeated exactly, however busy the machine is.
 
 use std::fs;
+use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -14,11 +15,12 @@ use std::time::Duration;
 use hopyard_engine::Time;
 use rustix::fs::statvfs;
 
+use crate::agent::Report;
 use crate::calendar::Calendar;
 use crate::device::{Answer, Received, TRANSMIT};
 use crate::error::Error;
 use crate::guest::{Event, Failure, Guest, TIME_SOCKET};
-use crate::network::{Departure, Network, Port, Sending, Ticket};
+use crate::network::{Departure, Network, Nothing, Port, Sending, Ticket};
 use crate::processor::Processor;
 use crate::settings::{self, Completion, Counters, Settings};
 use crate::time_socket::{Message, Operation};
@@ -141,14 +143,20 @@ impl Kernels {
         self.guests.iter().map(Guest::processor_time).sum()
     }
 
-    /// The whole lines that a kernel and the programs in it have written since the last call, or the first of them:
-    /// empty if there are none.
+    /// The reports of a kernel's agent since the last call, or the first of them, with their times: empty if there are
+    /// none.
     ///
     /// # Errors
-    /// If the log cannot be read.
-    pub fn lines(&mut self, kernel: usize) -> Result<String, Error> {
-        let guest = &mut self.guests[kernel];
-        guest.lines().map_err(Error::system(format!("the log of the kernel of {}", guest.name)))
+    /// If the reports cannot be read, or the agent could not do something.
+    pub fn reports(&mut self, kernel: usize) -> Result<Vec<(Time, Report)>, Error> {
+        let found = self.guests[kernel].reports().map_err(|failure| self.failed(kernel, failure))?;
+        for (_, report) in &found {
+            if let Report::Failed { number, place, value } = report {
+                let (kernel, error) = (self.guests[kernel].name.clone(), io::Error::from_raw_os_error(*number));
+                return Err(Error::Agent { kernel, place: place.clone(), value: value.clone(), error });
+            }
+        }
+        Ok(found)
     }
 
     /// Goes on until all events up to and including a time are carried out. `stop` is asked between two events, and
@@ -268,12 +276,7 @@ impl Kernels {
                 continue;
             }
             left = self.settings.patience;
-            let event = event.map_err(|failure| match failure {
-                Failure::Protocol(what) => self.broke(kernel, what),
-                Failure::System(error) => {
-                    Error::system(format!("a socket of the kernel of {}", self.guests[kernel].name))(error)
-                }
-            })?;
+            let event = event.map_err(|failure| self.failed(kernel, failure))?;
             let reached = match event {
                 Event::Time(message) => self.on_time(kernel, message)?,
                 Event::Request { device, header, request, files } => {
@@ -431,12 +434,21 @@ impl Kernels {
         self.serve(port.kernel, Until::Answered, network)
     }
 
-    fn tell(&mut self, kernel: usize, write: impl FnOnce(&mut Guest) -> std::io::Result<()>) -> Result<(), Error> {
+    fn tell(&mut self, kernel: usize, write: impl FnOnce(&mut Guest) -> io::Result<()>) -> Result<(), Error> {
         let Err(error) = write(&mut self.guests[kernel]) else { return Ok(()) };
-        if error.kind() == std::io::ErrorKind::BrokenPipe {
+        if error.kind() == io::ErrorKind::BrokenPipe {
             return Err(self.gone(kernel, &Event::Ended));
         }
-        Err(Error::system(format!("a socket of the kernel of {}", self.guests[kernel].name))(error))
+        Err(self.failed(kernel, Failure::System(error)))
+    }
+
+    fn failed(&self, kernel: usize, failure: Failure) -> Error {
+        match failure {
+            Failure::Protocol(what) => self.broke(kernel, what),
+            Failure::System(error) => {
+                Error::system(format!("a socket of the kernel of {}", self.guests[kernel].name))(error)
+            }
+        }
     }
 
     fn gone(&mut self, kernel: usize, event: &Event) -> Error {
@@ -449,8 +461,8 @@ impl Kernels {
         // The log is whole when the process has ended.
         let mut how = guest.ending();
         // What has mapped the guest's memory keeps its room: the folder is as full as the kernel has found it.
-        if let Some(folder) = full(&memory_folder(&self.settings)) {
-            how += &folder;
+        for (what, folder) in [("memory", memory_folder(&self.settings)), ("reports", self.folder.0.clone())] {
+            how.extend(full(what, &folder));
         }
         // It may have gone on by itself for a while.
         let at = guest.last_time().max(self.now);
@@ -470,11 +482,11 @@ fn memory_folder(settings: &Settings) -> PathBuf {
 }
 
 /// The message about a folder without room.
-fn full(folder: &Path) -> Option<String> {
+fn full(what: &str, folder: &Path) -> Option<String> {
     let state = statvfs(folder).ok()?;
     let free = state.f_bavail * state.f_frsize;
     (free < NO_ROOM).then(|| {
-        format!("; the folder for the memory of kernels, {}, is full: {} kB are free", folder.display(), free / 1024)
+        format!("; the folder for the {what} of kernels, {}, is full: {} kB are free", folder.display(), free / 1024)
     })
 }
 
@@ -486,29 +498,6 @@ const NO_ROOM: u64 = 256 * 1024;
 /// One nanosecond: the events of a time are carried out, so a kernel may go on until just after it.
 const ONE: hopyard_engine::Span = hopyard_engine::Span::from_nanos(1);
 
-/// The network while no kernel runs: no frame can be sent.
-struct Nothing;
-
-impl Network for Nothing {
-    type Error = std::convert::Infallible;
-
-    fn next_event(&self) -> Option<Time> {
-        None
-    }
-
-    fn step(&mut self, _: Time) -> Result<(), Self::Error> {
-        Ok(())
-    }
-
-    fn departure(&mut self) -> Option<Departure> {
-        None
-    }
-
-    fn send(&mut self, _: Time, _: &[u8], _: Ticket) -> Result<Sending, Self::Error> {
-        Ok(Sending::Done)
-    }
-}
-
 /// Makes a folder that only this user can see, and that nobody has made before.
 fn new_folder(within: Option<&Path>) -> Result<PathBuf, Error> {
     let within = within.map_or_else(std::env::temp_dir, Path::to_owned);
@@ -517,7 +506,7 @@ fn new_folder(within: Option<&Path>) -> Result<PathBuf, Error> {
         let folder = within.join(format!("hopyard-kernels-{process}-{number}"));
         match fs::DirBuilder::new().mode(0o700).create(&folder) {
             Ok(()) => return Ok(folder),
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => {
                 let what = format!("the folder {} for sockets and logs cannot be made", folder.display());
                 return Err(Error::system(what)(error));

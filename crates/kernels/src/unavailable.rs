@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hopyard_engine::Time;
 
+use crate::agent::Report;
 use crate::error::Error;
 use crate::network::Network;
 use crate::settings::{Counters, Guest, Settings};
@@ -57,11 +58,11 @@ impl Kernels {
         match *self {}
     }
 
-    /// The whole lines that a kernel has written since the last call.
+    /// What the agent of a kernel has reported since the last call.
     ///
     /// # Errors
     /// Never.
-    pub fn lines(&mut self, _: usize) -> Result<String, Error> {
+    pub fn reports(&mut self, _: usize) -> Result<Vec<(Time, Report)>, Error> {
         match *self {}
     }
 

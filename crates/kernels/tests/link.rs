@@ -2,10 +2,12 @@
 
 mod common;
 
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use common::{Link, built, guest, reports, run};
+use common::{Link, Reports, SINK, address, built, guest, run, sample, source};
 use hopyard_engine::{Span, Time};
+use hopyard_kernels::agent::{Order, Report};
 use hopyard_kernels::{Completion, Kernels, Settings};
 
 /// The versions that can be built.
@@ -17,18 +19,14 @@ fn seconds(seconds: u64) -> Time {
     Time::ZERO + Span::from_secs(seconds)
 }
 
-fn number(text: &str) -> f64 {
-    text.parse().expect("a number")
-}
-
 /// What became of a transfer.
 #[derive(Clone, Debug, PartialEq)]
 struct Transfer {
     goodput_kbps: f64,
     retransmissions: u32,
     digest: u64,
-    /// What both guests have written, but for the names of files.
-    lines: Vec<String>,
+    /// What both agents have reported.
+    reports: Vec<Reports>,
 }
 
 /// The bytes of 300 segments from host 0 to host 1 over 2 Mb/s and 10 ms, with four forced losses.
@@ -36,18 +34,25 @@ fn transfer(version: &str, variant: &str, settings: &Settings) -> Option<Transfe
     let built = built(version)?;
     let mut link = Link::new(2_000_000, Span::from_millis(10));
     link.drops = vec![30, 60, 61, 200];
-    let source = format!("source 10.0.0.2 5001 40000 {variant} 1000000000 434400 1448 0\nsample 100000000");
-    let guests = [guest(&built, 0, &source), guest(&built, 1, "sink 5001")];
-    let (lines, link) = run(&guests, settings.clone(), link, seconds(10));
-    let last = |host: usize, kind: &str| -> Vec<&str> {
-        reports(&lines[host], kind).pop().unwrap_or_else(|| panic!("no {kind} in {lines:#?}"))
-    };
-    let (accepted, received, sent) = (last(1, "accepted"), last(1, "received"), last(0, "sent"));
+    let orders = [source(variant, 434_400, 1448), sample(100_000_000)];
+    let guests = [guest(&built, 0, &orders), guest(&built, 1, &[SINK])];
+    let (reports, link) = run(&guests, settings.clone(), link, seconds(10));
+    let all = || reports.iter().flatten();
+    let accepted = all().find_map(|(at, it)| matches!(it, Report::Accepted { .. }).then_some(*at));
+    let received = all().find_map(|(_, it)| match it {
+        Report::Received { bytes, last, .. } => Some((*bytes as f64, *last)),
+        _ => None,
+    });
+    let retransmissions = all().find_map(|(_, it)| match it {
+        Report::Sent { retransmissions, .. } => Some(*retransmissions),
+        _ => None,
+    });
+    let (bytes, last) = received.unwrap_or_else(|| panic!("{reports:#?}"));
     Some(Transfer {
-        goodput_kbps: number(received[3]) * 8e6 / (number(received[5]) - number(accepted[1])),
-        retransmissions: sent[4].parse().expect("a number"),
+        goodput_kbps: bytes * 8e-3 / last.since(accepted.expect("it was accepted")).seconds(),
+        retransmissions: retransmissions.expect("it was sent"),
         digest: link.digest(),
-        lines: lines.clone(),
+        reports,
     })
 }
 
@@ -55,20 +60,23 @@ fn transfer(version: &str, variant: &str, settings: &Settings) -> Option<Transfe
 fn ping_takes_twice_the_delay_exactly() {
     for version in VERSIONS {
         let Some(built) = built(version) else { continue };
-        let guests = [guest(&built, 0, "ping 10.0.0.2 1000000000 5"), guest(&built, 1, "")];
-        let (lines, link) = run(&guests, Settings::default(), Link::new(0, Span::from_millis(10)), seconds(7));
+        let ping = Order::Ping { to: address(1), start: seconds(1), count: 5 };
+        let guests = [guest(&built, 0, &[ping]), guest(&built, 1, &[])];
+        let (reports, link) = run(&guests, Settings::default(), Link::new(0, Span::from_millis(10)), seconds(7));
         let at = |what: &str, host: usize| -> Vec<u64> {
             link.times.iter().filter(|it| it.1 == what && it.2 == host).map(|it| it.0).collect()
         };
         let (sent, received) = (at("sent", 0), at("received", 0));
-        assert_eq!((sent.len(), received.len()), (5, 5), "{lines:#?}");
+        assert_eq!((sent.len(), received.len()), (5, 5), "{reports:#?}");
         for (sent, received) in sent.iter().zip(&received) {
             assert_eq!(received - sent, 20_000_000, "on the wire");
         }
-        for report in reports(&lines[0], "ping") {
-            // Reading the clock costs 256 ns, a system call that fails 1 microsecond.
-            assert!((20_000_000.0..20_002_000.0).contains(&number(report[3])), "{report:?}");
-        }
+        let answers = reports[0].iter().filter_map(|(_, it)| match it {
+            Report::Answer { after, .. } => Some(after.expect("nothing is lost")),
+            _ => None,
+        });
+        // Reading the clock costs 256 ns, a system call that fails 1 microsecond.
+        assert!(answers.clone().count() == 5 && answers.clone().all(|it| (20_000_000..20_002_000).contains(&it)));
     }
 }
 
@@ -99,7 +107,6 @@ fn each_variant_delivers_everything_in_its_own_way() {
         for variant in VARIANTS {
             let Some(done) = transfer(version, variant, &Settings::default()) else { break };
             assert!((1500.0..1913.0).contains(&done.goodput_kbps), "{variant}: {} kbit/s", done.goodput_kbps);
-            assert!(!done.lines.concat().contains("@error"), "{variant}: {:#?}", done.lines);
             digests.push(done.digest);
         }
         let all = digests.len();
@@ -112,27 +119,26 @@ fn each_variant_delivers_everything_in_its_own_way() {
 #[test]
 fn sockets_are_sampled_in_simulated_time() {
     let Some(done) = transfer("6.1", "reno", &Settings::default()) else { return };
-    let samples = reports(&done.lines[0], "tcp");
-    assert!(samples.len() >= 10, "{:#?}", done.lines);
-    for sample in &samples {
-        assert_eq!(number(sample[1]) % 1e8, 0.0, "at a multiple of the interval");
-        assert_eq!(sample[2..4], ["40000", "5001"]);
+    let samples = done.reports[0].iter().filter_map(|(at, it)| match it {
+        Report::Socket { port, peer, srtt, retransmissions, .. } => Some((*at, *port, *peer, *srtt, *retransmissions)),
+        _ => None,
+    });
+    let samples: Vec<_> = samples.collect();
+    assert!(samples.len() >= 10, "{:#?}", done.reports);
+    for (at, port, peer, srtt, _) in &samples {
+        assert!(at.nanos().is_multiple_of(100_000_000), "at a multiple of the interval");
+        assert_eq!((*port, *peer), (40_000, 5001));
+        // Twice 10 ms, and 12 segments of 6 ms at most before this one.
+        assert!((20_000..1_000_000).contains(srtt), "{srtt}");
     }
-    let value = |sample: &[&str], name: &str| {
-        let place = sample.iter().position(|it| *it == name).unwrap_or_else(|| panic!("no {name} in {sample:?}"));
-        number(sample[place + 1])
-    };
-    // Twice 10 ms, and 12 segments of 6 ms at most before this one.
-    assert!(samples.iter().all(|it| (20_000.0..1e6).contains(&value(it, "srtt"))));
-    assert!(samples.iter().any(|it| value(it, "retransmissions") > 0.0));
+    assert!(samples.iter().any(|it| it.4 > 0));
 }
 
 #[test]
 fn completion_decides_what_the_kernel_queues() {
     let queued = |completion| {
         let built = built("6.1")?;
-        let source = "source 10.0.0.2 5001 40000 cubic 1000000000 3000000 16384 0";
-        let guests = [guest(&built, 0, source), guest(&built, 1, "sink 5001")];
+        let guests = [guest(&built, 0, &[source("cubic", 3_000_000, 16_384)]), guest(&built, 1, &[SINK])];
         let settings = Settings { completion, ..Settings::default() };
         let (_, link) = run(&guests, settings, Link::new(2_000_000, Span::from_millis(10)), seconds(9));
         Some(link.longest_wait())
@@ -146,7 +152,7 @@ fn completion_decides_what_the_kernel_queues() {
 #[test]
 fn a_panic_is_an_error_with_its_log() {
     let Some(built) = built("6.1") else { return };
-    let guests = [guest(&built, 0, "crash 2000000000")];
+    let guests = [guest(&built, 0, &[Order::Crash { start: seconds(2) }])];
     let mut kernels = Kernels::start(&guests, Settings::default()).expect("started");
     let text = kernels.advance(seconds(3), &mut Link::default(), || false).expect_err("it panics").to_string();
     assert!(text.starts_with("the kernel of host 0 ended at 2.0000"), "{text}");
@@ -156,7 +162,7 @@ fn a_panic_is_an_error_with_its_log() {
 #[test]
 fn a_program_that_computes_without_end_is_named() {
     let Some(built) = built("6.1") else { return };
-    let guests = [guest(&built, 0, "spin 2000000000")];
+    let guests = [guest(&built, 0, &[Order::Spin { start: seconds(2) }])];
     let settings = Settings { patience: Duration::from_secs(2), ..Settings::default() };
     let mut kernels = Kernels::start(&guests, settings).expect("started");
     let text = kernels.advance(seconds(3), &mut Link::default(), || false).expect_err("it spins").to_string();
@@ -168,15 +174,17 @@ fn a_program_that_computes_without_end_is_named() {
 #[test]
 fn what_happens_while_a_kernel_goes_on_by_itself_has_its_own_time() {
     let Some(built) = built("6.1") else { return };
-    let text = |orders: &str, patience: u64| {
+    let text = |orders: &[Order], patience: u64| {
         let settings = Settings { patience: Duration::from_secs(patience), ..Settings::default() };
         let mut kernels = Kernels::start(&[guest(&built, 0, orders)], settings).expect("started");
         kernels.advance(seconds(3), &mut Link::default(), || false).expect_err("it ends or spins").to_string()
     };
-    let crashed = text("crash 600000000", 60);
-    assert!(crashed.starts_with("the kernel of host 0 ended at 0.6"), "{crashed}");
-    // A report says what it did last.
-    let spun = text("sample 500000000\nping 127.0.0.1 700000000 1\nspin 800000000", 2);
+    let at = |milliseconds: u64| Time::ZERO + Span::from_millis(milliseconds);
+    // A report says what the agent did last.
+    let ping = Order::Ping { to: Ipv4Addr::LOCALHOST, start: at(700), count: 1 };
+    let crashed = text(&[ping.clone(), Order::Crash { start: at(800) }], 60);
+    assert!(crashed.starts_with("the kernel of host 0 ended at 0.7"), "{crashed}");
+    let spun = text(&[sample(500_000_000), ping, Order::Spin { start: at(800) }], 2);
     assert!(spun.contains("host 0 runs since the simulated time 0.7"), "{spun}");
 }
 
@@ -187,7 +195,7 @@ fn no_process_is_left_when_the_kernels_are_dropped() {
     let name = format!("hopyard-{}", std::process::id());
     let program = std::env::temp_dir().join(&name);
     std::fs::copy(&built.program, &program).expect("copied");
-    let mut spec = guest(&built, 0, "sink 5001");
+    let mut spec = guest(&built, 0, &[SINK]);
     spec.program = program.clone();
     let mut kernels = Kernels::start(&[spec], Settings::default()).expect("started");
     kernels.advance(seconds(1), &mut Link::default(), || false).expect("on");
@@ -210,19 +218,19 @@ fn processes(name: &str) -> usize {
 
 #[test]
 fn sampling_moves_frames_by_less_than_five_microseconds() {
-    let times = |sample: &str| {
+    let times = |sampled: &[Order]| {
         let built = built("6.1")?;
         let mut link = Link::new(2_000_000, Span::from_millis(10));
         link.drops = vec![30, 60, 61, 200];
-        let source = format!("source 10.0.0.2 5001 40000 cubic 1000000000 434400 1448 0{sample}");
-        let guests = [guest(&built, 0, &source), guest(&built, 1, "sink 5001")];
+        let orders = [&[source("cubic", 434_400, 1448)], sampled].concat();
+        let guests = [guest(&built, 0, &orders), guest(&built, 1, &[SINK])];
         Some(run(&guests, Settings::default(), link, seconds(4)).1.times)
     };
-    let Some(never) = times("") else { return };
-    for sample in ["\nsample 100000000", "\nsample 1234567"] {
-        let found = times(sample).expect("the kernel is there");
+    let Some(never) = times(&[]) else { return };
+    for interval in [100_000_000, 1_234_567] {
+        let found = times(&[sample(interval)]).expect("the kernel is there");
         let most = never.iter().zip(&found).map(|(one, other)| one.0.abs_diff(other.0)).max();
-        assert_eq!(found.len(), never.len(), "{sample}");
-        assert!(most.is_some_and(|it| it < 5_000), "{sample}: {most:?} ns");
+        assert_eq!(found.len(), never.len(), "{interval}");
+        assert!(most.is_some_and(|it| it < 5_000), "{interval}: {most:?} ns");
     }
 }

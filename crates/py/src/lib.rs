@@ -31,6 +31,8 @@ mod _core {
     use crate::capture::Captures;
     #[pymodule_export]
     use crate::congestion::{Ack, Arrival, Before, ControllerState, Duplicate, Loss, RateSample, Route, Sent, Timeout};
+    #[pymodule_export]
+    use crate::linux::try_kernel;
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::live::Live;

@@ -5,15 +5,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hopyard_coupling::{Coupled, CouplingError, Flow, Options, Program};
+use hopyard_coupling::{Coupled, CouplingError, Options, Program};
 use hopyard_engine::{Span, Time};
-use hopyard_kernels::{Completion, Settings};
+use hopyard_kernels::agent::Order;
+use hopyard_kernels::{Completion, Error, Settings};
 use hopyard_model::address::NodeId;
 use hopyard_model::observe::capture::Options as CaptureOptions;
 use hopyard_model::observe::{Outcome, Probes};
 use hopyard_model::world::{Advanced, Spec, Watch, World};
 use hopyard_scenario as core;
 use hopyard_scenario::sections::{Host, Linux};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
 
 use crate::capture::{Captured, Watched};
 use crate::network::{self, Keeper};
@@ -40,20 +43,19 @@ pub fn run(
     // What was captured before survives a scenario that cannot be run.
     World::new(&spec).map_err(|error| error.to_string())?;
     let mut watched = Watched::new(&spec, file);
-    let (outcome, probes) = make(&spec, flows, &options, watched.probes(), (watch, others))?;
+    let (outcome, probes) = make(&spec, &flows, &options, watched.probes(), (watch, others))?;
     Ok((outcome, watched.finish(probes)))
 }
 
 fn make(
     spec: &Spec,
-    flows: Vec<core::LinuxFlow>,
+    flows: &[core::LinuxFlow],
     options: &Options,
     probes: Probes,
     (watch, others): (&Watch, &mut Duration),
 ) -> Result<(Outcome, Probes), String> {
     let text = |error: CouplingError| error.to_string();
-    let (numbers, flows) = numbered(flows);
-    let mut coupled = Coupled::start(spec, &flows, options, probes).map_err(text)?;
+    let mut coupled = Coupled::start(spec, flows, options, probes).map_err(text)?;
     let step = Span::from_nanos(spec.duration.nanos().div_ceil(STEPS).max(1));
     let mut until = Time::ZERO;
     let advanced = loop {
@@ -66,16 +68,42 @@ fn make(
     // Nobody can ask for it when the kernels have ended.
     *others += coupled.processor_time();
     advanced.map_err(text)?;
-    coupled.finish(&numbers, spec).map_err(text)
+    coupled.finish().map_err(text)
 }
 
-/// The flows of kernels, and the number of each among all flows.
-fn numbered(flows: Vec<core::LinuxFlow>) -> (Vec<usize>, Vec<Flow>) {
-    let flow = |it: core::LinuxFlow| {
-        let core::LinuxFlow { number, from, to, variant, start, bytes, stop, writes, segment, notices } = it;
-        (number, Flow { from, to, variant, start, bytes, stop, writes, segment, notices })
-    };
-    flows.into_iter().map(flow).unzip()
+/// How long a kernel may take for a step of a trial, in seconds.
+const PATIENCE: u64 = 20;
+/// How many devices a kernel has in a trial at the most.
+const DEVICES: usize = 8;
+
+/// Boots a kernel alone. Returns what it calls itself.
+#[pyfunction]
+pub fn try_kernel(py: Python<'_>, program: PathBuf, agent: PathBuf) -> PyResult<String> {
+    py.detach(|| trial(program, &agent, &[], 1)).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// The parameter of a scenario that a kernel does not take, and why, or another reason why it cannot be tried.
+pub fn refused(scenario: &core::Scenario, program: PathBuf, agent: &Path) -> Option<String> {
+    let linux = scenario.linux().filter(|it| !it.sysctls.is_empty())?;
+    let orders: Vec<_> = linux.parameters().into_iter().map(|(path, value)| Order::Sysctl { path, value }).collect();
+    match trial(program, agent, &orders, scenario.kernel_devices()).err()? {
+        Error::Agent { value, error, .. } => {
+            let (path, value) = value.split_once('=').unwrap_or((&value, ""));
+            Some(format!("Linux {} does not take `{}={value}`: {error}", linux.version, path.replace('/', ".")))
+        }
+        error => Some(error.to_string()),
+    }
+}
+
+fn trial(program: PathBuf, agent: &Path, orders: &[Order], devices: usize) -> Result<String, Error> {
+    let content = fs::read(agent).map_err(|error| Error::System { what: agent.display().to_string(), error })?;
+    let patience = Duration::from_secs(PATIENCE);
+    let settings = Settings { patience, memory_folder: memory_folder(), ..Settings::default() };
+    hopyard_kernels::trial(program, &content, orders, devices.min(DEVICES) as u8, settings)
+}
+
+fn memory_folder() -> Option<PathBuf> {
+    std::env::var_os("TMPDIR").map(PathBuf::from)
 }
 
 /// Builds the network of a run in steps, and starts its kernels.
@@ -86,13 +114,13 @@ pub fn start(
     run: u64,
 ) -> Result<network::Kernels, String> {
     let mut spec = scenario.spec(run);
-    let (numbers, flows) = numbered(scenario.linux_flows(&mut spec));
+    let flows = scenario.linux_flows(&mut spec);
     let options = options(scenario, linux, kernels, &spec)?;
     let probes = spec.observe.recorded.probes();
-    let make = move || Coupled::start(&spec, &flows, &options, probes).map(|coupled| (coupled, spec));
+    let make = move || Coupled::start(&spec, &flows, &options, probes);
     let (made, thread) = Keeper::make(make).map_err(|error| error.to_string())?;
-    let (coupled, spec) = made.map_err(|error| error.to_string())?;
-    Ok(network::Kernels { coupled, thread, numbers, spec, owner: std::process::id() })
+    let coupled = made.map_err(|error| error.to_string())?;
+    Ok(network::Kernels { coupled, thread, owner: std::process::id() })
 }
 
 /// The modules in a folder that are variants of the scenario's flows. The other variants are the kernel's own.
@@ -138,10 +166,6 @@ fn options(scenario: &core::Scenario, linux: &Linux, kernels: &Kernels, spec: &S
         sample: linux.sample,
         sysctls: linux.parameters(),
         programs: programs(scenario),
-        settings: Settings {
-            completion,
-            memory_folder: std::env::var_os("TMPDIR").map(PathBuf::from),
-            ..Settings::default()
-        },
+        settings: Settings { completion, memory_folder: memory_folder(), ..Settings::default() },
     })
 }

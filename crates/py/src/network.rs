@@ -6,7 +6,7 @@ use std::{io, thread};
 use hopyard_coupling::{Coupled, Meters};
 use hopyard_engine::Time;
 use hopyard_model::observe::{Outcome, Probes};
-use hopyard_model::world::{Advanced, Spec, Watch, World};
+use hopyard_model::world::{Advanced, Watch, World};
 
 /// The observers of a run in steps. The meters see flows of kernels only.
 pub type Watching = (Meters, Probes);
@@ -24,9 +24,6 @@ pub struct Kernels {
     // First, so that the processes have ended when their thread does.
     pub coupled: Coupled<Probes>,
     pub thread: Keeper,
-    /// The number of each flow of kernels among all flows.
-    pub numbers: Vec<usize>,
-    pub spec: Spec,
     /// The process that has started the kernels.
     pub owner: u32,
 }
@@ -48,8 +45,8 @@ impl Network {
         match self {
             Self::Alone(world) => world.finish().map(|(outcome, _)| outcome).map_err(|error| error.to_string()),
             Self::Kernels(it) => {
-                let Kernels { coupled, thread, numbers, spec, .. } = *it;
-                let finished = coupled.finish(&numbers, &spec);
+                let Kernels { coupled, thread, .. } = *it;
+                let finished = coupled.finish();
                 drop(thread);
                 finished.map(|(outcome, _)| outcome).map_err(|error| error.to_string())
             }
@@ -85,7 +82,7 @@ impl Network {
     pub fn outcome(&self, only: Option<&str>) -> Outcome {
         match self {
             Self::Alone(world) => world.outcome(only),
-            Self::Kernels(it) => it.coupled.outcome(only, &it.numbers, &it.spec),
+            Self::Kernels(it) => it.coupled.outcome(only),
         }
     }
 

@@ -163,6 +163,18 @@ impl Scenario {
         self.inner.problems_at(found).map_or(Ok(()), |problems| Err(scenario_error(py, &problems)))
     }
 
+    /// The parameters of the kernels, as they stand in the scenario.
+    fn sysctls(&self) -> Vec<String> {
+        self.inner.linux().map(|linux| linux.sysctls.clone()).unwrap_or_default()
+    }
+
+    /// Raises `ScenarioError` if this kernel does not take a parameter of the scenario.
+    fn try_sysctls(&self, py: Python<'_>, program: PathBuf, agent: PathBuf) -> PyResult<()> {
+        let refused = py.detach(|| crate::linux::refused(&self.inner, program, &agent));
+        let found = refused.map(|text| ("linux.sysctls".to_owned(), text));
+        self.inner.problems_at(found).map_or(Ok(()), |problems| Err(scenario_error(py, &problems)))
+    }
+
     /// How many kernels a run has.
     fn kernels(&self) -> usize {
         self.inner.kernels()

@@ -60,18 +60,19 @@ impl Simulation {
             return Err(PyValueError::new_err(message));
         }
         let began = clock(ClockId::Monotonic);
-        let build = || match scenario.linux().zip(kernels) {
-            Some((linux, kernels)) => {
-                let built = linux::start(&scenario, linux, &kernels, u64::from(run))?;
-                let has_rules = has_rules(&built.spec);
-                Ok((Network::Kernels(Box::new(built)), has_rules))
-            }
-            None => {
-                let spec = scenario.spec(u64::from(run));
-                let watching = (Meters::default(), spec.observe.recorded.probes());
-                let world = World::with_probe(&spec, watching).map_err(|error| error.to_string())?;
-                Ok((Network::Alone(Box::new(world)), has_rules(&spec)))
-            }
+        let build = || {
+            let spec = scenario.spec(u64::from(run));
+            let network = match scenario.linux().zip(kernels) {
+                Some((linux, kernels)) => {
+                    Network::Kernels(Box::new(linux::start(&scenario, linux, &kernels, u64::from(run))?))
+                }
+                None => {
+                    let watching = (Meters::default(), spec.observe.recorded.probes());
+                    let world = World::with_probe(&spec, watching).map_err(|error| error.to_string())?;
+                    Network::Alone(Box::new(world))
+                }
+            };
+            Ok((network, has_rules(&spec)))
         };
         let (network, has_rules) = py.detach(build).map_err(|error: String| SimulationError::new_err(error))?;
         let state = State { network: Some(network), spent: clock(ClockId::Monotonic).saturating_sub(began) };

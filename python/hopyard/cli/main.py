@@ -569,7 +569,8 @@ def _of_linux(path: Path, cores: Sequence[_core.Scenario]) -> tuple[list[str], l
                 "place of Hopyard's own"
             ], []
         return [], []
-    from hopyard.kernels.use import descriptors_of, lacking, memory_of
+    from hopyard.kernels.check import machine
+    from hopyard.kernels.use import descriptors_of, lacking, memory_of, try_sysctls
 
     text, fits = memory_of(cores)
     notes = [text] if fits and text else []
@@ -581,6 +582,8 @@ def _of_linux(path: Path, cores: Sequence[_core.Scenario]) -> tuple[list[str], l
     try:
         for core in cores:
             core.check_programs()
+        if any(core.sysctls() for core in cores) and not lack and all(it.good for it in machine()):
+            try_sysctls(cores)
     except ScenarioError as error:
         errors.append(error.coloured if sys.stderr.isatty() else str(error))
     return notes, errors

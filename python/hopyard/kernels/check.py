@@ -7,14 +7,12 @@ import platform
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from hopyard import _core
 from hopyard.kernels import cache
-
-if TYPE_CHECKING:
-    from hopyard import _core
 
 #: The memory that a guest touches, in bytes, with room to spare.
 GUEST = 8 * 1024**2
@@ -120,7 +118,7 @@ class Finding:
 def check() -> list[Finding]:
     """Looks at everything that is needed. The later findings need the earlier ones."""
     found = machine()
-    return [*found, *_kernels()] if found[0].good else found
+    return [*found, *_kernels(tried=all(it.good for it in found))] if found[0].good else found
 
 
 def machine(need: Need | None = None) -> list[Finding]:
@@ -242,7 +240,8 @@ def _mb(count: int) -> str:
     return f"{count // 1024**2} MB"
 
 
-def _kernels() -> list[Finding]:
+def _kernels(*, tried: bool) -> list[Finding]:
+    """The kernels that are there; where the machine allows it, each is booted."""
     findings = []
     try:
         kernels = {kernel.version: kernel for kernel in reversed(cache.built())}
@@ -253,23 +252,23 @@ def _kernels() -> list[Finding]:
         if version not in kernels:
             findings.append(Finding(what, False, f"none in {cache.root()}", cure))
             continue
-        if wrong := kernels[version].defect():
-            findings.append(Finding(what, False, wrong, f"{cure} --force"))
-            continue
         try:
-            done = subprocess.run(
-                [kernels[version].program, "--version"],
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=PATIENCE,
-            )
-            good = done.returncode == 0
-            found = done.stdout.strip() if good else f"exit code {done.returncode}"
-        except (OSError, subprocess.TimeoutExpired) as error:
-            good, found = False, str(error)
-        findings.append(Finding(what, good, found, f"{cure} --force"))
+            found = _booted(cache.newest(version)) if tried else f"{version}: not booted"
+            findings.append(Finding(what, tried, found))
+        except ValueError as error:
+            findings.append(Finding(what, False, str(error), f"{cure} --force"))
     return findings
+
+
+def _booted(kernel: cache.Built) -> str:
+    """How long a trial boot took, and what the agent answered.
+
+    Raises:
+        ValueError: when the kernel does not boot.
+    """
+    began = time.monotonic()
+    release = _core.try_kernel(kernel.program, cache.agent())
+    return f"boots in {time.monotonic() - began:.2f} s; its agent answers from {release}"
 
 
 def _asked(program: str) -> int:

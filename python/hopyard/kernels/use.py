@@ -27,7 +27,8 @@ def needed(
         threads: how many runs are made at a time.
 
     Raises:
-        ScenarioError: when a program is not there, with its place in the scenario.
+        ScenarioError: when a program is not there, or a kernel does not take a parameter, with
+            the place in the scenario.
         ValueError: when a kernel is not built, or lacks a TCP variant, or cannot run here.
     """
     found: dict[str, Built] = {}
@@ -55,7 +56,19 @@ def needed(
         raise ValueError(f"kernels in simulated time cannot run here: {what}")
     if found:
         raise_descriptors(need)
+    try_sysctls(core for core, _ in cases)
     return {version: (kernel.program, agent(), kernel.modules) for version, kernel in found.items()}
+
+
+def try_sysctls(cores: Iterable[_core.Scenario]) -> None:
+    """Boots a kernel for the parameters of these cases, once for those with the same parameters.
+
+    Raises:
+        ScenarioError: when a kernel does not take a parameter.
+    """
+    asked = {(core.linux, *core.sysctls()): core for core in cores if core.sysctls()}
+    for (version, *_), core in asked.items():
+        core.try_sysctls(newest(str(version)).program, agent())
 
 
 def most(cases: Sequence[tuple[_core.Scenario, int]], threads: int = 1) -> Need:

@@ -14,6 +14,7 @@ mod peer;
 use common::{Built, VERSIONS, at, built};
 use hopyard_engine::units::{Bytes, Rate};
 use hopyard_engine::{Span, Streams, Time};
+use hopyard_kernels::agent::{Order, Report};
 use hopyard_kernels::{Completion, Guest, Kernels, Settings, initrd};
 use hopyard_model::params::{LINUX, Params as _};
 use hopyard_model::transport::congestion::{self, adaptive_pacing};
@@ -99,19 +100,34 @@ fn kernel(version: &str, variant: &str, case: &Case) -> Option<Course> {
     let module = built.module(variant)?;
     let bytes = case.segments * SEGMENT;
     // One write, so that the buffer is no limit.
-    let orders = format!(
-        "sysctl net/ipv4/tcp_rmem 4096 6291456 6291456\nsysctl net/ipv4/tcp_wmem 4096 4194304 6291456\n\
-         address eth0 {KERNEL} 24\nmodule hopyard_{variant}\nsource {PEER} 5001 40000 {variant} {START} {bytes} {bytes} 0\n\
-         sample {SAMPLE}\n"
-    );
-    let name = format!("modules/hopyard_{variant}.ko");
-    let files =
-        [("init", 0o755, built.agent.as_slice()), ("orders", 0o644, orders.as_bytes()), (&name, 0o644, &module)];
+    let sysctl = |path: &str, value: &str| Order::Sysctl { path: path.to_owned(), value: value.to_owned() };
+    let name = format!("hopyard_{variant}");
+    let orders = [
+        sysctl("net/ipv4/tcp_rmem", "4096 6291456 6291456"),
+        sysctl("net/ipv4/tcp_wmem", "4096 4194304 6291456"),
+        Order::Address { address: KERNEL, prefix: 24, device: "eth0".to_owned() },
+        Order::Module { name: name.clone() },
+        Order::Source {
+            to: PEER,
+            port: 5001,
+            own_port: 40_000,
+            mss: 0,
+            chunk: bytes as u32,
+            start: Time::from_nanos(START),
+            bytes: Some(bytes),
+            stop: None,
+            variant: variant.to_owned(),
+            writes: Vec::new(),
+        },
+        Order::Sample { interval: Span::from_nanos(SAMPLE), from: Time::ZERO, to: Time::ZERO },
+    ];
+    let files = [(&*format!("modules/{name}.ko"), module.as_slice())];
+    let initrd = initrd::archive(&built.agent, &orders, &files);
     let Built { program, .. } = built;
     let guest = Guest {
         name: "sender".to_owned(),
         program,
-        initrd: initrd::archive(&files),
+        initrd,
         parameters: Vec::new(),
         memory: 48,
         devices: vec![MAC],
@@ -122,15 +138,14 @@ fn kernel(version: &str, variant: &str, case: &Case) -> Option<Course> {
     let mut peer = Peer::new(case, variant == "elfn", 64);
     let mut kernels = Kernels::start(&[guest], settings).expect("started");
     kernels.advance(Time::ZERO + Span::from_secs(60), &mut peer, || false).unwrap_or_else(|error| panic!("{error}"));
-    let lines = kernels.lines(0).expect("a log");
-    assert!(!lines.contains("@error"), "{variant}: {lines}");
     let begin = peer.begin();
-    let windows = lines.lines().filter_map(|line| {
-        let words: Vec<&str> = line.strip_prefix("@tcp ")?.split(' ').collect();
-        let value = |name| words.get(words.iter().position(|it| *it == name)? + 1)?.parse::<u32>().ok();
-        let at = Time::from_nanos(words[0].parse().ok()?);
-        let ssthresh = value("ssthresh").map(|it| if it >= 0x7fff_ffff { f64::INFINITY } else { it.into() });
-        (at >= begin).then_some((Time::ZERO + at.since(begin), value("cwnd")?.into(), ssthresh?))
+    let reports = kernels.reports(0).unwrap_or_else(|error| panic!("{variant}: {error}")).into_iter();
+    let windows = reports.filter_map(|(at, it)| match it {
+        Report::Socket { cwnd, ssthresh, .. } if at >= begin => {
+            let ssthresh = if ssthresh >= 0x7fff_ffff { f64::INFINITY } else { ssthresh.into() };
+            Some((Time::ZERO + at.since(begin), cwnd.into(), ssthresh))
+        }
+        _ => None,
     });
     Some(Course { windows: windows.collect(), departures: peer.departures })
 }

@@ -14,6 +14,7 @@ mod link;
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -23,13 +24,14 @@ use built::{Built, built};
 use cases::Case;
 use flate2::{Compression, GzBuilder};
 use hopyard_engine::{Span, Time};
+use hopyard_kernels::agent::{Order, Report};
 use hopyard_kernels::{Completion, Guest, Kernels, Settings, initrd};
 use link::Link;
 
 /// The payload of a segment: an Ethernet frame with timestamps.
 const SEGMENT: u64 = 1448;
 /// What the application writes at once.
-const CHUNK: u64 = 44 * SEGMENT;
+const CHUNK: u32 = 44 * SEGMENT as u32;
 /// The longest time that a case may take, in seconds.
 const LIMIT: u64 = 900;
 
@@ -37,22 +39,20 @@ fn mac(number: u8) -> [u8; 6] {
     [2, 0, 0, 0, 0, number + 1]
 }
 
-/// A kernel with a device and orders.
-fn guest(built: &Built, case: &Case, number: u8, sysctls: &[&str], role: &str) -> Guest {
-    let writes: String = case.writes.iter().map(|(at, bytes)| format!("{} {bytes}\n", case.start + at)).collect();
-    let mut orders = format!("address eth0 10.0.0.{} 24\n", number + 1);
-    for sysctl in sysctls {
-        orders += &format!("sysctl net/ipv4/{sysctl}\n");
-    }
-    orders += &format!("{role}\n");
+/// A kernel with a device and a role.
+fn guest(built: &Built, case: &Case, number: u8, sysctls: &[&str], role: Order) -> Guest {
+    let address = Ipv4Addr::new(10, 0, 0, number + 1);
+    let sysctl = |text: &&str| {
+        let (name, value) = text.split_once(' ').unwrap_or((text, ""));
+        Order::Sysctl { path: format!("net/ipv4/{name}"), value: value.to_owned() }
+    };
+    let mut orders = vec![Order::Address { address, prefix: 24, device: "eth0".to_owned() }];
+    orders.extend(sysctls.iter().map(sysctl));
+    orders.push(role);
     Guest {
         name: format!("host {number}"),
         program: built.program.clone(),
-        initrd: initrd::archive(&[
-            ("init", 0o755, &built.agent),
-            ("orders", 0o644, orders.as_bytes()),
-            ("writes-40000", 0o644, writes.as_bytes()),
-        ]),
+        initrd: initrd::archive(&built.agent, &orders, &[]),
         parameters: Vec::new(),
         memory: 256,
         devices: vec![mac(number)],
@@ -63,29 +63,34 @@ fn guest(built: &Built, case: &Case, number: u8, sysctls: &[&str], role: &str) -
 /// Carries out a case: the link with its record.
 fn record(case: &Case, built: &Built) -> Result<Link, String> {
     let (both, receiver) = case.sysctls();
-    let source = format!(
-        "source 10.0.0.2 5001 40000 {} {} {} {CHUNK} {} 0 {}",
-        case.sender,
-        case.start,
-        case.segments * SEGMENT,
+    let source = Order::Source {
+        to: Ipv4Addr::new(10, 0, 0, 2),
+        port: 5001,
+        own_port: 40_000,
         // Without timestamps, the segments would be longer.
-        if case.class == "notimestamps" { SEGMENT } else { 0 },
-        u8::from(case.is_written()),
-    );
+        mss: if case.class == "notimestamps" { SEGMENT as u32 } else { 0 },
+        chunk: CHUNK,
+        start: Time::from_nanos(case.start),
+        bytes: Some(case.segments * SEGMENT),
+        stop: None,
+        variant: case.sender.to_owned(),
+        writes: case.writes.iter().flat_map(|(at, bytes)| [case.start + at, *bytes]).collect(),
+    };
+    let sink = Order::Sink { port: 5001, mss: 0 };
     let guests =
-        [guest(built, case, 0, &both, &source), guest(built, case, 1, &[both.clone(), receiver].concat(), "sink 5001")];
+        [guest(built, case, 0, &both, source), guest(built, case, 1, &[both.clone(), receiver].concat(), sink)];
     let settings = Settings { completion: Completion::Immediate, ..Settings::default() };
     let mut kernels = Kernels::start(&guests, settings).map_err(|error| error.to_string())?;
     let mut link = Link::new(case);
     for second in 2..LIMIT {
         let until = Time::ZERO + Span::from_secs(second);
         kernels.advance(until, &mut link, || false).map_err(|error| error.to_string())?;
-        let lines = kernels.lines(0).map_err(|error| error.to_string())?;
-        if let Some(line) = lines.lines().find(|line| line.starts_with("@error") || line.starts_with("@broken")) {
-            return Err(format!("the sender says: {line}"));
-        }
-        if lines.lines().any(|line| line.starts_with("@sent")) {
-            return Ok(link);
+        for (_, report) in kernels.reports(0).map_err(|error| error.to_string())? {
+            match report {
+                Report::Broken { .. } => return Err(format!("the sender says: {report:?}")),
+                Report::Sent { .. } => return Ok(link),
+                _ => {}
+            }
         }
     }
     Err(format!("not finished after {LIMIT} s"))

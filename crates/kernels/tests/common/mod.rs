@@ -4,26 +4,56 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::convert::Infallible;
+use std::net::Ipv4Addr;
 
 mod built;
 
 pub use built::{Built, built, skipped};
 use hopyard_engine::{Span, Time};
+use hopyard_kernels::agent::{Order, Report};
 use hopyard_kernels::{Departure, Guest, Kernels, Network, Port, Sending, Settings, Ticket, initrd};
 use xxhash_rust::xxh3::Xxh3;
 
 /// A kernel with a device and orders.
-pub fn guest(built: &Built, number: u8, orders: &str) -> Guest {
-    let orders = format!("address eth0 10.0.0.{} 24\n{orders}\n", number + 1);
+pub fn guest(built: &Built, number: u8, orders: &[Order]) -> Guest {
+    let address = Order::Address { address: address(number), prefix: 24, device: "eth0".to_owned() };
     Guest {
         name: format!("host {number}"),
         program: built.program.clone(),
-        initrd: initrd::archive(&[("init", 0o755, &built.agent), ("orders", 0o644, orders.as_bytes())]),
+        initrd: initrd::archive(&built.agent, &[&[address], orders].concat(), &[]),
         parameters: Vec::new(),
         memory: 32,
         devices: vec![mac(number)],
         seed: 1,
     }
+}
+
+/// The address of a kernel.
+pub const fn address(number: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, 0, 0, number + 1)
+}
+
+/// Bytes from host 0 to host 1, from 1 s on.
+pub fn source(variant: &str, bytes: u64, chunk: u32) -> Order {
+    Order::Source {
+        to: address(1),
+        port: 5001,
+        own_port: 40_000,
+        mss: 0,
+        chunk,
+        start: Time::from_nanos(1_000_000_000),
+        bytes: Some(bytes),
+        stop: None,
+        variant: variant.to_owned(),
+        writes: Vec::new(),
+    }
+}
+
+pub const SINK: Order = Order::Sink { port: 5001, mss: 0 };
+
+/// An order to sample the sockets, at an interval in nanoseconds.
+pub const fn sample(interval: u64) -> Order {
+    Order::Sample { interval: Span::from_nanos(interval), from: Time::ZERO, to: Time::ZERO }
 }
 
 pub fn mac(number: u8) -> [u8; 6] {
@@ -137,16 +167,13 @@ impl Network for Link {
     }
 }
 
-/// Runs kernels until a time; what they have written, and the link.
-pub fn run(guests: &[Guest], settings: Settings, mut link: Link, until: Time) -> (Vec<String>, Link) {
+/// What an agent has reported, with its times.
+pub type Reports = Vec<(Time, Report)>;
+
+/// Runs kernels until a time; what their agents have reported, and the link.
+pub fn run(guests: &[Guest], settings: Settings, mut link: Link, until: Time) -> (Vec<Reports>, Link) {
     let mut kernels = Kernels::start(guests, settings).expect("they start");
     kernels.advance(until, &mut link, || false).unwrap_or_else(|error| panic!("{error}"));
-    let lines = (0..kernels.len()).map(|kernel| kernels.lines(kernel).expect("a log")).collect();
-    (lines, link)
-}
-
-/// The words of the reports of a kind.
-pub fn reports<'a>(lines: &'a str, kind: &str) -> Vec<Vec<&'a str>> {
-    let words = lines.lines().filter_map(|line| line.strip_prefix('@')).map(|it| it.split(' ').collect::<Vec<_>>());
-    words.filter(|it| it[0] == kind).collect()
+    let reports = (0..kernels.len()).map(|kernel| kernels.reports(kernel).expect("reports")).collect();
+    (reports, link)
 }

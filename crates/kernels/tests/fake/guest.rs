@@ -1,7 +1,7 @@
 //! A guest that is no kernel: it speaks the protocols, and does what its role says.
 
 use std::fs::File;
-use std::io::{IoSlice, Read as _, Write as _, stdout};
+use std::io::{IoSlice, Read as _, Write as _};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::FileExt as _;
@@ -9,6 +9,8 @@ use std::os::unix::net::UnixStream;
 use std::process::{Command, exit};
 use std::{env, thread, time};
 
+use hopyard_engine::Time;
+use hopyard_kernels::agent::Report;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
@@ -48,12 +50,12 @@ pub fn main() {
         "ticks" => {
             for second in 1.. {
                 guest.sleep_until(second * 1_000_000_000);
-                println!("@tick {}", guest.now);
+                guest.report(&Report::Accepted { port: 0 });
             }
         }
         "parent" => {
             let mut child = Command::new("sleep").arg("1000").spawn().expect("a child");
-            println!("@child {}", child.id());
+            guest.report(&Report::Began { program: child.id() });
             guest.sleep_until(u64::MAX);
             child.wait().expect("it ends");
         }
@@ -67,11 +69,9 @@ pub fn main() {
             println!("booted");
             for milli in 1..3_000 {
                 guest.sleep_until(milli * 1_000_000);
-                // As a kernel does, it goes on where its console cannot be written.
-                let _ = writeln!(stdout(), "@tcp {} 40000 5001 {}", guest.now, "cwnd 10 ".repeat(20));
+                guest.report(&Report::Output { program: 0, stream: 1, bytes: vec![b'x'; 200] });
             }
             guest.sleep_until(4_000_000_000);
-            println!("@error 9 a test");
             println!("Kernel panic - not syncing: a test");
             exit(1);
         }
@@ -114,7 +114,7 @@ pub fn main() {
             loop {
                 guest.sleep(u64::MAX);
                 while let Some(mut frame) = guest.received() {
-                    println!("@frame {} {} {}", guest.now, frame.len(), frame[59]);
+                    guest.report(&Report::Counters { timeouts: frame.len() as u64, fast: frame[59].into() });
                     frame[59] += 100;
                     guest.send(&frame);
                 }
@@ -169,6 +169,15 @@ impl Guest {
         };
         guest.ask(START, 1);
         guest
+    }
+
+    /// Appends to the file of reports, which is in the folder that is the standard input. An agent that cannot report
+    /// ends, and its kernel with it.
+    fn report(&self, report: &Report) {
+        let file = File::options().append(true).open("/proc/self/fd/0/reports");
+        if file.and_then(|mut it| it.write_all(&report.bytes(Time::from_nanos(self.now)))).is_err() {
+            exit(1);
+        }
     }
 
     fn write(&mut self, operation: u32, sequence: u32, time: u64) {
@@ -359,7 +368,7 @@ impl Guest {
         self.ask(UPDATE, self.now);
         self.request(35, &words(&[1, 0]), None);
         let given = u16::from_le_bytes(self.get(RINGS + 0x802));
-        println!("@given {} {given}", self.now);
+        self.report(&Report::Answer { number: given.into(), after: None });
         self.given = given;
     }
 

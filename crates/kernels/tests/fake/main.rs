@@ -14,8 +14,9 @@ use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
 use hopyard_engine::{Span, Time};
+use hopyard_kernels::agent::Report;
 use hopyard_kernels::{Completion, Error, Guest, Kernels, Settings};
-use kernel_link::{Link, mac, reports, run, skipped};
+use kernel_link::{Link, mac, run, skipped};
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -48,17 +49,15 @@ fn error(role: &str) -> Error {
 
 fn kernels_run_at_their_wishes_up_to_and_including_the_end() {
     let mut kernels = Kernels::start(&[spec(0, "ticks"), spec(1, "ticks")], hasty()).expect("started");
-    let ticks = |kernels: &mut Kernels| {
-        let lines = kernels.lines(1).expect("a log");
-        reports(&lines, "tick").iter().map(|it| it[1].parse().expect("a time")).collect::<Vec<u64>>()
-    };
+    let ticks =
+        |kernels: &mut Kernels| kernels.reports(1).expect("reports").into_iter().map(|(at, _)| at).collect::<Vec<_>>();
     let mut link = Link::default();
     kernels.advance(seconds(2), &mut link, || false).expect("on");
-    assert_eq!(ticks(&mut kernels), [1_000_000_000, 2_000_000_000]);
+    assert_eq!(ticks(&mut kernels), [seconds(1), seconds(2)]);
     kernels.advance(Time::from_nanos(2_999_999_999), &mut link, || false).expect("on");
     assert!(ticks(&mut kernels).is_empty());
     kernels.advance(seconds(3), &mut link, || false).expect("on");
-    assert_eq!((ticks(&mut kernels), kernels.now()), (vec![3_000_000_000], seconds(3)));
+    assert_eq!((ticks(&mut kernels), kernels.now()), (vec![seconds(3)], seconds(3)));
 }
 
 fn a_run_is_stopped_between_two_events_and_goes_on() {
@@ -71,19 +70,20 @@ fn a_run_is_stopped_between_two_events_and_goes_on() {
     let stopped = kernels.advance(seconds(9), &mut Link::default(), stop);
     assert!(matches!(stopped, Err(Error::Stopped(at)) if at == seconds(3)), "{stopped:?}");
     kernels.advance(seconds(4), &mut Link::default(), || false).expect("on");
-    assert_eq!(reports(&kernels.lines(0).expect("a log"), "tick").len(), 4);
+    assert_eq!(kernels.reports(0).expect("reports").len(), 4);
 }
 
 fn frames_cross_the_link_at_their_times() {
     let guests = [spec(0, "send"), spec(1, "answer")];
     // 60 bytes take 480 microseconds, and 10 ms of delay.
     let link = Link::new(1_000_000, Span::from_millis(10));
-    let (lines, link) = run(&guests, hasty(), link, seconds(3));
-    let frames = reports(&lines[1], "frame");
-    assert_eq!(frames.len(), 10, "{lines:#?}");
-    for (number, frame) in frames.iter().enumerate() {
-        let at = 1_010_480_000 + 1_000_000 * number;
-        assert_eq!(frame[1..], [at.to_string(), "60".into(), number.to_string()]);
+    let (reports, link) = run(&guests, hasty(), link, seconds(3));
+    // The answering guest also tells of each frame that it sends.
+    let frames: Vec<_> = reports[1].iter().filter(|it| matches!(it.1, Report::Counters { .. })).collect();
+    assert_eq!(frames.len(), 10, "{reports:#?}");
+    for (number, frame) in (0..).zip(frames) {
+        let at = Time::from_nanos(1_010_480_000 + 1_000_000 * number);
+        assert_eq!(*frame, (at, Report::Counters { timeouts: 60, fast: number }));
     }
     let back: Vec<_> = link.times.iter().filter(|it| it.1 == "received" && it.2 == 0).map(|it| it.0).collect();
     assert_eq!(back.len(), 10);
@@ -101,9 +101,12 @@ fn completion_says_when_a_buffer_comes_back() {
         let settings = Settings { completion, ..hasty() };
         let guests = [spec(0, "send"), spec(1, "answer")];
         // 60 bytes take 4.8 ms: frames wait for each other.
-        let (lines, _) = run(&guests, settings, Link::new(100_000, Span::ZERO), seconds(3));
-        let counts = reports(&lines[0], "given");
-        counts.iter().map(|it| it[2].parse().expect("a number")).collect::<Vec<u32>>()
+        let (reports, _) = run(&guests, settings, Link::new(100_000, Span::ZERO), seconds(3));
+        let count = |(_, it): &(Time, Report)| match it {
+            Report::Answer { number, .. } => Some(*number),
+            _ => None,
+        };
+        reports[0].iter().filter_map(count).collect::<Vec<u32>>()
     };
     assert_eq!(given(Completion::Immediate), (1..=10).collect::<Vec<_>>());
     assert_eq!(given(Completion::Sent), [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]);
@@ -172,23 +175,24 @@ fn open_files() -> u64 {
     fs::read_dir("/proc/self/fd").expect("the descriptors").count() as u64
 }
 
-fn reports_are_read_once_and_are_not_shown() {
+fn reports_are_read_once_and_take_no_room() {
     let folder = env::temp_dir().join(format!("hopyard-log-{}", std::process::id()));
     fs::create_dir(&folder).expect("a folder");
     let settings = Settings { folder: Some(folder.clone()), ..hasty() };
     let mut kernels = Kernels::start(&[spec(0, "talk")], settings).expect("started");
-    let log = fs::read_dir(&folder).expect("a folder").flatten().next().expect("that of the run").path().join("k0.log");
+    let of_run = fs::read_dir(&folder).expect("a folder").flatten().next().expect("that of the run").path();
     let mut read = 0;
     for second in 1..=3 {
         kernels.advance(seconds(second), &mut Link::default(), || false).expect("on");
-        while let lines = kernels.lines(0).expect("a log")
-            && !lines.is_empty()
+        while let reports = kernels.reports(0).expect("reports")
+            && !reports.is_empty()
         {
-            read += lines.len() as u64;
+            read += reports.len();
         }
     }
-    let state = fs::metadata(&log).expect("a log");
-    assert!(read == state.len() && read > 500_000, "{read} of {}", state.len());
+    assert_eq!(read, 2999);
+    let state = fs::metadata(of_run.join("k0.agent/reports")).expect("the reports");
+    assert!(state.len() > 500_000, "{} bytes", state.len());
     if can_punch(&folder) {
         assert!(512 * state.blocks() < 100_000, "{} blocks", state.blocks());
     } else {
@@ -196,17 +200,15 @@ fn reports_are_read_once_and_are_not_shown() {
     }
     let text = kernels.advance(seconds(9), &mut Link::default(), || false).expect_err("it ends").to_string();
     assert!(
-        text.ends_with(
-            "exit status: 1; the end of its log:\nbooted\n@error 9 a test\nKernel panic - not syncing: a test"
-        ),
+        text.ends_with("exit status: 1; the end of its log:\nbooted\nKernel panic - not syncing: a test"),
         "{text}"
     );
     drop(kernels);
     fs::remove_dir(&folder).expect("removed");
 }
 
-/// The guest itself goes on where its log cannot be written.
-fn a_full_folder_for_logs_ends_the_run() {
+/// An agent whose report cannot be written ends.
+fn a_full_folder_for_reports_is_named() {
     let folder = env::temp_dir().join(format!("hopyard-full-{}", std::process::id()));
     fs::create_dir(&folder).expect("a folder");
     let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=4M", "none"]).arg(&folder).output();
@@ -214,16 +216,14 @@ fn a_full_folder_for_logs_ends_the_run() {
         let settings = Settings { folder: Some(folder.clone()), ..hasty() };
         let mut kernels = Kernels::start(&[spec(0, "talk")], settings).expect("started");
         kernels.advance(seconds(1), &mut Link::default(), || false).expect("on");
-        assert!(!kernels.lines(0).expect("a log").is_empty());
         assert!(fs::write(folder.join("others"), vec![1; 8 << 20]).is_err(), "the folder is full");
-        kernels.advance(seconds(2), &mut Link::default(), || false).expect("on");
-        let text = kernels.lines(0).expect_err("it is full").to_string();
-        let why = format!("the log of the kernel of host 0: the folder {} is full, and reports", folder.display());
-        assert!(text.starts_with(&why), "{text}");
+        let text = kernels.advance(seconds(2), &mut Link::default(), || false).expect_err("it is full").to_string();
+        let why = format!("; the folder for the reports of kernels, {}/", folder.display());
+        assert!(text.contains(&why) && text.contains(", is full: 0 kB are free"), "{text}");
         drop(kernels);
         assert!(Command::new("umount").arg(&folder).status().expect("it was mounted").success());
     } else {
-        skipped("no file system can be mounted, which logs would fill");
+        skipped("no file system can be mounted, which reports would fill");
     }
     fs::remove_dir(&folder).expect("removed");
 }
@@ -306,8 +306,9 @@ fn no_process_and_no_folder_is_left_behind() {
     let settings = Settings { folder: Some(folder.clone()), ..hasty() };
     let mut kernels = Kernels::start(&[spec(0, "parent")], settings).expect("started");
     kernels.advance(seconds(1), &mut Link::default(), || false).expect("on");
-    let lines = kernels.lines(0).expect("a log");
-    let child = reports(&lines, "child")[0][1].to_owned();
+    let reports = kernels.reports(0).expect("reports");
+    let [(_, Report::Began { program })] = &*reports else { panic!("{reports:?}") };
+    let child = program.to_string();
     assert!(lives(&child));
     drop(kernels);
     assert!(gone(&child), "the guest's child was killed with it");
@@ -380,9 +381,9 @@ fn main() {
         a_frame_without_a_buffer_is_counted,
         a_guest_that_ends_is_an_error_with_its_log,
         a_process_without_descriptors_says_so,
-        reports_are_read_once_and_are_not_shown,
+        reports_are_read_once_and_take_no_room,
         a_full_folder_for_memory_is_named,
-        a_full_folder_for_logs_ends_the_run,
+        a_full_folder_for_reports_is_named,
         the_processor_time_of_guests_and_their_children_is_known,
         a_guest_that_computes_without_end_is_named,
         a_run_stops_while_a_guest_computes,

@@ -150,7 +150,7 @@ impl Params for Linux {
         if self.sample < FINEST {
             return Err(Fault::new("sample", format!("expected at least {FINEST}, found {}", self.sample)));
         }
-        // The orders of a kernel are lines of words.
+        // A name leads nowhere but below /proc/sys.
         let name = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
         let is_sound = |text: &&String| {
             text.len() < 100

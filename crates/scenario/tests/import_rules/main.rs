@@ -65,8 +65,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("wire", &["hopyard_engine"]),
     ("model", &["hopyard_engine", "hopyard_wire"]),
     ("kernels", &["hopyard_engine"]),
-    ("coupling", &["hopyard_engine", "hopyard_kernels", "hopyard_model", "hopyard_wire"]),
     ("scenario", &["hopyard_engine", "hopyard_model"]),
+    ("coupling", &["hopyard_engine", "hopyard_kernels", "hopyard_model", "hopyard_scenario", "hopyard_wire"]),
     ("live", &["hopyard_engine", "hopyard_model"]),
     (
         "py",

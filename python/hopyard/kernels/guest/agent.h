@@ -4,49 +4,48 @@
  */
 #include <netinet/in.h>
 
+#include "messages.h"
+
 #define BILLION 1000000000ll
 #define MILLISECOND 1000000ll
 
-/* What a thread is to do: the words of an order. */
-struct role {
-	char address[16], variant[16];
-	int port, own_port, count, mss, writes;
-	long long start, stop, bytes, chunk, interval;
-};
+/* Reports a message with these fields, and with bytes after them. */
+#define REPORT(name, rest, length, time, ...) \
+	report(&(struct name){ .head = { .kind = name, .at = time }, __VA_ARGS__ }, sizeof(struct name), rest, length)
 
 /* common.c */
 long long now(void);
 void sleep_until(long long at);
-void fail(const char *what, const char *name);
-void start(void *(*role)(void *), void *argument);
-struct sockaddr_in internet(const char *address, int port);
+void open_channel(void);
+/* Reports that something failed, with `errno`. */
+void fail(const char *place, const char *value);
+void report(void *message, size_t fixed, const void *rest, size_t length);
+void start(void *(*role)(void *), const void *argument);
+struct sockaddr_in internet(struct in_addr address, int port);
 
 /* network.c */
-void write_file(const char *path, const char *value);
-void set_address(const char *device, const char *address, int prefix);
-void set_mtu(const char *device, int bytes);
-void set_route(const char *address, int prefix, char *device);
-void load_module(const char *name);
+void set_sysctl(const void *message);
+void set_address(const void *message);
+void set_mtu(const void *message);
+void set_route(const void *message);
+void load_module(const void *message);
 
 /* mptcp.c */
-void set_endpoint(const char *address, const char *device);
+void set_endpoint(const void *message);
 
 /* flow.c */
 void *sink(void *argument);
 void *source(void *argument);
 
 /* sample.c */
-/* The words of a report about a socket's timeouts; none if the kernel does not count them. */
-struct words {
-	char text[24];
-};
-struct words timeouts_of(const void *info, unsigned length);
-void report_counters(long long at);
+/* The timeouts of a socket; -1 if the kernel does not count them. */
+long long timeouts_of(const void *info, unsigned length);
+void tell_counters(long long at);
 void *sample(void *argument);
 
 /* program.c */
-void set_root(const char *name);
-void show(const char *folder);
+void set_root(const void *message);
+void show(const void *message);
 void *program(void *argument);
 void *finish(void *argument);
 

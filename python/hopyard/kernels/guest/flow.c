@@ -17,6 +17,13 @@
 
 #include "agent.h"
 
+static void broken(int port)
+{
+	int number = errno;
+
+	REPORT(report_broken, NULL, 0, now(), .port = port, .number = number);
+}
+
 static void *receive(void *argument)
 {
 	long long bytes = 0, last = 0;
@@ -24,15 +31,15 @@ static void *receive(void *argument)
 	char *buffer = malloc(65536);
 	ssize_t count;
 
-	printf("@accepted %lld %d\n", now(), port);
+	REPORT(report_accepted, NULL, 0, now(), .port = port);
 	while ((count = read(connection, buffer, 65536)) > 0) {
 		bytes += count;
 		last = now();
 	}
 	if (count < 0)
-		printf("@broken %lld %d errno %d\n", now(), port, errno);
+		broken(port);
 	/* When the connection was closed, and when the last byte came. */
-	printf("@received %lld %d %lld last %lld\n", now(), port, bytes, last);
+	REPORT(report_received, NULL, 0, now(), .port = port, .bytes = bytes, .last = last);
 	close(connection);
 	free(buffer);
 	free(descriptors);
@@ -41,19 +48,19 @@ static void *receive(void *argument)
 
 void *sink(void *argument)
 {
-	struct role *role = argument;
-	struct sockaddr_in name = internet("0.0.0.0", role->port);
+	const struct order_sink *order = argument;
+	struct sockaddr_in name = internet((struct in_addr){ INADDR_ANY }, order->port);
 	int listener = socket(AF_INET, SOCK_STREAM, 0), on = 1;
 
 	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-	if (role->mss && setsockopt(listener, IPPROTO_TCP, TCP_MAXSEG, &role->mss, sizeof role->mss))
+	if (order->mss && setsockopt(listener, IPPROTO_TCP, TCP_MAXSEG, &order->mss, sizeof order->mss))
 		fail("mss", "");
 	if (bind(listener, (struct sockaddr *)&name, sizeof name) || listen(listener, 16))
 		fail("sink", "");
 	for (;;) {
 		int *descriptors = malloc(2 * sizeof *descriptors);
 
-		descriptors[0] = role->port;
+		descriptors[0] = order->port;
 		descriptors[1] = accept(listener, NULL, NULL);
 		if (descriptors[1] < 0) {
 			fail("accept", "");
@@ -63,56 +70,54 @@ void *sink(void *argument)
 	}
 }
 
-/* Writes bytes. Returns how many could not be written because the time to stop came first, or -1. */
+/* Writes bytes. Returns how many could not be written because the time to stop (-1: none) came first, or -1. */
 static long long put(int connection, const char *buffer, long long chunk, long long bytes, long long stop)
 {
 	while (bytes > 0) {
 		long long piece = bytes < chunk ? bytes : chunk, left = stop - now();
 		ssize_t count;
 
-		if (stop) {
+		if (stop >= 0) {
 			struct pollfd wanted = { .fd = connection, .events = POLLOUT };
 			struct timespec time = { left / BILLION, left % BILLION };
 
 			if (left <= 0 || ppoll(&wanted, 1, &time, NULL) == 0)
 				return bytes;
 		}
-		count = send(connection, buffer, piece, stop ? MSG_DONTWAIT : 0);
-		if (count <= 0 && !(stop && errno == EAGAIN))
+		count = send(connection, buffer, piece, stop >= 0 ? MSG_DONTWAIT : 0);
+		if (count <= 0 && !(stop >= 0 && errno == EAGAIN))
 			return -1;
 		bytes -= count > 0 ? count : 0;
 	}
 	return 0;
 }
 
-/* What the application of a flow writes: with a file of times and bytes what that says, otherwise all at once. */
-static long long write_all(int connection, const struct role *role, const char *buffer)
+/* What the application of a flow writes: what the writes of the order say, if it has any, otherwise all at once. */
+static long long write_all(int connection, const struct order_source *order, const char *buffer)
 {
-	char path[32];
-	FILE *writes;
-	long long at, bytes, left = 0;
+	const char *write = order->rest + strlen(order->rest) + 1, *end = (const char *)order + order->head.length;
+	long long left = 0;
 
-	if (!role->writes)
-		return put(connection, buffer, role->chunk, role->bytes ? role->bytes : INT64_MAX, role->stop);
-	snprintf(path, sizeof path, "/writes-%d", role->own_port);
-	writes = fopen(path, "r");
-	if (!writes)
-		fail("writes", path);
-	while (writes && !left && fscanf(writes, "%lld %lld", &at, &bytes) == 2) {
+	if (write == end)
+		return put(connection, buffer, order->chunk, order->bytes < 0 ? INT64_MAX : order->bytes, order->stop);
+	for (; !left && write < end; write += 2 * sizeof(int64_t)) {
+		int64_t at, bytes;
+
+		memcpy(&at, write, sizeof at);
+		memcpy(&bytes, write + sizeof at, sizeof bytes);
 		sleep_until(at);
-		left = put(connection, buffer, role->chunk, bytes, 0);
+		left = put(connection, buffer, order->chunk, bytes, -1);
 	}
-	if (writes)
-		fclose(writes);
 	return left;
 }
 
 void *source(void *argument)
 {
-	struct role *role = argument;
-	struct sockaddr_in own = internet("0.0.0.0", role->own_port), peer = internet(role->address, role->port);
+	const struct order_source *order = argument;
+	struct sockaddr_in own = internet((struct in_addr){ INADDR_ANY }, order->own_port);
+	struct sockaddr_in peer = internet(order->to, order->port);
 	int connection = socket(AF_INET, SOCK_STREAM, 0), on = 1;
-	char *buffer = calloc(1, role->chunk);
+	char *buffer = calloc(1, order->chunk);
 	/* Room for more than the headers of the compiler's machine know. */
 	union {
 		struct tcp_info info;
@@ -121,33 +126,33 @@ void *source(void *argument)
 	socklen_t length = sizeof state;
 
 	setsockopt(connection, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-	if (setsockopt(connection, IPPROTO_TCP, TCP_CONGESTION, role->variant, strlen(role->variant)))
-		fail("variant", role->variant);
-	if (role->mss && setsockopt(connection, IPPROTO_TCP, TCP_MAXSEG, &role->mss, sizeof role->mss))
+	if (setsockopt(connection, IPPROTO_TCP, TCP_CONGESTION, order->rest, strlen(order->rest)))
+		fail("variant", order->rest);
+	if (order->mss && setsockopt(connection, IPPROTO_TCP, TCP_MAXSEG, &order->mss, sizeof order->mss))
 		fail("mss", "");
 	if (bind(connection, (struct sockaddr *)&own, sizeof own))
 		fail("bind", "");
-	sleep_until(role->start);
+	sleep_until(order->start);
 	if (connect(connection, (struct sockaddr *)&peer, sizeof peer)) {
-		printf("@broken %lld %d errno %d\n", now(), role->own_port, errno);
+		broken(order->own_port);
 		return NULL;
 	}
-	report_counters(now());
+	tell_counters(now());
 	getsockopt(connection, IPPROTO_TCP, TCP_INFO, &state, &length);
 	/* Those of the SYN are none of the data's. */
-	printf("@connected %lld %d%s\n", now(), role->own_port, timeouts_of(&state, length).text);
+	REPORT(report_connected, NULL, 0, now(), .port = order->own_port, .timeouts = timeouts_of(&state, length));
 	length = sizeof state;
-	if (write_all(connection, role, buffer) < 0) {
-		printf("@broken %lld %d errno %d\n", now(), role->own_port, errno);
+	if (write_all(connection, order, buffer) < 0) {
+		broken(order->own_port);
 		return NULL;
 	}
 	/* The last byte is acknowledged when the other side has closed too. */
 	shutdown(connection, SHUT_WR);
-	while (read(connection, buffer, role->chunk) > 0)
+	while (read(connection, buffer, order->chunk) > 0)
 		;
 	getsockopt(connection, IPPROTO_TCP, TCP_INFO, &state, &length);
-	printf("@sent %lld %d retransmissions %u%s\n", now(), role->own_port, state.info.tcpi_total_retrans,
-	       timeouts_of(&state, length).text);
+	REPORT(report_sent, NULL, 0, now(), .port = order->own_port, .retransmissions = state.info.tcpi_total_retrans,
+	       .timeouts = timeouts_of(&state, length));
 	close(connection);
 	return NULL;
 }

@@ -78,12 +78,13 @@ static int exchange(int generic, struct nlmsghdr *message, int type, const char 
 }
 
 /* MPTCP announces an address, and takes up to eight addresses and subflows. */
-void set_endpoint(const char *address, const char *device)
+void set_endpoint(const void *of)
 {
+	const struct order_mptcp *order = of;
 	char buffer[512] __attribute__((aligned(8)));
 	struct nlmsghdr *message = (struct nlmsghdr *)buffer;
-	struct in_addr name = internet(address, 0).sin_addr;
-	int generic = socket(AF_NETLINK, SOCK_RAW, NETLINK_GENERIC), family, index = if_nametoindex(device);
+	struct in_addr name = order->address;
+	int generic = socket(AF_NETLINK, SOCK_RAW, NETLINK_GENERIC), family, index = if_nametoindex(order->rest);
 	uint32_t limit = 8, flags = MPTCP_PM_ADDR_FLAG_SIGNAL;
 	uint16_t internet_family = AF_INET;
 	struct nlattr *nest;

@@ -18,27 +18,41 @@
 
 #include "agent.h"
 
-void write_file(const char *path, const char *value)
+void set_sysctl(const void *message)
 {
-	int file = open(path, O_WRONLY);
+	const struct order_sysctl *order = message;
+	const char *path = order->rest, *value = path + strlen(path) + 1;
+	char file[256], text[512];
+	int descriptor;
 
-	if (file < 0 || write(file, value, strlen(value)) < 0)
-		fail("sysctl", path);
-	if (file >= 0)
-		close(file);
+	snprintf(file, sizeof file, "/proc/sys/%s", path);
+	descriptor = open(file, O_WRONLY);
+	if (descriptor < 0 || write(descriptor, value, strlen(value)) < 0) {
+		snprintf(text, sizeof text, "%s=%s", path, value);
+		fail("sysctl", text);
+	}
+	if (descriptor >= 0)
+		close(descriptor);
 }
 
-void set_address(const char *device, const char *address, int prefix)
+static struct in_addr mask_of(int prefix)
 {
+	return (struct in_addr){ htonl(prefix ? ~0u << (32 - prefix) : 0) };
+}
+
+void set_address(const void *message)
+{
+	const struct order_address *order = message;
+	const char *device = order->rest;
 	int socket_of = socket(AF_INET, SOCK_DGRAM, 0);
-	struct sockaddr_in name = internet(address, 0);
+	struct sockaddr_in name = internet(order->address, 0);
 	struct ifreq request = { 0 };
 
 	snprintf(request.ifr_name, IFNAMSIZ, "%s", device);
 	memcpy(&request.ifr_addr, &name, sizeof name);
 	if (ioctl(socket_of, SIOCSIFADDR, &request))
 		fail("address of", device);
-	name.sin_addr.s_addr = htonl(prefix ? ~0u << (32 - prefix) : 0);
+	name.sin_addr = mask_of(order->prefix);
 	memcpy(&request.ifr_netmask, &name, sizeof name);
 	if (ioctl(socket_of, SIOCSIFNETMASK, &request))
 		fail("prefix of", device);
@@ -50,34 +64,37 @@ void set_address(const char *device, const char *address, int prefix)
 	close(socket_of);
 }
 
-void set_mtu(const char *device, int bytes)
+void set_mtu(const void *message)
 {
+	const struct order_mtu *order = message;
 	int socket_of = socket(AF_INET, SOCK_DGRAM, 0);
 	struct ifreq request = { 0 };
 
-	snprintf(request.ifr_name, IFNAMSIZ, "%s", device);
-	request.ifr_mtu = bytes;
+	snprintf(request.ifr_name, IFNAMSIZ, "%s", order->rest);
+	request.ifr_mtu = order->bytes;
 	if (ioctl(socket_of, SIOCSIFMTU, &request))
-		fail("mtu of", device);
+		fail("mtu of", order->rest);
 	close(socket_of);
 }
 
-void set_route(const char *address, int prefix, char *device)
+void set_route(const void *message)
 {
+	const struct order_route *order = message;
 	int socket_of = socket(AF_INET, SOCK_DGRAM, 0);
-	struct rtentry route = { .rt_dev = device, .rt_flags = RTF_UP };
-	struct sockaddr_in name = internet(address, 0);
+	struct rtentry route = { .rt_dev = (char *)order->rest, .rt_flags = RTF_UP };
+	struct sockaddr_in name = internet(order->address, 0);
 
 	memcpy(&route.rt_dst, &name, sizeof name);
-	name.sin_addr.s_addr = htonl(prefix ? ~0u << (32 - prefix) : 0);
+	name.sin_addr = mask_of(order->prefix);
 	memcpy(&route.rt_genmask, &name, sizeof name);
 	if (ioctl(socket_of, SIOCADDRT, &route))
-		fail("route over", device);
+		fail("route over", order->rest);
 	close(socket_of);
 }
 
-void load_module(const char *name)
+void load_module(const void *message)
 {
+	const char *name = ((const struct order_module *)message)->rest;
 	char path[128];
 	int file;
 

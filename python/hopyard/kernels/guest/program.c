@@ -29,8 +29,9 @@ static void mount_at(const char *type, const char *path, unsigned long flags, co
 }
 
 /* The machine's file system, of which nothing can be changed, with folders for what a program writes. */
-void set_root(const char *name)
+void set_root(const void *message)
 {
+	const char *name = ((const struct order_root *)message)->rest;
 	static const char *const links[][2] = {
 		{ "/proc/self/fd", "/dev/fd" }, { "/proc/self/fd/0", "/dev/stdin" },
 		{ "/proc/self/fd/1", "/dev/stdout" }, { "/proc/self/fd/2", "/dev/stderr" },
@@ -60,8 +61,9 @@ void set_root(const char *name)
 		fail("mounting", "/etc/resolv.conf");
 }
 
-void show(const char *folder)
+void show(const void *message)
 {
+	const char *folder = ((const struct order_show *)message)->rest;
 	char path[4200];
 	struct stat found;
 
@@ -80,92 +82,52 @@ void show(const char *folder)
 /* The processes of programs that have begun and not ended; 0: none. */
 static pid_t programs[PROGRAMS];
 
-/* Reports output in pieces, each a line: what is not printable is written as \xHH. */
-static void report_output(int number, int stream, const unsigned char *bytes, int length)
-{
-	char text[4 * CHUNK + 1], *end = text;
-
-	for (int i = 0; i < length; i++)
-		if (bytes[i] > ' ' && bytes[i] < 127 && bytes[i] != '\\')
-			*end++ = bytes[i];
-		else
-			end += sprintf(end, "\\x%02x", bytes[i]);
-	*end = 0;
-	printf("@output %lld %d %d %s\n", now(), number, stream, text);
-}
-
-/* The strings of a file, each with a zero at its end: the folder, the program, the number of arguments, arguments,
- * environment. */
-static char **strings_of(int number)
-{
-	char path[64], *content = NULL, **found = NULL;
-	size_t length = 0, count = 0, room = 0;
-	FILE *file;
-
-	snprintf(path, sizeof path, "/program-%d", number);
-	file = fopen(path, "r");
-	if (!file)
-		fail("program", path);
-	while (file && getdelim(&content, &length, 0, file) > 0) {
-		if (count + 2 > room)
-			found = realloc(found, (room += 64) * sizeof *found);
-		found[count++] = content;
-		found[count] = NULL;
-		content = NULL;
-	}
-	if (file)
-		fclose(file);
-	return count > 3 ? found : NULL;
-}
-
 /* What the process of a program does before the program begins. */
-static void become(char **strings, int *streams)
+static void become(const struct order_program *order, int *streams)
 {
-	int arguments = atoi(strings[2]), input = open("/dev/null", O_RDONLY);
-	char **environment = strings + 3 + arguments;
-	char *list[arguments + 1];
+	const char *folder = order->rest, *path = folder + strlen(folder) + 1, *text = path + strlen(path) + 1;
+	const char *end = (const char *)order + order->head.length;
+	int input = open("/dev/null", O_RDONLY), count = 0;
+	/* As many pointers as there are bytes are more than there are texts. */
+	char **texts = calloc(order->head.length, sizeof *texts), **environment = texts + order->arguments + 1;
 	sigset_t none;
 
-	memcpy(list, strings + 3, arguments * sizeof *list);
-	list[arguments] = NULL;
+	/* After the arguments and after the environment comes a null pointer. */
+	for (; text < end; text += strlen(text) + 1, count++)
+		texts[count + (count >= (int)order->arguments)] = (char *)text;
 	dup2(input, 0);
 	dup2(streams[0], 1);
 	dup2(streams[1], 2);
-	for (int i = 3; i < 64; i++)
+	/* A call that fails takes simulated time: how many there are is a part of every result. */
+	for (int i = 3; i < 65; i++)
 		close(i);
 	setsid();
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (chroot("/host") || chdir(strings[0]))
-		dprintf(2, "hopyard: %s: %s\n", strings[0], strerror(errno));
-	else if (execve(strings[1], list, environment))
-		dprintf(2, "hopyard: %s: %s\n", strings[1], strerror(errno));
+	if (chroot("/host") || chdir(folder))
+		dprintf(2, "hopyard: %s: %s\n", folder, strerror(errno));
+	else if (execve(path, texts, environment))
+		dprintf(2, "hopyard: %s: %s\n", path, strerror(errno));
 	_exit(127);
 }
 
 void *program(void *argument)
 {
-	struct role *role = argument;
-	int number = role->count, out[2], errors[2], status, open_streams = 2;
-	char **strings = strings_of(number);
+	const struct order_program *order = argument;
+	int number = order->number, out[2], errors[2], status, open_streams = 2;
 	unsigned char bytes[CHUNK];
 	struct pollfd wanted[2];
 	pid_t child;
 
-	if (!strings || number < 0 || number >= PROGRAMS) {
-		errno = EINVAL;
-		fail("program", "");
-		return NULL;
-	}
-	sleep_until(role->start);
+	sleep_until(order->start);
 	if (pipe2(out, O_CLOEXEC) || pipe2(errors, O_CLOEXEC))
 		fail("pipe", "");
-	printf("@began %lld %d\n", now(), number);
+	REPORT(report_began, NULL, 0, now(), .program = number);
 	child = fork();
 	if (child < 0)
 		fail("fork", "");
 	if (child == 0)
-		become(strings, (int[]){ out[1], errors[1] });
+		become(order, (int[]){ out[1], errors[1] });
 	programs[number] = child;
 	close(out[1]);
 	close(errors[1]);
@@ -179,7 +141,7 @@ void *program(void *argument)
 				continue;
 			count = read(wanted[i].fd, bytes, sizeof bytes);
 			if (count > 0) {
-				report_output(number, i + 1, bytes, count);
+				REPORT(report_output, bytes, count, now(), .program = number, .stream = i + 1);
 			} else {
 				close(wanted[i].fd);
 				wanted[i].fd = -1;
@@ -189,18 +151,18 @@ void *program(void *argument)
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
 	programs[number] = 0;
-	printf("@ended %lld %d %d %d\n", now(), number, WIFEXITED(status) ? WEXITSTATUS(status) : -1,
-	       WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+	REPORT(report_ended, NULL, 0, now(), .program = number, .status = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+	       .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0);
 	return NULL;
 }
 
 /* Ends programs a little before the run ends, so that what they have written is known. */
 void *finish(void *argument)
 {
-	struct role *role = argument;
+	const struct order_end *order = argument;
 
 	for (int step = 2; step > 0; step--) {
-		sleep_until(role->start - step * MILLISECOND);
+		sleep_until(order->start - step * MILLISECOND);
 		for (int i = 0; i < PROGRAMS; i++)
 			if (programs[i])
 				kill(-programs[i], step == 2 ? SIGTERM : SIGKILL);

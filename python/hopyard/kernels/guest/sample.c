@@ -24,20 +24,17 @@
  * the machine that compiles the agent may be older than the kernel. */
 #define TOTAL_RTO 240
 
-struct words timeouts_of(const void *info, unsigned length)
+long long timeouts_of(const void *info, unsigned length)
 {
-	struct words found = { "" };
 	uint16_t count;
 
-	if (length >= TOTAL_RTO + sizeof count) {
-		memcpy(&count, (const char *)info + TOTAL_RTO, sizeof count);
-		snprintf(found.text, sizeof found.text, " timeouts %u", count);
-	}
-	return found;
+	if (length < TOTAL_RTO + sizeof count)
+		return -1;
+	memcpy(&count, (const char *)info + TOTAL_RTO, sizeof count);
+	return count;
 }
 
-/* One report for a socket: times in microseconds, windows in segments of `mss` bytes, as the kernel counts them. */
-static void report(long long at, const struct inet_diag_msg *socket_of, int length)
+static void tell(long long at, const struct inet_diag_msg *socket_of, int length)
 {
 	const struct rtattr *attribute = (const struct rtattr *)(socket_of + 1);
 	struct tcp_info info;
@@ -49,13 +46,11 @@ static void report(long long at, const struct inet_diag_msg *socket_of, int leng
 			continue;
 		memset(&info, 0, sizeof info);
 		memcpy(&info, RTA_DATA(attribute), size < sizeof info ? size : sizeof info);
-		printf("@tcp %lld %u %u %u cwnd %u ssthresh %u mss %u srtt %u rttvar %u rto %u unacked %u sacked %u lost %u "
-		       "retransmissions %u acked %llu received %llu pacing %llu%s\n",
-		       at, ntohs(socket_of->id.idiag_sport), ntohs(socket_of->id.idiag_dport), info.tcpi_ca_state,
-		       info.tcpi_snd_cwnd, info.tcpi_snd_ssthresh, info.tcpi_snd_mss, info.tcpi_rtt, info.tcpi_rttvar,
-		       info.tcpi_rto, info.tcpi_unacked, info.tcpi_sacked, info.tcpi_lost, info.tcpi_total_retrans,
-		       (unsigned long long)info.tcpi_bytes_acked, (unsigned long long)info.tcpi_bytes_received,
-		       (unsigned long long)info.tcpi_pacing_rate, timeouts_of(RTA_DATA(attribute), size).text);
+		REPORT(report_socket, NULL, 0, at,
+		       .port = ntohs(socket_of->id.idiag_sport), .peer = ntohs(socket_of->id.idiag_dport),
+		       .state = info.tcpi_ca_state, .cwnd = info.tcpi_snd_cwnd, .ssthresh = info.tcpi_snd_ssthresh,
+		       .srtt = info.tcpi_rtt, .rto = info.tcpi_rto, .unacknowledged = info.tcpi_unacked,
+		       .retransmissions = info.tcpi_total_retrans, .timeouts = timeouts_of(RTA_DATA(attribute), size));
 	}
 }
 
@@ -81,7 +76,7 @@ static long long counter(const char *text, const char *name)
 }
 
 /* Reports how many timeouts and fast retransmits the kernel's sockets had, if there are more than before. */
-void report_counters(long long at)
+void tell_counters(long long at)
 {
 	static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 	static char text[16384];
@@ -101,17 +96,17 @@ void report_counters(long long at)
 		/* How often fast recovery began, with and without SACK. */
 		fast = counter(text, "TCPSackRecovery") + counter(text, "TCPRenoRecovery");
 		if (timeouts + fast != before)
-			printf("@counters %lld timeouts %lld fast %lld\n", at, timeouts, fast);
+			REPORT(report_counters, NULL, 0, at, .timeouts = timeouts, .fast = fast);
 		before = timeouts + fast;
 	}
 	pthread_mutex_unlock(&one_at_a_time);
 }
 
 /* The time of the sample after one: a multiple of the interval, or one of two further times. */
-static long long next_after(long long at, const struct role *role)
+static long long next_after(long long at, const struct order_sample *order)
 {
-	const long long further[] = { role->start, role->stop };
-	long long found = (at / role->interval + 1) * role->interval;
+	const long long further[] = { order->from, order->to };
+	long long found = (at / order->interval + 1) * order->interval;
 
 	for (int i = 0; i < 2; i++)
 		if (further[i] > at && further[i] < found)
@@ -122,7 +117,7 @@ static long long next_after(long long at, const struct role *role)
 /* Reports all TCP sockets that send or receive, at each multiple of the interval and at two further times. */
 void *sample(void *argument)
 {
-	struct role *role = argument;
+	const struct order_sample *order = argument;
 	int diagnosis = socket(AF_NETLINK, SOCK_DGRAM, NETLINK_SOCK_DIAG);
 	char *buffer = malloc(32768);
 	struct {
@@ -135,11 +130,11 @@ void *sample(void *argument)
 			     .idiag_states = 1 << 1 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11 },
 	};
 
-	for (long long at = next_after(0, role);; at = next_after(at, role)) {
+	for (long long at = next_after(0, order);; at = next_after(at, order)) {
 		int more = 1;
 
 		sleep_until(at);
-		report_counters(at);
+		tell_counters(at);
 		if (send(diagnosis, &ask, sizeof ask, 0) < 0) {
 			fail("sample", "");
 			return NULL;
@@ -156,7 +151,7 @@ void *sample(void *argument)
 				if (message->nlmsg_type == NLMSG_DONE || message->nlmsg_type == NLMSG_ERROR)
 					more = 0;
 				else
-					report(at, NLMSG_DATA(message), message->nlmsg_len - NLMSG_LENGTH(sizeof(struct inet_diag_msg)));
+					tell(at, NLMSG_DATA(message), message->nlmsg_len - NLMSG_LENGTH(sizeof(struct inet_diag_msg)));
 			}
 		}
 	}

@@ -29,33 +29,30 @@ static uint16_t checksum(const void *bytes, int length)
 
 void *ping(void *argument)
 {
-	struct role *role = argument;
-	struct sockaddr_in peer = internet(role->address, 0);
+	const struct order_ping *order = argument;
+	struct sockaddr_in peer = internet(order->to, 0);
 	struct timeval patience = { 1, 0 };
 	int raw = socket(AF_INET, SOCK_RAW, IPPROTO_ICMP);
 
 	setsockopt(raw, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-	for (int i = 0; i < role->count; i++) {
+	for (int i = 0; i < (int)order->count; i++) {
 		char request[64] = { 0 }, answer[256];
 		struct icmphdr *header = (struct icmphdr *)request;
 		long long began;
 		ssize_t count;
 
-		sleep_until(role->start + i * BILLION);
+		sleep_until(order->start + i * BILLION);
 		header->type = ICMP_ECHO;
 		header->un.echo.id = htons(1);
 		header->un.echo.sequence = htons(i);
 		header->checksum = checksum(request, sizeof request);
 		began = now();
 		if (sendto(raw, request, sizeof request, 0, (struct sockaddr *)&peer, sizeof peer) < 0)
-			fail("ping", role->address);
+			fail("ping", "");
 		do
 			count = recv(raw, answer, sizeof answer, 0);
 		while (count >= 28 && answer[20] != ICMP_ECHOREPLY);
-		if (count < 0)
-			printf("@ping %lld %d lost\n", now(), i);
-		else
-			printf("@ping %lld %d %lld\n", now(), i, now() - began);
+		REPORT(report_answer, NULL, 0, now(), .number = i, .after = count < 0 ? -1 : now() - began);
 	}
 	close(raw);
 	return NULL;
@@ -63,7 +60,7 @@ void *ping(void *argument)
 
 void *spin(void *argument)
 {
-	sleep_until(((struct role *)argument)->start);
+	sleep_until(((const struct order_spin *)argument)->start);
 	for (volatile long long i = 0; i >= 0; i++)
 		;
 	return NULL;
@@ -71,7 +68,7 @@ void *spin(void *argument)
 
 void *crash(void *argument)
 {
-	sleep_until(((struct role *)argument)->start);
+	sleep_until(((const struct order_crash *)argument)->start);
 	/* The kernel panics when its first process ends. */
 	exit(3);
 }
