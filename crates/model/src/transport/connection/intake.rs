@@ -203,7 +203,7 @@ impl Intake {
         self.readable |= delivered > 0;
         self.counters.unique_bytes += fresh - u64::from(first_fin);
         self.counters.duplicate_segments += u64::from(fresh == 0 && header.len > 0);
-        self.counters.out_of_order_segments += u64::from(fresh > 0 && start > next && header.len > 0);
+        self.counters.out_of_order_segments += u64::from(fresh > 0 && start > self.next && header.len > 0);
         let ended = self.has_ended();
         if ended && self.state == Connection::Established && !self.duplex {
             // The application has read to the end, and closes its half too (RFC 9293 §3.6, case 2).
