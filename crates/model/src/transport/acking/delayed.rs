@@ -70,11 +70,8 @@ impl Delayed {
 
 impl AckPolicy for Delayed {
     fn on_arrival(&mut self, arrival: &Arrival) -> Verdict {
-        let may_wait = match arrival.order {
-            Order::Next => true,
-            Order::LastAgain => self.params.delay_copies,
-            _ => false,
-        };
+        let is_copy = arrival.order == Order::LastAgain;
+        let may_wait = arrival.order == Order::Next || (self.params.delay_copies && is_copy);
         if !may_wait || arrival.control || (self.params.first_at_once && arrival.first) {
             return Verdict::Now;
         }

@@ -4,9 +4,10 @@ use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Span, Time};
 
 /// The place of a segment among the data that had arrived before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// It has no data that the receiver takes in.
+    #[default]
     Nothing,
     /// It is the next segment in order, and the receiver has no segments beyond it.
     Next,
@@ -23,7 +24,7 @@ pub enum Order {
 }
 
 /// A segment, as seen by the policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrival {
     /// The time.
     pub now: Time,
@@ -54,21 +55,8 @@ pub struct Arrival {
 impl Arrival {
     /// A segment without any of these properties.
     #[must_use]
-    pub const fn at(now: Time) -> Self {
-        Self {
-            now,
-            order: Order::Nothing,
-            control: false,
-            first: false,
-            len: 0,
-            psh: false,
-            sack: false,
-            next: 0,
-            unacknowledged: 0,
-            window: 0,
-            round_trip: None,
-            opening: None,
-        }
+    pub fn at(now: Time) -> Self {
+        Self { now, ..Self::default() }
     }
 }
 

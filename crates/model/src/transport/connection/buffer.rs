@@ -69,11 +69,6 @@ impl Buffer {
         libm::ceil(self.unread - 1e-6).max(0.0) as u64
     }
 
-    /// The window that was announced last.
-    pub const fn announced(&self) -> u64 {
-        self.announced
-    }
-
     /// The first sequence number that does not fit, when `next` is expected.
     pub const fn limit(&self, next: u64) -> u64 {
         if self.reads_at_once() { next + self.size } else { self.edge }

@@ -9,7 +9,7 @@ use super::params::{Connect, EchoCopies, Habits, Params};
 use super::state::Connection;
 use super::trip::Trip;
 use crate::packet::{SackBlocks, TcpFlags, TcpHeader};
-use crate::transport::acking::{AckPolicy, Arrival, Order, Policy, Verdict};
+use crate::transport::acking::{AckPolicy, Arrival, Order, Policy, Reading, Verdict};
 
 /// So many of the blocks that were extended last are in each acknowledgement, and in the one after.
 const RECENT: usize = 2;
@@ -62,7 +62,7 @@ pub(crate) struct Placed {
 }
 
 impl Intake {
-    pub fn new(policy: Policy, params: &Params, sack: bool, duplex: bool) -> Self {
+    pub fn new(policy: Policy, params: &Params, sack: bool) -> Self {
         Self {
             policy,
             sack,
@@ -83,7 +83,7 @@ impl Intake {
             due: false,
             answer_syn: false,
             before: None,
-            duplex,
+            duplex: false,
             counters: ReceiverCounters::default(),
             params: params.clone(),
         }
@@ -238,6 +238,12 @@ impl Intake {
     /// The policy decides on a segment.
     pub fn arrived(&mut self, arrival: &Arrival) {
         self.due |= self.policy.on_arrival(arrival) == Verdict::Now;
+    }
+
+    /// The application has read, but for so many bytes. Whether the sender must know of the room that this `opens`.
+    pub const fn reading(&self, unread: u64, opens: bool) -> Reading {
+        let emptied = self.blocks.is_empty() && unread == 0;
+        Reading { unacknowledged: self.next - self.last_ack, emptied, opens }
     }
 
     /// The number of the receiver's own FIN, which follows its SYN if it has sent one.

@@ -5,7 +5,7 @@
 use hopyard_engine::Time;
 
 use super::params::ReceiveWindow;
-use super::receive_window::Growth;
+use super::receive_window::{Growth, Window};
 use crate::packet::TcpHeader;
 use crate::transport::acking::quick::Room;
 use crate::transport::acking::{Order, Reading};
@@ -14,7 +14,7 @@ use crate::transport::connection::{Buffer, Intake, Params, Placed};
 /// A receive buffer.
 #[derive(Clone, Debug)]
 pub(super) struct ReceiveBuffer {
-    base: Buffer,
+    pub base: Buffer,
     /// The growth of the window, if it is not fixed; and the bytes in order that are read when the event is over.
     growth: Option<Growth>,
     arrived: u64,
@@ -79,39 +79,34 @@ impl ReceiveBuffer {
         tcp.blocks.iter().map(|(from, to)| self.taken(to - from)).sum()
     }
 
-    /// The application reads what it can.
+    /// The application reads what it can. The sender must know if the window at least doubles by that, from less than
+    /// half of the largest one.
     pub fn on_read(&mut self, tcp: &Intake, now: Time) -> Reading {
         self.base.read(now);
-        let waiting = self.base.unread();
-        let mut opens = false;
+        let unread = self.base.unread();
         if let Some(growth) = &mut self.growth {
             let arrived = std::mem::take(&mut self.arrived);
-            growth.on_read(tcp.next - waiting.min(tcp.next), arrived, tcp.trip.micros(), now);
+            growth.on_read(tcp.next - unread.min(tcp.next), arrived, tcp.trip.micros(), now);
             self.base.size = growth.room();
-            opens = tcp.fin.is_none() && self.opens(tcp);
         }
-        Reading { unacknowledged: tcp.next - tcp.last_ack, emptied: tcp.blocks.is_empty() && waiting == 0, opens }
-    }
-
-    /// Whether reading has made so much room that the sender must know of it: the window at least doubles, from less
-    /// than half of the largest one.
-    fn opens(&self, tcp: &Intake) -> bool {
-        let Some(growth) = &self.growth else { return false };
         let left = self.base.edge.saturating_sub(tcp.next);
-        let window = growth.window(self.taken_in_order() + self.held(tcp)).bytes;
-        2 * left <= growth.clamp() && window > 0 && window >= 2 * left
-    }
-
-    /// The window that was announced last.
-    pub const fn announced(&self) -> u64 {
-        self.base.announced()
+        let opens = self.growth.as_ref().is_some_and(|growth| {
+            let window = self.window(growth, tcp).bytes;
+            2 * left <= growth.clamp() && window > 0 && window >= 2 * left
+        });
+        tcp.reading(unread, opens && tcp.fin.is_none())
     }
 
     /// The window if it were announced now.
+    fn window(&self, growth: &Growth, tcp: &Intake) -> Window {
+        growth.window(self.taken_in_order() + self.held(tcp))
+    }
+
+    /// The room of the buffer now.
     pub fn room(&self, tcp: &Intake) -> Room {
         let Some(growth) = &self.growth else { return Room::default() };
-        let window = growth.window(self.taken_in_order() + self.held(tcp));
-        Room { grew: false, shrinks: window.bytes < self.announced(), cramped: window.cramped }
+        let window = self.window(growth, tcp);
+        Room { grew: false, shrinks: window.bytes < self.base.announced, cramped: window.cramped }
     }
 
     /// The first sequence number that does not fit, when `next` is expected.
@@ -124,18 +119,14 @@ impl ReceiveBuffer {
         let Some(growth) = &self.growth else { return self.base.announce(tcp.next, now) };
         if tcp.answer_syn {
             self.base.announced = growth.first();
-            self.base.edge = tcp.next + growth.first();
-            return growth.first() as u32;
+            self.base.edge = tcp.next + self.base.announced;
+            return self.base.announced as u32;
         }
         self.base.read(now);
         // What was announced is not taken back.
         let left = self.base.edge.saturating_sub(tcp.next);
-        let window = growth.window(self.taken_in_order() + self.held(tcp)).bytes;
-        self.base.settle(tcp.next + if window < left { growth.whole(left) } else { window }, tcp.next, now)
-    }
-
-    /// When the window must be announced though nothing arrives.
-    pub const fn deadline(&self) -> Time {
-        self.base.deadline()
+        let window = self.window(growth, tcp).bytes;
+        let window = if window < left { growth.whole(left) } else { window };
+        self.base.settle(tcp.next + window, tcp.next, now)
     }
 }

@@ -46,7 +46,7 @@ impl Receiver {
             return false;
         }
         tcp.counters.outdated += 1;
-        let mut arrival = Arrival { window: self.buffer.announced(), ..Arrival::at(now) };
+        let mut arrival = Arrival { window: self.buffer.base.announced, ..Arrival::at(now) };
         if header.seq < tcp.next {
             tcp.note_duplicate(header.seq, header.seq + u64::from(header.len));
             (arrival.len, arrival.order) = (header.len, Order::Old);
@@ -86,7 +86,7 @@ impl ReceivingEnd for Receiver {
             tcp.before = Some(self.header(tcp, now));
         }
         let held = self.buffer.held(tcp);
-        let placed = tcp.place(header, self.buffer.announced(), now);
+        let placed = tcp.place(header, self.buffer.base.announced, now);
         let room = self.buffer.on_segment(tcp, header, &placed, held, now);
         let verdict = match &mut tcp.policy {
             Policy::Quick(quick) => quick.on_segment(&placed.arrival, room),
@@ -118,7 +118,7 @@ impl ReceivingEnd for Receiver {
     }
 
     fn on_timer(&mut self, tcp: &mut Intake, now: Time) {
-        tcp.due |= now >= self.buffer.deadline();
+        tcp.due |= now >= self.buffer.base.deadline();
         if now >= self.again {
             self.again = Time::NEVER;
             self.wait = (self.wait * 2).min(tcp.params.max_rto);
@@ -129,6 +129,6 @@ impl ReceivingEnd for Receiver {
     }
 
     fn deadline(&self) -> Time {
-        self.buffer.deadline().min(self.again)
+        self.buffer.base.deadline().min(self.again)
     }
 }

@@ -1,14 +1,13 @@
 //! TCP's receiving end: puts segments in order, acknowledges, reports by SACK.
 
-mod plain;
-
 use enum_dispatch::enum_dispatch;
 use hopyard_engine::Time;
 
-use self::plain::Plain;
 use crate::packet::TcpHeader;
 use crate::transport::acking::{self, AckPolicy, Policy, Reading, Verdict};
-use crate::transport::connection::{Connection, Habits, Intake, Params, ReceiverCounters, ReceivingEnd, header_bytes};
+use crate::transport::connection::{
+    Buffer, Connection, Habits, Intake, Params, ReceiverCounters, ReceivingEnd, header_bytes,
+};
 use crate::transport::linux;
 
 /// The two receivers.
@@ -17,6 +16,50 @@ use crate::transport::linux;
 enum Machine {
     Plain(Plain),
     Linux(Box<linux::Receiver>),
+}
+
+/// The plain receiving end: it announces what its buffer has room for.
+#[derive(Clone, Debug)]
+struct Plain {
+    buffer: Buffer,
+}
+
+impl ReceivingEnd for Plain {
+    fn on_segment(&mut self, tcp: &mut Intake, header: &TcpHeader, now: Time) {
+        if tcp.refuses(header) || !tcp.opens(header, now) {
+            return;
+        }
+        tcp.trip.on_opened(now);
+        if !tcp.accepts(header, self.buffer.limit(tcp.next), now) {
+            return;
+        }
+        if tcp.reports_before(header) {
+            tcp.before = Some(self.header(tcp, now));
+        }
+        let placed = tcp.place(header, self.buffer.announced, now);
+        self.buffer.fill(placed.delivered, now);
+        tcp.arrived(&placed.arrival);
+    }
+
+    fn read(&mut self, tcp: &Intake, _now: Time) -> Reading {
+        tcp.reading(self.buffer.unread(), false)
+    }
+
+    fn header(&mut self, tcp: &mut Intake, now: Time) -> TcpHeader {
+        let header = tcp.header(self.buffer.announce(tcp.next, now), now);
+        if header.flags.fin {
+            tcp.fin_again = now + tcp.next_fin_wait();
+        }
+        header
+    }
+
+    fn on_timer(&mut self, tcp: &mut Intake, now: Time) {
+        tcp.due |= now >= self.buffer.deadline();
+    }
+
+    fn deadline(&self) -> Time {
+        self.buffer.deadline()
+    }
 }
 
 /// TCP's receiving end. After each event, [`poll_transmit`](Self::poll_transmit) must be called until it gives nothing
@@ -33,21 +76,19 @@ impl TcpReceiver {
     /// [`TcpSender::wants_sack`]: super::TcpSender::wants_sack
     #[must_use]
     pub fn new(acking: &acking::Config, params: &Params, sack: bool) -> Self {
-        Self::of(acking, params, sack, false)
+        let machine = match params.habits {
+            Habits::Linux => Machine::Linux(Box::new(linux::Receiver::new(params))),
+            Habits::Rfc | Habits::Ns2 => Machine::Plain(Plain { buffer: Buffer::new(params) }),
+        };
+        Self { tcp: Intake::new(Policy::new(acking), params, sack), machine }
     }
 
     /// A receiver at an end that sends data too. It sends neither SYN nor FIN: the sender of this end does.
     #[must_use]
     pub fn duplex(acking: &acking::Config, params: &Params, sack: bool) -> Self {
-        Self::of(acking, params, sack, true)
-    }
-
-    fn of(acking: &acking::Config, params: &Params, sack: bool, duplex: bool) -> Self {
-        let machine = match params.habits {
-            Habits::Linux => Machine::Linux(Box::new(linux::Receiver::new(params))),
-            Habits::Rfc | Habits::Ns2 => Machine::Plain(Plain::new(params)),
-        };
-        Self { tcp: Intake::new(Policy::new(acking), params, sack, duplex), machine }
+        let mut receiver = Self::new(acking, params, sack);
+        receiver.tcp.duplex = true;
+        receiver
     }
 
     /// A segment arrived from the sender.
