@@ -343,7 +343,10 @@ fn agree(outcome: &Outcome) -> Result<(), TestCaseError> {
         // Each packet arrived, was lost, or is under way, and counts once, however many copies of it there were. A
         // repeated segment is a packet of its own that brings nothing new.
         let ends = |arrived: u64| arrived + flow.packets_dropped + flow.packets_left;
-        prop_assert!(ends(flow.packets_unique) <= flow.packets_sent && flow.packets_sent <= ends(flow.packets_arrived));
+        prop_assert!(
+            ends(flow.packets_unique) <= flow.packets_sent && flow.packets_sent <= ends(flow.packets_arrived),
+            "{flow:?}"
+        );
         if flow.transport == "udp" {
             prop_assert_eq!(ends(flow.packets_unique), flow.packets_sent, "{:?}", flow);
         }

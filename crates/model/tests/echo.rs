@@ -130,7 +130,7 @@ fn losses_in_either_direction_are_repaired() {
     }
 }
 
-/// What the nearest relative, the same messages without answers, sends: the same segments at the same times.
+/// The nearest relative sends the same messages without answers: the same segments at the same times.
 #[test]
 fn messages_alone_are_those_of_constant_bit_rate() {
     let mut spec = echo(700, Span::from_millis(100), "rfc", wired::Losses::default());

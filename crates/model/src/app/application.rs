@@ -14,7 +14,7 @@ pub struct Period {
     pub stop: Time,
 }
 
-/// What an application asks of its socket.
+/// The request of an application to its socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offer {
     /// Nothing.

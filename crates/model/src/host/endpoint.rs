@@ -22,7 +22,7 @@ pub(crate) struct Outgoing {
     pub waits: Option<u64>,
 }
 
-/// What an endpoint learns besides packets.
+/// News for an endpoint, besides packets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum News {
     /// An event of the network layer.

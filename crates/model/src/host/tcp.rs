@@ -40,7 +40,7 @@ impl Tcp {
         let after = *receiver.counters();
         // A SYN without payload counts as new once. The acknowledgement that completes the opening has no payload, and
         // is not counted.
-        let unique = (header.len > 0 || header.flags.syn).then(|| {
+        let unique = is_data(header).then(|| {
             let first_syn = header.flags.syn && !std::mem::replace(&mut self.has_syn, true);
             after.unique_bytes > before.unique_bytes || first_syn
         });
@@ -85,6 +85,11 @@ impl Tcp {
         let header = receiver.poll_transmit(now)?;
         Some(TcpHeader { seq: sender.next_seq(), ..header })
     }
+}
+
+/// Whether a segment counts as a data packet: it has payload, or it opens the connection.
+fn is_data(header: &TcpHeader) -> bool {
+    header.len > 0 || header.flags.syn && !header.flags.ack
 }
 
 impl Endpoint for Tcp {
@@ -153,13 +158,13 @@ impl Endpoint for Tcp {
             let size = self.receiver.as_ref().map_or(0, |receiver| receiver.header_bytes(&header));
             return Some(Outgoing { size, body: Body::Tcp(header), data: None, waits: None });
         };
-        let is_data = header.len > 0 || header.flags.syn;
         let new = if header.retransmission { 0 } else { header.len };
-        let waits = (is_data && sender.limits_queue()).then_some(header.seq);
+        let waits = ((header.len > 0 || header.flags.syn) && sender.limits_queue()).then_some(header.seq);
         if waits.is_some() {
             sender.on_queued(header.seq, header.len.into());
         }
         let size = sender.header_bytes(&header) + header.len;
-        Some(Outgoing { size, body: Body::Tcp(header), data: is_data.then_some(new), waits })
+        let data = is_data(&header).then_some(new);
+        Some(Outgoing { size, body: Body::Tcp(header), data, waits })
     }
 }
