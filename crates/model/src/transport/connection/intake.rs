@@ -1,5 +1,5 @@
-//! The state that the two receivers share: the data that arrived, the notes for acknowledgements, the receiver's half of
-//! the connection.
+//! The state that the two receivers share: the data that arrived, the notes for acknowledgements, and the receiver's
+//! half of the connection.
 
 use hopyard_engine::{Span, Time};
 

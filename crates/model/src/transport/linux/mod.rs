@@ -1,7 +1,8 @@
 //! Linux's TCP: the sender and the receiver of `habits = "linux"`.
 //!
 //! They have their own state and parameters (`[tcp.linux]`). They share only pure parts with the plain TCP: the
-//! scoreboard, the estimators of round trip and delivery rate, the congestion controls, the order of received data. `recovery` names what was read.
+//! scoreboard, the estimators of round trip and delivery rate, the congestion controls, the order of received data.
+//! `recovery` names what was read.
 
 mod idle;
 mod late;
