@@ -26,6 +26,12 @@ pub struct TcpHeader {
 }
 
 impl TcpHeader {
+    /// The sequence number behind its payload, its SYN and its FIN.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.seq + u64::from(self.len) + u64::from(self.flags.syn) + u64::from(self.flags.fin)
+    }
+
     /// The total length of the IP packet on the wire, in bytes, of a segment other than a SYN. Options fill whole
     /// words: two NOPs precede each (RFC 7323 appendix A, RFC 2018 §3).
     #[must_use]

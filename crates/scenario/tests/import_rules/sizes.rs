@@ -18,6 +18,7 @@ const SEAMS: &[(&str, &str, usize)] = &[
     ("routing/protocol.rs", "Routing", 12),
     ("routing/protocol.rs", "Routes", 8),
     ("transport/congestion/control/congestion_control.rs", "CongestionControl", 15),
+    ("transport/connection/receiving_end.rs", "ReceivingEnd", 5),
     ("transport/recovery/mod.rs", "LossRecovery", 8),
 ];
 

@@ -16,7 +16,7 @@ use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AckPolicy, Arrival, Verdict};
+use super::{AckPolicy, Arrival, Order, Verdict};
 use crate::params::{self, Fault};
 
 /// The parameters of adaptive delayed acknowledgements.
@@ -124,7 +124,7 @@ impl AckPolicy for Adaptive {
         if arrival.control {
             return Verdict::Now;
         }
-        if !arrival.in_order {
+        if arrival.order != Order::Next {
             self.last = None;
             self.fall();
             return Verdict::Now;
@@ -166,7 +166,8 @@ mod tests {
     use crate::transport::acking::delayed::{self, Delayed};
 
     fn arrival(millis: u64, in_order: bool) -> Arrival {
-        Arrival { in_order, ..Arrival::at(Time::ZERO + Span::from_millis(millis)) }
+        let order = if in_order { Order::Next } else { Order::Ahead };
+        Arrival { order, ..Arrival::at(Time::ZERO + Span::from_millis(millis)) }
     }
 
     /// At which of `segments` arrivals in order, every 10 ms from `from` on, an acknowledgement goes out.

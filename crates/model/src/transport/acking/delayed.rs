@@ -9,7 +9,7 @@ use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AckPolicy, Arrival, Verdict};
+use super::{AckPolicy, Arrival, Order, Verdict};
 use crate::params::{self, Fault, NS2, RFC};
 
 /// The parameters of delayed acknowledgements.
@@ -70,7 +70,8 @@ impl Delayed {
 
 impl AckPolicy for Delayed {
     fn on_arrival(&mut self, arrival: &Arrival) -> Verdict {
-        let may_wait = arrival.in_order || (self.params.delay_copies && arrival.copy_of_last);
+        let is_copy = arrival.order == Order::LastAgain;
+        let may_wait = arrival.order == Order::Next || (self.params.delay_copies && is_copy);
         if !may_wait || arrival.control || (self.params.first_at_once && arrival.first) {
             return Verdict::Now;
         }
@@ -99,29 +100,28 @@ mod tests {
     use super::*;
     use crate::params::Params as _;
 
-    fn arrival(millis: u64, in_order: bool) -> Arrival {
-        let now = Time::ZERO + Span::from_millis(millis);
-        Arrival { in_order, ..Arrival::at(now) }
+    fn arrival(millis: u64, order: Order) -> Arrival {
+        Arrival { order, ..Arrival::at(Time::ZERO + Span::from_millis(millis)) }
     }
 
     #[test]
     fn every_second_segment_is_acknowledged_and_disorder_at_once() {
         let mut policy = Delayed::new(&Params::of_profile(NS2));
-        assert_eq!(policy.on_arrival(&arrival(10, true)), Verdict::Later);
+        assert_eq!(policy.on_arrival(&arrival(10, Order::Next)), Verdict::Later);
         assert_eq!(policy.deadline(), Time::ZERO + Span::from_millis(110));
-        assert_eq!(policy.on_arrival(&arrival(20, true)), Verdict::Now);
+        assert_eq!(policy.on_arrival(&arrival(20, Order::Next)), Verdict::Now);
         policy.on_acknowledged();
         assert_eq!(policy.deadline(), Time::NEVER);
-        assert_eq!(policy.on_arrival(&arrival(30, false)), Verdict::Now);
+        assert_eq!(policy.on_arrival(&arrival(30, Order::Ahead)), Verdict::Now);
     }
 
     #[test]
     fn ns2_delays_for_a_copy_of_the_last_segment_but_not_for_the_first() {
         for (profile, first, copy) in [(RFC, Verdict::Later, Verdict::Now), (NS2, Verdict::Now, Verdict::Later)] {
             let mut policy = Delayed::new(&Params::of_profile(profile));
-            assert_eq!(policy.on_arrival(&Arrival { first: true, ..arrival(10, true) }), first, "{profile}");
+            assert_eq!(policy.on_arrival(&Arrival { first: true, ..arrival(10, Order::Next) }), first, "{profile}");
             policy.on_acknowledged();
-            assert_eq!(policy.on_arrival(&Arrival { copy_of_last: true, ..arrival(20, false) }), copy, "{profile}");
+            assert_eq!(policy.on_arrival(&arrival(20, Order::LastAgain)), copy, "{profile}");
         }
     }
 }

@@ -12,7 +12,7 @@ pub mod quick;
 use enum_dispatch::enum_dispatch;
 use hopyard_engine::Time;
 
-pub use self::policy::{AckPolicy, Arrival, Reading, Verdict};
+pub use self::policy::{AckPolicy, Arrival, Order, Reading, Verdict};
 
 /// Makes the registry, and the enum that forwards to the policy in use.
 macro_rules! policies {

@@ -3,47 +3,49 @@
 use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Span, Time};
 
+/// The place of a segment among the data that had arrived before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// It has no data that the receiver takes in.
+    #[default]
+    Nothing,
+    /// It is the next segment in order, and the receiver has no segments beyond it.
+    Next,
+    /// It is a duplicate of the last segment in order, and the receiver has no segments beyond it.
+    LastAgain,
+    /// All of it lies before the expected sequence number.
+    Old,
+    /// It lies beyond a gap.
+    Ahead,
+    /// It is the next segment in order, but a gap remains.
+    BeforeGap,
+    /// It closes the last gap.
+    ClosesGap,
+}
+
 /// A segment, as seen by the policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrival {
     /// The time.
     pub now: Time,
-    /// It is the next segment in order, and the receiver has no segments beyond it.
-    pub in_order: bool,
+    /// Its place among the data that had arrived before.
+    pub order: Order,
     /// It opens or closes the connection.
     pub control: bool,
     /// It is the first segment of a connection that opens without a SYN, or a duplicate of it.
     pub first: bool,
-    /// It is a duplicate of the last segment in order, and the receiver has no segments beyond it.
-    pub copy_of_last: bool,
     /// Its payload in bytes.
     pub len: u32,
-    /// All of it had arrived before.
-    pub duplicate: bool,
-    /// The receiver has segments beyond a gap.
-    pub gap: bool,
+    /// It has the flag PSH.
+    pub psh: bool,
     /// The receiver reports segments beyond a gap by SACK.
     pub sack: bool,
     /// The next sequence number that the receiver expects after it.
     pub next: u64,
     /// Bytes before that number that are not acknowledged.
     pub unacknowledged: u64,
-    /// All of it lies before the expected sequence number.
-    pub old: bool,
-    /// It lies beyond a gap.
-    pub ahead: bool,
-    /// It closes the last gap.
-    pub closes_gap: bool,
-    /// It has the flag PSH.
-    pub psh: bool,
-    /// The limit of the receive window has grown with it.
-    pub grew: bool,
     /// The window that was announced last, in bytes.
     pub window: u64,
-    /// The present window is not smaller.
-    pub lasts: bool,
-    /// Less than half of the receive buffer is free.
-    pub cramped: bool,
     /// The round trip as the receiver measures it, smoothed.
     pub round_trip: Option<Span>,
     /// The round trip of the opening exchange, from the answer to the SYN on.
@@ -53,30 +55,8 @@ pub struct Arrival {
 impl Arrival {
     /// A segment without any of these properties.
     #[must_use]
-    pub const fn at(now: Time) -> Self {
-        Self {
-            now,
-            in_order: false,
-            control: false,
-            first: false,
-            copy_of_last: false,
-            len: 0,
-            duplicate: false,
-            gap: false,
-            sack: false,
-            next: 0,
-            unacknowledged: 0,
-            old: false,
-            ahead: false,
-            closes_gap: false,
-            psh: false,
-            grew: false,
-            window: 0,
-            lasts: true,
-            cramped: false,
-            round_trip: None,
-            opening: None,
-        }
+    pub fn at(now: Time) -> Self {
+        Self { now, ..Self::default() }
     }
 }
 
@@ -111,7 +91,7 @@ pub trait AckPolicy {
         Time::NEVER
     }
 
-    /// The application has read. Only a receive window that grows tells of it.
+    /// The application has read.
     fn on_read(&mut self, _reading: &Reading) -> Verdict {
         Verdict::Later
     }
@@ -121,9 +101,6 @@ pub trait AckPolicy {
     fn reports_before(&self) -> bool {
         false
     }
-
-    /// Less than half of the receive buffer is free, when an acknowledgement is made.
-    fn on_cramped(&mut self) {}
 
     /// The deadline has passed. Whether an acknowledgement is sent because of it.
     fn on_expired(&mut self, _now: Time) -> Verdict {

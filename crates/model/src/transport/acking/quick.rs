@@ -11,7 +11,7 @@ use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AckPolicy, Arrival, Reading, Verdict};
+use super::{AckPolicy, Arrival, Order, Reading, Verdict};
 use crate::params::{self, Fault};
 use crate::transport::connection::Wheel;
 
@@ -72,6 +72,17 @@ const SLACK: Span = Span::from_micros(100);
 const FIRST_FULL: u32 = 536;
 const SMALLEST_FULL: u32 = 88;
 
+/// The receive buffer with a segment, which only Linux's receiver knows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Room {
+    /// The limit of the window has grown with the segment.
+    pub grew: bool,
+    /// The present window is smaller than the one that was announced last.
+    pub shrinks: bool,
+    /// Less than half of the buffer is free.
+    pub cramped: bool,
+}
+
 /// Acknowledges as Linux.
 #[derive(Clone, Debug)]
 pub struct Quick {
@@ -89,8 +100,6 @@ pub struct Quick {
     /// The retransmission timeout in ticks, and the round trip of the opening exchange.
     timeout: u64,
     opening: Option<Span>,
-    /// The round trip as the receiver measures it.
-    round_trip: Option<Span>,
     /// Something is to be acknowledged.
     owes: bool,
     /// A segment ends what the sending application has written, and so does another after it.
@@ -122,7 +131,6 @@ impl Quick {
             small: 0,
             timeout: whole_ticks(FIRST_PAUSE),
             opening: None,
-            round_trip: None,
             owes: false,
             pushed: false,
             pushed_again: false,
@@ -205,7 +213,7 @@ impl Quick {
         }
         self.waiting += 1;
         if self.compressed == Time::NEVER {
-            let measured = self.round_trip.unwrap_or_default();
+            let measured = arrival.round_trip.unwrap_or_default();
             let round_trip = self.opening.map_or(measured, |opening| opening.min(measured));
             self.compressed = arrival.now + (round_trip / 20).min(self.params.compression) + SLACK;
         }
@@ -237,6 +245,53 @@ impl Quick {
         self.timer = self.timers.expiry(arrival.now, TICK * delay);
         Verdict::Later
     }
+
+    /// A segment arrived at a receiver whose buffer may grow.
+    pub fn on_segment(&mut self, arrival: &Arrival, room: Room) -> Verdict {
+        if arrival.control || arrival.len == 0 {
+            return Verdict::Now;
+        }
+        self.owes = true;
+        match arrival.order {
+            Order::Old | Order::LastAgain => {
+                // Its acknowledgement may have been lost.
+                self.hurry(arrival.window);
+                self.delay = self.delay.map(|_| self.shortest());
+                return Verdict::Now;
+            }
+            Order::Ahead => {}
+            _ => {
+                self.measure(arrival);
+                self.follow(arrival);
+            }
+        }
+        // A window that grows is announced at once.
+        self.quick |= u32::from(room.grew);
+        if arrival.order == Order::ClosesGap {
+            return Verdict::Now;
+        }
+        if arrival.unacknowledged > u64::from(self.full) {
+            if room.cramped {
+                self.on_cramped();
+            }
+            if !room.shrinks {
+                return Verdict::Now;
+            }
+        }
+        if self.quick > 0 {
+            return Verdict::Now;
+        }
+        match arrival.order {
+            Order::Ahead | Order::BeforeGap if arrival.sack => self.compress(arrival),
+            Order::Ahead | Order::BeforeGap => Verdict::Now,
+            _ => self.postpone(arrival),
+        }
+    }
+
+    /// Less than half of the receive buffer is free, when an acknowledgement is made.
+    pub const fn on_cramped(&mut self) {
+        self.quick = 0;
+    }
 }
 
 /// The number of ticks of a time, rounded up.
@@ -246,40 +301,7 @@ const fn whole_ticks(time: Span) -> u64 {
 
 impl AckPolicy for Quick {
     fn on_arrival(&mut self, arrival: &Arrival) -> Verdict {
-        self.round_trip = arrival.round_trip;
-        if arrival.control || arrival.len == 0 {
-            return Verdict::Now;
-        }
-        self.owes = true;
-        if arrival.old {
-            // Its acknowledgement may have been lost.
-            self.hurry(arrival.window);
-            self.delay = self.delay.map(|_| self.shortest());
-            return Verdict::Now;
-        }
-        if !arrival.ahead {
-            self.measure(arrival);
-            self.follow(arrival);
-        }
-        // A window that grows is announced at once.
-        self.quick |= u32::from(arrival.grew);
-        if arrival.closes_gap {
-            return Verdict::Now;
-        }
-        if arrival.unacknowledged > u64::from(self.full) {
-            if arrival.cramped {
-                self.quick = 0;
-            }
-            if arrival.lasts {
-                return Verdict::Now;
-            }
-        }
-        match (self.quick, arrival.gap) {
-            (1.., _) => Verdict::Now,
-            (0, false) => self.postpone(arrival),
-            (0, true) if !arrival.sack => Verdict::Now,
-            (0, true) => self.compress(arrival),
-        }
+        self.on_segment(arrival, Room::default())
     }
 
     fn on_read(&mut self, reading: &Reading) -> Verdict {
@@ -311,10 +333,6 @@ impl AckPolicy for Quick {
         // The sender is slower than was assumed.
         self.delay = self.delay.map(|delay| (delay * 2).min(self.timeout));
         Verdict::Now
-    }
-
-    fn on_cramped(&mut self) {
-        self.quick = 0;
     }
 
     fn on_acknowledged(&mut self) {
@@ -349,7 +367,7 @@ mod tests {
     /// The next segment of 1000 bytes in order, the `waiting`th that is not acknowledged.
     fn in_order(micros: u64, waiting: u64) -> Arrival {
         Arrival {
-            in_order: true,
+            order: Order::Next,
             len: 1000,
             window: 64_000,
             opening: Some(Span::from_millis(60)),
@@ -397,8 +415,8 @@ mod tests {
     fn a_window_that_grows_is_announced_with_each_segment() {
         let mut linux = policy();
         answered(&mut linux, 0, 16);
-        let grown = Arrival { grew: true, ..in_order(20_000, 1) };
-        assert_eq!(linux.on_arrival(&grown), Verdict::Now);
+        let grew = Room { grew: true, ..Room::default() };
+        assert_eq!(linux.on_segment(&in_order(20_000, 1), grew), Verdict::Now);
         linux.on_acknowledged();
         assert_eq!(linux.on_arrival(&in_order(21_000, 1)), Verdict::Later);
     }
@@ -426,7 +444,8 @@ mod tests {
         let mut linux = policy();
         answered(&mut linux, 0, 16);
         linux.on_arrival(&in_order(16_000, 1));
-        assert_eq!(linux.on_arrival(&Arrival { lasts: false, ..in_order(17_000, 2) }), Verdict::Later);
+        let shrinks = Room { shrinks: true, ..Room::default() };
+        assert_eq!(linux.on_segment(&in_order(17_000, 2), shrinks), Verdict::Later);
         assert_eq!(linux.on_read(&Reading { unacknowledged: 2000, ..READ }), Verdict::Now);
     }
 
@@ -437,7 +456,7 @@ mod tests {
         // The timeout is three round trips of 60 ms, at least the round trip and 200 ms.
         assert_eq!(answered(&mut linux, 270_000, 4), [1, 3], "251 ms are no pause");
         assert_eq!(answered(&mut linux, 540_000, 18), (0..16).chain([17]).collect::<Vec<_>>());
-        let copy = Arrival { duplicate: true, old: true, window: 64_000, len: 1000, ..Arrival::at(at(560_000)) };
+        let copy = Arrival { order: Order::LastAgain, ..in_order(560_000, 0) };
         assert_eq!(linux.on_arrival(&copy), Verdict::Now);
         linux.on_acknowledged();
         assert_eq!(answered(&mut linux, 561_000, 4), [0, 1, 2, 3]);
@@ -464,8 +483,7 @@ mod tests {
         let mut linux = policy();
         answered(&mut linux, 0, 16);
         let beyond = |micros: u64| Arrival {
-            gap: true,
-            ahead: true,
+            order: Order::Ahead,
             sack: true,
             len: 1000,
             next: 16_000,
@@ -487,7 +505,7 @@ mod tests {
         assert_eq!(linux.deadline(), Time::NEVER);
         assert_eq!(linux.on_arrival(&Arrival { sack: false, ..beyond(20_500) }), Verdict::Now, "without SACK");
         assert_eq!(linux.on_arrival(&Arrival { next: 17_000, ..beyond(20_600) }), Verdict::Now, "progress");
-        let closes = Arrival { gap: false, ahead: false, closes_gap: true, ..in_order(20_700, 5) };
+        let closes = Arrival { order: Order::ClosesGap, ..in_order(20_700, 5) };
         assert_eq!(linux.on_arrival(&closes), Verdict::Now);
     }
 
@@ -500,7 +518,7 @@ mod tests {
         linux.on_arrival(&in_order(17_000, 2));
         linux.on_acknowledged();
         linux.stuck = (16_000, 3);
-        let beyond = Arrival { gap: true, ahead: true, sack: true, next: 16_000, len: 1000, ..Arrival::at(at(59_500)) };
+        let beyond = Arrival { order: Order::Ahead, sack: true, next: 16_000, ..in_order(59_500, 0) };
         assert_eq!(linux.on_arrival(&Arrival { round_trip: Some(Span::from_millis(60)), ..beyond }), Verdict::Later);
         assert_eq!(linux.deadline(), at(60_000), "before 60.6 ms");
         assert_eq!(linux.on_expired(at(60_000)), Verdict::Now);

@@ -93,66 +93,48 @@ pub enum Variation {
     MeanDeviation,
 }
 
-/// Adaptive Pacing's parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Params {
-    /// The bandwidth b of a hop: a rate, or "radio" for the rate of data frames on the scenario's radios. paper: radio;
-    /// agent: 2 Mb/s (`ll_bandwidth_`).
-    pub bandwidth: Bandwidth,
-    /// Bytes of headers, which are added to the payload of a segment and form an acknowledgement. Both: 112 B as in the
-    /// agent; the paper gives no number.
-    pub overhead: Bytes,
-    /// The source of the number of hops. paper: route; agent: acknowledgement.
-    pub hops: Hops,
-    /// The number of hops after which a segment does not disturb its successor. It is 4 if the sensing range is
-    /// slightly more than twice the reception range (250 m and 550 m). ns-2: `n_factor_`.
-    pub reuse_hops: u8,
-    /// Whether a shorter route is paced by the delay of one hop instead. paper: off; agent: on.
-    pub one_hop_if_short: bool,
-    /// The weight of the old value in the mean propagation delay. ns-2: `alpha_`.
-    pub smoothing: f64,
-    /// The number of samples from which the variation is computed. ns-2: `history_`.
-    pub samples: u16,
-    /// The measure of the variation. paper: standard_deviation; agent: mean_deviation.
-    pub variation: Variation,
-    /// The factor of the variation in the gap.
-    pub variation_weight: f64,
-    /// The mean wait (with weight 0.5 of the old value) replaces a longer wait at a hop, and a longer propagation delay
-    /// is ignored. "0 s" for no limit. paper: 0 s; agent: 0.5 s (`delaybound_`).
-    pub delay_bound: Span,
-    /// The gap before the first sample; "0 s" to send without pacing until then. paper: 0 s; agent: 50 ms
-    /// (`rate_interval_`).
-    pub initial_gap: Span,
-    /// Whether a loss or timeout stops the pacing until the next acknowledgement. paper: off; agent: on.
-    pub pause_on_loss: bool,
-    /// Whether each timeout doubles the retransmission timeout. paper: on; agent: off.
-    pub back_off: bool,
-    /// The quantity that a loss halves. paper: flight; agent: window.
-    pub halve: Halve,
-    /// Whether another timeout of the same segment leaves the threshold unchanged (RFC 5681 §3.1). paper: on; agent:
-    /// off.
-    pub hold_ssthresh: bool,
-    /// The largest increase of the window by one acknowledgement in slow start, in segments: 1 is RFC 5681 eq. 2, 2 is
-    /// RFC 3465.
-    pub slow_start_limit: u32,
-    /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1).
-    pub count_bytes: bool,
-    /// Whether the window grows only while it limits the sender (RFC 7661 §4.3). paper: on; agent: off.
-    pub grow_only_when_limited: bool,
-}
-
-impl Params {
-    fn reno(&self) -> reno::Params {
-        let &Self { halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited, .. } = self;
-        reno::Params {
-            halve,
-            hold_ssthresh,
-            slow_start_limit,
-            count_bytes,
-            grow_only_when_limited,
-            whole_segments: false,
-        }
+reno::grows_as_reno! {
+    /// Adaptive Pacing's parameters.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct Params {
+        /// The bandwidth b of a hop: a rate, or "radio" for the rate of data frames on the scenario's radios. paper:
+        /// radio; agent: 2 Mb/s (`ll_bandwidth_`).
+        pub bandwidth: Bandwidth,
+        /// Bytes of headers, which are added to the payload of a segment and form an acknowledgement. Both: 112 B as in
+        /// the agent; the paper gives no number.
+        pub overhead: Bytes,
+        /// The source of the number of hops. paper: route; agent: acknowledgement.
+        pub hops: Hops,
+        /// The number of hops after which a segment does not disturb its successor. It is 4 if the sensing range is
+        /// slightly more than twice the reception range (250 m and 550 m). ns-2: `n_factor_`.
+        pub reuse_hops: u8,
+        /// Whether a shorter route is paced by the delay of one hop instead. paper: off; agent: on.
+        pub one_hop_if_short: bool,
+        /// The weight of the old value in the mean propagation delay. ns-2: `alpha_`.
+        pub smoothing: f64,
+        /// The number of samples from which the variation is computed. ns-2: `history_`.
+        pub samples: u16,
+        /// The measure of the variation. paper: standard_deviation; agent: mean_deviation.
+        pub variation: Variation,
+        /// The factor of the variation in the gap.
+        pub variation_weight: f64,
+        /// The mean wait (with weight 0.5 of the old value) replaces a longer wait at a hop, and a longer propagation
+        /// delay is ignored. "0 s" for no limit. paper: 0 s; agent: 0.5 s (`delaybound_`).
+        pub delay_bound: Span,
+        /// The gap before the first sample; "0 s" to send without pacing until then. paper: 0 s; agent: 50 ms
+        /// (`rate_interval_`).
+        pub initial_gap: Span,
+        /// Whether a loss or timeout stops the pacing until the next acknowledgement. paper: off; agent: on.
+        pub pause_on_loss: bool,
+        /// Whether each timeout doubles the retransmission timeout. paper: on; agent: off.
+        pub back_off: bool,
+        /// The quantity that a loss halves. paper: flight; agent: window.
+        pub halve: Halve,
+        /// Whether another timeout of the same segment leaves the threshold unchanged (RFC 5681 §3.1). paper: on;
+        /// agent: off.
+        pub hold_ssthresh: bool,
+        ..growth
     }
 }
 
@@ -205,7 +187,7 @@ impl params::Params for Params {
             let problem = format!("expected 0 or more, found {}", self.variation_weight);
             return Err(Fault::new("variation_weight", problem));
         }
-        self.reno().check()
+        self.reno(self.halve, self.hold_ssthresh).check()
     }
 }
 
@@ -239,7 +221,7 @@ impl AdaptivePacing {
     #[must_use]
     pub fn new(params: &Params) -> Self {
         Self {
-            reno: Reno::new(&params.reno()),
+            reno: Reno::new(&params.reno(params.halve, params.hold_ssthresh)),
             delay: None,
             wait: 0.0,
             history: VecDeque::with_capacity(usize::from(params.samples)),

@@ -45,41 +45,23 @@ pub enum Race {
     RestoreBeforeTimeout,
 }
 
-/// ELFN's parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Params {
-    /// The base variant, while no route is broken: "newreno", "reno" or "sack".
-    pub base: Base,
-    /// The time between probes while frozen. As in both papers.
-    pub probe_interval: Span,
-    /// What is restored if the retransmission timer expired before the notice arrived: "published" (the state after the
-    /// timeout) or "restore_before_timeout".
-    pub race: Race,
-    /// The quantity that a loss halves.
-    pub halve: Halve,
-    /// Whether another timeout of the same segment leaves the threshold unchanged (RFC 5681 §3.1).
-    pub hold_ssthresh: bool,
-    /// The largest increase of the window by one acknowledgement in slow start, in segments: 1 is RFC 5681 eq. 2, 2 is
-    /// RFC 3465.
-    pub slow_start_limit: u32,
-    /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1).
-    pub count_bytes: bool,
-    /// Whether the window grows only while it limits the sender (RFC 7661 §4.3).
-    pub grow_only_when_limited: bool,
-}
-
-impl Params {
-    fn reno(&self) -> reno::Params {
-        let &Self { halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited, .. } = self;
-        reno::Params {
-            halve,
-            hold_ssthresh,
-            slow_start_limit,
-            count_bytes,
-            grow_only_when_limited,
-            whole_segments: false,
-        }
+reno::grows_as_reno! {
+    /// ELFN's parameters.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct Params {
+        /// The base variant, while no route is broken: "newreno", "reno" or "sack".
+        pub base: Base,
+        /// The time between probes while frozen. As in both papers.
+        pub probe_interval: Span,
+        /// What is restored if the retransmission timer expired before the notice arrived: "published" (the state after
+        /// the timeout) or "restore_before_timeout".
+        pub race: Race,
+        /// The quantity that a loss halves.
+        pub halve: Halve,
+        /// Whether another timeout of the same segment leaves the threshold unchanged (RFC 5681 §3.1).
+        pub hold_ssthresh: bool,
+        ..growth
     }
 }
 
@@ -106,7 +88,7 @@ impl params::Params for Params {
             let found = self.probe_interval;
             return Err(Fault::new("probe_interval", format!("expected at least 1 ms, found {found}")));
         }
-        self.reno().check()
+        self.reno(self.halve, self.hold_ssthresh).check()
     }
 }
 
@@ -127,7 +109,7 @@ impl Elfn {
             Race::RestoreBeforeTimeout => Restore::BeforeTimeout,
         };
         Self {
-            reno: Reno::new(&params.reno()),
+            reno: Reno::new(&params.reno(params.halve, params.hold_ssthresh)),
             recovery: match params.base {
                 Base::Reno => RecoveryChoice::Reno,
                 Base::NewReno => RecoveryChoice::NewReno,

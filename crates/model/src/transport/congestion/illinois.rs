@@ -31,41 +31,39 @@ use crate::params::{self, Fault, LINUX, RFC};
 
 const PAPER: &str = "paper";
 
-/// Illinois's parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Params {
-    /// The maximum growth of the window in a round trip, in segments.
-    pub alpha_max: f64,
-    /// The minimum growth of the window in a round trip, in segments. rfc, linux: 0.3; paper: 0.1.
-    pub alpha_min: f64,
-    /// The minimum share by which a loss reduces the window.
-    pub beta_min: f64,
-    /// The maximum share by which a loss reduces the window.
-    pub beta_max: f64,
-    /// Below this window, in segments, alpha is 1 and beta is a half. rfc, linux: 15; paper: 10.
-    pub window_threshold: f64,
-    /// The number of rounds with a delay below `low_delay` after which alpha is `alpha_max` again (theta).
-    pub patience: u32,
-    /// The share of the largest queueing delay up to which alpha is `alpha_max`.
-    pub low_delay: f64,
-    /// The share of the largest queueing delay up to which beta is `beta_min`.
-    pub beta_min_delay: f64,
-    /// The share of the largest queueing delay from which beta is `beta_max`.
-    pub beta_max_delay: f64,
-    /// The quantity that a loss reduces. rfc, linux: window; paper: flight.
-    pub halve: Halve,
-    /// Whether losses are repaired with selective acknowledgements (RFC 6675) instead of NewReno's recovery. rfc,
-    /// rfc, linux: on; paper: off.
-    pub sack: bool,
-    /// The largest increase of the window by one acknowledgement in slow start, in segments.
-    pub slow_start_limit: u32,
-    /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). rfc, linux: on; paper: off.
-    pub count_bytes: bool,
-    /// Whether the window grows only while it limits the sender (RFC 7661 §4.3).
-    pub grow_only_when_limited: bool,
-    /// Whether the computation is the published one, or Linux's in whole segments. rfc, paper: published; linux: linux.
-    pub arithmetic: Arithmetic,
+reno::grows_as_reno! {
+    /// Illinois's parameters.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct Params {
+        /// The maximum growth of the window in a round trip, in segments.
+        pub alpha_max: f64,
+        /// The minimum growth of the window in a round trip, in segments. rfc, linux: 0.3; paper: 0.1.
+        pub alpha_min: f64,
+        /// The minimum share by which a loss reduces the window.
+        pub beta_min: f64,
+        /// The maximum share by which a loss reduces the window.
+        pub beta_max: f64,
+        /// Below this window, in segments, alpha is 1 and beta is a half. rfc, linux: 15; paper: 10.
+        pub window_threshold: f64,
+        /// The number of rounds with a delay below `low_delay` after which alpha is `alpha_max` again (theta).
+        pub patience: u32,
+        /// The share of the largest queueing delay up to which alpha is `alpha_max`.
+        pub low_delay: f64,
+        /// The share of the largest queueing delay up to which beta is `beta_min`.
+        pub beta_min_delay: f64,
+        /// The share of the largest queueing delay from which beta is `beta_max`.
+        pub beta_max_delay: f64,
+        /// The quantity that a loss reduces. rfc, linux: window; paper: flight.
+        pub halve: Halve,
+        /// Whether losses are repaired with selective acknowledgements (RFC 6675) instead of NewReno's recovery. rfc,
+        /// rfc, linux: on; paper: off.
+        pub sack: bool,
+        ..growth
+        /// Whether the computation is the published one, or Linux's in whole segments. rfc, paper: published; linux:
+        /// linux.
+        pub arithmetic: Arithmetic,
+    }
 }
 
 impl Params {
@@ -93,18 +91,6 @@ impl Params {
             low_delay,
             beta_min_delay,
             beta_max_delay,
-        }
-    }
-
-    fn reno(&self) -> reno::Params {
-        let &Self { halve, slow_start_limit, count_bytes, grow_only_when_limited, .. } = self;
-        reno::Params {
-            halve,
-            hold_ssthresh: true,
-            slow_start_limit,
-            count_bytes,
-            grow_only_when_limited,
-            whole_segments: false,
         }
     }
 
@@ -196,7 +182,7 @@ impl params::Params for Params {
             );
             return Err(Fault::new("beta_max_delay", problem));
         }
-        self.reno().check()
+        self.reno(self.halve, true).check()
     }
 }
 
@@ -249,7 +235,7 @@ impl Published {
     pub fn new(params: &Params) -> Self {
         Self {
             params: params.clone(),
-            reno: Reno::new(&params.reno()),
+            reno: Reno::new(&params.reno(params.halve, true)),
             alpha: params.alpha_max,
             beta: params.beta_max,
             min_rtt: Span::MAX,

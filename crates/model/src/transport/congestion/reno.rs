@@ -45,6 +45,44 @@ pub struct Params {
     pub whole_segments: bool,
 }
 
+/// Declares the parameters of a variant whose window grows as Reno's: at `..growth`, [`Params`]' three keys of growth.
+macro_rules! grows_as_reno {
+    ($(#[$about:meta])* pub struct Params {
+        $($(#[$meaning:meta])+ pub $key:ident: $type:ty,)*
+        ..growth
+        $($(#[$more:meta])+ pub $last:ident: $last_type:ty,)*
+    }) => {
+        $(#[$about])*
+        pub struct Params {
+            $($(#[$meaning])+ pub $key: $type,)*
+            /// The largest increase of the window by one acknowledgement in slow start, in segments: 1 is RFC 5681 eq.
+            /// 2, 2 is RFC 3465.
+            pub slow_start_limit: u32,
+            /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1).
+            pub count_bytes: bool,
+            /// Whether the window grows only while it limits the sender (RFC 7661 §4.3).
+            pub grow_only_when_limited: bool,
+            $($(#[$more])+ pub $last: $last_type,)*
+        }
+
+        impl Params {
+            /// Reno's parameters with this growth.
+            pub(super) const fn reno(&self, halve: reno::Halve, hold_ssthresh: bool) -> reno::Params {
+                let &Self { slow_start_limit, count_bytes, grow_only_when_limited, .. } = self;
+                reno::Params {
+                    halve,
+                    hold_ssthresh,
+                    slow_start_limit,
+                    count_bytes,
+                    grow_only_when_limited,
+                    whole_segments: false,
+                }
+            }
+        }
+    };
+}
+pub(super) use grows_as_reno;
+
 impl params::Params for Params {
     const PROFILES: &'static [&'static str] = &[RFC, NS2, LINUX];
 

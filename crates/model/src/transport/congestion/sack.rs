@@ -21,36 +21,18 @@ pub enum Repair {
     Pipe,
 }
 
-/// SACK's parameters: Reno's, and which algorithm repairs losses.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Params {
-    /// Which algorithm repairs losses.
-    pub repair: Repair,
-    /// The quantity that a loss halves.
-    pub halve: Halve,
-    /// Whether another timeout of the same segment leaves the threshold unchanged (RFC 5681 §3.1).
-    pub hold_ssthresh: bool,
-    /// The largest increase of the window by one acknowledgement in slow start, in segments: 1 is RFC 5681 eq. 2, 2 is
-    /// RFC 3465.
-    pub slow_start_limit: u32,
-    /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1).
-    pub count_bytes: bool,
-    /// Whether the window grows only while it limits the sender (RFC 7661 §4.3).
-    pub grow_only_when_limited: bool,
-}
-
-impl Params {
-    fn reno(&self) -> reno::Params {
-        let &Self { repair: _, halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited } = self;
-        reno::Params {
-            halve,
-            hold_ssthresh,
-            slow_start_limit,
-            count_bytes,
-            grow_only_when_limited,
-            whole_segments: false,
-        }
+reno::grows_as_reno! {
+    /// SACK's parameters: Reno's, and which algorithm repairs losses.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct Params {
+        /// Which algorithm repairs losses.
+        pub repair: Repair,
+        /// The quantity that a loss halves.
+        pub halve: Halve,
+        /// Whether another timeout of the same segment leaves the threshold unchanged (RFC 5681 §3.1).
+        pub hold_ssthresh: bool,
+        ..growth
     }
 }
 
@@ -65,7 +47,7 @@ impl params::Params for Params {
     }
 
     fn check(&self) -> Result<(), params::Fault> {
-        self.reno().check()
+        self.reno(self.halve, self.hold_ssthresh).check()
     }
 }
 
@@ -80,7 +62,7 @@ impl Sack {
     /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
-        Self { reno: Reno::new(&params.reno()), repair: params.repair }
+        Self { reno: Reno::new(&params.reno(params.halve, params.hold_ssthresh)), repair: params.repair }
     }
 }
 

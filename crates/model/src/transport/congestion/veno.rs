@@ -39,36 +39,33 @@ pub enum RoundTrip {
     Last,
 }
 
-/// Veno's parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Params {
-    /// A loss is random if fewer segments than this are queued.
-    pub beta: f64,
-    /// The share of the window that remains after a random loss.
-    pub random_loss_keeps: f64,
-    /// The round-trip time from which the backlog is computed. paper: smoothed; linux: last.
-    pub round_trip: RoundTrip,
-    /// Whether a loss resets the shortest round-trip time. paper: on; linux: off.
-    pub forget_min_rtt: bool,
-    /// Whether the shortest round-trip time is reset when the network is empty: when data is sent and nothing is
-    /// outstanding, and at a timeout. paper: off; linux: on.
-    pub forget_when_empty: bool,
-    /// Whether a timeout may also be classified as a random loss. paper: off; linux: on.
-    pub discern_timeouts: bool,
-    /// The quantity that a loss reduces. paper: flight; linux: window.
-    pub halve: Halve,
-    /// Whether losses are repaired with selective acknowledgements (RFC 6675) instead of NewReno's recovery. paper:
-    /// off; linux: on.
-    pub sack: bool,
-    /// The maximum increase in slow start for one acknowledgement that covers several segments, in segments.
-    pub slow_start_limit: u32,
-    /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1).
-    pub count_bytes: bool,
-    /// Whether the window grows only while it limits the sender (RFC 7661 §4.3).
-    pub grow_only_when_limited: bool,
-    /// Whether the computation is the published one, or Linux's in whole segments. paper: published; linux: linux.
-    pub arithmetic: Arithmetic,
+reno::grows_as_reno! {
+    /// Veno's parameters.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct Params {
+        /// A loss is random if fewer segments than this are queued.
+        pub beta: f64,
+        /// The share of the window that remains after a random loss.
+        pub random_loss_keeps: f64,
+        /// The round-trip time from which the backlog is computed. paper: smoothed; linux: last.
+        pub round_trip: RoundTrip,
+        /// Whether a loss resets the shortest round-trip time. paper: on; linux: off.
+        pub forget_min_rtt: bool,
+        /// Whether the shortest round-trip time is reset when the network is empty: when data is sent and nothing is
+        /// outstanding, and at a timeout. paper: off; linux: on.
+        pub forget_when_empty: bool,
+        /// Whether a timeout may also be classified as a random loss. paper: off; linux: on.
+        pub discern_timeouts: bool,
+        /// The quantity that a loss reduces. paper: flight; linux: window.
+        pub halve: Halve,
+        /// Whether losses are repaired with selective acknowledgements (RFC 6675) instead of NewReno's recovery. paper:
+        /// off; linux: on.
+        pub sack: bool,
+        ..growth
+        /// Whether the computation is the published one, or Linux's in whole segments. paper: published; linux: linux.
+        pub arithmetic: Arithmetic,
+    }
 }
 
 impl Params {
@@ -76,18 +73,6 @@ impl Params {
     const fn linux(&self) -> Constants {
         let &Self { beta, random_loss_keeps, .. } = self;
         Constants { beta, random_loss_keeps }
-    }
-
-    fn reno(&self) -> reno::Params {
-        let &Self { halve, slow_start_limit, count_bytes, grow_only_when_limited, .. } = self;
-        reno::Params {
-            halve,
-            hold_ssthresh: true,
-            slow_start_limit,
-            count_bytes,
-            grow_only_when_limited,
-            whole_segments: false,
-        }
     }
 }
 
@@ -120,7 +105,7 @@ impl params::Params for Params {
             let problem = format!("expected at least a half and at most 1, found {}", self.random_loss_keeps);
             return Err(Fault::new("random_loss_keeps", problem));
         }
-        self.reno().check()
+        self.reno(self.halve, true).check()
     }
 }
 
@@ -168,7 +153,13 @@ impl Published {
     /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
-        Self { params: params.clone(), reno: Reno::new(&params.reno()), min_rtt: None, backlog: 0.0, opened: false }
+        Self {
+            params: params.clone(),
+            reno: Reno::new(&params.reno(params.halve, true)),
+            min_rtt: None,
+            backlog: 0.0,
+            opened: false,
+        }
     }
 
     /// §III-A.

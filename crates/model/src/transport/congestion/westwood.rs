@@ -37,29 +37,26 @@ pub enum Filter {
     Constant,
 }
 
-/// Westwood's parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Params {
-    /// The form of the filter. rfc, ns2: tustin; inet: constant.
-    pub filter: Filter,
-    /// The filter's time constant tau, used by the form `tustin`. All: 0.5 s (1 s in the authors' ns-2 agent).
-    pub time_constant: Span,
-    /// A sample of zero is added if there is no sample for the time constant divided by this number (m, at least 2).
-    /// All: 2.
-    pub virtual_samples: u32,
-    /// The maximum number of segments that one acknowledgement counts; 0 means no limit. rfc, ns2: 0; inet: 2.
-    pub count_limit: u32,
-    /// Whether the threshold is divided by a factor between 1 and 4. The factor increases by 0.25 with each fast
-    /// retransmission and by 1 with each timeout in slow start. A loss in congestion avoidance resets it to 1. rfc,
-    /// ns2: off; inet: on.
-    pub dampen: bool,
-    /// The largest increase of the window by one acknowledgement in slow start, in segments. All: 1.
-    pub slow_start_limit: u32,
-    /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). All: off.
-    pub count_bytes: bool,
-    /// Whether the window grows only while it limits the sender (RFC 7661 §4.3).
-    pub grow_only_when_limited: bool,
+reno::grows_as_reno! {
+    /// Westwood's parameters.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct Params {
+        /// The form of the filter. rfc, ns2: tustin; inet: constant.
+        pub filter: Filter,
+        /// The filter's time constant tau, used by the form `tustin`. All: 0.5 s (1 s in the authors' ns-2 agent).
+        pub time_constant: Span,
+        /// A sample of zero is added if there is no sample for the time constant divided by this number (m, at least
+        /// 2). All: 2.
+        pub virtual_samples: u32,
+        /// The maximum number of segments that one acknowledgement counts; 0 means no limit. rfc, ns2: 0; inet: 2.
+        pub count_limit: u32,
+        /// Whether the threshold is divided by a factor between 1 and 4. The factor increases by 0.25 with each fast
+        /// retransmission and by 1 with each timeout in slow start. A loss in congestion avoidance resets it to 1. rfc,
+        /// ns2: off; inet: on.
+        pub dampen: bool,
+        ..growth
+    }
 }
 
 impl params::Params for Params {
@@ -90,10 +87,7 @@ impl params::Params for Params {
         if self.interval().is_zero() {
             return Err(Fault::new("virtual_samples", "expected a part of time_constant of at least 1 ns"));
         }
-        if self.slow_start_limit == 0 {
-            return Err(Fault::new("slow_start_limit", "expected at least 1, found 0"));
-        }
-        Ok(())
+        self.reno(Halve::Flight, true).check()
     }
 }
 
@@ -247,17 +241,8 @@ impl Westwood {
     /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
-        let &Params { slow_start_limit, count_bytes, grow_only_when_limited, .. } = params;
-        let growth = reno::Params {
-            halve: Halve::Flight,
-            hold_ssthresh: true,
-            slow_start_limit,
-            count_bytes,
-            grow_only_when_limited,
-            whole_segments: false,
-        };
         Self {
-            reno: Reno::new(&growth),
+            reno: Reno::new(&params.reno(Halve::Flight, true)),
             counting: Counting::default(),
             estimator: Estimator::new(params),
             min_rtt: None,

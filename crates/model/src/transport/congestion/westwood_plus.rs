@@ -68,44 +68,43 @@ pub enum Moment {
     Recovered,
 }
 
-/// Westwood+'s parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Params {
-    /// When a window of acknowledged data ends. paper, linux: acknowledgements; ns3: clock.
-    pub sampling: Sampling,
-    /// The minimum window of the sampling by acknowledgements. paper, ns3: 0 s; linux: 50 ms.
-    pub min_window: Span,
-    /// The filter of the samples. paper, ns3: mean; linux: two_stage.
-    pub filter: Filter,
-    /// The weight of the old value in the filter. paper, ns3: 0.9; linux: 0.875.
-    pub weight: f64,
-    /// Whether the first sample initialises the filter, which otherwise starts from zero. paper, ns3: off; linux: on.
-    pub fill: bool,
-    /// The tick of the clock that measures windows and round-trip times; the filter then computes in whole bytes per
-    /// tick. 0 s: no rounding. paper, ns3: 0 s; linux: 1 ms (HZ
-    /// 1000). With the arithmetic of Linux the tick is 4 ms (HZ 250).
-    pub tick: Span,
-    /// When the estimate sets the window after a fast retransmission. paper, ns3: loss; linux: recovered.
-    pub moment: Moment,
-    /// Whether the estimate may increase the window in this case. All: on.
-    pub raise: bool,
-    /// Whether the first round-trip time measured after a timeout replaces the shortest one. paper, ns3: off; linux:
-    /// on.
-    pub forget_min_rtt: bool,
-    /// Whether threshold and window are set to whole segments. paper, ns3: off; linux: on.
-    pub whole_segments: bool,
-    /// Whether losses are repaired with selective acknowledgements (RFC 6675) instead of NewReno's recovery. paper:
-    /// off; linux, ns3: on.
-    pub sack: bool,
-    /// The largest increase of the window by one acknowledgement in slow start, in segments. All: 1.
-    pub slow_start_limit: u32,
-    /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). All: off.
-    pub count_bytes: bool,
-    /// Whether the window grows only while it limits the sender (RFC 7661 §4.3). All: on.
-    pub grow_only_when_limited: bool,
-    /// Whether the computation is the published one, or Linux's in whole segments. paper, ns3: published; linux: linux.
-    pub arithmetic: Arithmetic,
+reno::grows_as_reno! {
+    /// Westwood+'s parameters.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct Params {
+        /// When a window of acknowledged data ends. paper, linux: acknowledgements; ns3: clock.
+        pub sampling: Sampling,
+        /// The minimum window of the sampling by acknowledgements. paper, ns3: 0 s; linux: 50 ms.
+        pub min_window: Span,
+        /// The filter of the samples. paper, ns3: mean; linux: two_stage.
+        pub filter: Filter,
+        /// The weight of the old value in the filter. paper, ns3: 0.9; linux: 0.875.
+        pub weight: f64,
+        /// Whether the first sample initialises the filter, which otherwise starts from zero. paper, ns3: off; linux:
+        /// on.
+        pub fill: bool,
+        /// The tick of the clock that measures windows and round-trip times; the filter then computes in whole bytes
+        /// per tick. 0 s: no rounding. paper, ns3: 0 s; linux: 1 ms (HZ 1000). With the arithmetic of Linux the tick is
+        /// 4 ms (HZ 250).
+        pub tick: Span,
+        /// When the estimate sets the window after a fast retransmission. paper, ns3: loss; linux: recovered.
+        pub moment: Moment,
+        /// Whether the estimate may increase the window in this case. All: on.
+        pub raise: bool,
+        /// Whether the first round-trip time measured after a timeout replaces the shortest one. paper, ns3: off;
+        /// linux: on.
+        pub forget_min_rtt: bool,
+        /// Whether threshold and window are set to whole segments. paper, ns3: off; linux: on.
+        pub whole_segments: bool,
+        /// Whether losses are repaired with selective acknowledgements (RFC 6675) instead of NewReno's recovery. paper:
+        /// off; linux, ns3: on.
+        pub sack: bool,
+        ..growth
+        /// Whether the computation is the published one, or Linux's in whole segments. paper, ns3: published; linux:
+        /// linux.
+        pub arithmetic: Arithmetic,
+    }
 }
 
 impl Params {
@@ -144,10 +143,7 @@ impl params::Params for Params {
         if !(0.0..1.0).contains(&self.weight) {
             return Err(Fault::new("weight", format!("expected at least 0 and less than 1, found {}", self.weight)));
         }
-        if self.slow_start_limit == 0 {
-            return Err(Fault::new("slow_start_limit", "expected at least 1, found 0"));
-        }
-        Ok(())
+        self.reno(Halve::Window, true).check()
     }
 }
 
@@ -202,18 +198,9 @@ impl Published {
     /// The congestion control with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
-        let &Params { slow_start_limit, count_bytes, grow_only_when_limited, .. } = params;
-        let growth = reno::Params {
-            halve: Halve::Window,
-            hold_ssthresh: true,
-            slow_start_limit,
-            count_bytes,
-            grow_only_when_limited,
-            whole_segments: false,
-        };
         Self {
             params: params.clone(),
-            reno: Reno::new(&growth),
+            reno: Reno::new(&params.reno(Halve::Window, true)),
             counting: Counting::default(),
             began: None,
             ends: Time::NEVER,

@@ -1,4 +1,4 @@
-//! The counters of a sender.
+//! The counters of a sender and of a receiver.
 
 /// Declares the counters.
 macro_rules! counters {
@@ -57,4 +57,28 @@ counters! {
         /// Notices of segments that a node could not forward.
         notices,
     }
+}
+
+/// The counters of a receiver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReceiverCounters {
+    /// Segments with payload that arrived.
+    pub segments: u64,
+    /// The segments among these whose whole payload had arrived before.
+    pub duplicate_segments: u64,
+    /// The segments among these that arrived ahead of a gap.
+    pub out_of_order_segments: u64,
+    /// Segments that acknowledge what this end has not sent: thrown away.
+    pub invalid_acks: u64,
+    /// Segments beyond the window that was announced: thrown away.
+    pub beyond_window: u64,
+    /// Segments whose timestamp is older than the timestamp of the segment accepted last: thrown away (RFC 7323 §5.3
+    /// R1).
+    pub outdated: u64,
+    /// Bytes of payload that arrived for the first time.
+    pub unique_bytes: u64,
+    /// Bytes of payload delivered to the application in order.
+    pub delivered_bytes: u64,
+    /// Acknowledgements sent.
+    pub acks: u64,
 }

@@ -1,7 +1,10 @@
 //! The parameters that only Linux's TCP has.
 
+use hopyard_engine::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::transport::connection::Wheel;
 
 /// The window that the receiver announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -65,6 +68,16 @@ impl Default for Params {
             small_queues: true,
             fin_beyond_window: true,
             timers: Timers::Wheel,
+        }
+    }
+}
+
+impl Params {
+    /// The wheel of the timers, with this tick.
+    pub(super) const fn wheel(&self, tick: Span) -> Wheel {
+        match self.timers {
+            Timers::Exact => Wheel::EXACT,
+            Timers::Wheel => Wheel::new(tick),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use hopyard_engine::Time;
 
-use super::params::{SendBufferSize, Timers};
+use super::params::SendBufferSize;
 use super::send_buffer::SendBuffer;
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{Answer, Controller, Phase};
@@ -36,10 +36,7 @@ impl State {
         core.small_end = 0;
         let params = &core.params;
         Self {
-            wheel: match params.linux.timers {
-                Timers::Exact => Wheel::EXACT,
-                Timers::Wheel => Wheel::new(params.tick),
-            },
+            wheel: params.linux.wheel(params.tick),
             buffer: match params.linux.send_buffer {
                 SendBufferSize::Unlimited => SendBuffer::default(),
                 SendBufferSize::Growing => SendBuffer::growing(params.mss()),

@@ -10,14 +10,11 @@
 //! discovery, ECN. The profile `ns2` behaves as the one-way agents of ns-2.35 do, segment for segment
 //! (`tests/forced_drops.rs`).
 
-mod buffer;
 mod config;
 mod idle;
 mod pacing;
 mod receiver;
 mod sender;
-mod state;
-mod trip;
 
 #[cfg(test)]
 mod properties;
@@ -25,11 +22,11 @@ mod properties;
 mod tests;
 
 pub use self::config::Config;
-pub use self::receiver::{ReceiverCounters, TcpReceiver};
+pub use self::receiver::TcpReceiver;
 pub use self::sender::{SenderState, TcpSender};
-pub use self::state::Connection;
 pub use super::connection::{
-    Close, Connect, EchoCopies, Habits, IdleRestart, Judged, Marks, Params, Reader, RecoveryExit, SenderCounters,
+    Close, Connect, Connection, EchoCopies, Habits, IdleRestart, Judged, Marks, Params, Reader, ReceiverCounters,
+    RecoveryExit, SenderCounters,
 };
 pub use super::linux;
 pub use super::notice::NetworkEvent;

@@ -62,7 +62,7 @@ impl Welcome {
     #[must_use]
     pub fn new(params: &Params) -> Self {
         Self {
-            newreno: NewReno::new(&params.newreno()),
+            newreno: NewReno::new(&params.reno(params.halve, params.hold_ssthresh)),
             history: History::new(params),
             bandwidth: Bandwidth::new(params.bandwidth_weight, params.bandwidth_time),
             fresh: 0,

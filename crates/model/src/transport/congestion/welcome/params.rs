@@ -76,75 +76,57 @@ pub enum Growths {
     Consecutive,
 }
 
-/// WELCOME's parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Params {
-    /// The answer to a loss that is classified as congestion. "text": like `NewReno`, by the paper's text.
-    /// "pseudocode": a window of one segment and a threshold from the bandwidth estimate.
-    pub reading: Reading,
-    /// The answer to a loss that is classified as a loss on the channel. "clamp" reduces the window to the segments
-    /// that the path holds by the bandwidth estimate (the paper's pseudo-code). "keep" does not change the window (the
-    /// text).
-    pub wireless: WirelessLoss,
-    /// The window after a link failure: option 1 of the paper ("keep"), 2 ("halve") or 3 ("scale", that of its
-    /// pseudo-code).
-    pub after_failure: AfterFailure,
-    /// More increased samples than this mean congestion (the paper's η). The paper's "5 growths needed" is 4 here; "≤
-    /// η" with η = 5 is 5.
-    pub eta: u32,
-    /// Whether increases count in any order within the stored samples, or only if they are consecutive.
-    pub growths: Growths,
-    /// How often the round-trip time is sampled: at each "acknowledgement", or once in a "`round_trip`", as in the TCP
-    /// of the paper's time.
-    pub sampling: Sampling,
-    /// The number of stored round-trip times (`RTT_SAMPLE_COUNT`).
-    pub samples: u32,
-    /// The share by which a round-trip time must exceed the average to count as increased (`RTT_G_THRESHOLD`).
-    pub growth: f64,
-    /// The average with which a round-trip time is compared. "band" and "control_limits": the flip-flop filter with one
-    /// of two rules for the use of its stable average. "smoothed": TCP's own average.
-    pub average: Average,
-    /// The share by which the agile average may differ from the stable one before the stable one is used
-    /// (`RTT_THRESHOLD`).
-    pub stable_band: f64,
-    /// The weight of the old value in the agile average.
-    pub agile_weight: f64,
-    /// The weight of the old value in the stable average.
-    pub stable_weight: f64,
-    /// The factor a until round-trip times of the new route are known: a timeout grows by 1/a.
-    pub factor: f64,
-    /// The number of round-trip times of the new route from which a is computed (`RTO_NEW_RTT_SAMPLES`).
-    pub new_route_samples: u32,
-    /// The weight of the old values in the means of acknowledged bytes and of intervals. The bandwidth is estimated
-    /// from these means.
-    pub bandwidth_weight: f64,
-    /// The time constant with which the bandwidth estimate is smoothed.
-    pub bandwidth_time: Span,
-    /// The quantity that a loss halves if `NewReno`'s answer is used.
-    pub halve: Halve,
-    /// Whether another timeout of the same segment leaves the threshold unchanged (RFC 5681 §3.1).
-    pub hold_ssthresh: bool,
-    /// The largest increase of the window by one acknowledgement in slow start, in segments: 1 is RFC 5681 eq. 2, 2 is
-    /// RFC 3465.
-    pub slow_start_limit: u32,
-    /// Whether congestion avoidance counts acknowledged bytes (RFC 3465 §2.1).
-    pub count_bytes: bool,
-    /// Whether the window grows only while it limits the sender (RFC 7661 §4.3).
-    pub grow_only_when_limited: bool,
-}
-
-impl Params {
-    pub(super) fn newreno(&self) -> reno::Params {
-        let &Self { halve, hold_ssthresh, slow_start_limit, count_bytes, grow_only_when_limited, .. } = self;
-        reno::Params {
-            halve,
-            hold_ssthresh,
-            slow_start_limit,
-            count_bytes,
-            grow_only_when_limited,
-            whole_segments: false,
-        }
+reno::grows_as_reno! {
+    /// WELCOME's parameters.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct Params {
+        /// The answer to a loss that is classified as congestion. "text": like `NewReno`, by the paper's text.
+        /// "pseudocode": a window of one segment and a threshold from the bandwidth estimate.
+        pub reading: Reading,
+        /// The answer to a loss that is classified as a loss on the channel. "clamp" reduces the window to the segments
+        /// that the path holds by the bandwidth estimate (the paper's pseudo-code). "keep" does not change the window
+        /// (the text).
+        pub wireless: WirelessLoss,
+        /// The window after a link failure: option 1 of the paper ("keep"), 2 ("halve") or 3 ("scale", that of its
+        /// pseudo-code).
+        pub after_failure: AfterFailure,
+        /// More increased samples than this mean congestion (the paper's η). The paper's "5 growths needed" is 4 here;
+        /// "≤ η" with η = 5 is 5.
+        pub eta: u32,
+        /// Whether increases count in any order within the stored samples, or only if they are consecutive.
+        pub growths: Growths,
+        /// How often the round-trip time is sampled: at each "acknowledgement", or once in a "`round_trip`", as in the
+        /// TCP of the paper's time.
+        pub sampling: Sampling,
+        /// The number of stored round-trip times (`RTT_SAMPLE_COUNT`).
+        pub samples: u32,
+        /// The share by which a round-trip time must exceed the average to count as increased (`RTT_G_THRESHOLD`).
+        pub growth: f64,
+        /// The average with which a round-trip time is compared. "band" and "control_limits": the flip-flop filter with
+        /// one of two rules for the use of its stable average. "smoothed": TCP's own average.
+        pub average: Average,
+        /// The share by which the agile average may differ from the stable one before the stable one is used
+        /// (`RTT_THRESHOLD`).
+        pub stable_band: f64,
+        /// The weight of the old value in the agile average.
+        pub agile_weight: f64,
+        /// The weight of the old value in the stable average.
+        pub stable_weight: f64,
+        /// The factor a until round-trip times of the new route are known: a timeout grows by 1/a.
+        pub factor: f64,
+        /// The number of round-trip times of the new route from which a is computed (`RTO_NEW_RTT_SAMPLES`).
+        pub new_route_samples: u32,
+        /// The weight of the old values in the means of acknowledged bytes and of intervals. The bandwidth is estimated
+        /// from these means.
+        pub bandwidth_weight: f64,
+        /// The time constant with which the bandwidth estimate is smoothed.
+        pub bandwidth_time: Span,
+        /// The quantity that a loss halves if `NewReno`'s answer is used.
+        pub halve: Halve,
+        /// Whether another timeout of the same segment leaves the threshold unchanged (RFC 5681 §3.1).
+        pub hold_ssthresh: bool,
+        ..growth
     }
 }
 
@@ -217,6 +199,6 @@ impl params::Params for Params {
         if self.bandwidth_time.is_zero() {
             return Err(Fault::new("bandwidth_time", "expected more than 0 s, found 0 s"));
         }
-        self.newreno().check()
+        self.reno(self.halve, self.hold_ssthresh).check()
     }
 }

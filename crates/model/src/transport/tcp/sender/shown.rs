@@ -5,8 +5,9 @@ use hopyard_engine::{Span, Time};
 use super::TcpSender;
 use crate::packet::TcpHeader;
 use crate::transport::congestion::CongestionControl;
-use crate::transport::connection::{Close, Judged, Marks, Phases, SenderCounters, SendingEnd, Stage, header_bytes};
-use crate::transport::tcp::state::Connection;
+use crate::transport::connection::{
+    Close, Connection, Judged, Marks, Phases, SenderCounters, SendingEnd, Stage, header_bytes,
+};
 
 /// A sender's state, to be sampled.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,8 +3,8 @@
 
 use hopyard_engine::{Span, Time};
 
+use super::header::milliseconds;
 use crate::packet::TcpHeader;
-use crate::transport::connection::milliseconds;
 
 /// The longest time that an echo is believed to have taken, in milliseconds.
 const LONGEST: u32 = 2_147_483;
