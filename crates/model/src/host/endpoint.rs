@@ -4,8 +4,6 @@ use auto_impl::auto_impl;
 use enum_dispatch::enum_dispatch;
 use hopyard_engine::Time;
 
-use super::tcp::Tcp;
-use super::udp::Udp;
 use crate::packet::{Body, Packet};
 use crate::transport::notice::NetworkEvent;
 
@@ -75,30 +73,4 @@ pub(crate) trait Endpoint {
 
     /// The next packet to send now, if any.
     fn poll_transmit(&mut self, now: Time) -> Option<Outgoing>;
-}
-
-/// An endpoint of any protocol.
-#[enum_dispatch(Endpoint)]
-#[derive(Debug)]
-pub(crate) enum AnyEndpoint {
-    Udp(Udp),
-    Tcp(Box<Tcp>),
-}
-
-impl AnyEndpoint {
-    /// The TCP connection at this end, if it is one.
-    pub(crate) fn tcp(&self) -> Option<&Tcp> {
-        match self {
-            Self::Udp(_) => None,
-            Self::Tcp(tcp) => Some(tcp),
-        }
-    }
-
-    /// As [`Self::tcp`].
-    pub(crate) fn tcp_mut(&mut self) -> Option<&mut Tcp> {
-        match self {
-            Self::Udp(_) => None,
-            Self::Tcp(tcp) => Some(tcp),
-        }
-    }
 }

@@ -156,7 +156,9 @@ impl<P: Probe> World<P> {
         check_channels(spec)?;
         check_rates(spec)?;
         check_agents(spec)?;
-        ends::check(spec)?;
+        if let Some(flow) = ends::one_way(spec) {
+            return Err(BuildError::OneWay { flow });
+        }
         let streams = Streams::new(spec.seed, spec.run);
         let count = spec.nodes.len();
         let mut legs: Vec<Leg> = Vec::with_capacity(count);

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use hopyard_engine::{Rng, Streams};
 
-use super::build::BuildError;
 use super::flow::{Counts, Flow, Sampled, WindowMean};
 use super::{FlowSpec, Spec, Transport};
 use crate::address::NodeId;
@@ -14,16 +13,13 @@ use crate::link::wired::Numbering;
 use crate::observe::FlowMeter;
 use crate::transport::tcp::{self, Connect, TcpReceiver, TcpSender};
 
-/// Checks that the connections of flows with answers open at both ends: only a SYN tells the destination of one.
-pub(super) fn check(spec: &Spec) -> Result<(), BuildError> {
+/// The first flow with answers whose connection does not open at both ends: only a SYN tells the destination of one.
+pub(super) fn one_way(spec: &Spec) -> Option<usize> {
     let opens = |it: &FlowSpec| match &it.transport {
         Transport::Tcp { config, .. } => config.tcp.connect == Connect::ThreeWay,
         Transport::Udp => true,
     };
-    match spec.flows.iter().position(|it| it.traffic.is_answered() && !opens(it)) {
-        Some(flow) => Err(BuildError::OneWay { flow }),
-        None => Ok(()),
-    }
+    spec.flows.iter().position(|it| it.traffic.is_answered() && !opens(it))
 }
 
 /// Builds the flows, with the answers behind them, and the sockets at their ends: all sources, then all destinations.
