@@ -273,6 +273,20 @@ def test_a_claim_over_no_point(folder: Path) -> None:
     assert "claim less: its points have one value of size alone" in _refused(folder, trend)
 
 
+def test_a_claim_over_two_axes_is_about_all_of_its_points(folder: Path) -> None:
+    # Vegas with 1000 B differs from no point with 1000 B in the size alone.
+    two = STUDY.replace('than = { sender = "NewReno" }', 'than = { size = "1000 B" }')
+    said = _refused(folder, two)
+    assert "claim less: case is of the axis sender and than of the axis size" in said
+    assert "sender=Vegas, size=1000 B is compared with nothing" in said
+    for all_of_them in (
+        two.replace("case = {", 'case = { size = "500 B",'),
+        STUDY.replace("than = {", 'than = { size = "1000 B",'),
+    ):
+        (folder / "study.toml").write_text(all_of_them)
+        assert command("check", "study.toml").exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [

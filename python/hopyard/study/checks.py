@@ -18,7 +18,7 @@ from hopyard.study.traffic import flows_of
 from hopyard.tables.measures import MEASURES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from hopyard.study.points import Point
 
@@ -200,6 +200,9 @@ def _claim(study: Study, claim: Claim, points: Sequence[Point], place: str) -> I
     if than is not None and not any(beside(point, mine, than) for point in cases):
         yield f"{place}: no point of than differs from one of case in nothing else"
         return
+    if than is not None and (problem := _two_axes(claim.case, than, cases, mine)):
+        yield f"{place}: {problem}"
+        return
     if claim.along is not None:
         groups: dict[tuple[str, ...], int] = {}
         for point in cases:
@@ -211,6 +214,24 @@ def _claim(study: Study, claim: Claim, points: Sequence[Point], place: str) -> I
     others = [point for point in mine if than is not None and fits(point.labels, than)]
     if problem := _unrecorded(study, claim.measure, [*cases, *others], all_of_them=True):
         yield f"{place}: {problem}"
+
+
+def _two_axes(
+    case: Mapping[str, Scalar | list[Scalar]],
+    than: Mapping[str, Scalar | list[Scalar]],
+    cases: Sequence[Point],
+    others: Sequence[Point],
+) -> str | None:
+    """Why a claim whose case and than are of different axes is judged for a part of its points."""
+    own = ", ".join(name for name in case if name not in than)
+    its = ", ".join(name for name in than if name not in case)
+    if not (own and its):
+        return None
+    alone = next((point for point in cases if not beside(point, others, than)), None)
+    return alone and (
+        f"case is of the axis {own} and than of the axis {its}, so that {alone} is compared "
+        f"with nothing: expected both of one axis, or a {its} in case too"
+    )
 
 
 def _unrecorded(
