@@ -235,6 +235,33 @@ def test_a_value_that_no_row_can_have(folder: Path, table: str, where: str, expe
     assert expected in _refused(folder, _counting(table, where))
 
 
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ('{ nto = "udp" }', "there is no key measure.m.where.transport.nto; did you mean 'not'?"),
+        ('{ not = "udp", of = 1 }', "measure.m.where.transport.of; its only key is 'not'"),
+        (
+            '["udp", { no = 1 }]',
+            "where.transport: expected a text, a number, true or false, a list",
+        ),
+        (
+            "{ not = { a = 1 } }",
+            "transport.not: expected a text, a number, true or false or a list",
+        ),
+    ],
+)
+def test_a_value_of_no_kind_is_one_problem(folder: Path, value: str, said: str) -> None:
+    of_rows = _refused(folder, _counting("flows", f"transport = {value}"))
+    of_points = _refused(
+        folder, STUDY.replace('case = { sender = "Vegas" }', f"case = {{ sender = {value} }}")
+    )
+    assert said in of_rows
+    assert "claim.0.case.sender: expected a text, a number, true or false or a list" in of_points
+    for output, line in ((of_rows, 25), (of_points, 26)):
+        assert output.count("error: ") == 1
+        assert f"study.toml:{line}: " in output
+
+
 def test_a_text_that_no_row_has_is_no_zero(folder: Path) -> None:
     claim = '[[claim]]\nid = "few"\ntext = "Few."\nmeasure = "m"\nexpect = "at most"\nvalue = 9\n'
     zero = 'reduce = "count"\nmissing = 0'

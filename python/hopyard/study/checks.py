@@ -228,7 +228,9 @@ def _two_axes(
     if not (own and its):
         return None
     alone = next((point for point in cases if not beside(point, others, than)), None)
-    return alone and (
+    if alone is None:
+        return None
+    return (
         f"case is of the axis {own} and than of the axis {its}, so that {alone} is compared "
         f"with nothing: expected both of one axis, or a {its} in case too"
     )
