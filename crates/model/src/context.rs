@@ -510,6 +510,12 @@ impl Context {
         }
     }
 
+    /// Whether the probe is to be told of packets that were dropped or lost.
+    #[inline]
+    pub(crate) fn has_drops(&self) -> bool {
+        !(self.dropped.is_empty() && self.lost.is_empty())
+    }
+
     /// Drops a packet for a reason.
     pub fn drop_packet(&mut self, node: NodeId, id: PacketId, reason: DropReason) {
         if let Body::Control { message, .. } = &self.packets[id].body

@@ -30,7 +30,7 @@ pub use handoffs::HandoffRow;
 pub use mobile_log::MobileEventRow;
 pub use network::{AttachmentView, FlowView, InterfaceView, MobileView, NetworkView, StationView, WiredWay};
 pub use path_log::PathRow;
-pub use probe::{DecisionView, FrameView, IsMeant, Probe, Probes, Reception};
+pub use probe::{DecisionView, FrameEdge, FrameView, IsMeant, PacketEvent, Passage, Probe, Probes, Reception};
 pub use recorded::Recorded;
 pub use results::{DropRow, NodeRow, OverheadRow, OwnColumn, ProgramRow, SeriesRow, own_columns};
 pub use route_change::{Path, PathEnd, RouteChangeView};

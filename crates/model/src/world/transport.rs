@@ -8,7 +8,7 @@ use super::flow::{Counts, Endpoints};
 use crate::address::{Address, NodeId};
 use crate::clock::Wake;
 use crate::context::{DropReason, Waiter};
-use crate::observe::Probe;
+use crate::observe::{PacketEvent, Probe};
 use crate::packet::{Body, FlowId, IP_HEADER, Packet, PacketId, Quote, TcpHeader, UDP_HEADER, UNREACHABLE, UdpHeader};
 use crate::traffic::{Offer, Traffic};
 use crate::transport::tcp::NetworkEvent;
@@ -170,7 +170,7 @@ impl<P: Probe> World<P> {
             body,
         });
         if self.probe.watches() {
-            self.probe.on_originated(self.cx.now, source, &self.cx.packets[packet]);
+            self.probe.on_packet(self.cx.now, source, &self.cx.packets[packet], PacketEvent::Originated);
         }
         if let Some((seq, len)) = waits
             && let Endpoints::Tcp { sender, .. } = &mut self.flows[flow].transport
@@ -200,7 +200,7 @@ impl<P: Probe> World<P> {
         let to_sink = node == it.to;
         let (packet, is_first) = self.cx.deliver_copy(packet);
         if self.probe.watches() {
-            self.probe.on_delivered(self.cx.now, node, &packet);
+            self.probe.on_packet(self.cx.now, node, &packet, PacketEvent::Delivered);
         }
         self.cx.digest.fold(self.cx.now.nanos() ^ u64::from(packet.size) << 48 ^ (flow as u64) << 40);
         match packet.body {

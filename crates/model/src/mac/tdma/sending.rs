@@ -92,7 +92,7 @@ impl Tdma {
         Some(self.frame(outgoing.to, bytes, airtime, Some(outgoing.packet), control, frames))
     }
 
-    fn packet_frame(&mut self, outgoing: &Outgoing, control: Control, frames: &Frames) -> Frame {
+    pub(super) fn packet_frame(&mut self, outgoing: &Outgoing, control: Control, frames: &Frames) -> Frame {
         if outgoing.to.is_broadcast() {
             self.counters.broadcasts += 1;
         } else {
