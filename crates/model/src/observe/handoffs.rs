@@ -37,8 +37,8 @@ pub struct HandoffRow {
     pub kind: &'static str,
     /// When the host left the range of the agent before, by the places of both. It is the last time before the host
     /// found that it had moved, or the first time after that if the host was within range then. The range is the
-    /// distance at which a frame has just the power that can be decoded (`radio.receive`); where distance alone does
-    /// not decide, there is none.
+    /// distance at which a broadcast, such as an advertisement, has just the power that can be decoded
+    /// (`radio.receive`); where distance alone does not decide, there is none.
     #[schemars(extend("unit" = "s"))]
     pub left_s: Option<f64>,
     /// When it came into the range of the agent now, likewise; empty if it was there from the start.
