@@ -19,6 +19,7 @@ mod reach;
 mod resolved;
 mod resolver;
 mod tunnels;
+mod unused;
 mod ways;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,6 +61,7 @@ pub(crate) fn resolve(root: &Table, files: &Files) -> Outcome {
         faulty: BTreeSet::new(),
         warnings: Vec::new(),
         complete: Values::new(),
+        idle: unused::Idle::default(),
     };
     let resolved = resolver.run();
     let Resolver { problems, warnings, .. } = resolver;
@@ -157,6 +159,7 @@ impl Resolver<'_> {
         };
         let mut resolved = self.check(resolved);
         self.warn_of_unused();
+        self.warn_of_idle();
         resolved.complete = self.written(&resolved.nodes);
         Some(resolved)
     }

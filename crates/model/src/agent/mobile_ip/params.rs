@@ -9,7 +9,7 @@ use super::message::PORT;
 use crate::agent::Keys;
 use crate::agent::protocol::{Doubt, Facts, ICMP};
 use crate::packet::Form;
-use crate::params::{self, Fault, Metric, NS2, RFC};
+use crate::params::{self, Fault, Metric, NS2, RFC, Unused, unused_where};
 
 /// When a host decides that it has moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -196,6 +196,10 @@ impl params::Params for Params {
             }
         }
         Ok(())
+    }
+
+    fn unused(&self) -> Vec<Unused> {
+        unused_where([(self.procedure == Procedure::Ns2, "procedure", &["beacon_jitter", "move_detection"])])
     }
 }
 

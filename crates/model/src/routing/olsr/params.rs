@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::address::Prefix;
 use crate::packet::{IP_HEADER, UDP_HEADER};
-use crate::params::{self, Fault, NS2, RFC};
+use crate::params::{self, Fault, NS2, RFC, Unused, unused_where};
 use crate::routing::Facts;
 use crate::routing::common::Auto;
 
@@ -219,6 +219,15 @@ impl params::Params for Params {
             return out("packet_limit", "100 B to 65535 B", &self.packet_limit);
         }
         Ok(())
+    }
+
+    fn unused(&self) -> Vec<Unused> {
+        unused_where([
+            (!self.hysteresis, "hysteresis", &["hysteresis_high", "hysteresis_low", "hysteresis_scaling"]),
+            (self.metric == Metric::Hops, "metric", &["etx_window"]),
+            (!matches!(self.hna, Announced::Listed | Announced::Both), "hna", &["hna_networks"]),
+            (self.hna == Announced::Off, "hna", &["hna_hold"]),
+        ])
     }
 }
 

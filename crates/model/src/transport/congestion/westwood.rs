@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::reno::{self, Halve, Reno};
 use super::{Ack, Answer, CongestionControl, Duplicate, Loss, RecoveryChoice, Timeout, View};
-use crate::params::{self, Fault, NS2, RFC};
+use crate::params::{self, Fault, NS2, RFC, Unused, unused_where};
 
 /// The profile that behaves as INET's `TcpWestwood`.
 const INET: &str = "inet";
@@ -94,6 +94,10 @@ impl params::Params for Params {
             return Err(Fault::new("slow_start_limit", "expected at least 1, found 0"));
         }
         Ok(())
+    }
+
+    fn unused(&self) -> Vec<Unused> {
+        unused_where([(self.filter != Filter::Tustin, "filter", &["time_constant", "virtual_samples"])])
     }
 }
 

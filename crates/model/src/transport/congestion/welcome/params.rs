@@ -4,7 +4,7 @@ use hopyard_engine::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::params::{self, Fault, NS2, RFC};
+use crate::params::{self, Fault, NS2, RFC, Unused, unused_where};
 use crate::transport::congestion::reno::{self, Halve};
 
 /// The answer to a loss that is classified as congestion.
@@ -218,5 +218,12 @@ impl params::Params for Params {
             return Err(Fault::new("bandwidth_time", "expected more than 0 s, found 0 s"));
         }
         self.newreno().check()
+    }
+
+    fn unused(&self) -> Vec<Unused> {
+        unused_where([
+            (self.average != Average::Band, "average", &["stable_band"]),
+            (self.average == Average::Smoothed, "average", &["agile_weight", "stable_weight"]),
+        ])
     }
 }
