@@ -223,6 +223,8 @@ def _counting(table: str, where: str) -> str:
         ("decisions", 'detected_by = ["timeout", "timout"]', "no row has detected_by = 'timout'"),
         ("decisions", "lost_at_node = 3", "no point has a node 3 as lost_at_node"),
         ("overhead", 'kind = "rooting"', "did you mean 'routing'?"),
+        ("overhead", 'message = "RREPP"', "sends a message 'RREPP'; did you mean 'RREP'?"),
+        ("overhead", 'message = ["RREP", "TC"]', "message 'TC'; there are HELLO, RERR, RREP"),
         ("handoffs", 'kind = "changed"', "did you mean 'change'?"),
         ("handoffs", "agent = 9", "no point has a node 9 as agent; there are nodes from 0 to 2"),
         ("mobile_events", 'event = "register"', "did you mean 'registered'?"),
@@ -266,7 +268,7 @@ def test_a_text_that_no_row_has_is_no_zero(folder: Path) -> None:
     claim = '[[claim]]\nid = "few"\ntext = "Few."\nmeasure = "m"\nexpect = "at most"\nvalue = 9\n'
     zero = 'reduce = "count"\nmissing = 0'
     for where, misspelt in (
-        ('message = "RREPP"', True),
+        ('message = "RREP-ACK"', True),
         ('message = "RREP"', False),
         ('message = ["RREP", "RERR"]', False),
         ('message = { not = ["RREQ", "RREP", "HELLO"] }', False),
@@ -276,7 +278,7 @@ def test_a_text_that_no_row_has_is_no_zero(folder: Path) -> None:
         assert command("sweep", "study.toml", "-q").exit_code == 0
         report = command("report", "study.toml")
         assert report.exit_code == 0, report.output
-        said = "measure.m: where: no run has a row with message = RREPP; did you mean 'RREP'?"
+        said = "measure.m: where: no run has a row with message = RREP-ACK; did you mean 'RREP'?"
         assert (said in report.output) == misspelt
         assert ("1 claim: no run has this measure" in report.output) == misspelt
 

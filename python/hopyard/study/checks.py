@@ -123,7 +123,7 @@ def _rows(study: Study, points: Sequence[Point]) -> Iterator[str]:
 #: Columns of tables whose values a scenario tells before its runs.
 _ROWS = (
     *("flow", "node", "source", "destination", "host", "agent", "agent_before", "lost_at_node"),
-    *("transport", "label", "routing"),
+    *("transport", "label", "routing", "message"),
 )
 
 
@@ -153,6 +153,13 @@ def _absent(
             if value not in protocols:
                 near = nearest(str(value), protocols)
                 yield f"{place}: no flow has the routing {value!r}; {near}"
+        return
+    if column == "message":
+        sent = sorted({each for point in points for each in point.planned.core.messages()})
+        for value in values:
+            if value not in sent:
+                near = nearest(str(value), sent)
+                yield f"{place}: no node of these points sends a message {value!r}; {near}"
         return
     if column == "label":
         labels = dict.fromkeys(each for point in points for each in _labels(point))

@@ -223,6 +223,7 @@ const METRICS: [Metric; 6] = {
 };
 
 impl Facts for Params {
+    const MESSAGES: &'static [&'static str] = &["ADVERTISEMENT", "SOLICITATION", "REQUEST", "REPLY", "UNREACHABLE"];
     const PORTS: &'static [u16] = &[ICMP, PORT];
 
     const SERVES_MOVING_HOSTS: bool = true;

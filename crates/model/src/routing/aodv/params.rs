@@ -335,6 +335,7 @@ impl params::Params for Params {
 }
 
 impl Facts for Params {
+    const MESSAGES: &'static [&'static str] = &["RREQ", "RREP", "RREP-I", "RERR", "RREP-ACK", "HELLO"];
     const REPORTS_BREAKS: bool = true;
     const NUMBERED_BY_NS2: bool = false;
 

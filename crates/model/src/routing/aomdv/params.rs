@@ -267,6 +267,7 @@ impl params::Params for Params {
 }
 
 impl Facts for Params {
+    const MESSAGES: &'static [&'static str] = &["RREQ", "RREP", "RERR", "HELLO"];
     const REPORTS_BREAKS: bool = true;
 
     // ns-2's script numbers the packets of all agents, but AOMDV does not ask for a number.

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::address::Prefix;
+use crate::packet::DsrOption;
 use crate::packet::MOST_ADDRESSES;
 use crate::params::{self, Fault, NS2, RFC, Unused, unused_where};
 use crate::routing::{Facts, MostHops};
@@ -268,6 +269,7 @@ impl params::Params for Params {
 }
 
 impl Facts for Params {
+    const MESSAGES: &'static [&'static str] = &DsrOption::KINDS;
     const REPORTS_BREAKS: bool = true;
 
     // Several interfaces (§8.4) are left out.

@@ -235,6 +235,7 @@ impl params::Params for Params {
 const LONGEST: Span = Span::from_secs(3968);
 
 impl Facts for Params {
+    const MESSAGES: &'static [&'static str] = &["HELLO", "TC", "MID", "HNA", "OTHER", "OLSR"];
     const REPORTS_BREAKS: bool = true;
 
     /// ns-2.35 has no OLSR. UM-OLSR gives its packets to the node as DSDV does.
