@@ -123,7 +123,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// A warning about a table of a model that is not used.
+    /// A warning about a table of a model, or about a key, that is not used.
     pub(super) fn unused(&mut self, path: &str, message: String) {
         let place = self.place(path);
         self.warnings.push(Problem::new(path, place.as_ref(), message).unused());
