@@ -7,6 +7,7 @@ mod drawn;
 mod external;
 mod flow_faults;
 mod flows;
+mod idle;
 mod links;
 mod linux;
 mod longest;
@@ -61,7 +62,7 @@ pub(crate) fn resolve(root: &Table, files: &Files) -> Outcome {
         faulty: BTreeSet::new(),
         warnings: Vec::new(),
         complete: Values::new(),
-        idle: unused::Idle::default(),
+        idle: idle::Idle::default(),
     };
     let resolved = resolver.run();
     let Resolver { problems, warnings, .. } = resolver;

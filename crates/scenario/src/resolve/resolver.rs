@@ -9,8 +9,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::flow_faults::{FlowFault, Place, merged};
+use super::idle::{Idle, is_of_list};
 use super::resolved::{Chosen, FurtherChannel, Moving, Typed, typed};
-use super::unused::{Idle, is_of_list};
 use crate::catalogue::{Config, Layout, is_external, layout, no_such_model, room, where_belongs};
 use crate::external::Declaration;
 use crate::files::Files;

@@ -5,23 +5,12 @@ use std::collections::BTreeSet;
 use hopyard_model::params::ModelInfo;
 use serde_json::Value;
 
+use super::idle::is_of_list;
 use super::resolver::Resolver;
-use crate::catalogue::layout;
 use crate::key::join;
 use crate::merge::{PROFILE, profiles};
 use crate::tree::{Kind, Table};
 use crate::value::{Values, inline};
-
-/// What is known of keys that do nothing.
-#[derive(Default)]
-pub(super) struct Idle {
-    /// Keys of tables for the whole scenario: the model, the key, its path and what to say.
-    shared: Vec<(&'static ModelInfo, String, String, String)>,
-    /// The models and keys of tables of lists of which it has been said. Many flows may have the same.
-    said: BTreeSet<(&'static str, String)>,
-    /// The models without a name to choose them by that are in use.
-    in_use: BTreeSet<&'static str>,
-}
 
 /// The keys that do nothing among these values of a model, each with the one that decides.
 fn idle(info: &ModelInfo, values: &Values) -> Vec<(String, String)> {
@@ -37,11 +26,6 @@ fn at<'v>(values: &'v Values, key: &str) -> Option<&'v Value> {
     let mut steps = key.split('.');
     let first = values.get(steps.next()?)?;
     steps.try_fold(first, |value, step| value.get(step))
-}
-
-/// Whether a table may be one of several: that of a flow, a wire or a channel.
-pub(super) fn is_of_list(path: &str) -> bool {
-    layout(path.split('.').next().unwrap_or_default()).may_be_list()
 }
 
 /// Whether a table gives a key.
