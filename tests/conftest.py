@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import chains
@@ -197,3 +198,16 @@ def results() -> Results:
     rows = flows, nodes, drops, series, decisions, overhead, changes, paths, segments, handoffs
     whole = (*rows, events, detours, programs)
     return Results(dict(zip(TABLES, map(_table, whole), strict=True)))
+
+
+@pytest.fixture
+def own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Each test works in its own folder, and removes its modules."""
+    monkeypatch.chdir(tmp_path)
+    before = set(sys.modules)
+    yield
+    for name in set(sys.modules) - before:
+        if getattr(sys.modules[name], "__file__", "") and str(tmp_path) in str(
+            sys.modules[name].__file__
+        ):
+            del sys.modules[name]

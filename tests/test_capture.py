@@ -218,12 +218,27 @@ def test_a_full_disk(short: Path, tmp_path: Path) -> None:
     done = command("run", short, "--runs", 1, "--capture", "/dev/full", "--out", out)
     assert done.exit_code == 3
     assert "error: /dev/full: cannot write the capture: No space left on device" in done.stderr
+    assert "Captured in" not in done.output
     # The run is complete.
     assert hopyard.Results.load(out).flows.num_rows == 1
     with pytest.raises(CaptureError, match="cannot write the capture") as caught:
         hopyard.run(SHORT, runs=1, capture="/dev/full")
     assert caught.value.results is not None
     assert caught.value.results.flows.num_rows == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+def test_a_capture_that_is_not_complete_is_not_told_with_the_others(
+    short: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "a-vegas-1.pcapng").symlink_to("/dev/full")
+    file = tmp_path / "a.pcapng"
+    compared = ["--set", "flow.tcp=newreno,vegas", "--runs", 2]
+    done = command("run", short, *compared, "--capture", file)
+    assert done.exit_code == 3, done.output
+    names = [tmp_path / f"a-{name}.pcapng" for name in ("newreno-0", "newreno-1", "vegas-0")]
+    assert f"Captured in {', '.join(map(str, names))}" in done.stdout.replace("\n", " ")
+    assert done.stderr.count("cannot write the capture") == 1
 
 
 def test_large_captures_are_warned_of(short: Path, tmp_path: Path) -> None:

@@ -139,6 +139,8 @@ def test_scenarios_of_the_pages_are_valid(page: Path, tmp_path: Path) -> None:
                 continue
             done = CliRunner().invoke(main, ["check", str(scenario)])
             assert done.exit_code == 0, f"{page}:{block.line}\n{done.output}"
+            if all(part in block.text for part in ("duration", "[nodes]", "flow")):
+                assert "warning" not in done.output, f"{page}:{block.line}\n{done.output}"
     if lacking:
         pytest.skip(f"programs of these scenarios are not installed: {'; '.join(lacking)}")
 

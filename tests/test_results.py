@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from itertools import permutations
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pytest
 from hopyard.results.results import Results
 from hopyard.statistics.estimates import estimate
+from hopyard.tables import tables
 from hopyard.tables.measures import MEASURES, SHOWN
 from hopyard.tables.names import TABLES
 from matplotlib.image import imread
@@ -116,6 +118,27 @@ def test_the_summary_has_a_row_a_case(results: Results) -> None:
     assert (row["flow.tcp"], row["runs"], row["config"]) == ("vegas", 3, "c1")
     assert row["Goodput (kbit/s)"] == pytest.approx(expected.mean)
     assert row["Goodput (kbit/s) ±"] == pytest.approx(expected.half_width)
+
+
+def test_tables_do_not_tell_in_which_order_runs_ended() -> None:
+    def part(runs: str, texts: list[str | None]) -> pa.Table:
+        numbers = pa.array([int(run) for run in runs], pa.uint32())
+        columns = {"case": pa.array([0] * len(texts), pa.uint32()), "run": numbers}
+        return pa.table(columns | {"text": pa.array(texts).dictionary_encode()})
+
+    # Each part has the runs that ended together, in order.
+    parts = [
+        part("03", ["a", "d"]),
+        part("1", ["b"]),
+        part("24", [None, "a"]),
+        part("55", ["e", "b"]),
+    ]
+    for given in (parts, parts[:2], parts[:1], [parts[0], part("1", ["d"]), part("2", ["a"])]):
+        first, *others = (tables.ordered(each) for each in permutations(given))
+        assert first["run"].to_pylist() == sorted(first["run"].to_pylist())
+        assert all(each.equals(first) for each in others)
+        (text,) = first["text"].chunks
+        assert text.dictionary.to_pylist() == [it for it in dict.fromkeys(text.to_pylist()) if it]
 
 
 def test_pandas_and_polars_take_the_tables(results: Results) -> None:

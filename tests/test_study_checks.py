@@ -223,6 +223,8 @@ def _counting(table: str, where: str) -> str:
         ("decisions", 'detected_by = ["timeout", "timout"]', "no row has detected_by = 'timout'"),
         ("decisions", "lost_at_node = 3", "no point has a node 3 as lost_at_node"),
         ("overhead", 'kind = "rooting"', "did you mean 'routing'?"),
+        ("overhead", 'message = "RREPP"', "sends a message 'RREPP'; did you mean 'RREP'?"),
+        ("overhead", 'message = ["RREP", "TC"]', "message 'TC'; there are HELLO, RERR, RREP"),
         ("handoffs", 'kind = "changed"', "did you mean 'change'?"),
         ("handoffs", "agent = 9", "no point has a node 9 as agent; there are nodes from 0 to 2"),
         ("mobile_events", 'event = "register"', "did you mean 'registered'?"),
@@ -235,11 +237,38 @@ def test_a_value_that_no_row_can_have(folder: Path, table: str, where: str, expe
     assert expected in _refused(folder, _counting(table, where))
 
 
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ('{ nto = "udp" }', "there is no key measure.m.where.transport.nto; did you mean 'not'?"),
+        ('{ not = "udp", of = 1 }', "measure.m.where.transport.of; its only key is 'not'"),
+        (
+            '["udp", { no = 1 }]',
+            "where.transport: expected a text, a number, true or false, a list",
+        ),
+        (
+            "{ not = { a = 1 } }",
+            "transport.not: expected a text, a number, true or false or a list",
+        ),
+    ],
+)
+def test_a_value_of_no_kind_is_one_problem(folder: Path, value: str, said: str) -> None:
+    of_rows = _refused(folder, _counting("flows", f"transport = {value}"))
+    of_points = _refused(
+        folder, STUDY.replace('case = { sender = "Vegas" }', f"case = {{ sender = {value} }}")
+    )
+    assert said in of_rows
+    assert "claim.0.case.sender: expected a text, a number, true or false or a list" in of_points
+    for output, line in ((of_rows, 25), (of_points, 26)):
+        assert output.count("error: ") == 1
+        assert f"study.toml:{line}: " in output
+
+
 def test_a_text_that_no_row_has_is_no_zero(folder: Path) -> None:
     claim = '[[claim]]\nid = "few"\ntext = "Few."\nmeasure = "m"\nexpect = "at most"\nvalue = 9\n'
     zero = 'reduce = "count"\nmissing = 0'
     for where, misspelt in (
-        ('message = "RREPP"', True),
+        ('message = "RREP-ACK"', True),
         ('message = "RREP"', False),
         ('message = ["RREP", "RERR"]', False),
         ('message = { not = ["RREQ", "RREP", "HELLO"] }', False),
@@ -249,7 +278,7 @@ def test_a_text_that_no_row_has_is_no_zero(folder: Path) -> None:
         assert command("sweep", "study.toml", "-q").exit_code == 0
         report = command("report", "study.toml")
         assert report.exit_code == 0, report.output
-        said = "measure.m: where: no run has a row with message = RREPP; did you mean 'RREP'?"
+        said = "measure.m: where: no run has a row with message = RREP-ACK; did you mean 'RREP'?"
         assert (said in report.output) == misspelt
         assert ("1 claim: no run has this measure" in report.output) == misspelt
 
@@ -271,6 +300,20 @@ def test_a_claim_over_no_point(folder: Path) -> None:
     trend = STUDY.replace("case = {", 'along = "size"\ncase = { size = "500 B" }\nwhere = {')
     trend = trend.replace('"less"\nalong', '"increasing"\nalong').partition("than =")[0]
     assert "claim less: its points have one value of size alone" in _refused(folder, trend)
+
+
+def test_a_claim_over_two_axes_is_about_all_of_its_points(folder: Path) -> None:
+    # Vegas with 1000 B differs from no point with 1000 B in the size alone.
+    two = STUDY.replace('than = { sender = "NewReno" }', 'than = { size = "1000 B" }')
+    said = _refused(folder, two)
+    assert "claim less: case is of the axis sender and than of the axis size" in said
+    assert "sender=Vegas, size=1000 B is compared with nothing" in said
+    for all_of_them in (
+        two.replace("case = {", 'case = { size = "500 B",'),
+        STUDY.replace("than = {", 'than = { size = "1000 B",'),
+    ):
+        (folder / "study.toml").write_text(all_of_them)
+        assert command("check", "study.toml").exit_code == 0
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ use std::net::Ipv4Addr;
 
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
-use hopyard_model::context::{DropReason, FlowDrops};
-use hopyard_model::observe::{FlowMeter, NetworkView, Probe};
+use hopyard_model::context::FlowDrops;
+use hopyard_model::observe::{FlowMeter, NetworkView, PacketEvent, Probe};
 use hopyard_model::packet::{Body, Packet};
 use hopyard_scenario::LinuxFlow;
 use hopyard_wire::ipv4::{Header, Protocol};
@@ -130,21 +130,8 @@ impl Meters {
         let meter = self.flows.get_mut(&segment.ends)?;
         Some((segment, meter))
     }
-}
 
-impl Probe for Meters {
-    fn watches(&self) -> bool {
-        !self.connections.is_empty()
-    }
-
-    fn on_start(&mut self, network: &NetworkView<'_>) {
-        // A node's first interface has the node's number.
-        let address = |node: NodeId| network.interfaces.get(node.index()).map(|it| it.address);
-        let ends = |&(from, source, to, sink): &_| Some((address(from)?, source, address(to)?, sink));
-        self.flows = self.connections.iter().filter_map(ends).map(|ends| (ends, Meter::new(self.from))).collect();
-    }
-
-    fn on_originated(&mut self, now: Time, _: NodeId, packet: &Packet) {
+    fn on_originated(&mut self, now: Time, packet: &Packet) {
         let counts = now >= self.from;
         let Some((segment, meter)) = self.find(packet) else { return };
         if segment.is_syn {
@@ -165,7 +152,7 @@ impl Probe for Meters {
         meter.measured.packets.on_sent(new as u32, now);
     }
 
-    fn on_delivered(&mut self, now: Time, _: NodeId, packet: &Packet) {
+    fn on_delivered(&mut self, now: Time, packet: &Packet) {
         let (counts, step) = (now >= self.from, self.interval.nanos().max(1));
         let Some((segment, meter)) = self.find(packet) else { return };
         if !segment.counts() {
@@ -183,7 +170,7 @@ impl Probe for Meters {
         it.packets.on_delivered(delivered, now);
     }
 
-    fn on_drop(&mut self, now: Time, _: NodeId, packet: &Packet, _: DropReason) {
+    fn on_drop(&mut self, now: Time, packet: &Packet) {
         if now >= self.from
             && let Some((segment, meter)) = self.find(packet)
         {
@@ -191,11 +178,34 @@ impl Probe for Meters {
         }
     }
 
-    fn on_lost(&mut self, now: Time, _: NodeId, packet: &Packet, _: DropReason) {
+    fn on_lost(&mut self, now: Time, packet: &Packet) {
         if now >= self.from
             && let Some((segment, meter)) = self.find(packet)
         {
             meter.measured.dropped.packets += u64::from(segment.counts());
+        }
+    }
+}
+
+impl Probe for Meters {
+    fn watches(&self) -> bool {
+        !self.connections.is_empty()
+    }
+
+    fn on_start(&mut self, network: &NetworkView<'_>) {
+        // A node's first interface has the node's number.
+        let address = |node: NodeId| network.interfaces.get(node.index()).map(|it| it.address);
+        let ends = |&(from, source, to, sink): &_| Some((address(from)?, source, address(to)?, sink));
+        self.flows = self.connections.iter().filter_map(ends).map(|ends| (ends, Meter::new(self.from))).collect();
+    }
+
+    fn on_packet(&mut self, now: Time, _: NodeId, packet: &Packet, event: PacketEvent) {
+        match event {
+            PacketEvent::Originated => self.on_originated(now, packet),
+            PacketEvent::Delivered => self.on_delivered(now, packet),
+            PacketEvent::Dropped(_) => self.on_drop(now, packet),
+            PacketEvent::Lost(_) => self.on_lost(now, packet),
+            _ => {}
         }
     }
 }
@@ -305,9 +315,9 @@ mod tests {
         let inner = segment(1, false, 100);
         let outer = Packet { body: Body::Tunnelled(Form::IpInIp, Box::new(inner)), ..segment(1, false, 0) };
         assert_eq!(meters.among([&outer].into_iter()), BTreeMap::from([(ENDS, 1)]));
-        meters.on_drop(at(1), NodeId(0), &outer, DropReason::QueueFull);
-        meters.on_drop(at(2), NodeId(1), &outer, DropReason::QueueFull);
-        meters.on_lost(at(2), NodeId(1), &outer, DropReason::QueueFull);
+        meters.on_drop(at(1), &outer);
+        meters.on_drop(at(2), &outer);
+        meters.on_lost(at(2), &outer);
         let counts = known(&meters);
         assert_eq!(counts.dropped, FlowDrops { packets: 1, copies: 2 });
     }
@@ -315,23 +325,22 @@ mod tests {
     #[test]
     fn bytes_count_once_and_in_order_over_the_wrap_of_sequence_numbers() {
         let mut meters = meters(Time::ZERO);
-        let node = NodeId(0);
         // The third byte of payload has the number zero.
         let first = u32::MAX - 2;
-        meters.on_originated(at(0), node, &segment(first, true, 0));
+        meters.on_originated(at(0), &segment(first, true, 0));
         for offset in [1, 101, 201, 101] {
-            meters.on_originated(at(1), node, &segment(first.wrapping_add(offset), false, 100));
+            meters.on_originated(at(1), &segment(first.wrapping_add(offset), false, 100));
         }
         let sent = known(&meters);
         assert_eq!((sent.packets.sent, sent.retransmissions), (5, 1), "the SYN counts");
-        meters.on_delivered(at(10), node, &segment(first.wrapping_add(1), false, 100));
+        meters.on_delivered(at(10), &segment(first.wrapping_add(1), false, 100));
         assert_eq!(known(&meters).packets.delivered, 100);
         // The second one is lost; the third one waits for the fourth, which is the second again.
-        meters.on_lost(at(11), node, &segment(first.wrapping_add(101), false, 100), DropReason::QueueFull);
-        meters.on_delivered(at(13), node, &segment(first.wrapping_add(201), false, 100));
+        meters.on_lost(at(11), &segment(first.wrapping_add(101), false, 100));
+        meters.on_delivered(at(13), &segment(first.wrapping_add(201), false, 100));
         assert_eq!(known(&meters).packets.delivered, 100);
-        meters.on_delivered(at(14), node, &segment(first.wrapping_add(101), false, 100));
-        meters.on_delivered(at(25), node, &segment(first.wrapping_add(101), false, 100));
+        meters.on_delivered(at(14), &segment(first.wrapping_add(101), false, 100));
+        meters.on_delivered(at(25), &segment(first.wrapping_add(101), false, 100));
         let counts = known(&meters);
         assert_eq!((counts.packets.delivered, counts.unique_bytes, counts.dropped.packets), (300, 300, 1));
         assert_eq!((counts.packets.arrived, counts.packets.unique, counts.packets.hops), (4, 3, 12));
@@ -345,13 +354,13 @@ mod tests {
     #[test]
     fn a_syn_is_a_data_packet_without_payload() {
         let mut meters = meters(Time::ZERO);
-        let (node, syn) = (NodeId(0), segment(7, true, 0));
-        meters.on_originated(at(0), node, &syn);
-        meters.on_lost(at(1), node, &syn, DropReason::NoRoute);
-        meters.on_originated(at(2), node, &syn);
+        let syn = segment(7, true, 0);
+        meters.on_originated(at(0), &syn);
+        meters.on_lost(at(1), &syn);
+        meters.on_originated(at(2), &syn);
         assert_eq!(meters.among([&syn].into_iter()), BTreeMap::from([(ENDS, 1)]));
-        meters.on_delivered(at(3), node, &syn);
-        meters.on_delivered(at(4), node, &syn);
+        meters.on_delivered(at(3), &syn);
+        meters.on_delivered(at(4), &syn);
         let counts = known(&meters);
         assert_eq!((counts.packets.sent, counts.packets.arrived, counts.packets.unique), (2, 2, 1));
         assert_eq!((counts.dropped.packets, counts.retransmissions, counts.packets.delivered), (1, 0, 0));
@@ -363,12 +372,12 @@ mod tests {
     #[test]
     fn what_is_before_the_measuring_or_of_another_flow_does_not_count() {
         let mut meters = meters(at(5));
-        let (node, data) = (NodeId(0), segment(1, false, 10));
-        meters.on_originated(at(0), node, &segment(0, true, 0));
-        meters.on_originated(at(1), node, &data);
-        meters.on_delivered(at(2), node, &data);
-        meters.on_originated(at(5), node, &data);
-        meters.on_delivered(at(6), node, &data);
+        let data = segment(1, false, 10);
+        meters.on_originated(at(0), &segment(0, true, 0));
+        meters.on_originated(at(1), &data);
+        meters.on_delivered(at(2), &data);
+        meters.on_originated(at(5), &data);
+        meters.on_delivered(at(6), &data);
         let counts = known(&meters);
         assert_eq!((counts.packets.sent, counts.retransmissions, counts.packets.delivered), (1, 1, 0));
         assert_eq!(meters.measured((B, 1, A, 2)), None);
@@ -380,10 +389,10 @@ mod tests {
         header.fragment_offset = 3;
         let mut bytes = Vec::new();
         header.emit(&payload, &mut bytes).expect("short enough");
-        meters.on_originated(at(7), node, &Packet { body: Body::External(bytes.into()), ..data.clone() });
+        meters.on_originated(at(7), &Packet { body: Body::External(bytes.into()), ..data.clone() });
         assert_eq!(known(&meters), counts);
         let broken = Packet { body: Body::External(b"no datagram".as_slice().into()), ..data };
-        meters.on_originated(at(7), node, &broken);
+        meters.on_originated(at(7), &broken);
         assert_eq!(known(&meters), counts);
     }
 

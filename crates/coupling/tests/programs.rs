@@ -11,7 +11,7 @@ use common::{VERSIONS, at, skipped, spec, with_kernel, without_kernel};
 use hopyard_coupling::{Coupled, CouplingError, Options, Program, ProgramState};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
-use hopyard_model::observe::{Outcome, Probe};
+use hopyard_model::observe::{Outcome, PacketEvent, Probe};
 use hopyard_model::packet::{Body, Packet};
 use hopyard_model::world::{Advanced, Watch};
 use hopyard_scenario::LinuxFlow;
@@ -101,7 +101,10 @@ fn options(version: &str, programs: &[Program]) -> Option<Options> {
 struct Ways(BTreeMap<[u8; 4], Vec<Time>>);
 
 impl Probe for Ways {
-    fn on_originated(&mut self, now: Time, _: NodeId, packet: &Packet) {
+    fn on_packet(&mut self, now: Time, _: NodeId, packet: &Packet, event: PacketEvent) {
+        if event != PacketEvent::Originated {
+            return;
+        }
         if let Body::External(bytes) = &packet.body
             && bytes.len() > 200
         {

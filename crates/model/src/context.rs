@@ -4,6 +4,7 @@
 //! A handler never calls another layer. It pushes [`Action`]s, which the world carries out first in, first out, after
 //! the handler has returned. So no handler is re-entered, and each layer can be tested with an empty context.
 
+mod account;
 mod copies;
 mod drop_reason;
 mod mobile;
@@ -21,6 +22,8 @@ use std::sync::Arc;
 
 use hopyard_engine::{Digest, Time};
 
+pub(crate) use self::account::Airtimes;
+pub use self::account::{Account, Spent};
 pub use self::copies::{Copies, Record};
 use self::copies::{End, Ended};
 pub use self::drop_reason::DropReason;
@@ -508,6 +511,12 @@ impl Context {
                 false
             }
         }
+    }
+
+    /// Whether the probe is to be told of packets that were dropped or lost.
+    #[inline]
+    pub(crate) fn has_drops(&self) -> bool {
+        !(self.dropped.is_empty() && self.lost.is_empty())
     }
 
     /// Drops a packet for a reason.

@@ -38,6 +38,28 @@ pub trait Params: Serialize + DeserializeOwned + JsonSchema + Clone + std::fmt::
     fn check(&self) -> Result<(), Fault> {
         Ok(())
     }
+
+    /// The parameters that do nothing beside the value of another one.
+    fn unused(&self) -> Vec<Unused> {
+        Vec::new()
+    }
+}
+
+/// Parameters that do nothing, and the parameter whose value makes them so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unused {
+    /// The parameter that is a table and has them; empty if they stand alone.
+    pub table: &'static str,
+    /// The parameter that decides.
+    pub by: &'static str,
+    /// Those that do nothing.
+    pub parameters: &'static [&'static str],
+}
+
+/// Those of these cases that hold: each has its condition, the parameter that decides, and those that do nothing then.
+pub(crate) fn unused_where<const N: usize>(cases: [(bool, &'static str, &'static [&'static str]); N]) -> Vec<Unused> {
+    let holding = cases.into_iter().filter(|(holds, ..)| *holds);
+    holding.map(|(_, by, parameters)| Unused { table: "", by, parameters }).collect()
 }
 
 /// A parameter with an impossible value.
@@ -153,6 +175,8 @@ pub struct ModelInfo {
     /// The normal form of such values: "2000 kbps" and "2 Mbps" are the same rate, and must give the same configuration
     /// hash.
     pub canonical: fn(&Value) -> Result<Value, ParamsError>,
+    /// The parameters among such values that do nothing ([`Params::unused`]).
+    pub unused: fn(&Value) -> Vec<Unused>,
     /// Whether Linux has this model too.
     pub has_twin: bool,
     /// Linux's name of this model. For a model that Linux lacks, the name of the nearest one there.
@@ -172,6 +196,7 @@ impl ModelInfo {
             schema: || schemars::schema_for!(P),
             check: |value| read::<P>(value).map(|_| ()),
             canonical: |value| read::<P>(value).map(|params| to_value(&params)),
+            unused: |value| read::<P>(value).map_or(Vec::new(), |params| params.unused()),
             has_twin: false,
             in_linux: None,
         }

@@ -5,12 +5,12 @@ mod common;
 use common::{add_cbr, add_tcp, network, run, with_ranges};
 use hopyard_engine::units::Distance;
 use hopyard_engine::{Span, Time};
-use hopyard_model::address::{Address, InterfaceId, NodeId};
+use hopyard_model::address::{Address, NodeId};
 use hopyard_model::agent::{self, Model, neighbours};
 use hopyard_model::link::wired;
 use hopyard_model::mac;
 use hopyard_model::mobility::{self, waypoints};
-use hopyard_model::observe::Probe;
+use hopyard_model::observe::{Passage, Probe};
 use hopyard_model::packet::{Packet, PacketKind};
 use hopyard_model::params::Params as _;
 use hopyard_model::world::{Spec, Watch, WireSpec, World};
@@ -142,7 +142,8 @@ fn agents_find_neighbours_over_wires() {
     #[derive(Debug, Default)]
     struct OnWires(Vec<PacketKind>);
     impl Probe for OnWires {
-        fn on_wire_sent(&mut self, _: Time, _: InterfaceId, packet: &Packet) {
+        fn on_passage(&mut self, _: Time, packet: &Packet, passage: Passage) {
+            let Passage::WireEntered(_) = passage else { return };
             self.0.push(packet.kind());
         }
     }

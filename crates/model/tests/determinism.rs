@@ -6,9 +6,10 @@ mod common;
 use hopyard_engine::units::Ratio;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::{InterfaceId, NodeId};
-use hopyard_model::context::DropReason;
 use hopyard_model::mobility::Position;
-use hopyard_model::observe::{FlowRow, FrameView, Outcome, Probe, Reception, Recorded, RouteChanges, SegmentFlows};
+use hopyard_model::observe::{
+    FlowRow, FrameEdge, FrameView, Outcome, PacketEvent, Probe, Recorded, RouteChanges, SegmentFlows,
+};
 use hopyard_model::packet::Packet;
 use hopyard_model::params::Params as _;
 use hopyard_model::phy::neighbours::Search;
@@ -222,18 +223,28 @@ fn steps_and_probes_do_not_change_a_run() {
         delivered: u64,
     }
     impl Probe for Everything {
-        fn on_sent(&mut self, _: Time, _: InterfaceId, _: &FrameView<'_>) {
-            self.sent += 1;
+        fn on_frame(&mut self, _: Time, _: InterfaceId, _: &FrameView<'_>, edge: FrameEdge) {
+            match edge {
+                FrameEdge::Sent => {
+                    self.sent += 1;
+                }
+                FrameEdge::Received { power, .. } => {
+                    assert!(power > 0.0);
+                    self.received += 1;
+                }
+            }
         }
-        fn on_received(&mut self, _: Time, _: InterfaceId, _: &FrameView<'_>, _: Reception, power: f64) {
-            assert!(power > 0.0);
-            self.received += 1;
-        }
-        fn on_drop(&mut self, _: Time, _: NodeId, _: &Packet, _: DropReason) {
-            self.dropped += 1;
-        }
-        fn on_delivered(&mut self, _: Time, _: NodeId, _: &Packet) {
-            self.delivered += 1;
+
+        fn on_packet(&mut self, _: Time, _: NodeId, _: &Packet, event: PacketEvent) {
+            match event {
+                PacketEvent::Dropped(_) => {
+                    self.dropped += 1;
+                }
+                PacketEvent::Delivered => {
+                    self.delivered += 1;
+                }
+                _ => {}
+            }
         }
     }
     for (name, spec) in scenarios::of_every_model() {

@@ -9,7 +9,7 @@ use hopyard_model::address::NodeId;
 use hopyard_model::app;
 use hopyard_model::app::echo;
 use hopyard_model::link::wired;
-use hopyard_model::observe::{FlowRow, Outcome, Probe};
+use hopyard_model::observe::{FlowRow, Outcome, PacketEvent, Probe};
 use hopyard_model::packet::{Body, Packet, TcpHeader};
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::tcp::Connect;
@@ -20,8 +20,10 @@ use hopyard_model::world::{BuildError, Spec, Transport, Watch, WireSpec, World};
 struct Segments(Vec<(Time, u32, TcpHeader)>);
 
 impl Probe for Segments {
-    fn on_originated(&mut self, now: Time, node: NodeId, packet: &Packet) {
-        if let Body::Tcp(header) = packet.body {
+    fn on_packet(&mut self, now: Time, node: NodeId, packet: &Packet, event: PacketEvent) {
+        if event == PacketEvent::Originated
+            && let Body::Tcp(header) = packet.body
+        {
             self.0.push((now, node.0, header));
         }
     }

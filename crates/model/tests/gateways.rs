@@ -5,10 +5,10 @@ mod common;
 use common::{add_cbr, add_tcp, network, run};
 use hopyard_engine::units::Rate;
 use hopyard_engine::{Span, Time};
-use hopyard_model::address::{InterfaceId, NodeId};
+use hopyard_model::address::NodeId;
 use hopyard_model::link::wired;
 use hopyard_model::mobility::Position;
-use hopyard_model::observe::{Probe, Recorded, RouteChanges};
+use hopyard_model::observe::{Passage, Probe, Recorded, RouteChanges};
 use hopyard_model::packet::{Body, Packet, PacketKind};
 use hopyard_model::params::Params as _;
 use hopyard_model::routing;
@@ -296,7 +296,8 @@ fn radios_on_channels_that_are_not_there_are_refused() {
 struct OnWires(u64);
 
 impl Probe for OnWires {
-    fn on_wire_sent(&mut self, _: Time, _: InterfaceId, packet: &Packet) {
+    fn on_passage(&mut self, _: Time, packet: &Packet, passage: Passage) {
+        let Passage::WireEntered(_) = passage else { return };
         self.0 += u64::from(packet.kind() == PacketKind::Data);
     }
 }
@@ -343,7 +344,8 @@ fn a_tunnel_carries_the_packets_of_a_prefix() {
     #[derive(Debug, Default)]
     struct Sizes(std::collections::BTreeSet<(u32, u32, u32)>);
     impl Probe for Sizes {
-        fn on_wire_sent(&mut self, _: Time, interface: InterfaceId, packet: &Packet) {
+        fn on_passage(&mut self, _: Time, packet: &Packet, passage: Passage) {
+            let Passage::WireEntered(interface) = passage else { return };
             if packet.kind() == PacketKind::Data && packet.size > 100 {
                 let tunnelled = matches!(packet.body, Body::Tunnelled(..));
                 self.0.insert((interface.0, packet.size, u32::from(tunnelled)));

@@ -10,7 +10,7 @@ use hopyard_engine::{Span, Time};
 use hopyard_model::address::{InterfaceId, NodeId};
 use hopyard_model::context::Departure;
 use hopyard_model::mobility::{self, waypoints};
-use hopyard_model::observe::{FrameView, Probe};
+use hopyard_model::observe::{FrameEdge, FrameView, Probe};
 use hopyard_model::packet::Body;
 use hopyard_model::routing::aodv::AodvMessage;
 use hopyard_model::routing::aomdv::AomdvMessage;
@@ -23,7 +23,10 @@ use hopyard_wire::udp;
 struct Talk(Vec<(Time, &'static str, u32, u32, u32)>);
 
 impl Probe for Talk {
-    fn on_sent(&mut self, now: Time, interface: InterfaceId, frame: &FrameView<'_>) {
+    fn on_frame(&mut self, now: Time, interface: InterfaceId, frame: &FrameView<'_>, edge: FrameEdge) {
+        if edge != FrameEdge::Sent {
+            return;
+        }
         let Some(packet) = frame.packet else { return };
         let Body::Routing(message) = &packet.body else { return };
         let of_aodv = message.get().map(|message| match message {

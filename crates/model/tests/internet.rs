@@ -10,7 +10,7 @@ use hopyard_engine::{Span, Time};
 use hopyard_model::address::{InterfaceId, NodeId};
 use hopyard_model::link::wired;
 use hopyard_model::mobility::{self, waypoints};
-use hopyard_model::observe::{FrameView, Outcome, Probe};
+use hopyard_model::observe::{FrameEdge, FrameView, Outcome, PacketEvent, Passage, Probe};
 use hopyard_model::packet::{Body, Packet, PacketKind};
 use hopyard_model::params::Params as _;
 use hopyard_model::routing::Config;
@@ -33,7 +33,10 @@ struct Seen {
 }
 
 impl Probe for Seen {
-    fn on_sent(&mut self, now: Time, interface: InterfaceId, frame: &FrameView<'_>) {
+    fn on_frame(&mut self, now: Time, interface: InterfaceId, frame: &FrameView<'_>, edge: FrameEdge) {
+        if edge != FrameEdge::Sent {
+            return;
+        }
         let Some(packet) = frame.packet else { return };
         if packet.kind() == PacketKind::Data && packet.size > 100 {
             let tunnelled = matches!(packet.body, Body::Tunnelled(..));
@@ -49,13 +52,17 @@ impl Probe for Seen {
         }
     }
 
-    fn on_wire_sent(&mut self, _: Time, interface: InterfaceId, packet: &Packet) {
+    fn on_passage(&mut self, _: Time, packet: &Packet, passage: Passage) {
+        let Passage::WireEntered(interface) = passage else { return };
         if packet.kind() == PacketKind::Data && packet.size > 100 {
             self.wires.insert((interface.0, packet.size, matches!(packet.body, Body::Tunnelled(..))));
         }
     }
 
-    fn on_delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
+    fn on_packet(&mut self, now: Time, node: NodeId, packet: &Packet, event: PacketEvent) {
+        if event != PacketEvent::Delivered {
+            return;
+        }
         if packet.size > 100 {
             self.delivered.push((now, node.0));
         }

@@ -5,9 +5,9 @@ mod common;
 use common::{add_cbr, add_tcp, chain, network, run};
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Time};
-use hopyard_model::address::{InterfaceId, NodeId};
+use hopyard_model::address::NodeId;
 use hopyard_model::link::wired;
-use hopyard_model::observe::Probe;
+use hopyard_model::observe::{Passage, Probe};
 use hopyard_model::packet::Packet;
 use hopyard_model::params::Params as _;
 use hopyard_model::world::{Spec, Watch, WireSpec, World};
@@ -62,7 +62,8 @@ fn a_wire_carries_packets_up_to_its_mtu() {
 struct Longest(u32);
 
 impl Probe for Longest {
-    fn on_wire_sent(&mut self, _: Time, _: InterfaceId, packet: &Packet) {
+    fn on_passage(&mut self, _: Time, packet: &Packet, passage: Passage) {
+        let Passage::WireEntered(_) = passage else { return };
         self.0 = self.0.max(packet.size);
     }
 }

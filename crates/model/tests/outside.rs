@@ -12,7 +12,7 @@ use hopyard_model::context::{Departure, DropReason, Token};
 use hopyard_model::link::wired;
 use hopyard_model::mobility::{self, waypoints};
 use hopyard_model::observe::capture::{self, Capture};
-use hopyard_model::observe::{Outcome, Probe};
+use hopyard_model::observe::{Outcome, PacketEvent, Probe};
 use hopyard_model::packet::{Body, Packet};
 use hopyard_model::params::Params as _;
 use hopyard_model::world::{Advanced, InjectError, Spec, TunnelSpec, Watch, WireSpec, World};
@@ -523,7 +523,10 @@ fn a_datagram_that_a_link_does_not_carry_is_dropped_and_its_source_is_told_the_m
 struct Locals(Vec<(NodeId, Vec<u8>)>);
 
 impl Probe for Locals {
-    fn on_local(&mut self, _: Time, node: NodeId, packet: &Packet) {
+    fn on_packet(&mut self, _: Time, node: NodeId, packet: &Packet, event: PacketEvent) {
+        if event != PacketEvent::Local {
+            return;
+        }
         if let Body::External(bytes) = &packet.body {
             self.0.push((node, bytes.to_vec()));
         }

@@ -8,8 +8,7 @@ use hopyard_engine::units::{Bytes, Power};
 use hopyard_engine::{Rng, Span, Streams, Time};
 use hopyard_model::address::InterfaceId;
 use hopyard_model::mac::{self, dcf, tdma};
-use hopyard_model::observe;
-use hopyard_model::observe::{FrameView, Outcome, Probe};
+use hopyard_model::observe::{FrameEdge, FrameView, Outcome, Probe};
 use hopyard_model::params::Params as _;
 use hopyard_model::phy::reception::Reception;
 use hopyard_model::world::{Spec, Watch, World};
@@ -29,13 +28,16 @@ impl Clock {
 }
 
 impl Probe for Clock {
-    fn on_sent(&mut self, now: Time, _: InterfaceId, _: &FrameView<'_>) {
-        self.goes_on(now);
-    }
-
-    fn on_received(&mut self, now: Time, _: InterfaceId, _: &FrameView<'_>, _: observe::Reception, _: f64) {
-        self.goes_on(now);
-        self.received += 1;
+    fn on_frame(&mut self, now: Time, _: InterfaceId, _: &FrameView<'_>, edge: FrameEdge) {
+        match edge {
+            FrameEdge::Sent => {
+                self.goes_on(now);
+            }
+            FrameEdge::Received { .. } => {
+                self.goes_on(now);
+                self.received += 1;
+            }
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use hopyard_engine::units::Rate;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::{InterfaceId, NodeId};
 use hopyard_model::link::wired;
-use hopyard_model::observe::{FrameView, Outcome, Probe};
+use hopyard_model::observe::{FrameEdge, FrameView, Outcome, Passage, Probe};
 use hopyard_model::packet::{Body, Packet, PacketKind};
 use hopyard_model::params::Params as _;
 use hopyard_model::routing;
@@ -33,7 +33,10 @@ impl Sizes {
 }
 
 impl Probe for Sizes {
-    fn on_sent(&mut self, _: Time, interface: InterfaceId, frame: &FrameView<'_>) {
+    fn on_frame(&mut self, _: Time, interface: InterfaceId, frame: &FrameView<'_>, edge: FrameEdge) {
+        if edge != FrameEdge::Sent {
+            return;
+        }
         if let Some(packet) = frame.packet {
             // The time on the air, less the long preamble, gives the bytes.
             let seconds = frame.airtime.saturating_sub(Span::from_micros(192)).seconds();
@@ -42,7 +45,8 @@ impl Probe for Sizes {
         }
     }
 
-    fn on_wire_sent(&mut self, _: Time, interface: InterfaceId, packet: &Packet) {
+    fn on_passage(&mut self, _: Time, packet: &Packet, passage: Passage) {
+        let Passage::WireEntered(interface) = passage else { return };
         self.note(interface, packet, packet.size);
     }
 }
@@ -162,7 +166,8 @@ fn a_tunnel_takes_a_source_route() {
     #[derive(Debug, Default)]
     struct Tunnelled(BTreeSet<(u32, u32, bool, bool)>);
     impl Probe for Tunnelled {
-        fn on_wire_sent(&mut self, _: Time, interface: InterfaceId, packet: &Packet) {
+        fn on_passage(&mut self, _: Time, packet: &Packet, passage: Passage) {
+            let Passage::WireEntered(interface) = passage else { return };
             assert_eq!((packet.kind(), packet.flow.0), (PacketKind::Data, 0));
             assert!(matches!(packet.carried(), Body::Udp(_)));
             let route = packet.source_route().is_some();

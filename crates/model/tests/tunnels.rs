@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Time};
-use hopyard_model::address::{InterfaceId, NodeId};
+use hopyard_model::address::NodeId;
 use hopyard_model::app;
 use hopyard_model::link::wired;
-use hopyard_model::observe::{Outcome, Probe};
+use hopyard_model::observe::{Outcome, Passage, Probe};
 use hopyard_model::packet::{Body, Packet};
 use hopyard_model::params::Params as _;
 use hopyard_model::routing;
@@ -179,7 +179,8 @@ fn rfc2003_s3_1_a_packet_with_a_source_route_crosses_a_tunnel() {
     #[derive(Debug, Default)]
     struct Seen(BTreeSet<(u32, u32, bool)>);
     impl Probe for Seen {
-        fn on_wire_sent(&mut self, _: Time, interface: InterfaceId, packet: &Packet) {
+        fn on_passage(&mut self, _: Time, packet: &Packet, passage: Passage) {
+            let Passage::WireEntered(interface) = passage else { return };
             assert!(matches!(packet.carried(), Body::Udp(_)));
             self.0.insert((interface.0, packet.size, matches!(packet.body, Body::Tunnelled(..))));
         }
@@ -200,7 +201,8 @@ fn rfc2003_s3_1_a_packet_with_a_source_route_crosses_a_tunnel() {
 struct Headers(BTreeSet<(u32, u32, u8, Option<u8>, u32, u32)>);
 
 impl Probe for Headers {
-    fn on_wire_sent(&mut self, _: Time, interface: InterfaceId, packet: &Packet) {
+    fn on_passage(&mut self, _: Time, packet: &Packet, passage: Passage) {
+        let Passage::WireEntered(interface) = passage else { return };
         let inner = match &packet.body {
             Body::Tunnelled(_, inner) => Some(inner.ttl),
             _ => None,

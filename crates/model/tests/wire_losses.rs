@@ -5,11 +5,11 @@ mod common;
 use common::{add_cbr, add_tcp, network};
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Time};
-use hopyard_model::address::{InterfaceId, NodeId};
+use hopyard_model::address::NodeId;
 use hopyard_model::app;
 use hopyard_model::context::DropReason;
 use hopyard_model::link::wired;
-use hopyard_model::observe::{Outcome, Probe};
+use hopyard_model::observe::{Outcome, PacketEvent, Passage, Probe};
 use hopyard_model::packet::{Body, Packet};
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::tcp::Connect;
@@ -23,7 +23,8 @@ struct Seen {
 }
 
 impl Probe for Seen {
-    fn on_wire_sent(&mut self, _: Time, interface: InterfaceId, packet: &Packet) {
+    fn on_passage(&mut self, _: Time, packet: &Packet, passage: Passage) {
+        let Passage::WireEntered(interface) = passage else { return };
         if let Body::Tcp(header) = &packet.body
             && interface.0 == 0
         {
@@ -31,7 +32,8 @@ impl Probe for Seen {
         }
     }
 
-    fn on_drop(&mut self, _: Time, _: NodeId, packet: &Packet, reason: DropReason) {
+    fn on_packet(&mut self, _: Time, _: NodeId, packet: &Packet, event: PacketEvent) {
+        let PacketEvent::Dropped(reason) = event else { return };
         assert_eq!(reason, DropReason::ScriptedLoss);
         if let Body::Tcp(header) = &packet.body {
             self.lost.push((packet.flow.0, header.seq, header.len));
@@ -131,11 +133,13 @@ struct Times {
 }
 
 impl Probe for Times {
-    fn on_wire_sent(&mut self, now: Time, _: InterfaceId, _: &Packet) {
+    fn on_passage(&mut self, now: Time, _: &Packet, passage: Passage) {
+        let Passage::WireEntered(_) = passage else { return };
         self.sent.push(now);
     }
 
-    fn on_drop(&mut self, now: Time, node: NodeId, _: &Packet, reason: DropReason) {
+    fn on_packet(&mut self, now: Time, node: NodeId, _: &Packet, event: PacketEvent) {
+        let PacketEvent::Dropped(reason) = event else { return };
         assert_eq!((node, reason), (NodeId(0), DropReason::WireDown));
         self.lost.push(now);
     }

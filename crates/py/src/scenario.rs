@@ -1,12 +1,13 @@
 //! Scenarios in Python.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hopyard_coupling::{Program, ProgramError};
 use hopyard_engine::Streams;
 use hopyard_model::transport::tcp::TcpSender;
-use hopyard_model::world::Transport;
+use hopyard_model::world::{NodeSpec, Transport};
 use hopyard_scenario as core;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -207,6 +208,16 @@ impl Scenario {
     /// The names of the TCP variants of the flows of Linux.
     fn linux_variants(&self) -> Vec<String> {
         self.inner.linux_variants()
+    }
+
+    /// The types of messages that its routing protocols and its agents send.
+    fn messages(&self) -> BTreeSet<&'static str> {
+        let nodes = self.inner.spec(0).nodes;
+        let of = |node: NodeSpec| {
+            let agents = node.agents.iter().flat_map(|agent| agent.messages());
+            node.routing.messages().iter().chain(agents).copied().collect::<Vec<_>>()
+        };
+        nodes.into_iter().flat_map(of).collect()
     }
 
     /// For each flow, the name that results give to its transport, and whether its sender classifies losses. Flows of

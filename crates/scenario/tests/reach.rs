@@ -435,3 +435,23 @@ fn a_range_that_noise_cuts_is_said_also_of_nodes_that_move() {
     none(&text("receive = \"-100 dBm\"\nsense = \"-110 dBm\""));
     none(&text("receive = \"2000 m\"\nsense = \"3000 m\"\nreception = \"threshold\""));
 }
+
+#[test]
+fn a_basic_rate_that_does_not_reach_as_far_as_data_is_said() {
+    let text = |slow: &str, fast: &str| {
+        format!(
+            "[nodes]\ncount = 3\nspacing = \"200 m\"\n[radio]\nreceive = {{ \"1 Mbps\" = \"{slow}\", \"11 Mbps\" = \
+             \"{fast}\" }}\nreception = \"threshold\"\n[mac.dcf]\nrate = \"11 Mbps\"\n[[flow]]\nfrom = 0\nto = 2\n"
+        )
+    };
+    let (data, slow) = ("and data at 11 Mbps 250 m: nothing is delivered between", "frames at 1 Mbps");
+    warned(&text("150 m", "250 m"), &["s.toml:5:1", slow, "acknowledgements and broadcasts, reach 150 m", data]);
+    for (slow, fast) in [("250 m", "250 m"), ("300 m", "250 m")] {
+        let warnings = load(&text(slow, fast)).expect("it is sound");
+        assert!(warnings.is_empty(), "{warnings:?}");
+    }
+    // A further channel has its own.
+    let further = "[[channel]]\nnodes = [0, 1]\nreceive = { \"1 Mbps\" = \"-50 dBm\", \"11 Mbps\" = \"-70 dBm\" }\n\
+                   [channel.dcf]\nrate = \"11 Mbps\"\n";
+    warned(&format!("{}{further}", text("250 m", "250 m")), &["s.toml:14:1", slow, "and data at 11 Mbps"]);
+}

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use hopyard_engine::Time;
-use hopyard_model::mobility;
-use hopyard_model::world::{Spec, Transport, World};
+use hopyard_model::world::{self, Spec, Transport, Watch, World};
+use hopyard_model::{agent, mobility, routing};
 use hopyard_scenario::Scenario;
 
 fn load(text: &str) -> Scenario {
@@ -130,6 +130,26 @@ fn packets_that_a_source_route_makes_too_long_are_warned_of_and_dropped() {
             let dropped: u64 =
                 outcome.drops.iter().filter(|row| row.reason == DropReason::TooLong.name()).map(|row| row.count).sum();
             assert_eq!((is_said, dropped > 0), (size > most, size > most), "{size}: {warnings:?}, {dropped} dropped");
+        }
+    }
+}
+
+#[test]
+fn every_type_of_message_in_a_run_is_declared() {
+    let text = "duration = \"20 s\"\n[nodes]\ncount = 4\nspacing = \"240 m\"\n[[flow]]\nfrom = 0\nto = 3\n";
+    let routing = routing::MODELS.iter().map(|it| ("routing.protocol", it.name.to_owned()));
+    let agents = agent::MODELS.iter().map(|it| ("agents.run", format!("[\"{}\"]", it.name)));
+    for (key, value) in routing.chain(agents) {
+        for profile in ["rfc", "ns2"] {
+            let settings = [(key.to_owned(), value.clone()), ("profile".to_owned(), profile.to_owned())];
+            let Ok(scenario) = Scenario::load(text, "test.toml", Path::new(""), &settings) else { continue };
+            let spec = scenario.spec(0);
+            let agents = spec.nodes[0].agents.iter().flat_map(|agent| agent.messages());
+            let declared: Vec<_> = spec.nodes[0].routing.messages().iter().chain(agents).collect();
+            let outcome = world::simulate(&spec, &Watch::default()).expect("packets add up");
+            for row in outcome.overhead {
+                assert!(declared.contains(&&row.message), "{value}: {} is not among {declared:?}", row.message);
+            }
         }
     }
 }

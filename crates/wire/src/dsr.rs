@@ -168,6 +168,10 @@ impl<A> RouteError<A> {
 }
 
 impl<A: Copy> DsrOption<A> {
+    /// Every name of [`Self::kind`].
+    pub const KINDS: [&'static str; 8] =
+        ["route_request", "route_reply", "route_error", "ack_request", "ack", "source_route", "timeout", "flow"];
+
     /// A short name for counters.
     #[must_use]
     pub const fn kind(&self) -> &'static str {

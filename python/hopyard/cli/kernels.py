@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hopyard.cli.options import Commands
 from hopyard.cli.output import FAILED, of, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@click.group()
+@click.group(cls=Commands)
 def kernels() -> None:
     """Linux kernels whose TCP runs in simulated time."""
 

@@ -32,7 +32,7 @@ from hopyard.cli import live as cli_live
 from hopyard.cli import plot as cli_plot
 from hopyard.cli import run as actions
 from hopyard.cli import studies as cli_study
-from hopyard.cli.options import FLOWS, SET, WITH, Comparing, Differing, Named, Once
+from hopyard.cli.options import FLOWS, SET, WITH, Commands, Comparing, Differing, Named, Once
 from hopyard.cli.output import BAD_INPUT, BROKEN_PIPE, FAILED, NOT_WRITTEN, mute, of, say
 from hopyard.errors import ScenarioError, SimulationError, lacks_room
 from hopyard.files import write_text
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from hopyard.scenario.scenario import Columns, Scenario
 
 
-class Group(click.Group):
+class Group(Commands):
     """A group of commands: prints an error as one message, and ends with its exit code."""
 
     #: What the commands are, unless they say otherwise.

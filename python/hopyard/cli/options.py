@@ -32,6 +32,21 @@ class Once(click.Command):
         return super().parse_args(ctx, args)
 
 
+class Commands(click.Group):
+    """A group that names its commands where one is asked for that it lacks."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command of a name, and its arguments."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and name[:1].isalnum():
+            from hopyard.study.file import nearest
+
+            ctx.fail(f"No such command {name!r}; {nearest(name, self.list_commands(ctx))}")
+        return super().resolve_command(ctx, args)
+
+
 #: Numbers of flows, as the value of `--segments`.
 FLOWS = re.compile(r"[0-9]+(\.\.[0-9]+)?(,[0-9]+(\.\.[0-9]+)?)*")
 

@@ -185,8 +185,9 @@ def _run(
         for text in request.capture.failures():
             say(text)
             codes.append(NOT_WRITTEN)
-        if not request.quiet:
-            codes.append(tell(request.capture.summary(cases, stopped=stop.number is not None)))
+        summary = request.capture.summary(cases, stopped=stop.number is not None)
+        if summary and not request.quiet:
+            codes.append(tell(summary))
     _explain(results, folder, stop)
     if stop.number is not None:
         return stop.exit_code

@@ -51,8 +51,8 @@ class Capture:
     kinds: tuple[str, ...] | None = None
     #: Whether captures that are there are replaced.
     force: bool = False
-    #: Why captures are not complete; the runs add to it.
-    errors: list[str] = field(default_factory=list)
+    #: Why captures are not complete, by case and run; the runs add to it.
+    errors: dict[tuple[int, int], str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -160,14 +160,21 @@ class Capture:
 
     def failures(self) -> list[str]:
         """What to say about captures that are not complete."""
-        found = [f"error: {error}" for error in self.errors[:MOST_TOLD]]
+        found = [f"error: {error}" for error in list(self.errors.values())[:MOST_TOLD]]
         if len(self.errors) > MOST_TOLD:
             found.append(f"{len(self.errors) - MOST_TOLD} further captures could not be written.")
         return found
 
     def summary(self, cases: Sequence[Planned], *, stopped: bool) -> str:
-        """Where the captures are."""
-        files = [str(path) for paths in self.files(cases) for path in paths]
+        """Where the captures are that were written to their ends; empty if there is none."""
+        files = [
+            str(path)
+            for number, (case, paths) in enumerate(zip(cases, self.files(cases), strict=True))
+            for run, path in zip(case.runs, paths, strict=True)
+            if (number, run) not in self.errors
+        ]
+        if not files:
+            return ""
         shown = files if len(files) <= MOST_TOLD else [files[0], "...", files[-1]]
         cut = "; those of runs that were stopped end there" if stopped else ""
         return f"Captured in {', '.join(shown)}{cut}"

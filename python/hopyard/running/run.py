@@ -242,7 +242,7 @@ def make(
     if results.failures:
         raise SimulationError.of(results.failures, results)
     if capture is not None and capture.errors:
-        raise CaptureError.of(capture.errors, results)
+        raise CaptureError.of([*capture.errors.values()], results)
     return results
 
 
@@ -261,7 +261,8 @@ def _look_on(
             batch.cancel()
         records, tables = batch.take()
         if capture is not None:
-            capture.errors.extend(run.capture_error for run in records if run.capture_error)
+            errors = {(it.case, it.run): it.capture_error for it in records if it.capture_error}
+            capture.errors.update(errors)
         if records:
             keep.add(records, tables)
         if tell:

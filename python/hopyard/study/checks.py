@@ -18,7 +18,7 @@ from hopyard.study.traffic import flows_of
 from hopyard.tables.measures import MEASURES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from hopyard.study.points import Point
 
@@ -123,7 +123,7 @@ def _rows(study: Study, points: Sequence[Point]) -> Iterator[str]:
 #: Columns of tables whose values a scenario tells before its runs.
 _ROWS = (
     *("flow", "node", "source", "destination", "host", "agent", "agent_before", "lost_at_node"),
-    *("transport", "label", "routing"),
+    *("transport", "label", "routing", "message"),
 )
 
 
@@ -153,6 +153,13 @@ def _absent(
             if value not in protocols:
                 near = nearest(str(value), protocols)
                 yield f"{place}: no flow has the routing {value!r}; {near}"
+        return
+    if column == "message":
+        sent = sorted({each for point in points for each in point.planned.core.messages()})
+        for value in values:
+            if value not in sent:
+                near = nearest(str(value), sent)
+                yield f"{place}: no node of these points sends a message {value!r}; {near}"
         return
     if column == "label":
         labels = dict.fromkeys(each for point in points for each in _labels(point))
@@ -200,6 +207,9 @@ def _claim(study: Study, claim: Claim, points: Sequence[Point], place: str) -> I
     if than is not None and not any(beside(point, mine, than) for point in cases):
         yield f"{place}: no point of than differs from one of case in nothing else"
         return
+    if than is not None and (problem := _two_axes(claim.case, than, cases, mine)):
+        yield f"{place}: {problem}"
+        return
     if claim.along is not None:
         groups: dict[tuple[str, ...], int] = {}
         for point in cases:
@@ -211,6 +221,26 @@ def _claim(study: Study, claim: Claim, points: Sequence[Point], place: str) -> I
     others = [point for point in mine if than is not None and fits(point.labels, than)]
     if problem := _unrecorded(study, claim.measure, [*cases, *others], all_of_them=True):
         yield f"{place}: {problem}"
+
+
+def _two_axes(
+    case: Mapping[str, Scalar | list[Scalar]],
+    than: Mapping[str, Scalar | list[Scalar]],
+    cases: Sequence[Point],
+    others: Sequence[Point],
+) -> str | None:
+    """Why a claim whose case and than are of different axes is judged for a part of its points."""
+    own = ", ".join(name for name in case if name not in than)
+    its = ", ".join(name for name in than if name not in case)
+    if not (own and its):
+        return None
+    alone = next((point for point in cases if not beside(point, others, than)), None)
+    if alone is None:
+        return None
+    return (
+        f"case is of the axis {own} and than of the axis {its}, so that {alone} is compared "
+        f"with nothing: expected both of one axis, or a {its} in case too"
+    )
 
 
 def _unrecorded(

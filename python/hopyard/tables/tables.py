@@ -166,7 +166,31 @@ def ordered(parts: Sequence[pa.Table]) -> pa.Table:
     order = np.lexsort((run, case))
     if (order[1:] > order[:-1]).all():
         return table
-    return taken(table, order)
+    table = taken(table, order)
+    for index, part in enumerate(table.schema):
+        if pa.types.is_dictionary(part.type):
+            table = table.set_column(index, part, _in_order_of_rows(table[part.name]))
+    return table
+
+
+def _in_order_of_rows(column: pa.ChunkedArray) -> pa.Array:
+    """A column of texts whose dictionary has them in the order of their first rows.
+
+    Otherwise the dictionary would tell in which order the runs have ended.
+    """
+    texts = column.combine_chunks()
+    indices = texts.indices.fill_null(-1) if texts.null_count else texts.indices
+    codes = np.from_dlpack(indices)
+    known, first = np.unique(codes, return_index=True)
+    known = known[np.argsort(first)]
+    known = known[known >= 0]
+    places = np.zeros(len(texts.dictionary) + 1, dtype=np.int32)
+    places[known] = np.arange(len(known), dtype=np.int32)
+    made = places[codes]
+    return pa.DictionaryArray.from_arrays(
+        pa.array(made, mask=codes < 0) if texts.null_count else array(made),
+        texts.dictionary.take(array(known)),
+    )
 
 
 def with_origin(table: pa.Table, cases: Sequence[Case], version: str) -> pa.Table:

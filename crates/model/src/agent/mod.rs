@@ -53,6 +53,12 @@ macro_rules! agents {
                 match self { $(Self::$variant(_) => <$module::Params as Facts>::PORTS,)+ }
             }
 
+            /// The types of its messages ([`Facts::MESSAGES`]).
+            #[must_use]
+            pub const fn messages(&self) -> &'static [&'static str] {
+                match self { $(Self::$variant(_) => <$module::Params as Facts>::MESSAGES,)+ }
+            }
+
             /// Whether the agent finds slots for the MACs of its node.
             #[must_use]
             pub const fn finds_slots(&self) -> bool {

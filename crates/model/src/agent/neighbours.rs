@@ -108,6 +108,7 @@ impl Message for Hello {
 const PORT: u16 = 49_269;
 
 impl Facts for Params {
+    const MESSAGES: &'static [&'static str] = &["HELLO"];
     const PORTS: &'static [u16] = &[PORT];
 }
 

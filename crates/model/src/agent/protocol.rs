@@ -35,6 +35,10 @@ pub trait Facts {
     /// Whether it serves hosts that move between networks, and is such a host's part in this ([`super::Role`]).
     const SERVES_MOVING_HOSTS: bool = false;
 
+    /// The types of its messages, as [`Message::kind`](crate::packet::Message::kind) and the parts of a message name
+    /// them.
+    const MESSAGES: &'static [&'static str] = &[];
+
     /// Its own counters: columns of the table of nodes.
     const METRICS: &'static [Metric] = &[];
 

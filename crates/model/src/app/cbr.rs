@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::application::packet_or_stop;
 use super::{Application, Facts, Offer, Period};
-use crate::params::{self, Fault, NS2, RFC};
+use crate::params::{self, Fault, NS2, RFC, Unused, unused_where};
 
 /// Parameters of constant bit rate traffic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -66,6 +66,10 @@ impl params::Params for Params {
             return Err(Fault::new("jitter", format!("must lie between 0 and 2, found {}", self.jitter)));
         }
         Ok(())
+    }
+
+    fn unused(&self) -> Vec<Unused> {
+        unused_where([(!self.interval.is_zero(), "interval", &["rate"])])
     }
 }
 

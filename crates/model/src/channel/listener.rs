@@ -8,7 +8,7 @@ use crate::address::InterfaceId;
 use crate::context::{Action, Context};
 use crate::link::ReceivePath;
 use crate::mac::{Control, Mac, Sensed};
-use crate::observe::{FrameView, Probe, Reception};
+use crate::observe::{FrameEdge, FrameView, Probe, Reception};
 use crate::order;
 use crate::packet::{Body, PacketId};
 use crate::phy::frame::Frame;
@@ -134,7 +134,8 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
                 Verdict::Missed | Verdict::Unfound => None,
             };
             if let Some(reception) = reception {
-                self.probe.on_received(now, self.interfaces[station], &view(frame, self.cx), reception, power);
+                let edge = FrameEdge::Received { reception, power };
+                self.probe.on_frame(now, self.interfaces[station], &view(frame, self.cx), edge);
             }
         }
         let mac = &mut self.macs[station];

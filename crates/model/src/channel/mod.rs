@@ -23,7 +23,7 @@ use crate::context::{Context, DropReason, Slots};
 use crate::link::ReceivePath;
 use crate::mac::{Control, Counted, Counters, Identity, Mac, Outgoing, Sensed, Slotted};
 use crate::mobility::{Leg, Position};
-use crate::observe::Probe;
+use crate::observe::{FrameEdge, Probe};
 use crate::packet::{PacketId, PacketKind};
 use crate::params::Metric;
 use crate::phy::fading::{self, Fading as _};
@@ -247,7 +247,7 @@ impl<M: Slotted> Channel<M> {
             gauge.on_send(station, sent, frame.airtime, cx.now);
         }
         if probe.watches() {
-            probe.on_sent(cx.now, frame.transmitter, &view(&frame, cx));
+            probe.on_frame(cx.now, frame.transmitter, &view(&frame, cx), FrameEdge::Sent);
         }
         let word = cx.now.nanos() ^ (u64::from(frame.transmitter.0) << 44);
         cx.digest.fold(word ^ u64::from(frame.control.kind()) << 62 ^ u64::from(frame.bytes) << 32);
@@ -433,8 +433,7 @@ impl<M: Slotted> Channel<M> {
         self.medium.set_leg(station, leg);
     }
 
-    /// The distance in metres up to which a data frame can be decoded when nothing disturbs it, if distance alone
-    /// decides.
+    /// The distance in metres up to which a broadcast can be decoded when nothing disturbs it, if distance alone decides.
     #[must_use]
     pub fn range(&self) -> Option<f64> {
         self.medium.range()

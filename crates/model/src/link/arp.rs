@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::address::{Address, NodeId, Prefix};
 use crate::context::{Action, Context, DropReason};
 use crate::packet::{ArpMessage, Body, FlowId, Packet, PacketId};
-use crate::params::{self, Fault, NS2, RFC};
+use crate::params::{self, Fault, NS2, RFC, Unused, unused_where};
 
 /// The size of a message for IPv4 over 802 addresses, in bytes (RFC 826).
 pub const MESSAGE_SIZE: u32 = 28;
@@ -122,6 +122,17 @@ impl params::Params for Params {
             return Err(Fault::new("retry", "must be above zero with pacing \"timer\""));
         }
         Ok(())
+    }
+
+    fn unused(&self) -> Vec<Unused> {
+        unused_where([
+            (
+                self.resolution == Resolution::Off,
+                "resolution",
+                &["hold", "requests", "pacing", "retry", "retry_jitter", "lifetime", "learning", "delay"],
+            ),
+            (self.pacing == Pacing::Arrivals, "pacing", &["retry", "retry_jitter"]),
+        ])
     }
 }
 

@@ -65,6 +65,10 @@ impl params::Params for Params {
         }
         self.arp.check()
     }
+
+    fn unused(&self) -> Vec<params::Unused> {
+        self.arp.unused().into_iter().map(|it| params::Unused { table: "arp", ..it }).collect()
+    }
 }
 
 /// The link of one interface with a radio.

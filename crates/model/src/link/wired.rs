@@ -33,7 +33,7 @@ use super::queue::{LengthStatistics, Limit};
 use crate::address::{InterfaceId, NodeId};
 use crate::context::{Action, Context, DropReason};
 use crate::packet::{Body, Packet, PacketId};
-use crate::params::{self, Fault, NS2, RFC};
+use crate::params::{self, Fault, NS2, RFC, Unused, unused_where};
 
 mod external;
 pub mod replay;
@@ -230,6 +230,10 @@ impl params::Params for Params {
         Fault::of_elements("down", Down::faults(&self.down))?;
         Fault::of_elements("replay", Entry::faults(&self.replay))?;
         Fault::of_elements("replay_back", Entry::faults(&self.replay_back))
+    }
+
+    fn unused(&self) -> Vec<Unused> {
+        unused_where([(self.replay.is_empty() && self.replay_back.is_empty(), "replay", &["overtaking"])])
     }
 }
 

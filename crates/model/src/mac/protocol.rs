@@ -86,7 +86,7 @@ pub trait Mac: Debug + Sized + Prefetch {
     /// The state that stations with these parameters share. `nodes` are their nodes, in the stations' order.
     fn share(params: &Self::Params, nodes: &[NodeId]) -> Self::Shared;
 
-    /// The modes of all its frames; the first is the mode of data frames.
+    /// The modes of all its frames; the first is the mode of data frames, the last that of broadcasts.
     ///
     /// # Errors
     /// When no row of the table of modes has a rate.

@@ -10,7 +10,7 @@ use super::files::track::Follower;
 use super::files::{Dimensions, Format, Movements};
 use super::{BuildError, Facts, Leg, Mobility, Nodes};
 use crate::address::NodeId;
-use crate::params::{self, Fault};
+use crate::params::{self, Fault, Unused, unused_where};
 
 /// Which file, and how to read it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -123,6 +123,13 @@ impl params::Params for Params {
             (!seen.insert(*number)).then(|| (place, format!("expected each node once, found {number} again")))
         };
         Fault::of_elements("nodes", numbers.iter().enumerate().filter_map(twice).collect())
+    }
+
+    fn unused(&self) -> Vec<Unused> {
+        unused_where([
+            (self.nodes != FileNodes::FromFirstNode, "nodes", &["first_node"]),
+            (self.format == Format::Setdest, "format", &["dimensions"]),
+        ])
     }
 }
 

@@ -6,7 +6,7 @@ use hopyard_engine::Time;
 use super::{Around, Node, Part};
 use crate::address::{Address, InterfaceId};
 use crate::context::{DropReason, MobileChange, MobileEvent};
-use crate::observe::Probe;
+use crate::observe::{Passage, Probe};
 use crate::packet::PacketId;
 
 impl Node {
@@ -46,7 +46,7 @@ impl Node {
         around.cx.decapsulate(packet);
         let it = &around.cx.packets[packet];
         if around.probe.watches() {
-            around.probe.on_agent_tunnel_left(around.cx.now, node, it);
+            around.probe.on_passage(around.cx.now, it, Passage::AgentTunnelLeft(node));
         }
         // A visitor is a neighbour of its agent, so what enters a reverse tunnel has made one hop before.
         let is_from_visitor = it.hops.saturating_sub(hops) <= 1;

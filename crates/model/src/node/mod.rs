@@ -30,7 +30,7 @@ use crate::context::Context;
 use crate::ip::Table;
 use crate::link::{Link, Wired};
 use crate::mobility;
-use crate::observe::Probe;
+use crate::observe::{PacketEvent, Probe};
 use crate::packet::PacketId;
 use crate::routing::{self, Routes as _, Routing as _};
 
@@ -114,13 +114,14 @@ impl<P: Probe> Around<'_, P> {
 /// Tells the probe which packets were dropped, and which of them are lost.
 #[inline]
 pub(crate) fn tell_drops<P: Probe>(cx: &mut Context, probe: &mut P) {
-    if probe.watches() {
-        for (at, node, packet, reason) in cx.dropped.drain(..) {
-            probe.on_drop(at, node, &packet, reason);
-        }
-        for (at, node, packet, reason) in cx.lost.drain(..) {
-            probe.on_lost(at, node, &packet, reason);
-        }
+    if !cx.has_drops() || !probe.watches() {
+        return;
+    }
+    for (at, node, packet, reason) in cx.dropped.drain(..) {
+        probe.on_packet(at, node, &packet, PacketEvent::Dropped(reason));
+    }
+    for (at, node, packet, reason) in cx.lost.drain(..) {
+        probe.on_packet(at, node, &packet, PacketEvent::Lost(reason));
     }
 }
 

@@ -11,7 +11,7 @@ use crate::address::Address;
 use crate::agent::ICMP;
 use crate::context::{Action, Context, Departure, DropReason, Owners, Untold};
 use crate::ip::Way;
-use crate::observe::Probe;
+use crate::observe::{PacketEvent, Probe};
 use crate::packet::{Body, FlowId, Packet, PacketId, Undelivered, Unreachable};
 use crate::routing::Routes as _;
 
@@ -152,7 +152,7 @@ impl Node {
         if is_local {
             // It crosses no link.
             if around.probe.watches() {
-                around.probe.on_local(now, self.id, &packet);
+                around.probe.on_packet(now, self.id, &packet, PacketEvent::Local);
             }
             let (at, address) = (now, header.source);
             return around.cx.outside.leave(Departure::Datagram { at, node: self.id, address, bytes });

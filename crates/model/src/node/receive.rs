@@ -6,7 +6,7 @@ use crate::agent::Agent as _;
 use crate::clock::Wake;
 use crate::context::{Action, Context, DropReason};
 use crate::ip::{self, Arrival};
-use crate::observe::Probe;
+use crate::observe::{PacketEvent, Passage, Probe};
 use crate::packet::{Body, PacketId};
 use crate::routing::{AfterOptions, Routing as _};
 
@@ -21,7 +21,7 @@ impl Node {
     ) -> Option<PacketId> {
         let node = self.id;
         if around.probe.watches() && matches!(around.topology.attachment(interface), Attachment::Wire { .. }) {
-            around.probe.on_wire_received(around.cx.now, interface, &around.cx.packets[packet]);
+            around.probe.on_passage(around.cx.now, &around.cx.packets[packet], Passage::WireLeft(interface));
         }
         let Context { now, packets, owners, overhead, .. } = &mut *around.cx;
         let arrival = ip::arrive(&mut packets[packet], |address| owners.of(address) == node);
@@ -29,7 +29,8 @@ impl Node {
             overhead.on_received(node, &packets[packet]);
         }
         if around.probe.watches() {
-            around.probe.on_hop(*now, owners.of(from), node, &packets[packet]);
+            let event = PacketEvent::Hop { from: owners.of(from) };
+            around.probe.on_packet(*now, node, &packets[packet], event);
         }
         self.routing(around.clock, around.cx.now).on_heard(packet, from, around.cx);
         self.pass(packet, from, arrival, around)
@@ -182,8 +183,8 @@ impl Node {
         if around.probe.watches() {
             // What was dropped before is told before.
             around.tell_drops();
-            let in_range = self.reaches(next_hop, around);
-            around.probe.on_link_failure(around.cx.now, node, next_hop, &around.cx.packets[packet], in_range);
+            let event = PacketEvent::Returned { next_hop, in_range: self.reaches(next_hop, around) };
+            around.probe.on_packet(around.cx.now, node, &around.cx.packets[packet], event);
         }
         if matches!(around.cx.packets[packet].body, Body::Arp(_)) {
             return around.cx.drop_packet(node, packet, reason);

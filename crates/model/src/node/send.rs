@@ -6,7 +6,7 @@ use crate::clock::Wake;
 use crate::context::{Context, DropReason, Slots, Waiter};
 use crate::link::Link;
 use crate::mac::Outgoing;
-use crate::observe::Probe;
+use crate::observe::{Passage, Probe};
 use crate::packet::{Body, MOST_BYTES, PacketId};
 use crate::routing::Routing as _;
 
@@ -61,7 +61,7 @@ impl Node {
             }
             Attachment::Wire { wire, direction } => {
                 if around.probe.watches() {
-                    around.probe.on_wire_sent(around.cx.now, interface, &around.cx.packets[packet]);
+                    around.probe.on_passage(around.cx.now, &around.cx.packets[packet], Passage::WireEntered(interface));
                 }
                 let its = &mut around.wires[wire];
                 around.clock.lend(its, Wake::Wire(wire as u32), around.cx.now).enqueue(direction, packet, around.cx);

@@ -13,7 +13,7 @@ use super::{Around, Attachment, Node};
 use crate::address::{Address, InterfaceId};
 use crate::context::{Context, DropReason};
 use crate::ip::{MOST_TUNNELS, Way};
-use crate::observe::Probe;
+use crate::observe::{Passage, Probe};
 use crate::packet::{Body, Form, Packet, PacketId};
 use crate::routing::Routes as _;
 
@@ -30,7 +30,7 @@ impl Node {
             return around.cx.drop_packet(self.id, packet, DropReason::RoutingLoop);
         }
         if around.probe.watches() {
-            around.probe.on_tunnel_entered(around.cx.now, interface, &around.cx.packets[packet]);
+            around.probe.on_passage(around.cx.now, &around.cx.packets[packet], Passage::TunnelEntered(interface));
         }
         self.enter(packet, to, Form::IpInIp, around);
     }
@@ -47,7 +47,8 @@ impl Node {
             return around.cx.drop_packet(self.id, packet, DropReason::RoutingLoop);
         }
         if around.probe.watches() {
-            around.probe.on_agent_tunnel_entered(around.cx.now, self.id, to, &around.cx.packets[packet]);
+            let passage = Passage::AgentTunnelEntered { node: self.id, to };
+            around.probe.on_passage(around.cx.now, &around.cx.packets[packet], passage);
         }
         self.enter(packet, to, form, around);
     }
@@ -90,7 +91,7 @@ impl Node {
         if let Some(tunnel) = tunnel {
             around.cx.decapsulate(packet);
             if around.probe.watches() {
-                around.probe.on_tunnel_left(around.cx.now, tunnel, &around.cx.packets[packet]);
+                around.probe.on_passage(around.cx.now, &around.cx.packets[packet], Passage::TunnelLeft(tunnel));
             }
             return self.pass_out_of(tunnel, packet, from, around);
         }

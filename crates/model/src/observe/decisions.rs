@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use strum::{IntoStaticStr, VariantNames};
 
 use super::network::{FlowView, NetworkView};
-use super::probe::{DecisionView, Probe};
+use super::probe::{DecisionView, PacketEvent, Probe};
 use super::row::{Report, Row};
-use crate::address::{Address, NodeId};
+use crate::address::NodeId;
 use crate::context::DropReason;
 use crate::packet::{Body, FlowId, Packet, PacketKind};
 use crate::transport::congestion::Sign;
@@ -210,16 +210,8 @@ impl Watched {
     }
 }
 
-impl Probe for Decisions {
-    fn on_start(&mut self, network: &NetworkView<'_>) {
-        let watch = |flow: &FlowView<'_>| Watched { source: flow.from, una: 0, lost: Vec::new(), broken: None };
-        self.flows = network.flows.iter().map(|flow| flow.classifies.then(|| watch(flow))).collect();
-        if self.flows.iter().any(Option::is_some) {
-            self.breaks = vec![None; network.nodes];
-        }
-    }
-
-    fn on_link_failure(&mut self, now: Time, node: NodeId, _next_hop: Address, packet: &Packet, in_range: bool) {
+impl Decisions {
+    fn on_link_failure(&mut self, now: Time, node: NodeId, packet: &Packet, in_range: bool) {
         let Some(place) = self.breaks.get_mut(node.index()) else { return };
         let broken = Some(Break { at: now, node, in_range });
         *place = broken;
@@ -240,12 +232,31 @@ impl Probe for Decisions {
         }
     }
 
-    fn on_delivered(&mut self, _now: Time, node: NodeId, packet: &Packet) {
+    fn on_delivered(&mut self, node: NodeId, packet: &Packet) {
         if let Body::Tcp(header) = &packet.body
             && let Some(watched) = self.watched(packet.flow)
             && watched.source == node
         {
             watched.una = watched.una.max(header.ack);
+        }
+    }
+}
+
+impl Probe for Decisions {
+    fn on_start(&mut self, network: &NetworkView<'_>) {
+        let watch = |flow: &FlowView<'_>| Watched { source: flow.from, una: 0, lost: Vec::new(), broken: None };
+        self.flows = network.flows.iter().map(|flow| flow.classifies.then(|| watch(flow))).collect();
+        if self.flows.iter().any(Option::is_some) {
+            self.breaks = vec![None; network.nodes];
+        }
+    }
+
+    fn on_packet(&mut self, now: Time, node: NodeId, packet: &Packet, event: PacketEvent) {
+        match event {
+            PacketEvent::Returned { in_range, .. } => self.on_link_failure(now, node, packet, in_range),
+            PacketEvent::Dropped(reason) => self.on_drop(now, node, packet, reason),
+            PacketEvent::Delivered => self.on_delivered(node, packet),
+            _ => {}
         }
     }
 
@@ -306,6 +317,7 @@ const fn cause_of_break(broken: Option<Break>) -> TrueCause {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::address::Address;
     use crate::observe::MobileView;
     use crate::packet::{TcpFlags, TcpHeader};
 
@@ -353,7 +365,7 @@ mod tests {
         let flow = FlowView::between(NodeId(0), NodeId(9));
         idle.on_start(&NetworkView { nodes: 10, interfaces: &[], flows: &[flow], mobile: &MobileView::default() });
         idle.on_drop(at(1), NodeId(1), &segment(0, 0, 500, 0), DropReason::QueueFull);
-        idle.on_link_failure(at(1), NodeId(1), Address(2), &segment(0, 0, 500, 0), true);
+        idle.on_link_failure(at(1), NodeId(1), &segment(0, 0, 500, 0), true);
         assert!(idle.flows[0].is_none() && idle.breaks.is_empty() && idle.latest.is_none());
     }
 
@@ -364,8 +376,8 @@ mod tests {
             probe.on_drop(at(1), NodeId(1), &segment(1, seq, len, ack), DropReason::QueueFull);
         }
         // An acknowledgement at another node is none of the sender's.
-        probe.on_delivered(at(2), NodeId(9), &segment(1, 0, 0, 5000));
-        probe.on_delivered(at(2), NodeId(0), &segment(1, 0, 0, 500));
+        probe.on_delivered(NodeId(9), &segment(1, 0, 0, 5000));
+        probe.on_delivered(NodeId(0), &segment(1, 0, 0, 500));
         for seq in 0..MANY_LOSSES as u64 {
             probe.on_drop(at(3), NodeId(1), &segment(1, seq, 1, 0), DropReason::QueueFull);
         }
@@ -379,13 +391,13 @@ mod tests {
         let mut probe = probe();
         let packet = |flow, seq| segment(flow, seq, 500, 0);
         // Another flow's packet at node 3, then one of this flow at node 5.
-        probe.on_link_failure(at(10), NodeId(3), Address(4), &packet(0, 0), true);
-        probe.on_link_failure(at(20), NodeId(5), Address(6), &packet(1, 0), false);
+        probe.on_link_failure(at(10), NodeId(3), &packet(0, 0), true);
+        probe.on_link_failure(at(20), NodeId(5), &packet(1, 0), false);
         probe.on_drop(at(20), NodeId(5), &packet(1, 0), DropReason::RetryLimit);
         // Later the source has no route: because of node 5, not of node 3.
         probe.on_drop(at(30), NodeId(0), &packet(1, 500), DropReason::NoRoute);
         // At node 7 a break of another flow came last.
-        probe.on_link_failure(at(40), NodeId(7), Address(8), &packet(0, 0), true);
+        probe.on_link_failure(at(40), NodeId(7), &packet(0, 0), true);
         probe.on_drop(at(40), NodeId(7), &packet(1, 1000), DropReason::NoRoute);
         let breaks = lost(&probe, 1).iter().map(|lost| lost.broken.map(|it| (it.node.0, it.in_range)));
         assert_eq!(breaks.collect::<Vec<_>>(), [Some((5, false)), Some((5, false)), Some((7, true))]);

@@ -12,10 +12,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::network::{NetworkView, WiredWay};
-use super::probe::Probe;
+use super::probe::{PacketEvent, Passage, Probe};
 use super::row::{Report, Row};
 use crate::address::{Address, NodeId};
-use crate::context::DropReason;
 use crate::packet::{Body, FlowId, Packet};
 
 /// A row for each flow between a host that moves between networks and one that does not, each agent and each direction,
@@ -148,17 +147,9 @@ impl Detours {
         };
         self.sums.iter().map(row).collect()
     }
-}
-
-impl Probe for Detours {
-    fn on_start(&mut self, network: &NetworkView<'_>) {
-        self.nodes = network.interfaces.iter().map(|it| it.node).collect();
-        self.hosts = network.mobile.hosts.iter().copied().collect();
-        self.ways = network.mobile.ways.iter().map(|way| ((way.from, way.to), way.clone())).collect();
-    }
 
     /// A packet of a host enters a tunnel at the agent at which the host is.
-    fn on_agent_tunnel_entered(&mut self, now: Time, node: NodeId, _to: Address, packet: &Packet) {
+    fn on_agent_tunnel_entered(&mut self, now: Time, node: NodeId, packet: &Packet) {
         if let (Some((_, true)), Some(key)) = (self.host(packet), Self::key(packet, node)) {
             self.under_way.insert(key, Under { at: now, radio: now.since(packet.created), hops: packet.hops });
         }
@@ -191,9 +182,33 @@ impl Probe for Detours {
         sum.direct_delay += radio.seconds() + wires.time(packet.size).seconds();
     }
 
-    fn on_drop(&mut self, _now: Time, node: NodeId, packet: &Packet, _reason: DropReason) {
+    fn on_drop(&mut self, node: NodeId, packet: &Packet) {
         if !self.under_way.is_empty() {
             self.take(packet, node);
+        }
+    }
+}
+
+impl Probe for Detours {
+    fn on_start(&mut self, network: &NetworkView<'_>) {
+        self.nodes = network.interfaces.iter().map(|it| it.node).collect();
+        self.hosts = network.mobile.hosts.iter().copied().collect();
+        self.ways = network.mobile.ways.iter().map(|way| ((way.from, way.to), way.clone())).collect();
+    }
+
+    fn on_passage(&mut self, now: Time, packet: &Packet, passage: Passage) {
+        match passage {
+            Passage::AgentTunnelEntered { node, .. } => self.on_agent_tunnel_entered(now, node, packet),
+            Passage::AgentTunnelLeft(node) => self.on_agent_tunnel_left(now, node, packet),
+            _ => {}
+        }
+    }
+
+    fn on_packet(&mut self, now: Time, node: NodeId, packet: &Packet, event: PacketEvent) {
+        match event {
+            PacketEvent::Hop { from } => self.on_hop(now, from, node, packet),
+            PacketEvent::Dropped(_) => self.on_drop(node, packet),
+            _ => {}
         }
     }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::cells::{Cells, Crossing};
 use super::mobile_log::MobileLog;
 use super::network::NetworkView;
-use super::probe::Probe;
+use super::probe::{PacketEvent, Probe};
 use super::row::{Report, Row};
 use crate::address::{Address, NodeId};
 use crate::context::{DropReason, MobileChange, MobileEvent};
@@ -37,8 +37,8 @@ pub struct HandoffRow {
     pub kind: &'static str,
     /// When the host left the range of the agent before, by the places of both. It is the last time before the host
     /// found that it had moved, or the first time after that if the host was within range then. The range is the
-    /// distance at which a frame has just the power that can be decoded (`radio.receive`); where distance alone does
-    /// not decide, there is none.
+    /// distance at which a broadcast, such as an advertisement, has just the power that can be decoded
+    /// (`radio.receive`); where distance alone does not decide, there is none.
     #[schemars(extend("unit" = "s"))]
     pub left_s: Option<f64>,
     /// When it came into the range of the agent now, likewise; empty if it was there from the start.
@@ -426,6 +426,37 @@ impl Handoffs {
             }
         }
     }
+
+    fn on_hop(&mut self, now: Time, from: NodeId, node: NodeId, packet: &Packet) {
+        if self.hosts.is_empty() || !matches!(packet.kind(), PacketKind::Data | PacketKind::Ack) {
+            return;
+        }
+        for (at, other, is_up) in [(from, node, true), (node, from, false)] {
+            let is_there = |host: &&mut Host| host.agent == Some(other) && !host.is_lost;
+            let Some(host) = self.hosts.get_mut(&at).filter(is_there) else { continue };
+            host.exchanged = Some(now);
+            if let Some(handoff) = &mut host.current {
+                let first = if is_up { &mut handoff.up } else { &mut handoff.down };
+                if first.is_none() {
+                    *first = Some(now);
+                    self.log.on_first(now, at, other, is_up);
+                }
+            }
+        }
+    }
+
+    fn on_delivered(&mut self, now: Time, packet: &Packet) {
+        if !self.hosts.is_empty() && packet.kind() == PacketKind::Data {
+            self.ends(packet.flow, |host| host.on_arrival(now, packet.size));
+        }
+    }
+
+    fn on_lost(&mut self, now: Time, packet: &Packet, reason: DropReason) {
+        if !self.hosts.is_empty() && matches!(packet.kind(), PacketKind::Data | PacketKind::Ack) {
+            let made = packet.created;
+            self.ends(packet.flow, |host| host.on_loss(Loss { at: now, made, reason }));
+        }
+    }
 }
 
 impl Probe for Handoffs {
@@ -446,34 +477,12 @@ impl Probe for Handoffs {
         self.cells.on_leg(node, leg);
     }
 
-    fn on_hop(&mut self, now: Time, from: NodeId, node: NodeId, packet: &Packet) {
-        if self.hosts.is_empty() || !matches!(packet.kind(), PacketKind::Data | PacketKind::Ack) {
-            return;
-        }
-        for (at, other, is_up) in [(from, node, true), (node, from, false)] {
-            let is_there = |host: &&mut Host| host.agent == Some(other) && !host.is_lost;
-            let Some(host) = self.hosts.get_mut(&at).filter(is_there) else { continue };
-            host.exchanged = Some(now);
-            if let Some(handoff) = &mut host.current {
-                let first = if is_up { &mut handoff.up } else { &mut handoff.down };
-                if first.is_none() {
-                    *first = Some(now);
-                    self.log.on_first(now, at, other, is_up);
-                }
-            }
-        }
-    }
-
-    fn on_delivered(&mut self, now: Time, _node: NodeId, packet: &Packet) {
-        if !self.hosts.is_empty() && packet.kind() == PacketKind::Data {
-            self.ends(packet.flow, |host| host.on_arrival(now, packet.size));
-        }
-    }
-
-    fn on_lost(&mut self, now: Time, _node: NodeId, packet: &Packet, reason: DropReason) {
-        if !self.hosts.is_empty() && matches!(packet.kind(), PacketKind::Data | PacketKind::Ack) {
-            let made = packet.created;
-            self.ends(packet.flow, |host| host.on_loss(Loss { at: now, made, reason }));
+    fn on_packet(&mut self, now: Time, node: NodeId, packet: &Packet, event: PacketEvent) {
+        match event {
+            PacketEvent::Hop { from } => self.on_hop(now, from, node, packet),
+            PacketEvent::Delivered => self.on_delivered(now, packet),
+            PacketEvent::Lost(reason) => self.on_lost(now, packet, reason),
+            _ => {}
         }
     }
 

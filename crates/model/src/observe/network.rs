@@ -45,8 +45,8 @@ pub struct StationView {
     pub channel: u16,
     /// The node's first leg.
     pub leg: Leg,
-    /// The distance in metres at which a frame has just the power that can be decoded; nothing if distance alone does
-    /// not decide.
+    /// The distance in metres at which a broadcast has just the power that can be decoded; nothing if distance alone
+    /// does not decide.
     pub range: Option<f64>,
 }
 

@@ -12,11 +12,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
 
-use super::probe::Probe;
+use super::probe::{PacketEvent, Probe};
 use super::route_change::text;
 use super::row::{Report, Row};
 use crate::address::NodeId;
-use crate::context::DropReason;
 use crate::packet::{Body, FlowId, Packet, PacketKind};
 
 /// A row for each path that data packets of a flow took, from the start of the run, if `measure.paths` is set.
@@ -139,27 +138,29 @@ impl PathLog {
         };
         paths.into_iter().map(row).collect()
     }
-}
 
-impl Probe for PathLog {
-    fn on_originated(&mut self, _now: Time, node: NodeId, packet: &Packet) {
+    fn on_originated(&mut self, node: NodeId, packet: &Packet) {
         if let Some(key) = Self::key(packet) {
             self.packets.insert(key, vec![Visit { node, before: None }]);
         }
     }
 
-    fn on_hop(&mut self, _now: Time, from: NodeId, node: NodeId, packet: &Packet) {
+    fn on_hop(&mut self, from: NodeId, node: NodeId, packet: &Packet) {
         let Some(visits) = Self::key(packet).and_then(|key| self.packets.get_mut(&key)) else { return };
         let before = visits.iter().rposition(|visit| visit.node == from).map(|place| place as u32);
         visits.push(Visit { node, before });
     }
+}
 
-    fn on_delivered(&mut self, _now: Time, node: NodeId, packet: &Packet) {
-        self.on_end(node, packet, Fate::Delivered);
-    }
-
-    fn on_lost(&mut self, _now: Time, node: NodeId, packet: &Packet, _reason: DropReason) {
-        self.on_end(node, packet, Fate::Dropped);
+impl Probe for PathLog {
+    fn on_packet(&mut self, _: Time, node: NodeId, packet: &Packet, event: PacketEvent) {
+        match event {
+            PacketEvent::Originated => self.on_originated(node, packet),
+            PacketEvent::Hop { from } => self.on_hop(from, node, packet),
+            PacketEvent::Delivered => self.on_end(node, packet, Fate::Delivered),
+            PacketEvent::Lost(_) => self.on_end(node, packet, Fate::Dropped),
+            _ => {}
+        }
     }
 
     fn report(&self, report: &mut Report<'_>) {
@@ -190,8 +191,8 @@ mod tests {
     /// Sends a packet over these nodes.
     fn send(log: &mut PathLog, sequence: u64, path: &[u32], fate: Fate) {
         let packet = packet(sequence);
-        log.on_originated(Time::ZERO, NodeId(path[0]), &packet);
-        path.windows(2).for_each(|hop| log.on_hop(Time::ZERO, NodeId(hop[0]), NodeId(hop[1]), &packet));
+        log.on_originated(NodeId(path[0]), &packet);
+        path.windows(2).for_each(|hop| log.on_hop(NodeId(hop[0]), NodeId(hop[1]), &packet));
         log.on_end(NodeId(path[path.len() - 1]), &packet, fate);
     }
 
@@ -216,11 +217,11 @@ mod tests {
     fn a_packet_whose_acknowledgement_is_lost_goes_two_ways() {
         let mut log = PathLog::default();
         let it = packet(0);
-        log.on_originated(Time::ZERO, NodeId(0), &it);
-        log.on_hop(Time::ZERO, NodeId(0), NodeId(1), &it);
+        log.on_originated(NodeId(0), &it);
+        log.on_hop(NodeId(0), NodeId(1), &it);
         // Node 1 has it, but node 0 does not know, and sends it by node 2.
-        log.on_hop(Time::ZERO, NodeId(0), NodeId(2), &it);
-        log.on_hop(Time::ZERO, NodeId(1), NodeId(3), &it);
+        log.on_hop(NodeId(0), NodeId(2), &it);
+        log.on_hop(NodeId(1), NodeId(3), &it);
         log.on_end(NodeId(3), &it, Fate::Delivered);
         log.on_end(NodeId(2), &it, Fate::Dropped);
         let found: Vec<_> = log.rows().into_iter().map(|row| (row.fate, row.path)).collect();
@@ -231,8 +232,8 @@ mod tests {
     fn a_packet_that_is_lost_before_the_node_that_loses_it_has_the_path_so_far() {
         let mut log = PathLog::default();
         let it = packet(0);
-        log.on_originated(Time::ZERO, NodeId(0), &it);
-        log.on_hop(Time::ZERO, NodeId(0), NodeId(1), &it);
+        log.on_originated(NodeId(0), &it);
+        log.on_hop(NodeId(0), NodeId(1), &it);
         log.on_end(NodeId(2), &it, Fate::Dropped);
         let found: Vec<_> = log.rows().into_iter().map(|row| (row.fate, row.path, row.packets)).collect();
         assert_eq!(found, [("dropped", "0 1".to_owned(), 1)]);

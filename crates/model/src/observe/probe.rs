@@ -63,6 +63,69 @@ pub enum Reception {
     Damaged,
 }
 
+/// An edge of a frame at a radio.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FrameEdge {
+    /// The radio begins to send it.
+    Sent,
+    /// It has ended at a radio that could sense it.
+    Received {
+        /// Its fate there.
+        reception: Reception,
+        /// The power of its signal, in watts.
+        power: f64,
+    },
+}
+
+/// An end of a wire or of a tunnel, where a packet passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passage {
+    /// It enters a wire at an interface.
+    WireEntered(InterfaceId),
+    /// It leaves a wire at an interface.
+    WireLeft(InterfaceId),
+    /// It enters a tunnel at an interface: it has no outer header yet.
+    TunnelEntered(InterfaceId),
+    /// It leaves a tunnel at an interface: its outer header is gone.
+    TunnelLeft(InterfaceId),
+    /// It enters a tunnel that an agent has set up, at a node: it has no outer header yet.
+    AgentTunnelEntered {
+        /// The node.
+        node: NodeId,
+        /// The far end of the tunnel.
+        to: Address,
+    },
+    /// It leaves such a tunnel at a node: its outer header is gone.
+    AgentTunnelLeft(NodeId),
+}
+
+/// An event of a packet at a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketEvent {
+    /// It is passed to IP at its source.
+    Originated,
+    /// It reaches IP of the node, and another node has sent it.
+    Hop {
+        /// That node.
+        from: NodeId,
+    },
+    /// It has reached the node that it was for.
+    Delivered,
+    /// It is for the node's own host, crosses no link, and nobody has sent it: an ICMP error.
+    Local,
+    /// The node drops it, or a copy of it.
+    Dropped(DropReason),
+    /// Its last copy has ended, and none has arrived: a copy was dropped last here, for this reason.
+    Lost(DropReason),
+    /// A link gives it back.
+    Returned {
+        /// The neighbour that it was for.
+        next_hop: Address,
+        /// Whether the neighbour could decode a frame that nothing disturbs.
+        in_range: bool,
+    },
+}
+
 /// Declares what a probe is told: each function once, with an empty default, and carried out by every probe of a pair
 /// or of a list.
 macro_rules! probe {
@@ -124,56 +187,20 @@ probe! {
     /// The network is built, and nothing has happened in it yet.
     fn on_start(network: &NetworkView<'_>);
 
-    /// An interface begins to send a frame.
-    fn on_sent(now: Time, interface: InterfaceId, frame: &FrameView<'_>);
+    /// A frame begins or ends at an interface.
+    fn on_frame(now: Time, interface: InterfaceId, frame: &FrameView<'_>, edge: FrameEdge);
 
-    /// A frame has ended at the radio of an interface; `power` is the power of its signal, in watts.
-    fn on_received(now: Time, interface: InterfaceId, frame: &FrameView<'_>, reception: Reception, power: f64);
+    /// A packet passes an end of a wire or of a tunnel.
+    fn on_passage(now: Time, packet: &Packet, passage: Passage);
 
-    /// A packet enters a wire at an interface.
-    fn on_wire_sent(now: Time, interface: InterfaceId, packet: &Packet);
-
-    /// A packet leaves a wire at an interface.
-    fn on_wire_received(now: Time, interface: InterfaceId, packet: &Packet);
-
-    /// A packet enters a tunnel at an interface: it has no outer header yet.
-    fn on_tunnel_entered(now: Time, interface: InterfaceId, packet: &Packet);
-
-    /// A packet leaves a tunnel at an interface: its outer header is gone.
-    fn on_tunnel_left(now: Time, interface: InterfaceId, packet: &Packet);
-
-    /// A packet enters a tunnel that an agent has set up, at a node: it has no outer header yet.
-    fn on_agent_tunnel_entered(now: Time, node: NodeId, to: Address, packet: &Packet);
-
-    /// A packet leaves such a tunnel at a node: its outer header is gone.
-    fn on_agent_tunnel_left(now: Time, node: NodeId, packet: &Packet);
+    /// Something happens to a packet at a node.
+    fn on_packet(now: Time, node: NodeId, packet: &Packet, event: PacketEvent);
 
     /// An agent tells of an event of a host that moves between networks, or of its findings.
     fn on_mobile(now: Time, node: NodeId, event: &MobileEvent);
 
     /// A TCP sender passes a segment to IP; `state` is the sender's state after that.
     fn on_segment(now: Time, flow: FlowId, header: &TcpHeader, state: &SenderState);
-
-    /// A packet is passed to IP at its source.
-    fn on_originated(now: Time, node: NodeId, packet: &Packet);
-
-    /// A packet that another node has sent reaches IP of a node.
-    fn on_hop(now: Time, from: NodeId, node: NodeId, packet: &Packet);
-
-    /// A packet has reached the node that it was for.
-    fn on_delivered(now: Time, node: NodeId, packet: &Packet);
-
-    /// A node has something for its own host that crosses no link, and that nobody has sent: an ICMP error.
-    fn on_local(now: Time, node: NodeId, packet: &Packet);
-
-    /// A node drops a packet.
-    fn on_drop(now: Time, node: NodeId, packet: &Packet, reason: DropReason);
-
-    /// The last copy of a packet has ended, and none has arrived: where and why a copy was dropped last.
-    fn on_lost(now: Time, node: NodeId, packet: &Packet, reason: DropReason);
-
-    /// A link gives a packet back; `in_range` says whether the neighbour could decode a frame that nothing disturbs.
-    fn on_link_failure(now: Time, node: NodeId, next_hop: Address, packet: &Packet, in_range: bool);
 
     /// The routing protocol of a node announces that a route has changed.
     fn on_route_changed(now: Time, node: NodeId, change: &RouteChangeView<'_>);

@@ -22,29 +22,40 @@ pub trait Row: Serialize + Deserialize<'static> + JsonSchema + 'static {
     }
 }
 
-/// Declares a row: each column once, with its meaning, its type, its unit if it has one, and its value.
+/// Declares a row: each column once, with its meaning, its type, its unit if it has one, and its value. Counters that are
+/// further columns come last: their values and their columns.
 macro_rules! row {
     (
         $(#[$about:meta])*
         pub struct $row:ident of $it:ident: $source:ty {
             $($(#[$meaning:meta])+ $column:ident: $kind:ty $([$unit:literal])? = $value:expr,)+
         }
+        $($(#[$of_further:meta])+ further $further:ident = $counts:expr, $columns:expr;)?
     ) => {
         $(#[$about])*
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         pub struct $row {
             $($(#[$meaning])+ $(#[schemars(extend("unit" = $unit))])? pub $column: $kind,)+
+            $($(#[$of_further])+ #[serde(skip)] pub $further: Vec<Option<u64>>,)?
         }
 
         impl $row {
             /// The row of the counts.
             #[must_use]
             pub fn of($it: $source) -> Self {
-                Self { $($column: $value,)+ }
+                Self { $($column: $value,)+ $($further: $counts,)? }
             }
         }
 
-        impl $crate::observe::Row for $row {}
+        impl $crate::observe::Row for $row {
+            $(fn further_columns() -> Vec<$crate::observe::Column> {
+                $columns
+            }
+
+            fn further(&self) -> &[Option<u64>] {
+                &self.$further
+            })?
+        }
     };
 }
 pub(super) use row;

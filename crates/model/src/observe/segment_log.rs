@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use strum::IntoStaticStr;
 
 use super::network::{FlowView, NetworkView};
-use super::probe::Probe;
+use super::probe::{PacketEvent, Probe};
 use super::row::{Report, Row};
 use crate::address::NodeId;
 use crate::packet::{Body, FlowId, Packet, TcpFlags, TcpHeader};
@@ -266,19 +266,6 @@ impl SegmentLog {
     fn rows(&self) -> Vec<SegmentRow> {
         self.entries.iter().map(row).collect()
     }
-}
-
-impl Probe for SegmentLog {
-    fn on_start(&mut self, network: &NetworkView<'_>) {
-        let ends = |(number, flow): (u32, &FlowView<'_>)| {
-            self.which.has(number).then_some(Ends { from: flow.from, to: flow.to, opened: None })
-        };
-        self.flows = (0..).zip(network.flows).map(ends).collect();
-    }
-
-    fn on_segment(&mut self, time: Time, flow: FlowId, header: &TcpHeader, state: &SenderState) {
-        self.on_sent(time, flow, header, state.cwnd);
-    }
 
     fn on_originated(&mut self, time: Time, node: NodeId, packet: &Packet) {
         let Some(ends) = self.ends(packet.flow) else { return };
@@ -301,6 +288,27 @@ impl Probe for SegmentLog {
             self.entries.push(Entry { time, flow, event: Event::DataReceived, cwnd: None, resent, header });
         } else if node == from {
             self.entries.push(Entry { time, flow, event: Event::AckReceived, cwnd: None, resent: false, header });
+        }
+    }
+}
+
+impl Probe for SegmentLog {
+    fn on_start(&mut self, network: &NetworkView<'_>) {
+        let ends = |(number, flow): (u32, &FlowView<'_>)| {
+            self.which.has(number).then_some(Ends { from: flow.from, to: flow.to, opened: None })
+        };
+        self.flows = (0..).zip(network.flows).map(ends).collect();
+    }
+
+    fn on_segment(&mut self, time: Time, flow: FlowId, header: &TcpHeader, state: &SenderState) {
+        self.on_sent(time, flow, header, state.cwnd);
+    }
+
+    fn on_packet(&mut self, time: Time, node: NodeId, packet: &Packet, event: PacketEvent) {
+        match event {
+            PacketEvent::Originated => self.on_originated(time, node, packet),
+            PacketEvent::Delivered => self.on_delivered(time, node, packet),
+            _ => {}
         }
     }
 

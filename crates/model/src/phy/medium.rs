@@ -220,11 +220,11 @@ impl<C: Copy> Medium<C> {
         self.hearers.set_leg(station, leg);
     }
 
-    /// The distance in metres up to which a data frame can be decoded when nothing disturbs it, if distance alone
-    /// decides.
+    /// The distance in metres up to which a broadcast can be decoded when nothing disturbs it, if distance alone decides.
     #[must_use]
     pub fn range(&self) -> Option<f64> {
-        self.hearers.range(self.receiver.threshold)
+        let (_, threshold) = self.thresholds.last()?;
+        self.hearers.range(*threshold)
     }
 
     /// Where a station is.

@@ -13,7 +13,7 @@ use super::error_rate::thermal_noise;
 use super::mode::Mode;
 use super::propagation::Channel;
 use super::reception::{Receiver, Reception};
-use crate::params::{self, Fault};
+use crate::params::{self, Fault, Unused, unused_where};
 
 /// Signals beyond this distance in metres are ignored. A signal travels 25 km in less time than the shortest preamble
 /// of the DCF takes. Therefore a frame begins at the farthest hearer before it ends at the nearest one, and a
@@ -222,6 +222,10 @@ impl params::Params for Params {
             return Err(Fault::new("capture", format!("expected at least 0 dB, found {}", self.capture)));
         }
         Ok(())
+    }
+
+    fn unused(&self) -> Vec<Unused> {
+        unused_where([(self.reception != Reception::Sinr, "reception", &["preamble_sinr", "noise_figure"])])
     }
 }
 

@@ -47,6 +47,12 @@ macro_rules! protocols {
         }
 
         impl Config {
+            /// The types of its messages ([`Facts::MESSAGES`]).
+            #[must_use]
+            pub const fn messages(&self) -> &'static [&'static str] {
+                match self { $(Self::$variant(_) => <$module::Params as Facts>::MESSAGES,)+ }
+            }
+
             /// Whether this protocol can notify a TCP that reacts to notices of broken routes.
             #[must_use]
             pub const fn reports_breaks(&self) -> bool {

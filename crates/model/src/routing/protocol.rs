@@ -17,6 +17,10 @@ pub const SETTLED: Span = Span::from_secs(6);
 
 /// What the checks of a scenario, the tables of results and a node ask about a protocol with these parameters.
 pub trait Facts: Params {
+    /// The types of its messages, as [`Message::kind`](crate::packet::Message::kind) and the parts of a message name
+    /// them.
+    const MESSAGES: &'static [&'static str] = &[];
+
     /// Whether the protocol calls [`Context::unreachable`] for segments that it cannot forward. It does so at the node
     /// that finds the link broken, or at the source that has no route.
     const REPORTS_BREAKS: bool = false;

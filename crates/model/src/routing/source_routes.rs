@@ -70,6 +70,7 @@ impl params::Params for Params {
 }
 
 impl Facts for Params {
+    const MESSAGES: &'static [&'static str] = &["source_route"];
     const CROSSES_WIRES: bool = true;
 
     fn reaches_wires(&self) -> bool {

@@ -104,7 +104,7 @@ impl<P: Probe> World<P> {
     /// Executes the actions of the handlers, first in, first out. Most events leave none.
     #[inline(always)]
     pub(super) fn drain(&mut self) {
-        if self.probe.watches() || !self.cx.actions.is_empty() {
+        if !self.cx.actions.is_empty() || (self.cx.has_drops() && self.probe.watches()) {
             self.drain_all();
         }
     }

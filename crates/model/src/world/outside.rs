@@ -22,7 +22,7 @@ use super::{InjectError, World};
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::context::{Action, Departure, DropReason, Token, Waiter};
 use crate::node::{Attachment, Due, MOST_DUE};
-use crate::observe::Probe;
+use crate::observe::{PacketEvent, Probe};
 use crate::packet::{Body, FlowId, Packet, PacketId};
 
 /// How many flows of a run hosts outside can have: each has a port of its own at both ends.
@@ -178,7 +178,7 @@ impl<P: Probe> World<P> {
                 });
                 self.cx.sending.begin(packet, Waiter::Host(node, token));
                 if self.probe.watches() {
-                    self.probe.on_originated(now, node, &self.cx.packets[packet]);
+                    self.probe.on_packet(now, node, &self.cx.packets[packet], PacketEvent::Originated);
                 }
                 if self.energy.is_dead(node) {
                     return self.cx.drop_packet(node, packet, DropReason::BatteryEmpty);
@@ -201,7 +201,7 @@ impl<P: Probe> World<P> {
         let at = self.cx.now;
         let packet = self.cx.deliver(packet);
         if self.probe.watches() {
-            self.probe.on_delivered(at, node, &packet);
+            self.probe.on_packet(at, node, &packet, PacketEvent::Delivered);
         }
         self.cx.digest.fold(at.nanos() ^ u64::from(packet.size) << 48 ^ u64::from(node.0) << 20);
         if let Body::External(bytes) = &packet.body {

@@ -1,18 +1,17 @@
 //! The tables of a run, at its end and before.
 
-use hopyard_engine::{Span, Time};
-
 use super::World;
 use super::flow::Flow;
 use crate::address::NodeId;
 use crate::channel::AnyChannel;
-use crate::channel::energy::{Attojoules, Purpose, Spent, joules};
+use crate::channel::energy::Spent;
 use crate::context::{DropReason, Shares};
 use crate::node::{Attachment, Node};
 use crate::observe::{
-    DropRow, FlowCounts, FlowRow, NodeRow, Outcome, OverheadRow, OwnColumn, PacketsLeft, Probe, own_columns,
+    DropRow, FlowCounts, FlowRow, NodeCounts, NodeRow, Outcome, OverheadRow, OwnColumn, PacketsLeft, Probe, own_columns,
 };
 use crate::packet::{Packet, PacketKind};
+use crate::phy::reception::Lost;
 
 impl<P: Probe> World<P> {
     /// The results up to now: all tables, or the one with this name.
@@ -140,7 +139,7 @@ impl<P: Probe> World<P> {
     fn node_row(&self, number: usize) -> NodeRow {
         let node = &self.nodes[number];
         let (mut frames, mut data_frames, mut broadcasts) = (0, 0, 0);
-        let (mut collisions, mut bit_errors) = (0, 0);
+        let mut lost = Lost::default();
         let of_agents = |metric| node.agents.0.iter().find_map(|agent| agent.metric(metric));
         let of_models = |metric| node.mobility.metric(metric).or_else(|| of_agents(metric));
         let mut own: Vec<Option<u64>> = own_columns().iter().map(|it| of_models(&it.metric)).collect();
@@ -164,8 +163,8 @@ impl<P: Probe> World<P> {
                 if let Some(spending) = &self.cx.spending {
                     *received.get_or_insert(0) += spending.received(interface);
                 }
-                collisions += it.lost.collisions;
-                bit_errors += it.lost.bit_errors;
+                lost.collisions += it.lost.collisions;
+                lost.bit_errors += it.lost.bit_errors;
             }
         }
         for link in node.links() {
@@ -179,61 +178,36 @@ impl<P: Probe> World<P> {
             .flat_map(|&kind| DropReason::ALL.iter().map(move |&reason| self.cx.drops.get(id, kind, reason)))
             .sum();
         let overhead = self.cx.overhead.of(id);
-        let tunnelled = self.cx.tunnelled.get(number).copied().unwrap_or_default();
         let (mut data_packets, mut data_bytes) = (0, 0);
         for flow in self.flows.iter().filter(|flow| flow.to == id) {
             data_packets += flow.meter.total_unique();
             data_bytes += flow.meter.total_delivered();
         }
-        let time = |of: fn(&Spent) -> Span| spent.as_ref().map(|spent| of(spent).seconds());
-        let counted = spent.as_ref().filter(|_| self.energy.is_metered);
-        let energy = |of: fn(&Spent) -> Attojoules| counted.map(|spent| joules(of(spent)));
-        // The last nanosecond of a battery may take a little more than there was.
-        let left =
-            spent.as_ref().zip(self.energy.capacity(id)).map(|(spent, full)| joules((full - spent.total()).max(0)));
-        NodeRow {
-            node: number as u32,
+        NodeRow::of(NodeCounts {
+            node: id,
+            now: self.cx.now,
             forwarded: node.forwarded,
             routing_packets: node.routing_packets,
             routing_bytes: node.routing_bytes,
             piggybacked_bytes: overhead.iter().map(|(_, _, tally)| tally.piggybacked_bytes).sum(),
             data_packets,
             data_bytes,
-            simulated_s: self.cx.now.seconds(),
             frames,
             data_frames,
             broadcasts,
-            collisions,
-            bit_errors,
+            lost,
             queue_mean,
             queue_max,
             dropped,
             icmp_errors: node.icmp_errors,
-            tunnelled: tunnelled.packets,
-            tunnel_bytes: tunnelled.bytes,
-            sending_s: time(|spent| spent.sending),
-            hearing_s: time(|spent| spent.hearing),
-            idle_s: time(|spent| spent.idling),
-            sleeping_s: time(|spent| spent.sleeping),
-            off_s: time(|spent| spent.off),
-            energy_j: energy(|spent| spent.total()),
-            energy_send_j: energy(|spent| spent.send),
-            energy_hear_j: energy(|spent| spent.hear),
-            energy_receive_j: received.map(joules),
-            energy_idle_j: energy(|spent| spent.idle),
-            energy_sleep_j: energy(|spent| spent.sleep),
-            energy_data_j: energy(|spent| spent.account.by_purpose[Purpose::Data as usize]),
-            energy_ack_j: energy(|spent| spent.account.by_purpose[Purpose::Ack as usize]),
-            energy_mac_j: energy(|spent| spent.account.by_purpose[Purpose::Mac as usize]),
-            energy_routing_j: energy(|spent| spent.account.by_purpose[Purpose::Routing as usize]),
-            energy_arp_j: energy(|spent| spent.account.by_purpose[Purpose::Arp as usize]),
-            energy_other_j: energy(|spent| spent.account.by_purpose[Purpose::Other as usize]),
-            energy_retries_j: energy(|spent| spent.account.again),
-            energy_retransmissions_j: energy(|spent| spent.account.retransmissions),
-            energy_left_j: left,
-            battery_empty_s: self.energy.died(id).map(Time::seconds),
+            tunnelled: self.cx.tunnelled.get(number).copied().unwrap_or_default(),
+            spent,
+            is_metered: self.energy.is_metered,
+            received,
+            capacity: self.energy.capacity(id),
+            died: self.energy.died(id),
             own,
-        }
+        })
     }
 
     /// A row for each node and type of routing or control message that it has sent or received so far.

@@ -8,7 +8,7 @@ use crate::address::{Address, NodeId};
 use crate::clock::Wake;
 use crate::context::{DropReason, Waiter};
 use crate::host::{Endpoint as _, News, Outgoing, Socket};
-use crate::observe::Probe;
+use crate::observe::{PacketEvent, Probe};
 use crate::packet::{Body, FlowId, Packet, PacketId, Quote, UNREACHABLE};
 use crate::transport::tcp::{NetworkEvent, TcpSender};
 
@@ -100,7 +100,7 @@ impl<P: Probe> World<P> {
             body: outgoing.body,
         });
         if self.probe.watches() {
-            self.probe.on_originated(self.cx.now, node, &self.cx.packets[packet]);
+            self.probe.on_packet(self.cx.now, node, &self.cx.packets[packet], PacketEvent::Originated);
         }
         if let Some(seq) = outgoing.waits {
             self.cx.sending.begin(packet, Waiter::Sender { node, flow, seq });
@@ -126,7 +126,7 @@ impl<P: Probe> World<P> {
         let socket = if to_sink { it.sink } else { it.source };
         let (packet, is_first) = self.cx.deliver_copy(packet);
         if self.probe.watches() {
-            self.probe.on_delivered(self.cx.now, node, &packet);
+            self.probe.on_packet(self.cx.now, node, &packet, PacketEvent::Delivered);
         }
         self.cx.digest.fold(self.cx.now.nanos() ^ u64::from(packet.size) << 48 ^ (flow as u64) << 40);
         match packet.body {

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use flate2::read::GzDecoder;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::{Address, NodeId};
-use hopyard_model::observe::Probe;
 use hopyard_model::observe::capture::{self, Capture, Flow, Kind, Names, Options, station_of};
+use hopyard_model::observe::{PacketEvent, Probe};
 use hopyard_model::packet::{Body, FlowId, Packet, TcpFlags, TcpHeader};
 use hopyard_model::params::RFC;
 use hopyard_model::transport::{acking, tcp};
@@ -181,7 +181,10 @@ struct Repeated {
 }
 
 impl Probe for Repeated {
-    fn on_delivered(&mut self, _: Time, node: NodeId, packet: &Packet) {
+    fn on_packet(&mut self, _: Time, node: NodeId, packet: &Packet, event: PacketEvent) {
+        if event != PacketEvent::Delivered {
+            return;
+        }
         let Body::Tcp(header) = packet.body else { return };
         if node == NodeId(0) {
             let repeats = |last: TcpHeader| (last.ack, last.window) == (header.ack, header.window) && !last.flags.syn;

@@ -13,7 +13,9 @@ use hopyard_model::context::DropReason;
 use hopyard_model::link::wired;
 use hopyard_model::mac;
 use hopyard_model::observe::capture::{Capture, Kind, Options};
-use hopyard_model::observe::{AttachmentView, InterfaceView, MobileView, NetworkView, Outcome, Probe as _};
+use hopyard_model::observe::{
+    AttachmentView, InterfaceView, MobileView, NetworkView, Outcome, PacketEvent, Probe as _,
+};
 use hopyard_model::packet::{Body, FlowId, Packet, RoutingMessage};
 use hopyard_model::params::{NS2, Params as _, RFC};
 use hopyard_model::routing::{self, dsdv};
@@ -393,7 +395,7 @@ fn a_packet_without_an_encoding_is_named() {
         salvaged: 0,
         body: Body::Routing(RoutingMessage::new(update)),
     };
-    probe.on_drop(Time::ZERO, NodeId(0), &packet, DropReason::QueueFull);
+    probe.on_packet(Time::ZERO, NodeId(0), &packet, PacketEvent::Dropped(DropReason::QueueFull));
     probe.finish().expect("room");
     assert_well_formed(&file);
     let Some(found) = fields(&file, &["ip.proto", "ip.src", "frame.comment"]) else { return };

@@ -7,7 +7,7 @@ use hopyard_engine::{Span, Time};
 use hopyard_model::address::{InterfaceId, NodeId};
 use hopyard_model::mobility::{self, Position, waypoints};
 use hopyard_model::observe::capture::{Flow, Frame, FrameKind, Names, packet, radiotap, size_note, station_of};
-use hopyard_model::observe::{FrameView, Probe, Reception};
+use hopyard_model::observe::{FrameEdge, FrameView, Probe, Reception};
 use hopyard_model::packet::{Body, FlowId, Packet};
 use hopyard_model::params::{NS2, Params as _, RFC};
 use hopyard_model::phy::frame::Header;
@@ -157,25 +157,21 @@ impl Encoder {
 }
 
 impl Probe for Encoder {
-    fn on_sent(&mut self, time: Time, interface: InterfaceId, frame: &FrameView<'_>) {
-        let bytes = self.encode(frame, None, false);
-        if interface == WATCHED {
-            self.frames.push(Seen { time, direction: Direction::Outbound, bytes });
-        }
-    }
-
-    fn on_received(
-        &mut self,
-        time: Time,
-        interface: InterfaceId,
-        frame: &FrameView<'_>,
-        reception: Reception,
-        power: f64,
-    ) {
-        if interface == WATCHED {
-            let damaged = reception == Reception::Damaged;
-            let bytes = self.encode(frame, Some(Power::from_watts(power)), damaged);
-            self.frames.push(Seen { time, direction: Direction::Inbound, bytes });
+    fn on_frame(&mut self, time: Time, interface: InterfaceId, frame: &FrameView<'_>, edge: FrameEdge) {
+        match edge {
+            FrameEdge::Sent => {
+                let bytes = self.encode(frame, None, false);
+                if interface == WATCHED {
+                    self.frames.push(Seen { time, direction: Direction::Outbound, bytes });
+                }
+            }
+            FrameEdge::Received { reception, power } => {
+                if interface == WATCHED {
+                    let damaged = reception == Reception::Damaged;
+                    let bytes = self.encode(frame, Some(Power::from_watts(power)), damaged);
+                    self.frames.push(Seen { time, direction: Direction::Inbound, bytes });
+                }
+            }
         }
     }
 }

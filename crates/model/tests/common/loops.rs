@@ -8,7 +8,7 @@ use hopyard_engine::units::{Bytes, Distance, Rate, Speed};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::{Address, NodeId};
 use hopyard_model::mobility::{self, Position, random_waypoint, waypoints};
-use hopyard_model::observe::{Path, PathEnd, Probe};
+use hopyard_model::observe::{PacketEvent, Path, PathEnd, Probe};
 use hopyard_model::packet::{Body, FlowId, Packet};
 use hopyard_model::params::Params as _;
 use hopyard_model::world::{self, FlowSpec, NodeSpec, Spec, Transport, Watch, World};
@@ -147,25 +147,29 @@ impl Returns {
 }
 
 impl Probe for Returns {
-    fn on_originated(&mut self, _now: Time, node: NodeId, packet: &Packet) {
-        if let Some(key) = Self::key(packet) {
-            self.visits.insert(key, vec![Visit { node, before: None }]);
-        }
-    }
-
-    fn on_hop(&mut self, _now: Time, from: NodeId, node: NodeId, packet: &Packet) {
-        let Some(key) = Self::key(packet) else { return };
-        let visits = self.visits.get_mut(&key).expect("a datagram is originated first");
-        let before = visits.iter().rposition(|visit| visit.node == from);
-        let mut at = before;
-        while let Some(visit) = at.map(|place| visits[place]) {
-            if visit.node == node {
-                let salvaged = packet.source_route().is_some_and(|route| route.salvage > 0);
-                self.returned.entry(key).or_insert(salvaged);
+    fn on_packet(&mut self, _: Time, node: NodeId, packet: &Packet, event: PacketEvent) {
+        match event {
+            PacketEvent::Originated => {
+                if let Some(key) = Self::key(packet) {
+                    self.visits.insert(key, vec![Visit { node, before: None }]);
+                }
             }
-            at = visit.before;
+            PacketEvent::Hop { from } => {
+                let Some(key) = Self::key(packet) else { return };
+                let visits = self.visits.get_mut(&key).expect("a datagram is originated first");
+                let before = visits.iter().rposition(|visit| visit.node == from);
+                let mut at = before;
+                while let Some(visit) = at.map(|place| visits[place]) {
+                    if visit.node == node {
+                        let salvaged = packet.source_route().is_some_and(|route| route.salvage > 0);
+                        self.returned.entry(key).or_insert(salvaged);
+                    }
+                    at = visit.before;
+                }
+                visits.push(Visit { node, before });
+            }
+            _ => {}
         }
-        visits.push(Visit { node, before });
     }
 }
 

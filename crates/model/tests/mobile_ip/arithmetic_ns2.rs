@@ -7,7 +7,7 @@ use hopyard_engine::units::{Bytes, Rate};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::context::{MobileChange, MobileEvent};
-use hopyard_model::observe::Probe;
+use hopyard_model::observe::{PacketEvent, Probe};
 use hopyard_model::packet::{Packet, PacketKind};
 use hopyard_model::transport;
 use hopyard_model::world::{RoleSpec, Transport, Watch, World};
@@ -71,7 +71,8 @@ struct Updates {
 }
 
 impl Probe for Updates {
-    fn on_hop(&mut self, now: Time, from: NodeId, node: NodeId, packet: &Packet) {
+    fn on_packet(&mut self, now: Time, node: NodeId, packet: &Packet, event: PacketEvent) {
+        let PacketEvent::Hop { from } = event else { return };
         if packet.kind() != PacketKind::Routing || now.seconds() < self.after {
             return;
         }
@@ -226,7 +227,8 @@ struct Sizes {
 }
 
 impl Probe for Sizes {
-    fn on_hop(&mut self, now: Time, from: NodeId, node: NodeId, packet: &Packet) {
+    fn on_packet(&mut self, now: Time, node: NodeId, packet: &Packet, event: PacketEvent) {
+        let PacketEvent::Hop { from } = event else { return };
         let Some(kind) = packet.message_kind().filter(|_| packet.kind() == PacketKind::Control) else { return };
         let by_radio = from == MH || node == MH;
         self.seen.insert((kind.to_lowercase(), by_radio, packet.size));

@@ -6,12 +6,12 @@
 
 use hopyard_engine::units::{Bytes, Distance, Rate};
 use hopyard_engine::{Span, Time};
-use hopyard_model::address::{Address, InterfaceId, NodeId};
+use hopyard_model::address::NodeId;
 use hopyard_model::agent::mobile_ip::MoveDetection;
 use hopyard_model::context::{DropReason, MobileChange, MobileEvent};
 use hopyard_model::link::{self, wired};
 use hopyard_model::mobility::{self, Position, waypoints};
-use hopyard_model::observe::Probe;
+use hopyard_model::observe::{PacketEvent, Passage, Probe};
 use hopyard_model::packet::{Body, Form, Packet, PacketKind};
 use hopyard_model::params::Params as _;
 use hopyard_model::world::{FlowSpec, RoleSpec, ServedSpec, Spec, Transport, Watch, WireSpec, World};
@@ -108,15 +108,19 @@ impl Probe for Seen {
         self.events.push((now, node, *event));
     }
 
-    fn on_drop(&mut self, _: Time, node: NodeId, packet: &Packet, reason: DropReason) {
-        if packet.kind() == PacketKind::Data {
-            *self.drops.entry((node, reason)).or_default() += 1;
-        }
-    }
-
-    fn on_delivered(&mut self, now: Time, _: NodeId, packet: &Packet) {
-        if packet.kind() == PacketKind::Data {
-            self.arrivals.push(now);
+    fn on_packet(&mut self, now: Time, node: NodeId, packet: &Packet, event: PacketEvent) {
+        match event {
+            PacketEvent::Dropped(reason) => {
+                if packet.kind() == PacketKind::Data {
+                    *self.drops.entry((node, reason)).or_default() += 1;
+                }
+            }
+            PacketEvent::Delivered => {
+                if packet.kind() == PacketKind::Data {
+                    self.arrivals.push(now);
+                }
+            }
+            _ => {}
         }
     }
 }
@@ -184,13 +188,17 @@ struct Tunnels {
 }
 
 impl Probe for Tunnels {
-    fn on_agent_tunnel_entered(&mut self, _: Time, node: NodeId, _: Address, packet: &Packet) {
-        self.entered.push((node, packet.size));
-    }
-
-    fn on_wire_sent(&mut self, _: Time, _: InterfaceId, packet: &Packet) {
-        if matches!(packet.body, Body::Tunnelled(..)) {
-            self.on_wires.push(packet.size);
+    fn on_passage(&mut self, _: Time, packet: &Packet, passage: Passage) {
+        match passage {
+            Passage::AgentTunnelEntered { node, .. } => {
+                self.entered.push((node, packet.size));
+            }
+            Passage::WireEntered(_) => {
+                if matches!(packet.body, Body::Tunnelled(..)) {
+                    self.on_wires.push(packet.size);
+                }
+            }
+            _ => {}
         }
     }
 }

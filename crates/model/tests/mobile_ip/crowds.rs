@@ -4,7 +4,7 @@ use hopyard_engine::{Span, Time};
 use hopyard_model::address::{InterfaceId, NodeId};
 use hopyard_model::agent::mobile_ip::{MoveDetection, Params};
 use hopyard_model::context::MobileChange;
-use hopyard_model::observe::{FrameView, Probe};
+use hopyard_model::observe::{FrameEdge, FrameView, Probe};
 use hopyard_model::packet::Body;
 use hopyard_model::world::{RoleSpec, Spec, Watch, World};
 
@@ -53,7 +53,10 @@ fn registered(seen: &Seen, hosts: &[NodeId]) -> Vec<f64> {
 struct Questions(Vec<(f64, InterfaceId)>);
 
 impl Probe for Questions {
-    fn on_sent(&mut self, now: Time, _: InterfaceId, frame: &FrameView<'_>) {
+    fn on_frame(&mut self, now: Time, _: InterfaceId, frame: &FrameView<'_>, edge: FrameEdge) {
+        if edge != FrameEdge::Sent {
+            return;
+        }
         if frame.receiver == InterfaceId::BROADCAST && frame.packet.is_some_and(|it| matches!(it.body, Body::Arp(_))) {
             self.0.push((now.seconds(), frame.transmitter));
         }

@@ -1,8 +1,11 @@
 //! The table of handoffs, in whole networks.
 
 use hopyard_engine::Span;
+use hopyard_engine::units::{Distance, Rate};
 use hopyard_model::agent::mobile_ip::MoveDetection;
+use hopyard_model::mac;
 use hopyard_model::observe::Outcome;
+use hopyard_model::phy::{Receive, Sensitivity};
 use hopyard_model::world::{self, Spec, Watch, World};
 
 use crate::cells::{CN, FA, HA, MH, cells, with_datagrams};
@@ -52,6 +55,24 @@ fn each_crossing_is_a_row_whose_times_are_in_order() {
         let lost: u64 = rows.iter().map(|row| row.lost).sum();
         assert_eq!(lost, flow.packets_dropped, "{rows:?}");
         assert!(lost > 0 && rows.iter().all(|row| row.lost_reasons.ends_with(&row.lost.to_string())), "{rows:?}");
+    }
+}
+
+#[test]
+fn cells_are_those_of_the_rate_at_which_agents_advertise() {
+    let track = [(0.0, 200.0), (10.0, 200.0), (30.0, 500.0)];
+    let mut spec = cells("rfc", "static", &track, |it| it.move_detection = MoveDetection::Eager);
+    spec.duration = Span::from_secs(40);
+    let mac::Config::Dcf(params) = &mut spec.channels[0].mac else { panic!("the registry has the DCF") };
+    (params.rate, params.basic_rate) = (Rate::from_bps(11_000_000), Rate::from_bps(2_000_000));
+    // No agent comes within the range of data, 190 m.
+    let range = |metres| Sensitivity::Range(Distance::new(metres));
+    let ranges = [(params.rate, range(190.0)), (params.basic_rate, range(250.0))];
+    spec.channels[0].radio.receive = Receive::ByRate(ranges.into());
+    let rows = run(&spec).handoffs;
+    let [row] = &rows[..] else { panic!("one handoff: {rows:?}") };
+    for border in [row.left_s, row.entered_s] {
+        assert!(border.is_some_and(|at| (at - 20.0).abs() < 1e-6), "{row:?}");
     }
 }
 

@@ -7,7 +7,7 @@ use hopyard_engine::Time;
 use hopyard_model::address::{Address, NodeId};
 use hopyard_model::agent;
 use hopyard_model::context::DropReason;
-use hopyard_model::observe::{Outcome, Probe};
+use hopyard_model::observe::{Outcome, PacketEvent, Passage, Probe};
 use hopyard_model::packet::{Packet, PacketKind};
 use hopyard_model::world::{self, Spec, Watch, World};
 use proptest::test_runner::Config;
@@ -52,23 +52,28 @@ struct Ways {
 }
 
 impl Probe for Ways {
-    fn on_hop(&mut self, _: Time, from: NodeId, node: NodeId, packet: &Packet) {
-        if packet.kind() == PacketKind::Data {
-            let visit = (packet.flow.0, packet.created, packet.source, packet.destination, from, node);
-            *self.visits.entry(visit).or_default() += 1;
+    fn on_packet(&mut self, now: Time, node: NodeId, packet: &Packet, event: PacketEvent) {
+        match event {
+            PacketEvent::Hop { from } => {
+                if packet.kind() == PacketKind::Data {
+                    let visit = (packet.flow.0, packet.created, packet.source, packet.destination, from, node);
+                    *self.visits.entry(visit).or_default() += 1;
+                }
+            }
+            PacketEvent::Dropped(reason) => {
+                // A message between neighbours has a time to live of 1, which ends at the first node that is not meant.
+                let is_for_neighbour = packet.kind() == PacketKind::Control && packet.hops == 1;
+                if reason == DropReason::RoutingLoop || (reason == DropReason::TtlExpired && !is_for_neighbour) {
+                    self.circles.push((now, node, reason, packet.kind()));
+                }
+            }
+            _ => {}
         }
     }
 
-    fn on_agent_tunnel_entered(&mut self, _: Time, _: NodeId, _: Address, _: &Packet) {
+    fn on_passage(&mut self, _: Time, _: &Packet, passage: Passage) {
+        let Passage::AgentTunnelEntered { .. } = passage else { return };
         self.tunnelled += 1;
-    }
-
-    fn on_drop(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
-        // A message between neighbours has a time to live of 1, which ends at the first node that is not meant.
-        let is_for_neighbour = packet.kind() == PacketKind::Control && packet.hops == 1;
-        if reason == DropReason::RoutingLoop || (reason == DropReason::TtlExpired && !is_for_neighbour) {
-            self.circles.push((now, node, reason, packet.kind()));
-        }
     }
 }
 

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 
 use hopyard_engine::{Span, Time};
-use hopyard_model::address::{InterfaceId, NodeId};
+use hopyard_model::address::NodeId;
 use hopyard_model::agent::mobile_ip::{MoveDetection, Params};
-use hopyard_model::observe::{Outcome, Probe};
+use hopyard_model::observe::{Outcome, Passage, Probe};
 use hopyard_model::packet::{Body, Form, Packet, PacketKind};
 use hopyard_model::world::{Watch, World};
 
@@ -20,7 +20,8 @@ struct Data {
 }
 
 impl Probe for Data {
-    fn on_wire_sent(&mut self, now: Time, _: InterfaceId, packet: &Packet) {
+    fn on_passage(&mut self, now: Time, packet: &Packet, passage: Passage) {
+        let Passage::WireEntered(_) = passage else { return };
         if packet.kind() != PacketKind::Data || now < Time::ZERO + Span::from_secs(25) {
             return;
         }

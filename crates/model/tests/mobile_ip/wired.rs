@@ -6,9 +6,9 @@
 
 use hopyard_engine::units::{Bytes, Rate};
 use hopyard_engine::{Span, Time};
-use hopyard_model::address::{InterfaceId, NodeId};
+use hopyard_model::address::NodeId;
 use hopyard_model::link::wired::{self, Down};
-use hopyard_model::observe::{AttachmentView, NetworkView, Probe};
+use hopyard_model::observe::{AttachmentView, NetworkView, PacketEvent, Passage, Probe};
 use hopyard_model::packet::{Packet, PacketKind};
 use hopyard_model::params::Params as _;
 use hopyard_model::world::{FlowSpec, RoleSpec, Spec, Transport, Watch, WireSpec, World};
@@ -122,15 +122,19 @@ impl Probe for Messages {
         self.ends = ends.collect();
     }
 
-    fn on_wire_sent(&mut self, now: Time, interface: InterfaceId, packet: &Packet) {
-        if let Some(ends) = self.ends[interface.index()].filter(|&ends| self.is_down(ends, now)) {
-            self.note(now, "dropped", ends, packet);
-        }
-    }
-
-    fn on_wire_received(&mut self, now: Time, interface: InterfaceId, packet: &Packet) {
-        if let Some((node, peer)) = self.ends[interface.index()] {
-            self.note(now, "received", (peer, node), packet);
+    fn on_passage(&mut self, now: Time, packet: &Packet, passage: Passage) {
+        match passage {
+            Passage::WireEntered(interface) => {
+                if let Some(ends) = self.ends[interface.index()].filter(|&ends| self.is_down(ends, now)) {
+                    self.note(now, "dropped", ends, packet);
+                }
+            }
+            Passage::WireLeft(interface) => {
+                if let Some((node, peer)) = self.ends[interface.index()] {
+                    self.note(now, "received", (peer, node), packet);
+                }
+            }
+            _ => {}
         }
     }
 }
@@ -197,7 +201,10 @@ fn each_message_is_that_of_ns2_at_the_same_time() {
 struct Arrivals(Vec<Time>);
 
 impl Probe for Arrivals {
-    fn on_delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
+    fn on_packet(&mut self, now: Time, node: NodeId, packet: &Packet, event: PacketEvent) {
+        if event != PacketEvent::Delivered {
+            return;
+        }
         if node == MH && packet.kind() == PacketKind::Data {
             self.0.push(now);
         }

@@ -103,6 +103,9 @@ impl Resolver<'_> {
         let transport = if udp {
             Some(None)
         } else {
+            if own.get("stack") == serde_json::to_value(Stack::Hopyard).ok().as_ref() {
+                self.note_use(layout.parts[1], &machine);
+            }
             let acking = self.of_flow("acking", path, table, &own, &mut sparse);
             let congestion = match own.get("tcp").and_then(Value::as_str) {
                 Some(name) if is_external(name) => {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hopyard_engine::units::Rate;
 use hopyard_model::mac;
 use hopyard_model::mobility::Position;
 use hopyard_model::phy::error_rate::{chunk_success, thermal_noise};
@@ -27,6 +28,8 @@ pub(super) struct Reach {
     pub(super) usual: f64,
     /// The distance that `receive` says, if it says one for all rates.
     pub(super) asked: Option<f64>,
+    /// The rate of data frames, and a rate of other frames with the shorter distance to which `receive` limits these.
+    pub(super) shorter: Option<(Rate, Rate, f64)>,
 }
 
 impl Reach {
@@ -38,11 +41,12 @@ impl Reach {
             .chain(further)
             .map(|(radio, propagation, fading, mac)| {
                 let (most, usual) = ranges(radio, &propagation.config, &fading.config, &mac.config)?;
+                let shorter = shorter(radio, &propagation.config, &mac.config, most, usual);
                 let asked = match radio.receive {
                     Receive::Every(Sensitivity::Range(range)) => Some(range.metres()),
                     _ => None,
                 };
-                Some(Self { nodes: Vec::new(), most, usual, asked })
+                Some(Self { nodes: Vec::new(), most, usual, asked, shorter })
             })
             .collect::<Option<Vec<_>>>()?;
         for (node, on) in (0..).zip(radios(resolved)) {
@@ -118,6 +122,25 @@ fn ranges(
     let most = channel.reach(least.max(found) / strongest);
     let usual_gain = usual.max(found).max(noise * decodable(modes[0]));
     Some((most, median_range(&channel, most, usual_gain)))
+}
+
+/// The rate of data frames, and the first rate of other frames that do not reach as far, with their distance.
+fn shorter(
+    radio: &phy::Params,
+    propagation: &propagation::Config,
+    mac: &mac::Config,
+    most: f64,
+    usual: f64,
+) -> Option<(Rate, Rate, f64)> {
+    let (channel, power) = (propagation.channel(), radio.transmit_power);
+    let modes = mac.modes().ok()?;
+    let (data, others) = modes.split_first()?;
+    others.iter().find_map(|mode| {
+        let gain = radio.receive.of(mode)?.watts(&channel, power) / power.watts();
+        let range = median_range(&channel, most, gain);
+        // The ranges are found by halving.
+        (range < usual * 0.99).then(|| (data.rate(), mode.rate(), range))
+    })
 }
 
 /// The ratio of signal to noise at which half of all frames are received.

@@ -7,6 +7,7 @@ mod drawn;
 mod external;
 mod flow_faults;
 mod flows;
+mod idle;
 mod links;
 mod linux;
 mod longest;
@@ -19,6 +20,7 @@ mod reach;
 mod resolved;
 mod resolver;
 mod tunnels;
+mod unused;
 mod ways;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,6 +62,7 @@ pub(crate) fn resolve(root: &Table, files: &Files) -> Outcome {
         faulty: BTreeSet::new(),
         warnings: Vec::new(),
         complete: Values::new(),
+        idle: idle::Idle::default(),
     };
     let resolved = resolver.run();
     let Resolver { problems, warnings, .. } = resolver;
@@ -157,6 +160,7 @@ impl Resolver<'_> {
         };
         let mut resolved = self.check(resolved);
         self.warn_of_unused();
+        self.warn_of_idle();
         resolved.complete = self.written(&resolved.nodes);
         Some(resolved)
     }

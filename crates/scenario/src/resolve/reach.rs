@@ -38,11 +38,20 @@ enum Limit {
     Search,
 }
 
+/// The key with the weakest frame of a channel.
+fn receive_of(channel: usize) -> String {
+    match channel {
+        0 => "radio.receive".to_owned(),
+        _ => format!("channel.{}.receive", channel - 1),
+    }
+}
+
 impl Resolver<'_> {
     /// Reports flows that cannot be carried at all.
     pub(super) fn check_reach(&mut self, resolved: &Resolved) {
         let Some(mut channels) = Reach::of(resolved) else { return };
         self.check_noise(&channels);
+        self.check_rates(&channels);
         let routing = &resolved.routing.config;
         if !routing.uses_all_radios() && channels.len() > 1 {
             channels.truncate(1);
@@ -72,13 +81,24 @@ impl Resolver<'_> {
         }
     }
 
+    /// Warns of acknowledgements and broadcasts that do not reach as far as the data that they serve.
+    fn check_rates(&mut self, channels: &[Reach]) {
+        for (number, channel) in channels.iter().enumerate() {
+            let Some((data, other, range)) = channel.shorter else { continue };
+            let message = format!(
+                "frames at {other}, such as acknowledgements and broadcasts, reach {range:.0} m, and data at {data} \
+                 {:.0} m: nothing is delivered between",
+                channel.usual
+            );
+            self.warning(&receive_of(number), message).expected =
+                Some(format!("a range at {other} that is not shorter than the one at {data}"));
+        }
+    }
+
     /// Warns of ranges that noise makes shorter than the scenario says.
     fn check_noise(&mut self, channels: &[Reach]) {
         for (number, channel) in channels.iter().enumerate() {
-            let path = match number {
-                0 => "radio.receive".to_owned(),
-                _ => format!("channel.{}.receive", number - 1),
-            };
+            let path = receive_of(number);
             // The usual range is found by halving.
             let Some(asked) = channel.asked.filter(|asked| channel.usual < asked * 0.99 && self.has(&path)) else {
                 continue;

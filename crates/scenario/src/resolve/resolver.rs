@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::flow_faults::{FlowFault, Place, merged};
+use super::idle::{Idle, is_of_list};
 use super::resolved::{Chosen, FurtherChannel, Moving, Typed, typed};
 use crate::catalogue::{Config, Layout, is_external, layout, no_such_model, room, where_belongs};
 use crate::external::Declaration;
@@ -42,6 +43,8 @@ pub(super) struct Resolver<'a> {
     pub(super) faulty: BTreeSet<String>,
     pub(super) warnings: Vec<Problem>,
     pub(super) complete: Values,
+    /// Keys that do nothing beside the values of others.
+    pub(super) idle: Idle,
 }
 
 /// A section as it was read: the values of each of its parts.
@@ -120,7 +123,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// A warning about a table of a model that is not used.
+    /// A warning about a table of a model, or about a key, that is not used.
     pub(super) fn unused(&mut self, path: &str, message: String) {
         let place = self.place(path);
         self.warnings.push(Problem::new(path, place.as_ref(), message).unused());
@@ -232,8 +235,8 @@ impl<'a> Resolver<'a> {
             [info] => profiles(info),
             _ => &[],
         };
-        let parts = layout.parts.iter().map(|info| *info as &dyn Judge).zip(bases).collect();
-        let section = Section { path, parts, tables, profiles };
+        let parts = layout.parts.iter().map(|info| *info as &dyn Judge).zip(bases.clone()).collect();
+        let section = Section { path: path.clone(), parts, tables, profiles };
         if let Some(table) = table {
             for key in layout.required {
                 if table.get(key).is_none() {
@@ -242,7 +245,11 @@ impl<'a> Resolver<'a> {
                 }
             }
         }
-        Read { parts: section.read(table, header, where_belongs, &mut self.problems) }
+        let read = section.read(table, header, where_belongs, &mut self.problems);
+        for ((info, base), values) in layout.parts.iter().zip(&bases).zip(&read) {
+            self.note_unused(info, &path, table, base, values);
+        }
+        Read { parts: read }
     }
 
     /// The complete tables of a room's models in a section.
@@ -256,9 +263,10 @@ impl<'a> Resolver<'a> {
         for info in room.models {
             let Some(entry) = table.and_then(|table| table.get(info.name)) else { continue };
             let Kind::Table(parameters) = &entry.node.kind else { continue };
+            let base = self.base(room.name, info);
             let section = Section {
                 path: join(path, info.name),
-                parts: vec![(info as &dyn Judge, self.base(room.name, info))],
+                parts: vec![(info as &dyn Judge, base.clone())],
                 tables: vec![],
                 profiles: profiles(info),
             };
@@ -267,6 +275,10 @@ impl<'a> Resolver<'a> {
             // The area belongs to no profile.
             if parameters.get(PROFILE).is_some() {
                 self.put_area(room.name, &mut values, |key| parameters.get(key).is_some());
+            }
+            self.note_unused(info, &join(path, info.name), Some(parameters), &base, &values);
+            if is_of_list(path) {
+                self.note_use(info, &values);
             }
             given.push((info, values));
         }

@@ -10,7 +10,7 @@ use hopyard_model::address::{Address, NodeId};
 use hopyard_model::app;
 use hopyard_model::context::{MobileChange, MobileEvent};
 use hopyard_model::mobility::{self, waypoints};
-use hopyard_model::observe::Probe;
+use hopyard_model::observe::{PacketEvent, Probe};
 use hopyard_model::packet::{Body, Packet, PacketKind};
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::{acking, congestion};
@@ -101,23 +101,27 @@ struct Seen {
 }
 
 impl Probe for Seen {
-    fn on_delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
-        let Body::Tcp(header) = &packet.body else { return };
-        if node == HOST {
-            self.acks += 1;
-        } else if header.len > 0 && self.delivered.insert(header.seq) {
-            self.arrivals.push(now.seconds());
-        }
-    }
-
-    fn on_hop(&mut self, _: Time, from: NodeId, node: NodeId, packet: &Packet) {
-        let by_radio = |node: NodeId| node <= HOST;
-        if packet.kind() == PacketKind::Control
-            && by_radio(from)
-            && by_radio(node)
-            && let Some(kind) = packet.message_kind()
-        {
-            *self.sizes.entry((kind.to_lowercase(), packet.size)).or_default() += 1;
+    fn on_packet(&mut self, now: Time, node: NodeId, packet: &Packet, event: PacketEvent) {
+        match event {
+            PacketEvent::Delivered => {
+                let Body::Tcp(header) = &packet.body else { return };
+                if node == HOST {
+                    self.acks += 1;
+                } else if header.len > 0 && self.delivered.insert(header.seq) {
+                    self.arrivals.push(now.seconds());
+                }
+            }
+            PacketEvent::Hop { from } => {
+                let by_radio = |node: NodeId| node <= HOST;
+                if packet.kind() == PacketKind::Control
+                    && by_radio(from)
+                    && by_radio(node)
+                    && let Some(kind) = packet.message_kind()
+                {
+                    *self.sizes.entry((kind.to_lowercase(), packet.size)).or_default() += 1;
+                }
+            }
+            _ => {}
         }
     }
 
@@ -239,7 +243,8 @@ struct Round {
 struct Visits(BTreeMap<Time, u32>);
 
 impl Probe for Visits {
-    fn on_hop(&mut self, _: Time, from: NodeId, node: NodeId, packet: &Packet) {
+    fn on_packet(&mut self, _: Time, node: NodeId, packet: &Packet, event: PacketEvent) {
+        let PacketEvent::Hop { from } = event else { return };
         if packet.kind() == PacketKind::Data && node == HOME && [FOREIGN, HOST].contains(&from) {
             *self.0.entry(packet.created).or_default() += 1;
         }

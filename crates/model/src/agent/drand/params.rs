@@ -117,6 +117,8 @@ impl Params {
 }
 
 impl Facts for Params {
+    const MESSAGES: &'static [&'static str] =
+        &["HELLO", "request", "grant", "reject", "fail", "release", "two_hop_release"];
     const PORTS: &'static [u16] = &[PORT];
 
     const FINDS_SLOTS: bool = true;

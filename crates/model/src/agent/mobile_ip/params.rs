@@ -9,7 +9,7 @@ use super::message::PORT;
 use crate::agent::Keys;
 use crate::agent::protocol::{Doubt, Facts, ICMP};
 use crate::packet::Form;
-use crate::params::{self, Fault, Metric, NS2, RFC};
+use crate::params::{self, Fault, Metric, NS2, RFC, Unused, unused_where};
 
 /// When a host decides that it has moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -197,6 +197,10 @@ impl params::Params for Params {
         }
         Ok(())
     }
+
+    fn unused(&self) -> Vec<Unused> {
+        unused_where([(self.procedure == Procedure::Ns2, "procedure", &["beacon_jitter", "move_detection"])])
+    }
 }
 
 /// What agents count, for the table of nodes.
@@ -219,6 +223,7 @@ const METRICS: [Metric; 6] = {
 };
 
 impl Facts for Params {
+    const MESSAGES: &'static [&'static str] = &["ADVERTISEMENT", "SOLICITATION", "REQUEST", "REPLY", "UNREACHABLE"];
     const PORTS: &'static [u16] = &[ICMP, PORT];
 
     const SERVES_MOVING_HOSTS: bool = true;

@@ -6,8 +6,8 @@
 
 use hopyard_engine::{Span, Time};
 
-use super::account::Airtimes;
 use super::{Account, Attojoules, PacketPrices, Prices, Sent, Spent};
+use crate::context::Airtimes;
 use crate::phy::medium::{Hearer, TransmissionId};
 
 /// Who is told of the beginning of every signal at every radio. Without one, nothing is compiled in.

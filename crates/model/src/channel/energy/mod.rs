@@ -4,15 +4,13 @@
 //! exact, and the same in any order. A model is a file with its parameters, which set the prices ([`Prices`]), and an
 //! entry in the list below.
 
-mod account;
 mod gauge;
 pub mod off;
 pub mod per_packet;
 mod price;
 pub mod state;
 
-pub use crate::context::{Purpose, Sent};
-pub use account::{Account, Spent};
+pub use crate::context::{Account, Purpose, Sent, Spent};
 pub use gauge::{Gauge, Heard, Load, Meter};
 use price::nanowatts;
 pub use price::{Attojoules, Battery, PacketPrices, Price, Priced, Prices, attojoules, joules};

@@ -7,7 +7,7 @@ use hopyard_engine::units::{Bytes, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use crate::params::{self, Fault};
+use crate::params::{self, Fault, Unused, unused_where};
 use crate::phy::Mode;
 
 /// Who owns each slot of a frame.
@@ -408,6 +408,21 @@ impl params::Params for Params {
             }
             Schedule::Rule(_) => Ok(()),
         }
+    }
+
+    fn unused(&self) -> Vec<Unused> {
+        unused_where([
+            (self.contention_access != Access::RandomSlot, "contention_access", &["contention_slot"]),
+            (!self.acknowledge, "acknowledge", &["retry_limit", "turnaround", "propagation"]),
+            (self.empty_slots == EmptySlots::Unused, "empty_slots", &["owner_wait"]),
+            (
+                matches!(self.schedule, Schedule::Owners(_) | Schedule::Rule(Rule::InTurn)),
+                "schedule",
+                &["frame", "frame_slots"],
+            ),
+            (!self.clock_offsets.is_empty(), "clock_offsets", &["clock_offset"]),
+            (!self.clock_drifts.is_empty(), "clock_drifts", &["clock_drift"]),
+        ])
     }
 }
 

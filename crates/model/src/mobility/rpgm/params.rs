@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::mobility::{Area, Facts, Grouping};
-use crate::params::{self, Fault, Metric, RFC};
+use crate::params::{self, Fault, Metric, RFC, Unused, unused_where};
 
 /// The area, the groups, and how they move.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -121,6 +121,10 @@ impl params::Params for Params {
             return Err(Fault::new("draws", "expected at least 1, found 0"));
         }
         Ok(())
+    }
+
+    fn unused(&self) -> Vec<Unused> {
+        unused_where([(self.groups > 0, "groups", &["size_mean", "size_spread"])])
     }
 }
 

@@ -30,7 +30,7 @@ use super::{Flow, Names, ip, packet, size_note, station_of};
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::context::DropReason;
 use crate::observe::network::{AttachmentView, NetworkView};
-use crate::observe::probe::{FrameView, Probe, Reception};
+use crate::observe::probe::{FrameEdge, FrameView, PacketEvent, Passage, Probe, Reception};
 use crate::packet::{Body, FlowId, IP_HEADER, Packet, TcpHeader};
 use crate::phy::frame::Header;
 use crate::transport::tcp::SenderState;
@@ -286,6 +286,55 @@ impl<W: io::Write> Capture<W> {
         };
         self.write_raw(file, time, direction, &captured);
     }
+
+    fn on_sent(&mut self, now: Time, interface: InterfaceId, frame: &FrameView<'_>) {
+        if self.options.has(Kind::Radio) {
+            self.write_frame(self.places[interface.index()], now, frame, None, false);
+        }
+    }
+
+    fn on_received(
+        &mut self,
+        now: Time,
+        interface: InterfaceId,
+        frame: &FrameView<'_>,
+        reception: Reception,
+        power: f64,
+    ) {
+        let damaged = reception == Reception::Damaged;
+        if self.options.has(if damaged { Kind::Damaged } else { Kind::Radio }) {
+            let signal = Some(Power::from_watts(power));
+            self.write_frame(self.places[interface.index()], now, frame, signal, damaged);
+        }
+    }
+
+    fn on_originated(&mut self, now: Time, node: NodeId, packet: &Packet) {
+        if let Some(host) = self.hosts[node.index()] {
+            let captured = self.leaving(node, packet);
+            self.write_raw(host, now, Direction::Outbound, &captured);
+        }
+    }
+
+    fn on_delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
+        if let Some(host) = self.hosts[node.index()] {
+            let captured = self.packet(packet);
+            self.write_raw(host, now, Direction::Inbound, &captured);
+        }
+    }
+
+    fn on_drop(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
+        let Some(drops) = self.drops[node.index()] else { return };
+        let mut captured = self.packet(packet);
+        captured.comments.insert(0, of_drop(node, packet, reason));
+        let length = cooked::Header::BYTES + captured.bytes.len();
+        if let Some((_, headers)) = segment(packet) {
+            captured.bytes.truncate(headers + QUOTED);
+        }
+        let mut bytes = Vec::new();
+        cooked::Header { sender: station_of(node.into()), protocol: captured.protocol }.emit(&mut bytes);
+        bytes.extend(captured.bytes);
+        self.write(drops, now, &bytes, length, Direction::Outbound, &captured.comments);
+    }
 }
 
 impl<W: io::Write + 'static> Probe for Capture<W> {
@@ -315,41 +364,20 @@ impl<W: io::Write + 'static> Probe for Capture<W> {
         self.flows = network.flows.iter().map(sender).collect();
     }
 
-    fn on_sent(&mut self, now: Time, interface: InterfaceId, frame: &FrameView<'_>) {
-        if self.options.has(Kind::Radio) {
-            self.write_frame(self.places[interface.index()], now, frame, None, false);
+    fn on_frame(&mut self, now: Time, interface: InterfaceId, frame: &FrameView<'_>, edge: FrameEdge) {
+        match edge {
+            FrameEdge::Sent => self.on_sent(now, interface, frame),
+            FrameEdge::Received { reception, power } => self.on_received(now, interface, frame, reception, power),
         }
     }
 
-    fn on_received(
-        &mut self,
-        now: Time,
-        interface: InterfaceId,
-        frame: &FrameView<'_>,
-        reception: Reception,
-        power: f64,
-    ) {
-        let damaged = reception == Reception::Damaged;
-        if self.options.has(if damaged { Kind::Damaged } else { Kind::Radio }) {
-            let signal = Some(Power::from_watts(power));
-            self.write_frame(self.places[interface.index()], now, frame, signal, damaged);
-        }
-    }
-
-    fn on_wire_sent(&mut self, now: Time, interface: InterfaceId, packet: &Packet) {
-        self.write_at_wire(interface, now, packet, Direction::Outbound);
-    }
-
-    fn on_wire_received(&mut self, now: Time, interface: InterfaceId, packet: &Packet) {
-        self.write_at_wire(interface, now, packet, Direction::Inbound);
-    }
-
-    fn on_tunnel_entered(&mut self, now: Time, interface: InterfaceId, packet: &Packet) {
-        self.write_at_wire(interface, now, packet, Direction::Outbound);
-    }
-
-    fn on_tunnel_left(&mut self, now: Time, interface: InterfaceId, packet: &Packet) {
-        self.write_at_wire(interface, now, packet, Direction::Inbound);
+    fn on_passage(&mut self, now: Time, packet: &Packet, passage: Passage) {
+        let (interface, direction) = match passage {
+            Passage::WireEntered(interface) | Passage::TunnelEntered(interface) => (interface, Direction::Outbound),
+            Passage::WireLeft(interface) | Passage::TunnelLeft(interface) => (interface, Direction::Inbound),
+            Passage::AgentTunnelEntered { .. } | Passage::AgentTunnelLeft(_) => return,
+        };
+        self.write_at_wire(interface, now, packet, direction);
     }
 
     fn on_segment(&mut self, now: Time, flow: FlowId, header: &TcpHeader, state: &SenderState) {
@@ -363,36 +391,13 @@ impl<W: io::Write + 'static> Probe for Capture<W> {
         }
     }
 
-    fn on_originated(&mut self, now: Time, node: NodeId, packet: &Packet) {
-        if let Some(host) = self.hosts[node.index()] {
-            let captured = self.leaving(node, packet);
-            self.write_raw(host, now, Direction::Outbound, &captured);
+    fn on_packet(&mut self, now: Time, node: NodeId, packet: &Packet, event: PacketEvent) {
+        match event {
+            PacketEvent::Originated => self.on_originated(now, node, packet),
+            PacketEvent::Delivered | PacketEvent::Local => self.on_delivered(now, node, packet),
+            PacketEvent::Dropped(reason) => self.on_drop(now, node, packet, reason),
+            _ => {}
         }
-    }
-
-    fn on_delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
-        if let Some(host) = self.hosts[node.index()] {
-            let captured = self.packet(packet);
-            self.write_raw(host, now, Direction::Inbound, &captured);
-        }
-    }
-
-    fn on_local(&mut self, now: Time, node: NodeId, packet: &Packet) {
-        self.on_delivered(now, node, packet);
-    }
-
-    fn on_drop(&mut self, now: Time, node: NodeId, packet: &Packet, reason: DropReason) {
-        let Some(drops) = self.drops[node.index()] else { return };
-        let mut captured = self.packet(packet);
-        captured.comments.insert(0, of_drop(node, packet, reason));
-        let length = cooked::Header::BYTES + captured.bytes.len();
-        if let Some((_, headers)) = segment(packet) {
-            captured.bytes.truncate(headers + QUOTED);
-        }
-        let mut bytes = Vec::new();
-        cooked::Header { sender: station_of(node.into()), protocol: captured.protocol }.emit(&mut bytes);
-        bytes.extend(captured.bytes);
-        self.write(drops, now, &bytes, length, Direction::Outbound, &captured.comments);
     }
 }
 

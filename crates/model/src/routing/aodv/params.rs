@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub use super::choices::{Gateways, Locality, RepairTimer, Rules, ToGateway};
 use super::message::{AodvMessage, Reply};
 use crate::packet::{IP_HEADER, UDP_HEADER};
-use crate::params::{self, Fault, NS2, RFC};
+use crate::params::{self, Fault, NS2, RFC, Unused, unused_where};
 pub use crate::routing::common::{Auto, LinkDetection};
 use crate::routing::{Facts, MostHops};
 
@@ -297,9 +297,45 @@ impl params::Params for Params {
         }
         Ok(())
     }
+
+    fn unused(&self) -> Vec<Unused> {
+        unused_where([
+            (
+                !self.link_detection.by_hello(),
+                "link_detection",
+                &["hello_jitter", "allowed_hello_loss", "neighbour_expiry", "hellos_to_accept"],
+            ),
+            (!self.local_repair, "local_repair", &["local_add_ttl", "max_repair_ttl", "repair_timer"]),
+            (self.rules != Rules::Ns2, "rules", &["repair_timer", "purge_interval"]),
+            (
+                self.rules == Rules::Ns2,
+                "rules",
+                &[
+                    "delete_period",
+                    "delete_factor",
+                    "hellos_to_accept",
+                    "rreq_ratelimit",
+                    "rerr_ratelimit",
+                    "drop_mismatched_requests",
+                    "gratuitous_rrep",
+                    "gratuitous_for_tcp",
+                    "destination_only",
+                    "request_rrep_ack",
+                    "next_hop_wait",
+                    "blacklist_timeout",
+                    "local_add_ttl",
+                    "max_repair_ttl",
+                ],
+            ),
+            (!self.gratuitous_rrep, "gratuitous_rrep", &["gratuitous_for_tcp"]),
+            (!self.request_rrep_ack, "request_rrep_ack", &["next_hop_wait"]),
+            (self.gateways == Gateways::Off, "gateways", &["to_gateway", "locality"]),
+        ])
+    }
 }
 
 impl Facts for Params {
+    const MESSAGES: &'static [&'static str] = &["RREQ", "RREP", "RREP-I", "RERR", "RREP-ACK", "HELLO"];
     const REPORTS_BREAKS: bool = true;
     const NUMBERED_BY_NS2: bool = false;
 

@@ -9,7 +9,7 @@ use super::message::AomdvMessage;
 use super::table::{Limits, Path};
 use crate::address::Address;
 use crate::packet::{IP_HEADER, UDP_HEADER};
-use crate::params::{self, Fault, NS2, RFC};
+use crate::params::{self, Fault, NS2, RFC, Unused, unused_where};
 use crate::routing::common::LinkDetection;
 use crate::routing::{Facts, MostHops};
 
@@ -253,9 +253,21 @@ impl params::Params for Params {
         }
         Ok(())
     }
+
+    fn unused(&self) -> Vec<Unused> {
+        unused_where([
+            (
+                !self.link_detection.by_hello(),
+                "link_detection",
+                &["hello_jitter", "allowed_hello_loss", "neighbour_expiry"],
+            ),
+            (self.rules == Rules::Ns2, "rules", &["delete_period"]),
+        ])
+    }
 }
 
 impl Facts for Params {
+    const MESSAGES: &'static [&'static str] = &["RREQ", "RREP", "RERR", "HELLO"];
     const REPORTS_BREAKS: bool = true;
 
     // ns-2's script numbers the packets of all agents, but AOMDV does not ask for a number.

@@ -184,6 +184,7 @@ impl params::Params for Params {
 }
 
 impl Facts for Params {
+    const MESSAGES: &'static [&'static str] = &["full_dump", "incremental"];
     const REPORTS_BREAKS: bool = true;
 
     fn keeps_routes(&self) -> bool {

@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::address::Prefix;
+use crate::packet::DsrOption;
 use crate::packet::MOST_ADDRESSES;
-use crate::params::{self, Fault, NS2, RFC};
+use crate::params::{self, Fault, NS2, RFC, Unused, unused_where};
 use crate::routing::{Facts, MostHops};
 
 /// Whose procedures are followed where they differ in more than a constant.
@@ -243,9 +244,32 @@ impl params::Params for Params {
         }
         Ok(())
     }
+
+    fn unused(&self) -> Vec<Unused> {
+        unused_where([
+            (self.cache == CacheKind::Path, "cache", &["link_lifetime"]),
+            (self.cache == CacheKind::Link, "cache", &["primary_paths", "secondary_paths"]),
+            (!self.nonpropagating, "nonpropagating", &["nonprop_request_timeout"]),
+            (!self.reply_from_cache, "reply_from_cache", &["reply_holdoff"]),
+            (!self.gratuitous_replies, "gratuitous_replies", &["grat_reply_holdoff"]),
+            (self.rules == Rules::Ns2, "rules", &["max_request_rexmt", "request_table_size", "request_table_ids"]),
+            (self.rules != Rules::Ns2, "rules", &["request_memory"]),
+            (
+                self.acknowledgement != Acknowledgement::Passive,
+                "acknowledgement",
+                &["passive_ack_timeout", "try_passive_acks"],
+            ),
+            (
+                self.acknowledgement == Acknowledgement::LinkLayer,
+                "acknowledgement",
+                &["ack_timeout", "max_maint_rexmt", "maint_holdoff", "maint_buffer_packets"],
+            ),
+        ])
+    }
 }
 
 impl Facts for Params {
+    const MESSAGES: &'static [&'static str] = &DsrOption::KINDS;
     const REPORTS_BREAKS: bool = true;
 
     // Several interfaces (§8.4) are left out.

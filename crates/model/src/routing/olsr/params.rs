@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::address::Prefix;
 use crate::packet::{IP_HEADER, UDP_HEADER};
-use crate::params::{self, Fault, NS2, RFC};
+use crate::params::{self, Fault, NS2, RFC, Unused, unused_where};
 use crate::routing::Facts;
 use crate::routing::common::Auto;
 
@@ -220,12 +220,22 @@ impl params::Params for Params {
         }
         Ok(())
     }
+
+    fn unused(&self) -> Vec<Unused> {
+        unused_where([
+            (!self.hysteresis, "hysteresis", &["hysteresis_high", "hysteresis_low", "hysteresis_scaling"]),
+            (self.metric == Metric::Hops, "metric", &["etx_window"]),
+            (!matches!(self.hna, Announced::Listed | Announced::Both), "hna", &["hna_networks"]),
+            (self.hna == Announced::Off, "hna", &["hna_hold"]),
+        ])
+    }
 }
 
 /// The longest time that Vtime can tell (RFC 3626 §18.3).
 const LONGEST: Span = Span::from_secs(3968);
 
 impl Facts for Params {
+    const MESSAGES: &'static [&'static str] = &["HELLO", "TC", "MID", "HNA", "OTHER", "OLSR"];
     const REPORTS_BREAKS: bool = true;
 
     /// ns-2.35 has no OLSR. UM-OLSR gives its packets to the node as DSDV does.

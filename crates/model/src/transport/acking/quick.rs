@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AckPolicy, Arrival, Order, Reading, Verdict};
-use crate::params::{self, Fault};
+use crate::params::{self, Fault, Unused, unused_where};
 use crate::transport::connection::Wheel;
 
 /// The parameters of Linux's acknowledgements.
@@ -56,6 +56,10 @@ impl params::Params for Params {
             return Err(Fault::new("longest", format!("expected at most 500 ms (RFC 1122), found {}", self.longest)));
         }
         Ok(())
+    }
+
+    fn unused(&self) -> Vec<Unused> {
+        unused_where([(self.compressed == 0, "compressed", &["compression"])])
     }
 }
 

@@ -22,7 +22,7 @@ use super::{
     Ack, Answer, Arrived, CongestionControl, Duplicate, Loss, NetworkEvent, Pace, Phase, RecoveryChoice, Sent, Timeout,
     View, Wants,
 };
-use crate::params::{self, Fault, LINUX, RFC};
+use crate::params::{self, Fault, LINUX, RFC, Unused, unused_where};
 
 const NS3: &str = "ns3";
 
@@ -174,6 +174,25 @@ impl params::Params for Params {
             "hystart_growth_divisor",
             "hystart_rounds",
             "hystart_limit",
+        ])
+    }
+
+    fn unused(&self) -> Vec<Unused> {
+        unused_where([
+            (self.growth != Growth::Rfc9438, "growth", &["reno_friendly"]),
+            (
+                self.hystart != hystart::Choice::PlusPlus,
+                "hystart",
+                &[
+                    "hystart_min_threshold",
+                    "hystart_max_threshold",
+                    "hystart_divisor",
+                    "hystart_samples",
+                    "hystart_growth_divisor",
+                    "hystart_rounds",
+                    "hystart_limit",
+                ],
+            ),
         ])
     }
 }

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::reno::{self, Halve, Reno};
 use super::{Ack, Answer, CongestionControl, Duplicate, Loss, RecoveryChoice, Timeout, View};
-use crate::params::{self, Fault, NS2, RFC};
+use crate::params::{self, Fault, NS2, RFC, Unused, unused_where};
 
 /// The profile that behaves as INET's `TcpWestwood`.
 const INET: &str = "inet";
@@ -88,6 +88,10 @@ impl params::Params for Params {
             return Err(Fault::new("virtual_samples", "expected a part of time_constant of at least 1 ns"));
         }
         self.reno(Halve::Flight, true).check()
+    }
+
+    fn unused(&self) -> Vec<Unused> {
+        unused_where([(self.filter != Filter::Tustin, "filter", &["time_constant", "virtual_samples"])])
     }
 }
 

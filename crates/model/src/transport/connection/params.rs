@@ -5,7 +5,7 @@ use hopyard_engine::units::{Bytes, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::params::{self, Fault, LINUX, NS2, RFC};
+use crate::params::{self, Fault, LINUX, NS2, RFC, Unused, unused_where};
 use crate::transport::linux;
 use crate::transport::recovery_choice::{Proportional, RecoveryChoice};
 
@@ -307,5 +307,35 @@ impl params::Params for Params {
             return Err(Fault::new("initial_rto", problem));
         }
         Ok(())
+    }
+
+    fn unused(&self) -> Vec<Unused> {
+        unused_where([
+            (self.habits != Habits::Linux, "habits", &["linux"]),
+            (
+                self.habits == Habits::Linux,
+                "habits",
+                &[
+                    "recovery",
+                    "prr",
+                    "limited_transmit",
+                    "recovery_exit",
+                    "recovery_burst",
+                    "fast_retransmit_restarts_timer",
+                ],
+            ),
+            (self.reader == Reader::AtOnce, "reader", &["read_rate"]),
+            (!self.timestamps, "timestamps", &["echo_copies"]),
+            (
+                !matches!(self.recovery, RecoveryChoice::Variant | RecoveryChoice::Rack),
+                "recovery",
+                &["tail_loss_probe", "max_ack_delay"],
+            ),
+            (
+                !matches!(self.recovery, RecoveryChoice::Variant | RecoveryChoice::Rack | RecoveryChoice::Sack),
+                "recovery",
+                &["prr"],
+            ),
+        ])
     }
 }

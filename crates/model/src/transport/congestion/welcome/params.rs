@@ -4,7 +4,7 @@ use hopyard_engine::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::params::{self, Fault, NS2, RFC};
+use crate::params::{self, Fault, NS2, RFC, Unused, unused_where};
 use crate::transport::congestion::reno::{self, Halve};
 
 /// The answer to a loss that is classified as congestion.
@@ -200,5 +200,12 @@ impl params::Params for Params {
             return Err(Fault::new("bandwidth_time", "expected more than 0 s, found 0 s"));
         }
         self.reno(self.halve, self.hold_ssthresh).check()
+    }
+
+    fn unused(&self) -> Vec<Unused> {
+        unused_where([
+            (self.average != Average::Band, "average", &["stable_band"]),
+            (self.average == Average::Smoothed, "average", &["agile_weight", "stable_weight"]),
+        ])
     }
 }

@@ -4,8 +4,8 @@ use std::ops::AddAssign;
 
 use hopyard_engine::Span;
 
-use super::{Attojoules, Prices};
-use crate::context::{Purpose, Sent};
+use super::price::{Attojoules, Prices};
+use super::purpose::{Purpose, Sent};
 
 /// The cost of a radio's sending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Account {
 }
 
 impl Account {
-    pub(super) fn add(&mut self, sent: Sent, energy: Attojoules) {
+    pub(crate) fn add(&mut self, sent: Sent, energy: Attojoules) {
         self.by_purpose[sent.purpose()] += energy;
         if sent.is_again() {
             self.again += energy;
@@ -30,7 +30,7 @@ impl Account {
     }
 
     /// The energy of all purposes.
-    pub(super) fn total(&self) -> Attojoules {
+    pub(crate) fn total(&self) -> Attojoules {
         self.by_purpose.iter().sum()
     }
 }
@@ -38,7 +38,7 @@ impl Account {
 /// How long a radio has sent, for each kind of frame, and at last how long it has slept. A sum of times costs less at
 /// each frame than one of energies, and is as exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Airtimes([Span; Sent::COUNT + 1]);
+pub(crate) struct Airtimes([Span; Sent::COUNT + 1]);
 
 impl Airtimes {
     #[inline]
@@ -106,7 +106,7 @@ pub struct Spent {
 
 impl Spent {
     /// The energy that was spent in these times, and on these packets.
-    pub(super) fn of(prices: &Prices, times: [Span; 5], packets: [Attojoules; 2], account: Account) -> Self {
+    pub(crate) fn of(prices: &Prices, times: [Span; 5], packets: [Attojoules; 2], account: Account) -> Self {
         let [sending, hearing, idling, sleeping, off] = times;
         let energy = |power: u64, time: Span| Attojoules::from(power) * Attojoules::from(time.nanos());
         // Prices of packets come on top of a radio that is idle all the time.

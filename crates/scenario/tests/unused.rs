@@ -1,0 +1,153 @@
+//! Keys that do nothing beside the value of another key.
+
+use std::path::Path;
+
+use hopyard_model::params::ModelInfo;
+use hopyard_model::transport::{acking, congestion, tcp};
+use hopyard_model::world::{self, Watch};
+use hopyard_model::{agent, app, link, mac, mobility, phy, routing};
+use hopyard_scenario::Scenario;
+use serde_json::Value;
+
+const CHAIN: &str = "duration = \"6 s\"\n[nodes]\ncount = 4\nspacing = \"200 m\"\n[[flow]]\nfrom = 0\nto = 3\n";
+
+/// The warnings of a scenario, each with whether another case of a comparison may lack it.
+fn warnings(text: &str) -> Vec<(String, bool)> {
+    let scenario = Scenario::load(text, "s.toml", Path::new(""), &[]).unwrap_or_else(|shown| panic!("{shown}"));
+    scenario.warnings().iter().map(|it| (it.as_warning(), it.unused)).collect()
+}
+
+#[test]
+fn a_key_that_does_nothing_is_said_with_the_key_that_decides() {
+    for (more, said) in [
+        ("[tcp.linux]\nsack = false\n", "`linux` does nothing here with `habits` = \"rfc\""),
+        ("[tcp]\nread_rate = \"3 kbps\"\n", "`read_rate` does nothing here with `reader` = \"at_once\""),
+        ("[tcp]\nprofile = \"linux\"\nrecovery = \"sack\"\n", "`recovery` does nothing here with `habits` = \"linux\""),
+        (
+            "[link.arp]\nresolution = \"off\"\nhold = 3\n",
+            "`arp.hold` does nothing here with `arp.resolution` = \"off\"",
+        ),
+        ("[radio]\nreception = \"ns2\"\nnoise_figure = \"3 dB\"\n", "`noise_figure` does nothing here"),
+        ("[routing.aodv]\nprofile = \"ns2\"\nrerr_ratelimit = 3\n", "`rerr_ratelimit` does nothing here with `rules`"),
+        ("[tcp.cubic]\nhystart = \"off\"\nhystart_rounds = 3\n", "`hystart_rounds` does nothing here with `hystart`"),
+        ("[[flow]]\nfrom = 1\nto = 2\nread_rate = \"3 kbps\"\n", "`read_rate` does nothing here"),
+        (
+            "[agents]\nrun = [\"mobile_ip\"]\n[agents.mobile_ip]\nprofile = \"ns2\"\nbeacon_jitter = 0.2\n",
+            "`beacon_jitter`",
+        ),
+    ] {
+        let cubic = CHAIN.replace("to = 3\n", "to = 3\ntcp = \"cubic\"\n");
+        let text = format!("{}{more}", if more.contains("cubic") { &cubic } else { CHAIN });
+        let found = warnings(&text);
+        let matching: Vec<_> = found.iter().filter(|(it, _)| it.contains(said)).collect();
+        assert!(matches!(&matching[..], [(it, true)] if it.contains("s.toml:")), "{more}: {found:?}");
+    }
+}
+
+#[test]
+fn a_key_that_does_something_somewhere_is_not_said() {
+    for more in [
+        // What would hold anyway.
+        "[tcp]\nread_rate = \"1 Mbps\"\n",
+        "[tcp.linux]\nsack = true\n",
+        // Another flow uses it.
+        "[tcp]\nread_rate = \"3 kbps\"\n[[flow]]\nfrom = 1\nto = 2\nreader = \"steady\"\n",
+        "[tcp.linux]\nsack = false\n[[flow]]\nfrom = 1\nto = 2\nhabits = \"linux\"\n",
+        "[tcp]\nreader = \"steady\"\nread_rate = \"3 kbps\"\n",
+    ] {
+        let found = warnings(&format!("{CHAIN}{more}"));
+        assert!(found.is_empty(), "{more}: {found:?}");
+    }
+    // The complete scenario is as quiet.
+    let scenario = Scenario::load(CHAIN, "s.toml", Path::new(""), &[]).expect("it is sound");
+    let complete = scenario.to_toml(true);
+    assert!(warnings(&complete).is_empty(), "{complete}");
+}
+
+#[test]
+fn many_flows_with_one_such_key_are_one_warning() {
+    let flow = "[[flow]]\nfrom = 1\nto = 2\nread_rate = \"3 kbps\"\n";
+    assert_eq!(warnings(&format!("{CHAIN}{}", flow.repeat(5))).len(), 1);
+}
+
+/// Another value of the same kind, as a setting.
+fn other(value: &Value) -> Option<String> {
+    match value {
+        Value::Bool(it) => Some((!it).to_string()),
+        Value::Number(it) => {
+            it.as_u64().map(|it| (it + 1).to_string()).or_else(|| Some((it.as_f64()? * 0.9).to_string()))
+        }
+        Value::String(it) => {
+            let (number, unit) = it.split_once(' ')?;
+            Some(format!("\"{} {unit}\"", number.parse::<f64>().ok()? * 2.0 + 1.0))
+        }
+        _ => None,
+    }
+}
+
+/// Every parameter that is said to do nothing by default changes nothing: a run with all of them changed is the same.
+#[test]
+fn keys_that_do_nothing_change_no_run() {
+    let of = |models: &'static [ModelInfo], section: &str, choice: &str| {
+        let (section, choice) = (section.to_owned(), choice.to_owned());
+        models.iter().map(move |it| (*it, format!("{section}.{}", it.name), format!("{choice}={}", it.name))).collect()
+    };
+    let alone = |info: ModelInfo, path: &str| vec![(info, path.to_owned(), String::new())];
+    let models: [Vec<(ModelInfo, String, String)>; 9] = [
+        of(mac::MODELS, "mac", "mac.model"),
+        of(mobility::MODELS, "mobility", "mobility.model"),
+        of(routing::MODELS, "routing", "routing.protocol"),
+        of(agent::MODELS, "agents", "agents.run"),
+        of(congestion::MODELS, "tcp", "flow.tcp"),
+        of(acking::MODELS, "acking", "flow.acking"),
+        of(app::MODELS, "traffic", "flow.traffic"),
+        alone(ModelInfo::of::<tcp::Params>("tcp", "tcp", ""), "tcp"),
+        [
+            alone(ModelInfo::of::<link::Params>("link", "link", ""), "link"),
+            alone(ModelInfo::of::<phy::Params>("radio", "radio", ""), "radio"),
+        ]
+        .concat(),
+    ];
+    let digest = |settings: &[(String, String)]| {
+        let scenario = Scenario::load(CHAIN, "s.toml", Path::new(""), settings).ok()?;
+        Some(world::simulate(&scenario.spec(0), &Watch::default()).expect("packets add up").digest)
+    };
+    let mut compared = Vec::new();
+    for (info, path, choice) in models.iter().flatten() {
+        for profile in info.profiles {
+            let defaults = (info.defaults)(profile);
+            let mut settings: Vec<(String, String)> = Vec::new();
+            if let Some((key, name)) = choice.split_once('=') {
+                let name = if key == "agents.run" { format!("[\"{name}\"]") } else { name.to_owned() };
+                settings.push((key.to_owned(), name));
+            }
+            if info.profiles.len() > 1 {
+                settings.push((format!("{path}.profile"), (*profile).to_owned()));
+            }
+            let changes = (info.unused)(&defaults).into_iter().flat_map(|it| {
+                let table = if it.table.is_empty() { &defaults } else { &defaults[it.table] };
+                let prefix = if it.table.is_empty() { path.clone() } else { format!("{path}.{}", it.table) };
+                let change = |key: &&str| Some((format!("{prefix}.{key}"), other(&table[*key])?));
+                it.parameters.iter().filter_map(change).collect::<Vec<_>>()
+            });
+            // A value that the model refuses says nothing.
+            let mut changed = settings.clone();
+            for change in changes {
+                changed.push(change);
+                if Scenario::load(CHAIN, "s.toml", Path::new(""), &changed).is_err() {
+                    changed.pop();
+                }
+            }
+            if changed.len() == settings.len() {
+                continue;
+            }
+            if let Some((before, after)) = digest(&settings).zip(digest(&changed)) {
+                assert_eq!(before, after, "{profile}: {changed:?}");
+                compared.push((info.name, *profile));
+            }
+        }
+    }
+    for name in ["tcp", "link", "aodv", "dsr", "olsr", "tdma", "cubic"] {
+        assert!(compared.iter().any(|(it, _)| *it == name), "{name}: {compared:?}");
+    }
+}
