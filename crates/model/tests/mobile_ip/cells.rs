@@ -109,17 +109,12 @@ impl Probe for Seen {
     }
 
     fn on_packet(&mut self, now: Time, node: NodeId, packet: &Packet, event: PacketEvent) {
+        if packet.kind() != PacketKind::Data {
+            return;
+        }
         match event {
-            PacketEvent::Dropped(reason) => {
-                if packet.kind() == PacketKind::Data {
-                    *self.drops.entry((node, reason)).or_default() += 1;
-                }
-            }
-            PacketEvent::Delivered => {
-                if packet.kind() == PacketKind::Data {
-                    self.arrivals.push(now);
-                }
-            }
+            PacketEvent::Dropped(reason) => *self.drops.entry((node, reason)).or_default() += 1,
+            PacketEvent::Delivered => self.arrivals.push(now),
             _ => {}
         }
     }

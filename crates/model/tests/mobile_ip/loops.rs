@@ -54,11 +54,9 @@ struct Ways {
 impl Probe for Ways {
     fn on_packet(&mut self, now: Time, node: NodeId, packet: &Packet, event: PacketEvent) {
         match event {
-            PacketEvent::Hop { from } => {
-                if packet.kind() == PacketKind::Data {
-                    let visit = (packet.flow.0, packet.created, packet.source, packet.destination, from, node);
-                    *self.visits.entry(visit).or_default() += 1;
-                }
+            PacketEvent::Hop { from } if packet.kind() == PacketKind::Data => {
+                let visit = (packet.flow.0, packet.created, packet.source, packet.destination, from, node);
+                *self.visits.entry(visit).or_default() += 1;
             }
             PacketEvent::Dropped(reason) => {
                 // A message between neighbours has a time to live of 1, which ends at the first node that is not meant.
