@@ -294,7 +294,7 @@ macro_rules! registry {
         }
 
         /// Every model of this kind.
-        pub const MODELS: &[$crate::params::ModelInfo] =
+        pub static MODELS: &[$crate::params::ModelInfo] =
             &[$($crate::params::ModelInfo::of::<$module::Params>($room, $name, $summary)$(.$property($($value)?))*),+];
 
         impl Config {

@@ -18,7 +18,7 @@ use crate::sections;
 #[derive(Debug)]
 pub(crate) struct Room {
     pub name: &'static str,
-    pub models: &'static [ModelInfo],
+    pub models: &'static &'static [ModelInfo],
     /// The section that contains the model's parameters, in a table of the model's name.
     pub section: &'static str,
 }
@@ -54,7 +54,7 @@ macro_rules! rooms {
     ($($name:literal: $($module:ident)::+ in $section:literal;)+) => {
         /// All rooms.
         pub(crate) static ROOMS: &[Room] =
-            &[$(Room { name: $name, models: $($module)::+::MODELS, section: $section }),+];
+            &[$(Room { name: $name, models: &$($module)::+::MODELS, section: $section }),+];
 
         $(impl Config for $($module)::+::Config {
             const ROOM: &'static str = $name;
@@ -255,7 +255,7 @@ pub(crate) fn layout(name: &str) -> &'static Layout {
 
 /// Every model: the models of the rooms, and the models that are the only one of their kind.
 pub(crate) fn all_models() -> impl Iterator<Item = &'static ModelInfo> {
-    [&RADIO, &LINK, &WIRED, &IP, &TCP].into_iter().chain(ROOMS.iter().flat_map(|room| room.models))
+    [&RADIO, &LINK, &WIRED, &IP, &TCP].into_iter().chain(ROOMS.iter().flat_map(|room| *room.models))
 }
 
 /// Every section that does not belong to a model.
@@ -304,7 +304,7 @@ fn all_places() -> BTreeMap<String, Vec<String>> {
         }
     }
     for room in ROOMS {
-        for info in room.models {
+        for info in *room.models {
             for key in keys(info) {
                 places.entry(key).or_default().push(format!("a key of [{}.{}]", room.section, info.name));
             }

@@ -13,7 +13,7 @@ use hopyard_model::params::ModelInfo;
 pub fn json_schema() -> Value {
     let mut definitions = Map::new();
     for room in ROOMS {
-        for info in room.models {
+        for info in *room.models {
             let mut schema = object(&[info], &mut definitions);
             offer_profiles(&mut schema, info);
             schema.insert("description".to_owned(), info.summary.into());
@@ -65,7 +65,7 @@ fn section(layout: &'static Layout, definitions: &mut Values) -> Values {
         offer_profiles(&mut schema, info);
     }
     for name in layout.rooms {
-        for info in room(name).models {
+        for info in *room(name).models {
             let reference = json!({ "$ref": format!("#/$defs/{name}.{}", info.name) });
             properties(&mut schema).insert(info.name.to_owned(), reference);
         }

@@ -305,7 +305,7 @@ fn one_file_and_one_entry_add_a_model_to_every_list() {
     // through them too: they have other rows, and must be made without a line that names a model.
     for (test, chosen) in [("conservation", "every_packet_is_accounted_for"), ("golden", "")] {
         let tested = Command::new(env!("CARGO"))
-            .args(["test", "--quiet", "--offline", "--locked", "--package", "hopyard-model", "--test", test, chosen])
+            .args(["test", "--quiet", "--offline", "--locked", "--workspace", "--test", test, chosen])
             .current_dir(&fixture)
             .env("CARGO_TARGET_DIR", target)
             .envs([("INSTA_FORCE_PASS", "1"), ("INSTA_UPDATE", "no")])

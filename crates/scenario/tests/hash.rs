@@ -180,55 +180,72 @@ fn others(key: &str, value: &Value) -> Vec<Value> {
     }
 }
 
+/// The keys of one scenario: those with another value that was found, the others, and how many there are.
+///
+/// # Panics
+/// If a changed key is not in the hash, or one without effect is.
+fn compare(text: &str) -> (BTreeSet<String>, BTreeSet<String>, usize) {
+    let (mut changed_keys, mut unchanged) = (BTreeSet::new(), BTreeSet::new());
+    let scenario = Scenario::load(text, "s.toml", Path::new(""), &[]).unwrap_or_else(|p| panic!("{text}\n{p}"));
+    let complete = Scenario::load(&scenario.to_toml(true), "s.toml", Path::new(""), &[]);
+    let complete = complete.unwrap_or_else(|p| panic!("{p}"));
+    assert_eq!(complete.hash(), scenario.hash());
+    let mut found = Vec::new();
+    leaves("", &complete.to_value(true), &mut found);
+    let keys = found.len();
+    for (key, value) in found {
+        let together = COMPANIONS.iter().find(|(with, _, _)| key.ends_with(with));
+        let together = together.map(|(_, companion, value)| (sibling(&key, companion), (*value).to_owned()));
+        // Some changes need another key to change too: it may do so where the scenario says little.
+        let changed = [&complete, &scenario].into_iter().find_map(|base| {
+            let base = base.with(together.as_slice()).ok()?;
+            let before = base.to_value(true);
+            let (other, changed) = others(&key, &value).into_iter().find_map(|other| {
+                // Tables are written as TOML does.
+                let mut settings = vec![(key.clone(), other.to_string().replace("\":", "\" = "))];
+                settings.extend(together.clone());
+                let changed = base.with(&settings).ok()?;
+                (changed.to_value(true) != before).then_some((other, changed))
+            })?;
+            Some((other, base, changed))
+        });
+        // The complete [[movement]] has these keys too, and they go before those of [mobility].
+        let overruled = text.contains("[[movement]]")
+            && ["mobility.random_waypoint", "mobility.roaming_group"].iter().any(|table| key.starts_with(table));
+        let free = overruled
+            || WITHOUT_EFFECT.contains(&key.as_str())
+            || text.contains("positions") && WITHOUT_EFFECT_BESIDE_POSITIONS.contains(&key.as_str());
+        match changed {
+            Some((other, base, changed)) if !free => {
+                assert_ne!(changed.hash(), base.hash(), "{key} = {other} instead of {value}");
+            }
+            Some((other, base, changed)) => {
+                assert_eq!(changed.hash(), base.hash(), "{key} = {other} instead of {value}");
+            }
+            None if free || ONE_VALUE.contains(&key.as_str()) => {}
+            None => {
+                unchanged.insert(key);
+                continue;
+            }
+        }
+        changed_keys.insert(key);
+    }
+    (changed_keys, unchanged, keys)
+}
+
 #[test]
 fn every_key_is_in_the_hash() {
     let mut keys = 0;
     let (mut changed_keys, mut unchanged) = (BTreeSet::new(), BTreeSet::new());
-    for text in SCENARIOS {
-        let scenario = Scenario::load(text, "s.toml", Path::new(""), &[]).unwrap_or_else(|p| panic!("{text}\n{p}"));
-        let complete = Scenario::load(&scenario.to_toml(true), "s.toml", Path::new(""), &[]);
-        let complete = complete.unwrap_or_else(|p| panic!("{p}"));
-        assert_eq!(complete.hash(), scenario.hash());
-        let mut found = Vec::new();
-        leaves("", &complete.to_value(true), &mut found);
-        for (key, value) in found {
-            keys += 1;
-            // Some changes need another key to change too: it may do so where the scenario says little.
-            let changed = [&complete, &scenario]
-                .into_iter()
-                .flat_map(|base| others(&key, &value).into_iter().map(move |other| (base, other)))
-                .find_map(|(base, other)| {
-                    // Tables are written as TOML does.
-                    let mut settings = vec![(key.clone(), other.to_string().replace("\":", "\" = "))];
-                    let together = COMPANIONS.iter().find(|(with, _, _)| key.ends_with(with));
-                    settings
-                        .extend(together.map(|(_, companion, value)| (sibling(&key, companion), (*value).to_owned())));
-                    let base = base.with(&settings[1..]).ok()?;
-                    let changed = base.with(&settings).ok()?;
-                    (changed.to_value(true) != base.to_value(true)).then_some((other, base, changed))
-                });
-            // The complete [[movement]] has these keys too, and they go before those of [mobility].
-            let overruled = text.contains("[[movement]]")
-                && ["mobility.random_waypoint", "mobility.roaming_group"].iter().any(|table| key.starts_with(table));
-            let free = overruled
-                || WITHOUT_EFFECT.contains(&key.as_str())
-                || text.contains("positions") && WITHOUT_EFFECT_BESIDE_POSITIONS.contains(&key.as_str());
-            match changed {
-                Some((other, base, changed)) if !free => {
-                    assert_ne!(changed.hash(), base.hash(), "{key} = {other} instead of {value}");
-                }
-                Some((other, base, changed)) => {
-                    assert_eq!(changed.hash(), base.hash(), "{key} = {other} instead of {value}");
-                }
-                None if free || ONE_VALUE.contains(&key.as_str()) => {}
-                None => {
-                    unchanged.insert(key);
-                    continue;
-                }
-            }
-            changed_keys.insert(key);
+    std::thread::scope(|scope| {
+        let compared: Vec<_> = SCENARIOS.iter().map(|text| scope.spawn(|| compare(text))).collect();
+        for one in compared {
+            let (changed, without, number) = one.join().expect("each key is in the hash");
+            changed_keys.extend(changed);
+            unchanged.extend(without);
+            keys += number;
         }
-    }
+    });
     assert!(keys > 250, "{keys} keys");
     let never: Vec<_> = unchanged.difference(&changed_keys).collect();
     assert!(never.is_empty(), "no other value was found for {never:#?}");

@@ -27,7 +27,7 @@ use crate::value::Values;
 
 /// A section's values as typed data, which the same type has already checked.
 pub(crate) fn typed<T: DeserializeOwned>(values: &Values) -> T {
-    serde_json::from_value(Value::Object(values.clone())).expect("a section was read by its own type")
+    T::deserialize(&Value::Object(values.clone())).expect("a section was read by its own type")
 }
 
 /// The parameters of a section, with their written form.

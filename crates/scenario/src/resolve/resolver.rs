@@ -260,7 +260,7 @@ impl<'a> Resolver<'a> {
         table: Option<&Table>,
     ) -> Vec<(&'static ModelInfo, Values)> {
         let mut given = Vec::new();
-        for info in room.models {
+        for info in *room.models {
             let Some(entry) = table.and_then(|table| table.get(info.name)) else { continue };
             let Kind::Table(parameters) = &entry.node.kind else { continue };
             let base = self.base(room.name, info);
