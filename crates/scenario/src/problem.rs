@@ -105,8 +105,8 @@ pub struct Problem {
     pub expected: Option<String>,
     /// A hint for the user.
     pub hint: Option<String>,
-    /// Whether it is a warning about a table of a model that the scenario does not use, or about a key that does nothing
-    /// in it. Another case of a comparison may use it.
+    /// Whether it is a warning about a table of a model that the scenario does not use, or about a key that does
+    /// nothing in it. Another case of a comparison may use it.
     pub unused: bool,
     pub(crate) mark: Option<Mark>,
     /// The file, where the problem is that something is not in it, and no line can be named.

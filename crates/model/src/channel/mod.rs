@@ -433,7 +433,8 @@ impl<M: Slotted> Channel<M> {
         self.medium.set_leg(station, leg);
     }
 
-    /// The distance in metres up to which a broadcast can be decoded when nothing disturbs it, if distance alone decides.
+    /// The distance in metres up to which a broadcast can be decoded when nothing disturbs it, if distance alone
+    /// decides.
     #[must_use]
     pub fn range(&self) -> Option<f64> {
         self.medium.range()

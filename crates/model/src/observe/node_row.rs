@@ -92,8 +92,8 @@ row! {
         routing_packets: u64 ["packets"] = it.routing_packets,
         /// IP bytes of `routing_packets`.
         routing_bytes: u64 ["bytes"] = it.routing_bytes,
-        /// Bytes of the routing protocol in other packets that this node sent or forwarded, such as source routes in data
-        /// packets.
+        /// Bytes of the routing protocol in other packets that this node sent or forwarded, such as source routes in
+        /// data packets.
         piggybacked_bytes: u64 ["bytes"] = it.piggybacked_bytes,
         /// Data packets for this node that arrived for the first time.
         data_packets: u64 ["packets"] = it.data_packets,
@@ -119,11 +119,13 @@ row! {
         dropped: u64 ["packets"] = it.dropped,
         /// ICMP errors that this node sent.
         icmp_errors: u64 ["packets"] = it.icmp_errors,
-        /// Packets that this node put into tunnels: of the scenario, of a routing protocol to its gateway, or of Mobile IP.
+        /// Packets that this node put into tunnels: of the scenario, of a routing protocol to its gateway, or of
+        /// Mobile IP.
         tunnelled: u64 ["packets"] = it.tunnelled.packets,
         /// The bytes that this added, once for each of them.
         tunnel_bytes: u64 ["bytes"] = it.tunnelled.bytes,
-        /// The time in which the node's radios sent, if energy is counted, as all columns from here to `battery_empty_s`.
+        /// The time in which the node's radios sent, if energy is counted, as all columns from here to
+        /// `battery_empty_s`.
         sending_s: Option<f64> ["s"] = it.time(|spent| spent.sending),
         /// The time in which they heard signals and did not send.
         hearing_s: Option<f64> ["s"] = it.time(|spent| spent.hearing),

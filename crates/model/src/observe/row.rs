@@ -22,8 +22,8 @@ pub trait Row: Serialize + Deserialize<'static> + JsonSchema + 'static {
     }
 }
 
-/// Declares a row: each column once, with its meaning, its type, its unit if it has one, and its value. Counters that are
-/// further columns come last: their values and their columns.
+/// Declares a row: each column once, with its meaning, its type, its unit if it has one, and its value. Counters that
+/// are further columns come last: their values and their columns.
 macro_rules! row {
     (
         $(#[$about:meta])*

@@ -220,7 +220,8 @@ impl<C: Copy> Medium<C> {
         self.hearers.set_leg(station, leg);
     }
 
-    /// The distance in metres up to which a broadcast can be decoded when nothing disturbs it, if distance alone decides.
+    /// The distance in metres up to which a broadcast can be decoded when nothing disturbs it, if distance alone
+    /// decides.
     #[must_use]
     pub fn range(&self) -> Option<f64> {
         let (_, threshold) = self.thresholds.last()?;
