@@ -10,6 +10,7 @@ pub mod agent;
 pub mod channel;
 mod clock;
 pub mod context;
+pub mod file;
 pub mod ip;
 pub mod link;
 pub mod mac;

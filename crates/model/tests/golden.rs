@@ -21,6 +21,7 @@ use hopyard_model::mobility::files::{Movements, Reading};
 use hopyard_model::mobility::{self, Position, group, random_waypoint, roaming_group, rpgm, waypoints};
 use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
+use hopyard_model::phy::links::{self, Links};
 use hopyard_model::phy::{Reception, fading, propagation};
 use hopyard_model::routing::static_routes::{self, Others};
 use hopyard_model::transport::recovery_choice::RecoveryChoice;
@@ -255,6 +256,11 @@ fn path_loss() {
                 propagation::Config::of_profile(model, profile).expect("a propagation model");
             if model == "range_disc" {
                 spec.channels[0].radio.reception = Reception::Threshold;
+            }
+            if model == "table" {
+                let rows = b"time,from,to,loss_db\n0,0,1,60\n0,1,0,70\n0,0,2,70\n1,0,2,90\n0,2,0,80\n";
+                let links = Links::read("links", rows, &links::Reading::default()).expect("links");
+                spec.channels[0].links = Some(Arc::new(links));
             }
             add_cbr(&mut spec, 0, 1, 512, Span::from_millis(20));
             add_cbr(&mut spec, 0, 2, 512, Span::from_millis(20));

@@ -43,12 +43,14 @@ impl Scenario {
         spec.nodes = nodes(resolved, &streams);
         spec.channels[0].radio = (*resolved.radio).clone();
         spec.channels[0].propagation = resolved.propagation.config.clone();
+        spec.channels[0].links = resolved.links_of(&resolved.propagation);
         spec.channels[0].fading = resolved.fading.config.clone();
         spec.channels[0].mac = resolved.mac.config.clone();
         spec.channels[0].network = resolved.nodes.network.prefix();
         let channel = |it: &FurtherChannel| ChannelSpec {
             radio: (*it.radio).clone(),
             propagation: it.propagation.config.clone(),
+            links: resolved.links_of(&it.propagation),
             fading: it.fading.config.clone(),
             mac: it.mac.config.clone(),
             network: it.channel.network.prefix(),
@@ -109,7 +111,7 @@ fn nodes(resolved: &Resolved, streams: &Streams) -> Vec<NodeSpec> {
     };
     let routing = &resolved.routing.config;
     let movement = |chosen: &Moving| {
-        let movements = resolved.file(chosen).map(|file| Arc::clone(&file.movements));
+        let movements = resolved.file(chosen).map(|file| Arc::clone(&file.meaning));
         (chosen.config.clone().expect("parameters that do not fit the area were reported"), movements)
     };
     let place = |node: u32| {

@@ -5,6 +5,8 @@ pub mod error_rate;
 pub mod fading;
 pub mod frame;
 pub mod hearers;
+pub mod links;
+mod losses;
 pub mod medium;
 pub mod mode;
 pub mod neighbours;
@@ -13,6 +15,7 @@ mod paths;
 pub mod propagation;
 pub mod reception;
 
+pub use losses::Losses;
 pub use mode::Mode;
 pub use params::{Params, Receive, Sensitivity};
 pub use reception::Reception;

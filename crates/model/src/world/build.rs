@@ -282,6 +282,7 @@ impl<P: Probe> World<P> {
             let plan = Plan {
                 radio: &channel.radio,
                 propagation: &channel.propagation,
+                links: channel.links.as_ref(),
                 fading: &channel.fading,
                 mac: &channel.mac,
                 search: spec.medium.search,

@@ -15,6 +15,7 @@ use crate::channel::energy::{self, Battery};
 use crate::mobility::{self, Movements, Position};
 use crate::observe::Recorded;
 use crate::params::{Params as _, RFC};
+use crate::phy::links::Links;
 use crate::phy::neighbours::Search;
 use crate::phy::{self, fading, propagation};
 use crate::transport::{acking, tcp};
@@ -131,6 +132,8 @@ pub struct ChannelSpec {
     pub radio: phy::Params,
     /// Path loss.
     pub propagation: propagation::Config,
+    /// The links of the file that path loss names, if it names one.
+    pub links: Option<Arc<Links>>,
     /// Fading.
     pub fading: fading::Config,
     /// Medium access.
@@ -146,6 +149,7 @@ impl ChannelSpec {
         Self {
             radio: phy::Params::of_profile(profile),
             propagation: propagation::Config::first(profile),
+            links: None,
             fading: fading::Config::first(profile),
             mac: mac::Config::first(profile),
             network: None,

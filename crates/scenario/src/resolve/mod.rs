@@ -7,6 +7,7 @@ mod drawn;
 mod external;
 mod flow_faults;
 mod flows;
+mod inputs;
 mod links;
 mod linux;
 mod longest;
@@ -128,6 +129,7 @@ impl Resolver<'_> {
             mobility: mobility?,
             movements,
             files: BTreeMap::new(),
+            links: BTreeMap::new(),
             radio: Typed::new(radio),
             propagation: propagation?,
             fading: fading?,

@@ -9,7 +9,6 @@
 //! error in the middle of the run when a destination lies outside. Heights are part of positions, and are not limited
 //! by the area.
 
-mod bad_file;
 pub mod bonnmotion;
 mod movements;
 mod read;
@@ -17,6 +16,5 @@ pub mod setdest;
 mod text;
 pub mod track;
 
-pub use self::bad_file::{BadFile, BadLine};
 pub use self::movements::{Movements, NodeChanges, Record};
 pub use self::text::{Dimensions, Format, Reading};

@@ -1,6 +1,4 @@
-//! The parts that the readers of both formats share: how a file is to be read, its lines, numbers, times and positions.
-
-use std::borrow::Cow;
+//! The parts that the readers of both formats share: how a file is to be read, numbers, times and positions.
 
 use hopyard_engine::units::Distance;
 use hopyard_engine::{Span, Time};
@@ -56,12 +54,6 @@ impl Default for Reading {
     fn default() -> Self {
         Self { format: Format::Detect, dimensions: Dimensions::Detect, area: None }
     }
-}
-
-/// The lines with their numbers, from one; without line ends, and as text in which bytes that are none have been
-/// replaced.
-pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = (usize, Cow<'_, str>)> {
-    text.split(|&byte| byte == b'\n').enumerate().map(|(i, line)| (i + 1, String::from_utf8_lossy(line)))
 }
 
 /// A number of moderate size.

@@ -15,6 +15,7 @@ pub mod free_space;
 pub mod log_distance;
 mod path_loss;
 pub mod range_disc;
+pub mod table;
 pub mod two_ray_ground;
 
 /// The factor by which [`Channel::reach`] exceeds the exact inverse, because of rounding errors.
@@ -102,6 +103,7 @@ models! {
     "log_distance" => log_distance::LogDistance, "A power law with log-normal shadowing (Rappaport 2002 §4.9).";
     "range_disc" => range_disc::RangeDisc,
         "Only the ranges decide: all signals have nearly the same power, so there is no capture.";
+    "table" => table::Table, "Links of a file: losses, ratios of signal to noise, or delivery ratios, pair by pair.";
 }
 
 impl Channel {

@@ -1,0 +1,86 @@
+//! Links of a file: what a scenario with them does, and what is refused.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use hopyard_model::observe::Outcome;
+use hopyard_model::world::{self, Watch};
+use hopyard_scenario::Scenario;
+
+/// A scenario of three nodes whose links are these.
+fn load(links: &str, text: &str) -> Result<Scenario, String> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let name = format!("hopyard-links-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    let folder = std::env::temp_dir().join(name);
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(folder.join("links.csv"), links).expect("a file");
+    let text = format!("[radio]\npropagation = \"table\"\ntable.path = \"links.csv\"\n{text}");
+    let scenario = Scenario::load(&text, "t.toml", &*folder, &[]).map_err(|problems| problems.to_string());
+    let _ = fs::remove_dir_all(&folder);
+    scenario
+}
+
+fn run(scenario: &Scenario) -> Outcome {
+    world::simulate(&scenario.spec(0), &Watch::default()).expect("packets add up")
+}
+
+const DELIVERY: &str = "from,to,delivery\n0,1,0.3\n1,0,1.0\n1,2,0.9\n2,1,0.6\n";
+
+#[test]
+fn retries_make_up_for_a_delivery_ratio() {
+    let text = "[nodes]\ncount = 3\n[mac.dcf]\nrts_threshold = \"3000 B\"\nshort_retry_limit = 7\n\
+                [routing]\nprotocol = \"static\"\n[traffic.cbr]\ninterval = \"50 ms\"\n\
+                [[flow]]\nfrom = 0\nto = 1\nudp = true\ntraffic = \"cbr\"\n";
+    let scenario = load(DELIVERY, &format!("reception = \"threshold\"\n{text}")).expect("a scenario");
+    let spec = {
+        let mut spec = scenario.spec(0);
+        spec.duration = hopyard_engine::Span::from_secs(600);
+        spec
+    };
+    let outcome = world::simulate(&spec, &Watch::default()).expect("packets add up");
+    let (sent, delivered) = (outcome.flows[0].sent_packets, outcome.flows[0].delivered_packets);
+    let share = delivered as f64 / sent as f64;
+    let expected = 1.0 - 0.7_f64.powi(7);
+    assert!((share - expected).abs() < 0.01, "{share}: expected {expected}");
+    let each = outcome.nodes[0].frames as f64 / sent as f64;
+    assert!((each - expected / 0.3).abs() < 0.1, "{each} transmissions a packet");
+}
+
+#[test]
+fn pairs_without_a_row_are_deaf() {
+    let text = |to: u32| {
+        format!(
+            "[nodes]\ncount = 3\n[routing]\nprotocol = \"oracle\"\n[[flow]]\nfrom = 0\nto = {to}\ntcp = \"newreno\"\n"
+        )
+    };
+    let rows = "from,to,snr_db\n0,1,30\n1,0,30\n1,2,30\n2,1,30\n";
+    let powers = "receive = \"-90 dBm\"\nsense = \"-95 dBm\"\n";
+    let two = run(&load(rows, &format!("{powers}{}", text(2))).expect("a scenario"));
+    assert_eq!(two.flows[0].hops, Some(2.0));
+    assert!(two.flows[0].delivered_bytes > 100_000);
+    // The same links under another name of the file are the same scenario, and other links are another one.
+    let hash = |rows| load(rows, &format!("{powers}{}", text(2))).expect("a scenario").hash();
+    assert_eq!(hash(rows), hash(rows));
+    assert_ne!(hash(rows), hash("from,to,snr_db\n0,1,30\n1,0,30\n1,2,30\n2,1,31\n"));
+    let scenario = load("from,to,snr_db\n0,1,30\n1,0,30\n", &format!("{powers}{}", text(2))).expect("a scenario");
+    let warnings: Vec<_> = scenario.warnings().iter().map(ToString::to_string).collect();
+    assert!(warnings.iter().any(|it| it.contains("the file of links names no chain of pairs")), "{warnings:?}");
+}
+
+#[test]
+fn faults_name_file_line_value_and_expectation() {
+    let two = "[nodes]\ncount = 2\n[[flow]]\nfrom = 0\nto = 1\n";
+    for (links, text, found) in [
+        (DELIVERY, two, "links.csv:4: expected a node of this channel, 0 to 1 in the file, found: node 2"),
+        ("from,to,delivery\n0,1,2\n", two, "links.csv:2: expected a delivery ratio of 0 to 1, found: 0,1,2"),
+        ("from,to,loss_db\n0,1,80\n", two, "`receive` is 250 m, and the links of a file have no range"),
+        ("from,to,loss_db\n0,1,80\n", two, "`sense` is 550 m"),
+    ] {
+        let problems = load(links, text).expect_err("a fault");
+        assert!(problems.contains(found), "{problems}");
+    }
+    let unnamed = "[nodes]\ncount = 2\n[radio]\npropagation = \"table\"\n[[flow]]\nfrom = 0\nto = 1\n";
+    let problems = Scenario::load(unnamed, "t.toml", Path::new(""), &[]).expect_err("no file").to_string();
+    assert!(problems.contains("the file of links is not named"), "{problems}");
+}
