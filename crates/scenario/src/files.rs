@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hopyard_model::file::BadFile;
 use hopyard_model::mobility::Movements;
-use hopyard_model::mobility::files::Reading;
 use hopyard_model::mobility::movement_file;
 use hopyard_model::phy::links::Links;
 use hopyard_model::phy::propagation::table;
@@ -135,8 +134,9 @@ impl Files {
 
     /// The movement file that `params` name.
     pub(crate) fn movements(&self, params: &movement_file::Params) -> Result<Arc<MovementFile>, FileError> {
-        let reading = Reading { format: params.format, dimensions: params.dimensions, area: None };
-        self.input(&self.movements, params, &params.path, |bytes| Movements::read(&params.path, bytes, &reading))
+        self.input(&self.movements, params, &params.path, |bytes| {
+            Movements::read(&params.path, bytes, &params.reading())
+        })
     }
 
     /// The file of links that `params` name.

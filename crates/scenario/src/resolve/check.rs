@@ -256,6 +256,8 @@ impl Resolver<'_> {
             let first = params.first_node;
             let numbers: Vec<_> = match &params.nodes {
                 FileNodes::Listed(numbers) => numbers.clone(),
+                FileNodes::First if given => vec![0; nodes.count as usize],
+                FileNodes::First => vec![0],
                 _ => file.meaning.numbers().filter(|number| *number >= first).collect(),
             };
             let in_file = numbers.len() as u32;
@@ -263,7 +265,7 @@ impl Resolver<'_> {
             nodes.count = asked;
             let wrong = match &params.nodes {
                 FileNodes::FromFirstNode => Numbering::of(first, &numbers),
-                FileNodes::All => None,
+                FileNodes::All | FileNodes::First => None,
                 FileNodes::Listed(_) => {
                     let missing = numbers.iter().position(|number| file.meaning.track(*number).is_none());
                     missing.map(|place| Numbering::NoNode(place, numbers[place]))

@@ -66,8 +66,10 @@ impl Resolver<'_> {
     /// Warns of different heights where they do not count in the powers of signals.
     fn check_heights(&mut self, resolved: &Resolved) {
         let stand = resolved.positions.iter().map(|place| place.z);
-        let models = tables(resolved).filter_map(|(_, chosen)| chosen.sound());
-        let moves = models.flat_map(|model| model.script()).filter_map(|step| step.height);
+        let models = || tables(resolved).filter_map(|(_, chosen)| chosen.sound());
+        let moves = models().flat_map(|model| model.script()).filter_map(|step| step.height);
+        let boxes = models().filter_map(|model| model.area()).filter(|area| area.high.z > area.low.z);
+        let moves = moves.chain(boxes.flat_map(|area| [area.low.z, area.high.z]));
         let files = resolved.files.values().filter_map(|file| file.meaning.extent());
         let heights = stand.chain(moves).chain(files.flat_map(|(low, high)| [low.z, high.z]));
         let (low, high) = heights.fold((f64::MAX, f64::MIN), |(low, high), it| (low.min(it), high.max(it)));

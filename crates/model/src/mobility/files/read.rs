@@ -1,8 +1,8 @@
-//! Reads a movement file of either format.
+//! Reads a movement file of any format.
 
 use super::movements::Movements;
 use super::text::{Format, Reading};
-use super::{bonnmotion, setdest};
+use super::{bonnmotion, csv, gpx, setdest, ulog};
 use crate::file::{BadFile, lines, text_of};
 
 impl Movements {
@@ -16,11 +16,20 @@ impl Movements {
             return Err(problems);
         };
         let text = &*text;
-        let movements = match reading.format {
-            Format::Setdest => setdest::read(text, reading, &mut problems),
+        let format = match reading.format {
+            Format::Detect => detect(text),
+            format => format,
+        };
+        let movements = match format {
+            Format::Setdest | Format::Detect => setdest::read(text, reading, &mut problems),
             Format::Bonnmotion => bonnmotion::read(text, reading, &mut problems),
-            Format::Detect if is_bonnmotion(text) => bonnmotion::read(text, reading, &mut problems),
-            Format::Detect => setdest::read(text, reading, &mut problems),
+            Format::Csv => csv::read(text, reading, &mut problems),
+            Format::Gpx => gpx::read(text, reading, &mut problems),
+            Format::Ulog if text.starts_with(ulog::MAGIC) => ulog::read(text, reading, &mut problems),
+            Format::Ulog => {
+                problems.push(None, "", "a log of PX4, which begins with \"ULog\"");
+                return Err(problems);
+            }
         };
         if problems.is_empty() && movements.is_empty() {
             problems.push(None, "", "at least one node");
@@ -30,11 +39,19 @@ impl Movements {
     }
 }
 
-/// Whether the first line that says something begins with a number.
-fn is_bonnmotion(text: &[u8]) -> bool {
-    lines(text)
-        .find_map(|(_, line)| line.trim_start().chars().next().filter(|&c| c != '#'))
-        .is_some_and(|c| c.is_ascii_digit() || matches!(c, '.' | '+' | '-'))
+/// The format, as the first bytes say, or the first line that says something.
+fn detect(text: &[u8]) -> Format {
+    if text.starts_with(ulog::MAGIC) {
+        return Format::Ulog;
+    }
+    let mut said = lines(text).map(|(_, line)| line.trim().to_owned());
+    let Some(line) = said.find(|line| !line.is_empty() && !line.starts_with('#')) else { return Format::Setdest };
+    match line.chars().next() {
+        Some('<') => Format::Gpx,
+        Some(c) if c.is_ascii_digit() || matches!(c, '.' | '+' | '-') => Format::Bonnmotion,
+        _ if csv::is_header(&line) => Format::Csv,
+        _ => Format::Setdest,
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::globe::{Epoch, Origin};
 use crate::mobility::leg::Position;
 
 /// Node numbers in files stay below this, so that a mistyped number does not fill the memory.
@@ -24,6 +25,12 @@ pub enum Format {
     Setdest,
     /// BonnMotion's native format.
     Bonnmotion,
+    /// A table of positions, in metres or on the globe.
+    Csv,
+    /// Tracks of satellite receivers.
+    Gpx,
+    /// A log of PX4.
+    Ulog,
 }
 
 /// How many coordinates a BonnMotion file gives for each time; the file itself does not say, nor reliably does its
@@ -48,11 +55,21 @@ pub struct Reading {
     pub dimensions: Dimensions,
     /// The area that positions must not leave, width and height, its border included; unchecked when it is not given.
     pub area: Option<(Distance, Distance)>,
+    /// For places on the globe, the place that becomes (0, 0).
+    pub origin: Origin,
+    /// For recorded tracks, the time at which the run starts.
+    pub epoch: Epoch,
 }
 
 impl Default for Reading {
     fn default() -> Self {
-        Self { format: Format::Detect, dimensions: Dimensions::Detect, area: None }
+        Self {
+            format: Format::Detect,
+            dimensions: Dimensions::Detect,
+            area: None,
+            origin: Origin::First,
+            epoch: Epoch::Detect,
+        }
     }
 }
 

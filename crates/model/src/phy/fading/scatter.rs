@@ -173,18 +173,12 @@ pub(super) mod tests {
         Signal { transmission: pair, pair, at: Time::ZERO, distance_squared: 1e4, ways: [way, 0.0] }
     }
 
-    /// The factors of a pair after each of these ways, in wavelengths.
     fn scatter(frequency: f64) -> Scatter {
         Scatter::new(Frequency::new(frequency), Coherence::Movement, 16)
     }
 
     /// A frequency whose wavelength is a metre.
     pub const METRE: f64 = SPEED_OF_LIGHT;
-
-    /// Bessel's function of the first kind and order zero, as libm has it.
-    fn j0(x: f64) -> f64 {
-        libm::j0(x)
-    }
 
     #[test]
     fn turns_are_cosines_and_sines() {
@@ -199,7 +193,7 @@ pub(super) mod tests {
     /// The real part of the correlation of the sum with the sum after more ways, over many pairs.
     fn correlation(ways: [f64; 2]) -> f64 {
         let scatter = scatter(METRE);
-        let pairs = 40_000;
+        let pairs = 10_000;
         let product = |pair: u64| {
             let at = |ways| scatter.sum(&Signal { ways, ..after(pair, 0.0) });
             let (here, there) = (at([7.3, 4.1]), at([7.3 + ways[0], 4.1 + ways[1]]));
@@ -211,9 +205,9 @@ pub(super) mod tests {
     #[test]
     fn the_autocorrelation_is_bessels_function_for_each_end() {
         let tau = 2.0 * std::f64::consts::PI;
-        for way in [0.0, 0.05, 0.1, 0.2, 0.3, 0.3827, 0.5, 0.6, 1.5] {
-            for ways in [[way, 0.0], [0.0, way], [way, way], [way, 0.2]] {
-                let expected = j0(tau * ways[0]) * j0(tau * ways[1]);
+        for way in [0.0, 0.1, 0.2, 0.3827, 0.6, 1.5] {
+            for ways in [[way, 0.0], [0.0, way], [way, 0.2]] {
+                let expected = libm::j0(tau * ways[0]) * libm::j0(tau * ways[1]);
                 let found = correlation(ways);
                 assert!((found - expected).abs() < 0.02, "{ways:?}: {found}, expected {expected}");
             }
@@ -230,7 +224,7 @@ pub(super) mod tests {
             here.0 * there.0 + here.1 * there.1
         };
         // One turn a second, for 200 ms.
-        let found = (0..40_000).map(product).sum::<f64>() / 40_000.0;
+        let found = (0..10_000).map(product).sum::<f64>() / 10_000.0;
         assert!((found - 0.6425).abs() < 0.02, "{found}");
     }
 

@@ -8,8 +8,15 @@ use proptest::prelude::*;
 
 use super::super::text::Format;
 use super::*;
+use crate::mobility::files::globe::{Epoch, Origin};
 
-const READING: Reading = Reading { format: Format::Bonnmotion, dimensions: Dimensions::Detect, area: None };
+const READING: Reading = Reading {
+    format: Format::Bonnmotion,
+    dimensions: Dimensions::Detect,
+    area: None,
+    origin: Origin::First,
+    epoch: Epoch::Detect,
+};
 
 fn parse(text: &str) -> Result<Movements, BadFile> {
     Movements::read("rwp.movements", text.as_bytes(), &READING)
