@@ -259,6 +259,9 @@ fn path_loss() {
             if model == "range_disc" {
                 spec.channels[0].radio.reception = Reception::Threshold;
             }
+            if spec.channels[0].propagation.channel().is_sited() {
+                spec.nodes[0].start.z = 90.0;
+            }
             if model == "table" {
                 let rows = b"time,from,to,loss_db\n0,0,1,60\n0,1,0,70\n0,0,2,70\n1,0,2,90\n0,2,0,80\n";
                 let links = Links::read("links", rows, &links::Reading::default()).expect("links");

@@ -34,6 +34,7 @@ const ONE_VALUE: &[&str] = &["mac.model", "flow.1.stack"];
 /// Keys whose other values need another value of a key beside them.
 const COMPANIONS: &[(&str, &str, &str)] = &[
     ("pause_min", "pause_max", "1 h"),
+    ("bottom", "top", "1 km"),
     // Linux has no variant of the default's name.
     ("stack", "tcp", "reno"),
     ("dcf.preamble", "basic_rate", "2 Mbps"),

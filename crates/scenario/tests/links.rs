@@ -84,3 +84,16 @@ fn faults_name_file_line_value_and_expectation() {
     let problems = Scenario::load(unnamed, "t.toml", Path::new(""), &[]).expect_err("no file").to_string();
     assert!(problems.contains("the file of links is not named"), "{problems}");
 }
+
+#[test]
+fn fading_at_another_frequency_is_warned_of() {
+    let warnings = |frequency: &str| {
+        let text = format!(
+            "[nodes]\ncount = 2\n[radio]\nfading = \"rician\"\npropagation = \"free_space\"\n\
+             free_space.frequency = \"5.18 GHz\"\nrician.frequency = \"{frequency}\"\n[[flow]]\nfrom = 0\nto = 1\n"
+        );
+        let scenario = Scenario::load(&text, "t.toml", Path::new(""), &[]).unwrap_or_else(|p| panic!("{p}"));
+        scenario.warnings().iter().filter(|it| it.to_string().contains("path loss that of 5.18 GHz")).count()
+    };
+    assert_eq!((warnings("2.4 GHz"), warnings("5180 MHz")), (1, 0));
+}

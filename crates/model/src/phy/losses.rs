@@ -31,7 +31,7 @@ impl Losses {
     /// The distance in metres up to which the gain is as high as this; nothing where distance alone does not decide.
     #[must_use]
     pub fn range(&self, gain: f64) -> Option<f64> {
-        self.links.is_none().then(|| self.channel.range(gain))
+        (self.links.is_none() && !self.channel.is_sited()).then(|| self.channel.range(gain))
     }
 
     /// The gain from a station to another at these positions, fading aside.
@@ -39,7 +39,7 @@ impl Losses {
     pub fn median(&self, (from, here): (usize, Position), (to, there): (usize, Position), now: Time) -> f64 {
         match &self.links {
             Some(links) => links.median(from, to as u32, now),
-            None => self.channel.gain(here.distance_squared(there)),
+            None => self.channel.between(here, there),
         }
     }
 
@@ -50,8 +50,19 @@ impl Losses {
                 gains.clear();
                 gains.extend(near.stations.iter().map(|&to| links.median(from, to, now)));
             }
-            None => self.channel.gains(near.squares, gains),
+            None => self.law(from, near, now, gains),
         }
+    }
+
+    /// The gains of the law.
+    #[inline]
+    fn law(&self, from: usize, near: &Near<'_>, now: Time, gains: &mut Vec<f64>) {
+        if !self.channel.is_sited() {
+            return self.channel.gains(near.squares, gains);
+        }
+        let here = near.paths.position(from, now);
+        gains.clear();
+        gains.extend(near.stations.iter().map(|&to| self.channel.between(here, near.paths.position(to as usize, now))));
     }
 
     /// The gains of a signal to the stations near its sender, fading aside. `key` is the key of the transmission at a
@@ -63,7 +74,7 @@ impl Losses {
                 gains.clear();
                 gains.extend(near.stations.iter().map(|&to| links.gain(from, to, now, key(to))));
             }
-            None => self.channel.gains(near.squares, gains),
+            None => self.law(from, near, now, gains),
         }
     }
 }

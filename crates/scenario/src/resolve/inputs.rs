@@ -90,6 +90,20 @@ impl Resolver<'_> {
         }
     }
 
+    /// Warns of fading whose wavelength is not that of path loss.
+    pub(super) fn check_wavelengths(&mut self, resolved: &Resolved) {
+        let further = resolved.channels.iter().enumerate();
+        let further = further.map(|(i, it)| (format!("channel.{i}"), &it.propagation, &it.fading));
+        let first = ("radio".to_owned(), &resolved.propagation, &resolved.fading);
+        for (section, propagation, fading) in std::iter::once(first).chain(further) {
+            let carrier = propagation.config.frequency().map(|frequency| frequency.to_string());
+            let own = fading.values.get("frequency").and_then(|value| value.as_str());
+            let Some((carrier, own)) = carrier.zip(own).filter(|(carrier, own)| carrier != own) else { continue };
+            let message = format!("fading has the wavelength of {own}, and path loss that of {carrier}");
+            self.warning(&format!("{section}.{}.frequency", fading.model.name), message).expected = Some(carrier);
+        }
+    }
+
     /// Reports links of nodes that have no radio on the channel, and ranges in metres beside links, which have none.
     pub(super) fn check_links(&mut self, resolved: &Resolved) {
         let on = radios(resolved);

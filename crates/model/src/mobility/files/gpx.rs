@@ -27,6 +27,7 @@ pub(super) fn read(text: &[u8], reading: &Reading, problems: &mut BadFile) -> Mo
     let mut samples = Vec::new();
     let (mut tracks, mut point, mut words): (u32, Option<Point>, String) = (0, None, String::new());
     let (mut line, mut counted) = (1, 0);
+    let mut depth = 0_u32;
     loop {
         let event = reader.read_event();
         let at = (reader.buffer_position() as usize).min(text.len());
@@ -38,6 +39,7 @@ pub(super) fn read(text: &[u8], reading: &Reading, problems: &mut BadFile) -> Mo
         }
         match event {
             Ok(Event::Start(tag)) => {
+                depth += 1;
                 words.clear();
                 match tag.local_name().as_ref() {
                     "trk" => tracks += 1,
@@ -49,23 +51,31 @@ pub(super) fn read(text: &[u8], reading: &Reading, problems: &mut BadFile) -> Mo
                 end(begin(&tag, line), tracks, &mut samples, problems);
             }
             Ok(Event::Text(said)) => words.push_str(&said),
-            Ok(Event::End(tag)) => match (tag.local_name().as_ref(), &mut point) {
-                ("trkpt", _) => {
-                    if let Some(point) = point.take() {
-                        end(point, tracks, &mut samples, problems);
+            Ok(Event::End(tag)) => {
+                depth = depth.saturating_sub(1);
+                match (tag.local_name().as_ref(), &mut point) {
+                    ("trkpt", _) => {
+                        if let Some(point) = point.take() {
+                            end(point, tracks, &mut samples, problems);
+                        }
                     }
+                    ("ele", Some(point)) => match words.trim().parse::<f64>() {
+                        Ok(height) => point.height = height,
+                        Err(_) => point.faulty = Some((words.clone(), "a height in metres")),
+                    },
+                    ("time", Some(point)) => match date(&words) {
+                        Some(seconds) => point.seconds = Some(seconds),
+                        None => point.faulty = Some((words.clone(), "a time such as 2026-05-01T10:00:00Z")),
+                    },
+                    _ => {}
                 }
-                ("ele", Some(point)) => match words.trim().parse::<f64>() {
-                    Ok(height) => point.height = height,
-                    Err(_) => point.faulty = Some((words.clone(), "a height in metres")),
-                },
-                ("time", Some(point)) => match date(&words) {
-                    Some(seconds) => point.seconds = Some(seconds),
-                    None => point.faulty = Some((words.clone(), "a time such as 2026-05-01T10:00:00Z")),
-                },
-                _ => {}
-            },
-            Ok(Event::Eof) => break,
+            }
+            Ok(Event::Eof) => {
+                if depth > 0 {
+                    problems.push(Some(line), "the end of the file", "well-formed XML: every element ends");
+                }
+                break;
+            }
             Ok(_) => {}
             Err(error) => {
                 problems.push(Some(line), &error.to_string(), "well-formed XML");
