@@ -36,6 +36,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         fading,
         mac,
         channels,
+        obstacles,
         energy,
         energy_model,
         batteries,
@@ -162,6 +163,9 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         // A kernel wakes up for each sample.
         let Linux { version, completion, sysctls, sample, memory, westwood } = linux;
         identity["linux"] = json!([version, completion, sysctls, sample, memory, westwood]);
+    }
+    if !obstacles.is_empty() {
+        identity["obstacles"] = json!(obstacles);
     }
     xxh3_64(sorted(identity).to_string().as_bytes())
 }

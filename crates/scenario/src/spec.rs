@@ -18,7 +18,7 @@ use crate::drawing::{drawn_flows, tables};
 use crate::placement::uniform;
 use crate::resolve::{Congestion, FlowKind, FurtherChannel, Moving, Resolved, TcpKind, Typed, orders, roles, served};
 use crate::scenario::Scenario;
-use crate::sections::{Address, Placement, Sleep, Tunnel, Until, Wire};
+use crate::sections::{Address, Obstacle, Placement, Sleep, Tunnel, Until, Wire};
 
 fn congestion(congestion: &Congestion) -> congestion::Config {
     match congestion {
@@ -55,6 +55,7 @@ impl Scenario {
             mac: it.mac.config.clone(),
             network: it.channel.network.prefix(),
         };
+        spec.obstacles = resolved.obstacles.iter().map(Obstacle::in_space).collect();
         spec.channels.extend(resolved.channels.iter().map(channel));
         let address = |it: &Address| Some((NodeId(it.node), it.address.parse().ok()?));
         spec.addresses = resolved.addresses.iter().filter_map(address).collect();

@@ -97,3 +97,25 @@ fn fading_at_another_frequency_is_warned_of() {
     };
     assert_eq!((warnings("2.4 GHz"), warnings("5180 MHz")), (1, 0));
 }
+
+#[test]
+fn obstacles_part_the_nodes_behind_them() {
+    let text = |obstacle: &str| {
+        format!(
+            "duration = \"20 s\"\n[nodes]\npositions = [[0, 0], [100, 0], [50, 60]]\n[routing]\nprotocol = \"oracle\"\n\
+             [radio]\npropagation = \"free_space\"\n[[flow]]\nfrom = 0\nto = 1\ntcp = \"newreno\"\n{obstacle}"
+        )
+    };
+    let load = |obstacle: &str| Scenario::load(&text(obstacle), "t.toml", Path::new(""), &[]);
+    let house = |rest: &str| format!("[[obstacle]]\nfrom = [\"45 m\", \"-10 m\"]\nto = [\"55 m\", \"10 m\"]\n{rest}\n");
+    let plain = load("").unwrap_or_else(|p| panic!("{p}"));
+    let walled = load(&house("loss = \"20 dB\"")).unwrap_or_else(|p| panic!("{p}"));
+    let low = load(&house("loss = \"20 dB\"\ntop = \"-1 m\"\nbottom = \"-5 m\"")).unwrap_or_else(|p| panic!("{p}"));
+    assert_eq!(run(&plain).flows[0].hops, Some(1.0));
+    assert_eq!(run(&walled).flows[0].hops, Some(2.0), "the third node sees both");
+    assert_eq!(run(&low).digest, run(&plain).digest);
+    assert!(plain.hash() != walled.hash() && walled.hash() != low.hash());
+    let problems = load("[[obstacle]]\nfrom = [\"5 m\", \"0 m\"]\nto = [\"1 m\", \"9 m\"]\nloss = \"-3 dB\"\n");
+    let problems = problems.expect_err("two faults").to_string();
+    assert!(problems.contains("expected more than 5 m to the east, found 1 m"), "{problems}");
+}

@@ -33,6 +33,7 @@ use crate::phy::frame::{Fate, Frame, Header};
 use crate::phy::links::{Links, Named};
 use crate::phy::medium::{Ended, Medium, Outcome, Places, TransmissionId, Walk};
 use crate::phy::neighbours::Search;
+use crate::phy::obstacles::Obstacle;
 use crate::phy::propagation;
 use crate::phy::reception::Lost;
 use crate::{mac, phy};
@@ -78,6 +79,8 @@ pub struct Plan<'a> {
     pub propagation: &'a propagation::Config,
     /// The links of the file that path loss names, if it names one.
     pub links: Option<&'a Arc<Links>>,
+    /// The obstacles between its stations.
+    pub obstacles: &'a [Obstacle],
     /// Fading.
     pub fading: &'a fading::Config,
     /// Medium access.
@@ -156,7 +159,7 @@ impl<M: Slotted> Channel<M> {
             nodes: nodes.iter().map(|node| node.0).collect(),
             key: stream("links").next_u64(),
         });
-        let places = Places { legs, names, search: plan.search, links, reception };
+        let places = Places { legs, names, search: plan.search, links, obstacles: plan.obstacles.to_vec(), reception };
         let loss = plan.propagation.channel();
         let shadowing = loss.shadowing().map(|fader| (fader, stream("shadowing")));
         let own = Some(plan.fading.fader()).filter(|it| !it.is_none()).map(|fader| (fader, stream("fading")));

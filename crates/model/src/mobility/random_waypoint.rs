@@ -1,5 +1,5 @@
-//! Random waypoint: draw a destination in a rectangle or a box and a speed, go there in a straight line, pause, and draw
-//! again.
+//! Random waypoint: draw a destination in a rectangle or a box, and a speed; go there in a straight line, pause, and
+//! draw again.
 //!
 //! References: D. B. Johnson, D. A. Maltz, "Dynamic Source Routing in Ad Hoc Wireless Networks", 1996 (the model); T.
 //! Camp, J. Boleng, V. Davies, "A Survey of Mobility Models for Ad Hoc Network Research", WCMC 2002 (its transient); W.

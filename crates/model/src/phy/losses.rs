@@ -1,9 +1,10 @@
-//! The losses of signals between the stations of a channel: a law of path loss, or the links of a file.
+//! The losses of signals between the stations of a channel: a law of path loss with obstacles, or the links of a file.
 
 use hopyard_engine::Time;
 
 use super::links::Gains;
 use super::neighbours::Near;
+use super::obstacles::{self, Obstacle};
 use super::propagation::Channel;
 use crate::mobility::Position;
 
@@ -13,13 +14,15 @@ pub struct Losses {
     channel: Channel,
     /// The gains of named links, in the place of the law.
     links: Option<Box<Gains>>,
+    /// What the direct path may meet, under the law.
+    obstacles: Vec<Obstacle>,
 }
 
 impl Losses {
-    /// The law of path loss, or these links in its place.
+    /// The law of path loss with obstacles, or these links in its place.
     #[must_use]
-    pub fn new(channel: Channel, links: Option<Gains>) -> Self {
-        Self { channel, links: links.map(Box::new) }
+    pub fn new(channel: Channel, obstacles: Vec<Obstacle>, links: Option<Gains>) -> Self {
+        Self { channel, links: links.map(Box::new), obstacles }
     }
 
     /// Whether signals between stations that stand still differ in time.
@@ -31,7 +34,7 @@ impl Losses {
     /// The distance in metres up to which the gain is as high as this; nothing where distance alone does not decide.
     #[must_use]
     pub fn range(&self, gain: f64) -> Option<f64> {
-        (self.links.is_none() && !self.channel.is_sited()).then(|| self.channel.range(gain))
+        (self.links.is_none() && self.is_even()).then(|| self.channel.range(gain))
     }
 
     /// The gain from a station to another at these positions, fading aside.
@@ -39,7 +42,7 @@ impl Losses {
     pub fn median(&self, (from, here): (usize, Position), (to, there): (usize, Position), now: Time) -> f64 {
         match &self.links {
             Some(links) => links.median(from, to as u32, now),
-            None => self.channel.between(here, there),
+            None => self.between(here, there),
         }
     }
 
@@ -54,15 +57,25 @@ impl Losses {
         }
     }
 
+    /// Whether the law depends on the distance alone.
+    fn is_even(&self) -> bool {
+        self.obstacles.is_empty() && !self.channel.is_sited()
+    }
+
+    /// The gain of the law between two places.
+    fn between(&self, one: Position, other: Position) -> f64 {
+        self.channel.between(one, other) * obstacles::passes(&self.obstacles, one, other)
+    }
+
     /// The gains of the law.
     #[inline]
     fn law(&self, from: usize, near: &Near<'_>, now: Time, gains: &mut Vec<f64>) {
-        if !self.channel.is_sited() {
+        if self.is_even() {
             return self.channel.gains(near.squares, gains);
         }
         let here = near.paths.position(from, now);
         gains.clear();
-        gains.extend(near.stations.iter().map(|&to| self.channel.between(here, near.paths.position(to as usize, now))));
+        gains.extend(near.stations.iter().map(|&to| self.between(here, near.paths.position(to as usize, now))));
     }
 
     /// The gains of a signal to the stations near its sender, fading aside. `key` is the key of the transmission at a

@@ -21,6 +21,7 @@ use super::links::{Levels, Named};
 use super::losses::Losses;
 use super::mode::Mode;
 use super::neighbours::{Neighbours, Search};
+use super::obstacles::Obstacle;
 use super::params::{HORIZON, Params};
 use super::propagation::Channel;
 use super::reception::{Begin, End, Lost, Radio, Radios, Receiver, Verdict, each_model};
@@ -165,6 +166,8 @@ pub struct Places {
     pub search: Search,
     /// The links that say which stations hear each other, in the place of distances.
     pub links: Option<Named>,
+    /// The obstacles between them.
+    pub obstacles: Vec<Obstacle>,
     /// The draws of each station's receiver.
     pub reception: Vec<Rng>,
 }
@@ -199,7 +202,7 @@ impl<C: Copy> Medium<C> {
         let receiver = receiver(modes[0]);
         let transmit_power = params.transmit_power.watts();
         let fading = fading.into_iter().map(|(fader, mut rng)| (fader, rng.next_u64())).collect::<Vec<_>>();
-        let Places { legs, names, search, links, reception } = places;
+        let Places { legs, names, search, links, obstacles, reception } = places;
         let stations = legs.len();
         assert_eq!((reception.len(), names.len()), (stations, stations), "every station has a receiver and a name");
         let links = links.map(|links| {
@@ -215,7 +218,7 @@ impl<C: Copy> Medium<C> {
                 Neighbours::new(&legs, reach, search)
             }
         };
-        let losses = Losses::new(channel, links);
+        let losses = Losses::new(channel, obstacles, links);
         Self {
             receiver,
             thresholds,

@@ -10,6 +10,7 @@ mod losses;
 pub mod medium;
 pub mod mode;
 pub mod neighbours;
+pub mod obstacles;
 mod params;
 mod paths;
 pub mod propagation;

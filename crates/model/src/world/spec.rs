@@ -17,6 +17,7 @@ use crate::observe::Recorded;
 use crate::params::{Params as _, RFC};
 use crate::phy::links::Links;
 use crate::phy::neighbours::Search;
+use crate::phy::obstacles::Obstacle;
 use crate::phy::{self, fading, propagation};
 use crate::transport::{acking, tcp};
 use crate::{agent, ip, link, mac, routing, traffic};
@@ -36,6 +37,8 @@ pub struct Spec {
     pub nodes: Vec<NodeSpec>,
     /// The channels, in order of their numbers.
     pub channels: Vec<ChannelSpec>,
+    /// The obstacles between nodes, for the laws of path loss of all channels.
+    pub obstacles: Vec<Obstacle>,
     /// The addresses that are given: each to the interface of the node in whose prefix it is.
     pub addresses: Vec<(NodeId, Ipv4Addr)>,
     /// Interface queue and address resolution.
@@ -74,6 +77,7 @@ impl Spec {
             measure_from: Time::ZERO,
             nodes: Vec::new(),
             channels: vec![ChannelSpec::of_profile(profile)],
+            obstacles: Vec::new(),
             addresses: Vec::new(),
             link: link::Params::of_profile(profile),
             ip: ip::Params::of_profile(profile),

@@ -23,7 +23,7 @@ use crate::files::{LinkFile, MovementFile};
 use crate::problem::Problem;
 use crate::sections::{
     Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Host, Linux, Measure, MobileHost,
-    Movement, Nodes, Simulator, Sleep, Tunnel, Wire,
+    Movement, Nodes, Obstacle, Simulator, Sleep, Tunnel, Wire,
 };
 use crate::value::Values;
 
@@ -185,6 +185,7 @@ pub(crate) struct Resolved {
     pub fading: Chosen<fading::Config>,
     pub mac: Chosen<mac::Config>,
     pub channels: Vec<FurtherChannel>,
+    pub obstacles: Vec<Obstacle>,
     pub energy: Energy,
     pub energy_model: Chosen<energy::Config>,
     pub batteries: Vec<Battery>,

@@ -7,8 +7,8 @@ use super::text::{MAX_NODES, Reading, coordinate};
 use crate::file::{BadFile, lines};
 use crate::mobility::leg::Position;
 
-const HEADER: &str = "a header with time, x, y (and z), or time, longitude, latitude (and height), and node for several \
-                      nodes";
+const HEADER: &str = "a header with time, x, y (and z), or time, longitude, latitude (and height), and node for \
+                      several nodes";
 
 /// The places of the columns.
 struct Columns {

@@ -103,7 +103,8 @@ impl Epoch {
             "detect" => Ok(Self::Detect),
             "first" => Ok(Self::First),
             _ => seconds().map(Self::At).ok_or_else(|| {
-                format!("expected \"detect\", \"first\", seconds, or a time such as \"2026-05-01T10:00:00Z\"; found \"{text}\"")
+                let expected = "\"detect\", \"first\", seconds, or a time such as \"2026-05-01T10:00:00Z\"";
+                format!("expected {expected}; found \"{text}\"")
             }),
         }
     }

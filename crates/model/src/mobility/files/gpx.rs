@@ -1,4 +1,5 @@
-//! Reads tracks of GPX 1.0 and 1.1: each `trk` is a node, in the order of the file, with the points of all its segments.
+//! Reads tracks of GPX 1.0 and 1.1: each `trk` is a node, in the order of the file, with the points of all its
+//! segments.
 //!
 //! Read: the schema of Topografix. Waypoints and routes have no times, and are not read. The parser is `quick-xml`,
 //! which needs one small package and tells where in the text it is; a parser of GPX as a whole tells no line.

@@ -61,15 +61,17 @@ pub struct Reading {
     pub epoch: Epoch,
 }
 
+impl Reading {
+    /// The reading of a format in which everything else is detected.
+    #[must_use]
+    pub const fn of(format: Format) -> Self {
+        Self { format, dimensions: Dimensions::Detect, area: None, origin: Origin::First, epoch: Epoch::Detect }
+    }
+}
+
 impl Default for Reading {
     fn default() -> Self {
-        Self {
-            format: Format::Detect,
-            dimensions: Dimensions::Detect,
-            area: None,
-            origin: Origin::First,
-            epoch: Epoch::Detect,
-        }
+        Self::of(Format::Detect)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Two-ray ground reflection between antennas of different heights.
 //!
-//! Read: T. S. Rappaport, Wireless Communications, 2nd edition 2002, §4.6. Free space holds up to the crossover distance
-//! 4π·h₁·h₂/λ of the two antennas, and the asymptote (h₁·h₂)²/d⁴ beyond. The height of an antenna is that of its node
-//! and that of its mast. Left out: the oscillation between the two rays, and ground that is not flat and at height zero.
-//! Validated against two-ray ground, which it is for nodes on the ground.
+//! Read: T. S. Rappaport, Wireless Communications, 2nd edition 2002, §4.6. Free space holds up to the crossover
+//! distance 4π·h₁·h₂/λ of the two antennas, and the asymptote (h₁·h₂)²/d⁴ beyond. The height of an antenna is the
+//! height of its node and of its mast together. Left out: the oscillation between the two rays, and ground that is not
+//! flat and at height zero. Validated against two-ray ground, which it is for nodes on the ground.
 
 use hopyard_engine::units::{Distance, Frequency, Ratio};
 use schemars::JsonSchema;

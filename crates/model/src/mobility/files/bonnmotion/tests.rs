@@ -8,15 +8,8 @@ use proptest::prelude::*;
 
 use super::super::text::Format;
 use super::*;
-use crate::mobility::files::globe::{Epoch, Origin};
 
-const READING: Reading = Reading {
-    format: Format::Bonnmotion,
-    dimensions: Dimensions::Detect,
-    area: None,
-    origin: Origin::First,
-    epoch: Epoch::Detect,
-};
+const READING: Reading = Reading::of(Format::Bonnmotion);
 
 fn parse(text: &str) -> Result<Movements, BadFile> {
     Movements::read("rwp.movements", text.as_bytes(), &READING)

@@ -3,16 +3,9 @@ use proptest::prelude::*;
 use super::super::text::Format;
 use super::super::track::Fix;
 use super::*;
-use crate::mobility::files::globe::{Epoch, Origin};
 use crate::mobility::leg::{Leg, Mobility as _};
 
-const READING: Reading = Reading {
-    format: Format::Setdest,
-    dimensions: super::super::text::Dimensions::Detect,
-    area: None,
-    origin: Origin::First,
-    epoch: Epoch::Detect,
-};
+const READING: Reading = Reading::of(Format::Setdest);
 
 fn parse(text: &str) -> Result<Movements, BadFile> {
     Movements::read("scene.tcl", text.as_bytes(), &READING)
