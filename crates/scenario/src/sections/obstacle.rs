@@ -26,8 +26,8 @@ pub struct Obstacle {
 impl Default for Obstacle {
     fn default() -> Self {
         let zero = Coordinate::new(0.0);
-        let top = Coordinate::new(1000.0);
-        Self { from: [zero; 2], to: [zero; 2], bottom: zero, top, loss: Ratio::from_factor(1.0) }
+        let (one, top) = (Coordinate::new(1.0), Coordinate::new(1000.0));
+        Self { from: [zero; 2], to: [one; 2], bottom: zero, top, loss: Ratio::from_factor(1.0) }
     }
 }
 

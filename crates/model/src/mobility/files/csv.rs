@@ -1,8 +1,9 @@
 //! Reads tables of positions: a header with `time` in seconds, `x`, `y` and perhaps `z` in metres, or `longitude`,
 //! `latitude` and perhaps `height`, and `node` if there are several. A comma, a semicolon or a tab separates columns.
 
-use super::globe::{Epoch, Globe, Place, Sample, movements};
+use super::globe::{Epoch, Globe};
 use super::movements::Movements;
+use super::samples::{Place, Sample, movements};
 use super::text::{MAX_NODES, Reading, coordinate};
 use crate::file::{BadFile, lines};
 use crate::mobility::leg::Position;

@@ -7,8 +7,9 @@
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use super::globe::{Epoch, Globe, Place, Sample, date, movements};
+use super::globe::{Epoch, Globe, date};
 use super::movements::Movements;
+use super::samples::{Place, Sample, movements};
 use super::text::Reading;
 use crate::file::BadFile;
 

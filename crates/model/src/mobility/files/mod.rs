@@ -16,6 +16,7 @@ pub mod globe;
 mod gpx;
 mod movements;
 mod read;
+mod samples;
 pub mod setdest;
 mod text;
 pub mod track;

@@ -7,8 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use super::globe::{Epoch, Globe, Place, Sample, movements};
+use super::globe::{Epoch, Globe};
 use super::movements::Movements;
+use super::samples::{Place, Sample, movements};
 use super::text::Reading;
 use crate::file::BadFile;
 use crate::mobility::leg::Position;

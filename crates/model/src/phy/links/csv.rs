@@ -5,7 +5,7 @@
 use hopyard_engine::{Span, Time};
 
 use super::Quantity;
-use super::read::{Pairs, time};
+use super::pairs::{Pairs, time};
 use crate::file::lines;
 
 const HEADER: &str =

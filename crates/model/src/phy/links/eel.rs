@@ -7,7 +7,7 @@
 use hopyard_engine::{Span, Time};
 
 use super::Quantity;
-use super::read::{Pairs, time};
+use super::pairs::{Pairs, time};
 use crate::file::lines;
 
 const A_LINE: &str = "an event such as 1.0 nem:1 pathloss nem:2,90 nem:3,95.5,97";

@@ -89,7 +89,8 @@ impl Gains {
             times: Vec::new(),
             unit,
             arrives: MARGIN * strongest.max(levels.noise) / levels.transmit,
-            lost: if levels.floor < weakest { levels.floor / levels.transmit } else { 0.0 },
+            // Rounding must not put the power below the floor.
+            lost: if levels.floor < weakest { levels.floor / levels.transmit * (1.0 + 1e-9) } else { 0.0 },
             key,
         };
         let station = |node: u32| nodes.binary_search(&node).ok().map(|place| place as u32);
@@ -130,13 +131,13 @@ impl Gains {
         self.unit * libm::pow(10.0, decibels / 10.0)
     }
 
-    /// The gain of most signals from one station to another; nothing where there is no link.
+    /// The gain from one station to another, of a frame that arrives if any does; zero where there is no link.
     #[must_use]
     pub fn median(&self, from: usize, to: u32, now: Time) -> f64 {
         match (self.value(from, to, now), self.quantity) {
             (None, _) => 0.0,
             (Some(ratio), Quantity::Delivery) => {
-                if ratio >= 0.5 {
+                if ratio > 0.0 {
                     self.arrives
                 } else {
                     self.lost

@@ -4,7 +4,7 @@
 use hopyard_engine::Time;
 
 use super::Quantity;
-use super::read::Pairs;
+use super::pairs::Pairs;
 use crate::file::lines;
 
 /// Reads the text; faults are added to the problems. Returns the remarks.

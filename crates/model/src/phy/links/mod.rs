@@ -9,6 +9,7 @@ mod csv;
 mod eel;
 mod gains;
 mod matrix;
+mod pairs;
 mod read;
 mod wmediumd;
 

@@ -74,9 +74,10 @@ fn delivery_ratios_are_those_of_single_frames() {
     assert!((share - 0.3).abs() < 0.005, "{share}");
     assert!((0..1000).all(|key| arrives(1, 0, key) && !arrives(2, 1, key)));
     // A lost frame is sensed, and the same transmission has the same fate.
-    assert_eq!(gains.gain(2, 1, Time::ZERO, 5), 1e-9);
+    assert!((gains.gain(2, 1, Time::ZERO, 5) / 1e-9 - 1.0).abs() < 1e-6);
     assert_eq!(arrives(0, 1, 5), arrives(0, 1, 5));
-    assert_eq!((gains.median(0, 1, Time::ZERO), gains.median(0, 2, Time::ZERO)), (1e-9, 0.0));
+    let medians = [(0, 1), (2, 1), (0, 2)].map(|(from, to)| gains.median(from, to, Time::ZERO));
+    assert!(medians[0] > 1e-7 && medians[1] < 1e-8 && medians[2] == 0.0, "{medians:?}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use hopyard_engine::Time;
 
 use super::Quantity;
-use super::read::Pairs;
+use super::pairs::Pairs;
 
 /// The ratio of pairs without a link, in decibels (`SNR_DEFAULT`).
 const DEFAULT_SNR: f64 = 30.0;

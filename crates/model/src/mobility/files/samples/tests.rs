@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::mobility::files::Format;
+use crate::mobility::files::globe::date;
 
 fn read_bytes(bytes: &[u8], reading: &Reading) -> Result<Movements, String> {
     Movements::read("track", bytes, reading).map_err(|bad| bad.to_string())
