@@ -39,10 +39,18 @@ fn retries_make_up_for_a_delivery_ratio() {
         spec
     };
     let outcome = world::simulate(&spec, &Watch::default()).expect("packets add up");
-    let (sent, delivered) = (outcome.flows[0].packets_sent, outcome.flows[0].packets_unique);
+    // Some datagrams are lost before, while an answer to ARP is awaited.
+    let given_up = outcome
+        .drops
+        .iter()
+        .filter(|row| row.kind == "data" && row.reason == "retry_limit")
+        .map(|row| row.count)
+        .sum::<u64>();
+    let delivered = outcome.flows[0].packets_unique;
+    let sent = delivered + given_up;
     let share = delivered as f64 / sent as f64;
     let expected = 1.0 - 0.7_f64.powi(7);
-    assert!((share - expected).abs() < 0.01, "{share}: expected {expected}");
+    assert!((share - expected).abs() < 0.008, "{share}: expected {expected}");
     let each = outcome.nodes[0].data_frames as f64 / sent as f64;
     assert!((each - expected / 0.3).abs() < 0.1, "{each} transmissions a packet");
 }

@@ -42,7 +42,7 @@ impl Globe {
         match () {
             () if !(-180.0..=180.0).contains(&longitude) => Err("a longitude from -180 to 180 degrees"),
             () if !(-90.0..=90.0).contains(&latitude) => Err("a latitude from -90 to 90 degrees"),
-            () if !(height.abs() <= HIGHEST) => Err("a height within 100000 m"),
+            () if !(-HIGHEST..=HIGHEST).contains(&height) => Err("a height within 100000 m"),
             () => Ok(Self { longitude, latitude, height }),
         }
     }

@@ -66,7 +66,7 @@ pub(super) fn movements(samples: &[Sample], first: Epoch, reading: &Reading, pro
             Place::Globe(globe) => format!("longitude {}, latitude {}", globe.longitude, globe.latitude),
         };
         let away = centre.distance(here);
-        if !(away <= FARTHEST) {
+        if away > FARTHEST {
             let of = if given.is_some() { "the origin" } else { "the first position" };
             let found = format!("{}, {:.0} km away", shown(), away / 1e3);
             problems.push(sample.line, &found, format!("a position within {:.0} km of {of}", FARTHEST / 1e3));

@@ -70,8 +70,11 @@ impl Field {
     }
 }
 
-/// The formats of a log: the fields of each kind of message, as types and names.
-type Formats = BTreeMap<String, Vec<(String, usize, String)>>;
+/// The fields of a message in order: type, number of elements, and name.
+type Fields = Vec<(String, usize, String)>;
+
+/// The formats of a log, by kind of message.
+type Formats = BTreeMap<String, Fields>;
 
 /// The fields of a format by name, and its size; nothing if a type is unknown.
 fn lay_out(name: &str, formats: &Formats, depth: usize) -> Option<(BTreeMap<String, Field>, usize)> {
@@ -89,7 +92,7 @@ fn lay_out(name: &str, formats: &Formats, depth: usize) -> Option<(BTreeMap<Stri
 }
 
 /// A format's name and its fields, from a text such as `name:uint64_t timestamp;float[3] x;`.
-fn format(text: &str) -> Option<(String, Vec<(String, usize, String)>)> {
+fn format(text: &str) -> Option<(String, Fields)> {
     let (name, fields) = text.split_once(':')?;
     let field = |text: &str| {
         let (kind, field) = text.split_once(' ')?;
@@ -99,7 +102,7 @@ fn format(text: &str) -> Option<(String, Vec<(String, usize, String)>)> {
         };
         Some((kind.to_owned(), count, field.to_owned()))
     };
-    let fields: Option<Vec<_>> = fields.split(';').filter(|text| !text.is_empty()).map(field).collect();
+    let fields: Option<Fields> = fields.split(';').filter(|text| !text.is_empty()).map(field).collect();
     Some((name.to_owned(), fields?))
 }
 

@@ -80,7 +80,7 @@ pub(super) fn read(text: &[u8], pairs: &mut Pairs<'_>) -> (Quantity, Vec<String>
         }
     };
     let ids = root.get("ifaces.ids").map_or(0, |ids| ids.items().len());
-    if ids < 2 || ids > MOST {
+    if !(2..=MOST).contains(&ids) {
         let line = root.get("ifaces.ids").map(|ids| ids.line);
         pairs.problems.push(line, &format!("{ids} ids"), format!("ifaces.ids with 2 to {MOST} addresses"));
         return (Quantity::Snr, Vec::new());
