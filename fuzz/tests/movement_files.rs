@@ -1,15 +1,19 @@
-//! Fuzz targets: the readers of ns-2's and of BonnMotion's movement files.
+//! Fuzz targets: the readers of movement files of every format, and of files of links.
 //!
 //! Whatever the bytes, a reader returns; what it accepts can be followed, and what it refuses it names.
 
 use bolero::check;
 use hopyard_engine::Time;
 use hopyard_fuzz::Spoilt;
-use hopyard_model::mobility::files::{BadFile, Dimensions, Format, Movements, Reading};
+use hopyard_model::file::BadFile;
+use hopyard_model::mobility::files::{Dimensions, Format, Movements, Reading};
 use hopyard_model::mobility::{Mobility, Position};
+use hopyard_model::phy::links::{self, Links};
 
-const SETDEST: Reading = Reading { format: Format::Setdest, dimensions: Dimensions::Detect, area: None };
-const BONNMOTION: Reading = Reading { format: Format::Bonnmotion, dimensions: Dimensions::Detect, area: None };
+const SETDEST: Reading = Reading::of(Format::Setdest);
+const BONNMOTION: Reading = Reading::of(Format::Bonnmotion);
+const CSV: Reading = Reading::of(Format::Csv);
+const GPX: Reading = Reading::of(Format::Gpx);
 
 /// Checks all that holds of any result.
 fn check_reading(bytes: &[u8], reading: &Reading) {
@@ -112,6 +116,48 @@ const BONNMOTION_SEEDS: &[&str] = &[
     "# heights\n0.0 1.0 2.0 1.5 7.0 3.0 4.0 1.5 8.0 3.5 4.0 1.5\n0.0 10.0 20.0 1.5 5.0 30.0 20.0 1.5\n",
 ];
 
+const CSV_SEEDS: &[&str] = &[
+    "time,node,x,y,z\n0,0,1,2,50\n0,1,5,5,50\n3.5,0,9,-2,60\n",
+    "time;longitude;latitude\n0;8.5417;47.3769\n1;8.5418;47.3769\n",
+];
+
+const GPX_SEEDS: &[&str] = &["<?xml version=\"1.0\"?>\n<gpx><trk><trkseg>\n<trkpt lat=\"47\" lon=\"8\"><ele>400</ele>\n\
+     <time>2026-05-01T10:00:00Z</time></trkpt>\n<trkpt lat=\"47.001\" lon=\"8\"><time>2026-05-01T10:00:10.5Z</time>\n\
+     </trkpt></trkseg></trk></gpx>\n"];
+
+const LINK_SEEDS: &[&str] = &[
+    "time,from,to,loss_db\n0,0,1,80\n1,0,1,90\n0,1,0,inf\n",
+    "0 nem:1 pathloss nem:2,90 nem:3,95,97\n5 nem:1 location gps 1,2,3\n",
+    "ifaces : { ids = [\"02:00:00:00:00:00\", \"02:00:00:00:01:00\"]; links = ((0, 1, 20)); };\n",
+    "0 80\n81 0\n",
+];
+
+#[test]
+fn tables_and_receivers_tracks_spoilt() {
+    check!().with_type::<Spoilt>().for_each(|spoilt| {
+        check_reading(&spoilt.text(CSV_SEEDS, &["nan", "-1", "1e9", "time"]), &CSV);
+        check_reading(&spoilt.text(GPX_SEEDS, &["<trk>", "</trk>", "<time>", "<trkpt lat='1' lon='2'/>", "&#0;"]), &GPX);
+    });
+}
+
+#[test]
+fn logs_of_px4_any_bytes() {
+    check!().for_each(|bytes: &[u8]| {
+        let log = [b"ULog\x01\x12\x35\x01\0\0\0\0\0\0\0\0", bytes].concat();
+        check_reading(&log, &Reading::of(Format::Ulog));
+    });
+}
+
+#[test]
+fn links_spoilt() {
+    check!().with_type::<Spoilt>().for_each(|spoilt| {
+        let bytes = spoilt.text(LINK_SEEDS, &["nan", "-1", "inf", "{", ")", "nem:", "snr_db", "delivery"]);
+        if let Err(bad) = Links::read("file", &bytes, &links::Reading::default()) {
+            check_complaint(&bytes, &bad);
+        }
+    });
+}
+
 #[test]
 fn setdest_any_bytes() {
     check!().for_each(|bytes: &[u8]| check_reading(bytes, &SETDEST));
@@ -139,7 +185,9 @@ fn bonnmotion_spoilt_files() {
 
 #[test]
 fn seeds_are_sound() {
-    for (seeds, reading) in [(SETDEST_SEEDS, SETDEST), (BONNMOTION_SEEDS, BONNMOTION)] {
+    for (seeds, reading) in
+        [(SETDEST_SEEDS, SETDEST), (BONNMOTION_SEEDS, BONNMOTION), (CSV_SEEDS, CSV), (GPX_SEEDS, GPX)]
+    {
         for seed in seeds {
             let movements = Movements::read("seed", seed.as_bytes(), &reading).unwrap_or_else(|bad| panic!("{bad}"));
             check_movements(&movements);

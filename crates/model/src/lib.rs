@@ -11,6 +11,7 @@ pub mod app;
 pub mod channel;
 mod clock;
 pub mod context;
+pub mod file;
 mod host;
 pub mod ip;
 pub mod link;

@@ -18,9 +18,12 @@ use hopyard_model::address::NodeId;
 use hopyard_model::link::wired;
 use hopyard_model::link::{Limit, RoutingPackets};
 use hopyard_model::mobility::files::{Movements, Reading};
-use hopyard_model::mobility::{self, Position, group, random_waypoint, roaming_group, rpgm, waypoints};
+use hopyard_model::mobility::{
+    self, Position, circuit, gauss_markov, group, random_waypoint, roaming_group, rpgm, waypoints,
+};
 use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
+use hopyard_model::phy::links::{self, Links};
 use hopyard_model::phy::{Reception, fading, propagation};
 use hopyard_model::routing::static_routes::{self, Others};
 use hopyard_model::transport::recovery_choice::RecoveryChoice;
@@ -256,6 +259,14 @@ fn path_loss() {
             if model == "range_disc" {
                 spec.channels[0].radio.reception = Reception::Threshold;
             }
+            if spec.channels[0].propagation.channel().is_sited() {
+                spec.nodes[0].start.z = 90.0;
+            }
+            if model == "table" {
+                let rows = b"time,from,to,loss_db\n0,0,1,60\n0,1,0,70\n0,0,2,70\n1,0,2,90\n0,2,0,80\n";
+                let links = Links::read("links", rows, &links::Reading::default()).expect("links");
+                spec.channels[0].links = Some(Arc::new(links));
+            }
             add_cbr(&mut spec, 0, 1, 512, Span::from_millis(20));
             add_cbr(&mut spec, 0, 2, 512, Span::from_millis(20));
             stagger(&mut spec);
@@ -273,7 +284,13 @@ fn fading() {
         .into_iter()
         .map(|(name, model, profile)| {
             let mut spec = network(profile, "static", &[(0.0, 0.0), (60.0, 0.0), (0.0, 200.0)]);
-            spec.channels[0].fading = fading::Config::of_profile(model, profile).expect("a model of fading");
+            let info = fading::MODELS.iter().find(|it| it.name == model).expect("a model of fading");
+            let mut values = (info.defaults)(profile);
+            // The nodes stand still.
+            if values.get("coherence").is_some_and(|it| it == "movement") {
+                values["coherence"] = "20 ms".into();
+            }
+            spec.channels[0].fading = fading::Config::read(model, &values).expect("a model of fading");
             add_cbr(&mut spec, 0, 1, 512, Span::from_millis(20));
             add_cbr(&mut spec, 0, 2, 512, Span::from_millis(20));
             stagger(&mut spec);
@@ -337,6 +354,18 @@ fn movement() {
                         ..(*params).clone()
                     }
                     .into(),
+                ),
+                mobility::Config::GaussMarkov(params) => mobility::Config::GaussMarkov(
+                    gauss_markov::Params {
+                        width: metres(400.0),
+                        height: metres(500.0),
+                        speed_mean: Speed::new(40.0),
+                        ..(*params).clone()
+                    }
+                    .into(),
+                ),
+                mobility::Config::Circuit(params) => mobility::Config::Circuit(
+                    circuit::Params { speed: Speed::new(80.0), radius: metres(300.0), ..(*params).clone() }.into(),
                 ),
                 mobility::Config::Group(params) => {
                     add_leader(&mut spec);

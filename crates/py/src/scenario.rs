@@ -53,7 +53,7 @@ impl Scenario {
         }
     }
 
-    /// Calls the core with the interpreter released; movement files may be large.
+    /// Calls the core with the interpreter released; the files that it names may be large.
     fn read<F>(py: Python<'_>, read: F) -> PyResult<Self>
     where
         F: FnOnce() -> Result<core::Scenario, core::Problems> + Send,
@@ -140,7 +140,7 @@ impl Scenario {
         unused.map(|problem| (problem.path.clone(), problem.as_warning())).collect()
     }
 
-    /// The movement files that the scenario names: name, hash and content.
+    /// The files that the scenario names: name, hash and content.
     fn files<'py>(&self, py: Python<'py>) -> Vec<(String, String, Bound<'py, PyBytes>)> {
         let named = |file: core::NamedFile| (file.path, format!("{:016x}", file.hash), PyBytes::new(py, &file.bytes));
         self.inner.files().into_iter().map(named).collect()

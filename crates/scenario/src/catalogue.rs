@@ -113,6 +113,7 @@ static BATTERY: ModelInfo =
     ModelInfo::of::<sections::Battery>("scenario", "battery", "Nodes with another battery than the rest.");
 static SLEEP: ModelInfo =
     ModelInfo::of::<sections::Sleep>("scenario", "sleep", "Nodes whose radios sleep at given times.");
+static OBSTACLE: ModelInfo = ModelInfo::of::<sections::Obstacle>("scenario", "obstacle", "A box that weakens signals.");
 static ROUTING: ModelInfo = ModelInfo::of::<sections::Routing>("scenario", "routing", "The routing protocol.");
 static AGENTS: ModelInfo = ModelInfo::of::<sections::Agents>("scenario", "agents", "Protocols that do not route.");
 static FLOW: ModelInfo = ModelInfo::of::<sections::Flow>("scenario", "flow", "One node talks to another.");
@@ -218,6 +219,7 @@ pub(crate) static LAYOUT: &[Layout] = &[
         required: &["nodes"],
         ..Layout::of("channel", &[&CHANNEL, &RADIO])
     },
+    Layout { list: true, required: &["from", "to", "loss"], ..Layout::of("obstacle", &[&OBSTACLE]) },
     Layout { rooms: &["energy"], selectors: &[("model", "energy")], ..Layout::of("energy", &[&ENERGY]) },
     Layout { list: true, required: &["nodes", "capacity"], ..Layout::of("battery", &[&BATTERY]) },
     Layout { list: true, required: &["nodes", "times"], ..Layout::of("sleep", &[&SLEEP]) },

@@ -5,18 +5,20 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use hopyard_model::file::BadFile;
 use hopyard_model::mobility::Movements;
-use hopyard_model::mobility::files::{BadFile, Reading};
-use hopyard_model::mobility::movement_file::Params;
+use hopyard_model::mobility::movement_file;
+use hopyard_model::phy::links::Links;
+use hopyard_model::phy::propagation::table;
 use hopyard_model::transport::congestion;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::external::{Declaration, Refusal, Surroundings};
 use crate::problem::one_of;
 
-/// The largest movement file that is read, in bytes on disk. The movement model limits the size of a compressed file
-/// after decompression.
-pub(crate) const MOST_MOVEMENT: u64 = 256 << 20;
+/// The largest input file that is read, in bytes on disk. Its reader limits the size of a compressed file after
+/// decompression.
+pub(crate) const MOST_INPUT: u64 = 256 << 20;
 
 /// The largest scenario file that is read, in bytes.
 pub(crate) const MOST_SCENARIO: u64 = 16 << 20;
@@ -54,15 +56,28 @@ pub(crate) fn read_bounded(path: &Path, most: u64) -> Result<Vec<u8>, Unreadable
     if bytes.len() as u64 > most { Err(Unreadable::TooLarge(most)) } else { Ok(bytes) }
 }
 
-/// A movement file.
+/// An input file that was read.
 #[derive(Debug)]
-pub(crate) struct MovementFile {
-    pub movements: Arc<Movements>,
+pub(crate) struct InputFile<T> {
+    pub meaning: Arc<T>,
     /// Its content.
     pub bytes: Arc<[u8]>,
     /// The hash of its bytes.
     pub hash: u64,
 }
+
+impl<T> InputFile<T> {
+    /// The file under the name that the scenario gives it.
+    pub(crate) fn named(&self, path: &str) -> NamedFile {
+        NamedFile { path: path.to_owned(), hash: self.hash, bytes: Arc::clone(&self.bytes) }
+    }
+}
+
+/// A movement file.
+pub(crate) type MovementFile = InputFile<Movements>;
+
+/// A file of links.
+pub(crate) type LinkFile = InputFile<Links>;
 
 /// A file that a scenario names.
 #[derive(Clone, Debug)]
@@ -86,17 +101,21 @@ pub(crate) enum FileError {
     Broken(BadFile),
 }
 
+/// The files that were read with these parameters.
+type Cache<P, T> = Arc<Mutex<BTreeMap<P, Arc<InputFile<T>>>>>;
+
 /// The surroundings of a scenario. Cases of a comparison share what has been read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Files {
     around: Surroundings,
-    read: Arc<Mutex<BTreeMap<Params, Arc<MovementFile>>>>,
+    movements: Cache<movement_file::Params, Movements>,
+    links: Cache<table::Params, Links>,
 }
 
 impl Files {
     /// Files whose names are relative to the folder of the surroundings, and their congestion controls.
     pub(crate) fn new(around: Surroundings) -> Self {
-        Self { around, read: Arc::default() }
+        Self { around, ..Self::default() }
     }
 
     /// The congestion control that a name stands for.
@@ -114,20 +133,36 @@ impl Files {
     }
 
     /// The movement file that `params` name.
-    pub(crate) fn movements(&self, params: &Params) -> Result<Arc<MovementFile>, FileError> {
-        let cache = || self.read.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn movements(&self, params: &movement_file::Params) -> Result<Arc<MovementFile>, FileError> {
+        self.input(&self.movements, params, &params.path, |bytes| {
+            Movements::read(&params.path, bytes, &params.reading())
+        })
+    }
+
+    /// The file of links that `params` name.
+    pub(crate) fn links(&self, params: &table::Params) -> Result<Arc<LinkFile>, FileError> {
+        self.input(&self.links, params, &params.path, |bytes| Links::read(&params.path, bytes, &params.reading()))
+    }
+
+    /// The file with this name, which is read once for all cases.
+    fn input<P: Ord + Clone, T>(
+        &self,
+        cache: &Cache<P, T>,
+        params: &P,
+        name: &str,
+        read: impl FnOnce(&[u8]) -> Result<T, BadFile>,
+    ) -> Result<Arc<InputFile<T>>, FileError> {
+        let cache = || cache.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = cache().get(params) {
             return Ok(Arc::clone(file));
         }
-        let path = self.around.folder.join(&params.path);
-        let bytes = read_bounded(&path, MOST_MOVEMENT).map_err(|fault| match fault {
+        let path = self.around.folder.join(name);
+        let bytes = read_bounded(&path, MOST_INPUT).map_err(|fault| match fault {
             Unreadable::Io(error) => FileError::Missing(path.clone(), error),
             Unreadable::NoFile | Unreadable::TooLarge(_) => FileError::Unusable(path.clone(), fault.to_string()),
         })?;
-        let reading = Reading { format: params.format, dimensions: params.dimensions, area: None };
-        let movements = Movements::read(&params.path, &bytes, &reading).map_err(FileError::Broken)?;
-        let (movements, hash) = (Arc::new(movements), xxh3_64(&bytes));
-        let file = Arc::new(MovementFile { movements, bytes: bytes.into(), hash });
+        let (meaning, hash) = (Arc::new(read(&bytes).map_err(FileError::Broken)?), xxh3_64(&bytes));
+        let file = Arc::new(InputFile { meaning, bytes: bytes.into(), hash });
         cache().insert(params.clone(), Arc::clone(&file));
         Ok(file)
     }

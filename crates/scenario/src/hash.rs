@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use hopyard_model::link::wired;
 use hopyard_model::mobility::movement_file::Params;
+use hopyard_model::phy::propagation::{self, table};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::files::MovementFile;
+use crate::files::{LinkFile, MovementFile};
 use crate::place::Place;
 use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, Moving, RandomFlows, Resolved, TcpKind, Typed};
 use crate::sections::{
@@ -29,11 +30,13 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         mobility,
         movements,
         files,
+        links,
         radio,
         propagation,
         fading,
         mac,
         channels,
+        obstacles,
         energy,
         energy_model,
         batteries,
@@ -87,7 +90,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     let channel = |it: &FurtherChannel| {
         let FurtherChannel { channel, radio, propagation, fading, mac } = it;
         let Channel { nodes, propagation: _, fading: _, mac: _, network } = channel;
-        json!([nodes, network, radio, chosen(propagation), chosen(fading), chosen(mac)])
+        json!([nodes, network, radio, losses(propagation, links), chosen(fading), chosen(mac)])
     };
     let address = |address: &Address| {
         let Address { node, address } = address;
@@ -133,7 +136,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         "mobility": moving(mobility),
         "movements": movements.iter().map(movement).collect::<Vec<_>>(),
         "radio": radio,
-        "propagation": chosen(propagation),
+        "propagation": losses(propagation, links),
         "fading": chosen(fading),
         "mac": chosen(mac),
         "channels": channels.iter().map(channel).collect::<Vec<_>>(),
@@ -161,6 +164,9 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         let Linux { version, completion, sysctls, sample, memory, westwood } = linux;
         identity["linux"] = json!([version, completion, sysctls, sample, memory, westwood]);
     }
+    if !obstacles.is_empty() {
+        identity["obstacles"] = json!(obstacles);
+    }
     xxh3_64(sorted(identity).to_string().as_bytes())
 }
 
@@ -173,6 +179,15 @@ fn chosen<C>(chosen: &Chosen<C>) -> Value {
 fn moving(model: &Moving, files: &BTreeMap<Params, Arc<MovementFile>>) -> Value {
     let mut all = chosen(model);
     if let Some(file) = model.file().and_then(|params| files.get(params)) {
+        all[1]["path"] = json!(format!("{:016x}", file.hash));
+    }
+    all
+}
+
+/// Path loss with its parameters. Of a file of links the content is included, not its path.
+fn losses(model: &Chosen<propagation::Config>, files: &BTreeMap<table::Params, Arc<LinkFile>>) -> Value {
+    let mut all = chosen(model);
+    if let Some(file) = model.table().and_then(|params| files.get(params)) {
         all[1]["path"] = json!(format!("{:016x}", file.hash));
     }
     all

@@ -5,12 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hopyard_engine::Span;
-use hopyard_model::mobility::movement_file::Params;
 use hopyard_model::observe::capture;
 use serde_json::{Value, json};
 
 use crate::external::Surroundings;
-use crate::files::{Files, MOST_SCENARIO, MovementFile, NamedFile, in_megabytes, read_bounded};
+use crate::files::{Files, MOST_SCENARIO, NamedFile, in_megabytes, read_bounded};
 use crate::hash::hash;
 use crate::problem::{Problem, Problems, Source};
 use crate::resolve::{Resolved, resolve};
@@ -218,16 +217,12 @@ impl Scenario {
         (bits / 8.0 * spec.duration.seconds()) as u64
     }
 
-    /// The movement files that the scenario names, as they were read. With them the scenario can be read again
+    /// The files that the scenario names, as they were read. With them the scenario can be read again
     /// anywhere.
     #[must_use]
     pub fn files(&self) -> Vec<NamedFile> {
-        let named = |(params, file): (&Params, &Arc<MovementFile>)| NamedFile {
-            path: params.path.clone(),
-            hash: file.hash,
-            bytes: Arc::clone(&file.bytes),
-        };
-        self.resolved.files.iter().map(named).collect()
+        let movements = self.resolved.files.iter().map(|(params, file)| file.named(&params.path));
+        movements.chain(self.resolved.links.iter().map(|(params, file)| file.named(&params.path))).collect()
     }
 
     /// Warnings: values that are possible, but may not be intended.

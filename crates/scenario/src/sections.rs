@@ -36,10 +36,12 @@ mod energy;
 mod linux;
 mod mobile;
 mod network;
+mod obstacle;
 pub use energy::{Battery, Energy, Interval, Sleep};
 pub use linux::{Completion, Host, Linux, Stack, Westwood};
 pub use mobile::{Denial, First, ForeignAgent, HomeAgent, MobileHost};
 pub use network::Network;
+pub use obstacle::Obstacle;
 
 /// The keys at the top of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -18,7 +18,7 @@ use crate::drawing::{drawn_flows, tables};
 use crate::placement::uniform;
 use crate::resolve::{Congestion, FlowKind, FurtherChannel, Moving, Resolved, TcpKind, Typed, orders, roles, served};
 use crate::scenario::Scenario;
-use crate::sections::{Address, Placement, Sleep, Tunnel, Until, Wire};
+use crate::sections::{Address, Obstacle, Placement, Sleep, Tunnel, Until, Wire};
 
 fn congestion(congestion: &Congestion) -> congestion::Config {
     match congestion {
@@ -43,16 +43,19 @@ impl Scenario {
         spec.nodes = nodes(resolved, &streams);
         spec.channels[0].radio = (*resolved.radio).clone();
         spec.channels[0].propagation = resolved.propagation.config.clone();
+        spec.channels[0].links = resolved.links_of(&resolved.propagation);
         spec.channels[0].fading = resolved.fading.config.clone();
         spec.channels[0].mac = resolved.mac.config.clone();
         spec.channels[0].network = resolved.nodes.network.prefix();
         let channel = |it: &FurtherChannel| ChannelSpec {
             radio: (*it.radio).clone(),
             propagation: it.propagation.config.clone(),
+            links: resolved.links_of(&it.propagation),
             fading: it.fading.config.clone(),
             mac: it.mac.config.clone(),
             network: it.channel.network.prefix(),
         };
+        spec.obstacles = resolved.obstacles.iter().map(Obstacle::in_space).collect();
         spec.channels.extend(resolved.channels.iter().map(channel));
         let address = |it: &Address| Some((NodeId(it.node), it.address.parse().ok()?));
         spec.addresses = resolved.addresses.iter().filter_map(address).collect();
@@ -109,7 +112,7 @@ fn nodes(resolved: &Resolved, streams: &Streams) -> Vec<NodeSpec> {
     };
     let routing = &resolved.routing.config;
     let movement = |chosen: &Moving| {
-        let movements = resolved.file(chosen).map(|file| Arc::clone(&file.movements));
+        let movements = resolved.file(chosen).map(|file| Arc::clone(&file.meaning));
         (chosen.config.clone().expect("parameters that do not fit the area were reported"), movements)
     };
     let place = |node: u32| {

@@ -62,7 +62,7 @@ fn main() {
         ("patient", "mac", "[mac.patient]"),
         ("flat", "energy", "[energy.flat]"),
         ("cube", "propagation", "[radio.cube]"),
-        ("rayleigh", "fading", "[radio.rayleigh]"),
+        ("exponential", "fading", "[radio.exponential]"),
         ("drift", "mobility", "[mobility.drift]"),
         ("burst", "traffic", "[traffic.burst]"),
     ] {
@@ -111,7 +111,7 @@ fn main() {
     assert_eq!(alone.nodes.iter().map(|node| node.collisions + node.bit_errors).sum::<u64>(), 0);
     assert!(plain.nodes.iter().map(|node| node.collisions + node.bit_errors).sum::<u64>() > 0);
     assert!(run(&[("radio.propagation", "cube"), ("radio.cube.at_one_metre", "1e-3")]).flows[0].delivered_bytes > 0);
-    let faded = run(&[("radio.fading", "rayleigh")]);
+    let faded = run(&[("radio.fading", "exponential")]);
     assert!(faded.digest != plain.digest && faded.flows[0].delivered_bytes < plain.flows[0].delivered_bytes);
     // All nodes together stay where they are to one another; one that drifts away alone is lost.
     assert_eq!(run(&[("mobility.model", "drift"), ("mobility.drift.speed", "10 m/s")]).digest, plain.digest);

@@ -34,6 +34,7 @@ const ONE_VALUE: &[&str] = &["mac.model", "flow.1.stack"];
 /// Keys whose other values need another value of a key beside them.
 const COMPANIONS: &[(&str, &str, &str)] = &[
     ("pause_min", "pause_max", "1 h"),
+    ("bottom", "top", "1 km"),
     // Linux has no variant of the default's name.
     ("stack", "tcp", "reno"),
     ("dcf.preamble", "basic_rate", "2 Mbps"),
@@ -59,7 +60,8 @@ const SCENARIOS: &[&str] = &[
     "[nodes]\ncount = 5\narea = [\"1000 m\", \"300 m\"]\n[mobility]\nmodel = \"random_waypoint\"\n[flows]\n\
      random = 3\ntcp = \"vegas\"\n",
     "[nodes]\ncount = 5\nplacement = \"uniform\"\narea = [\"1000 m\", \"300 m\"]\n[routing]\nprotocol = \"dsdv\"\n\
-     [radio]\npropagation = \"log_distance\"\n[flows]\nrandom = 3\ntcp = \"cubic\"\nacking = \"every\"\n",
+     [radio]\npropagation = \"log_distance\"\n[flows]\nrandom = 3\ntcp = \"cubic\"\nacking = \"every\"\n\
+     [[obstacle]]\nfrom = [\"5 m\", \"5 m\"]\nto = [\"9 m\", \"9 m\"]\nloss = \"3 dB\"\n",
     "[nodes]\npositions = [[0, 0], [100, 0], [200, 0], [300, 0]]\n[routing]\nprotocol = \"oracle\"\n[agents]\nrun = [\"neighbours\"]\n\
      [[channel]]\nnodes = [0, 1]\n[[address]]\nnode = 1\naddress = \"10.0.0.77\"\n\
      [[tunnel]]\nbetween = [0, 2]\ncarries = [\"172.20.0.0/16\"]\ncarries_back = [\"172.21.0.0/16\"]\n\

@@ -134,7 +134,7 @@ def planned(
 
 
 def stored_scenario(store: Reader, config: str, seed: int, name: str) -> Scenario:
-    """A scenario as a store holds it, with its movement files and rules laid out in a folder.
+    """A scenario as a store holds it, with its files and rules laid out in a folder.
 
     Raises:
         ScenarioError: when it cannot be read, as when a rule of it is not to be found.

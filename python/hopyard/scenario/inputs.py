@@ -24,7 +24,7 @@ class Inputs:
     """A complete scenario, with the content of what it names."""
 
     toml: str
-    #: Movement files by name.
+    #: The files that it names: movements and links.
     files: dict[str, bytes]
     #: The source of rules written in Python, and of what they import, by module.
     rules: dict[str, str]
@@ -86,7 +86,7 @@ def read_toml(text: str, place: str) -> dict[str, Any]:
 
 
 def _moved(value: Any, names: Mapping[str, str]) -> Any:
-    """A part of a scenario with other names of the movement files."""
+    """A part of a scenario with other names of the files that it names."""
     if isinstance(value, dict):
         changed = {key: _moved(each, names) for key, each in value.items()}
         if changed.get("path") in names:

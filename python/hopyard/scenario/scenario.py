@@ -195,7 +195,7 @@ class Scenario(Section):
 
         Args:
             document: the keys, as in a file.
-            base: the folder from which the names of movement files are looked up.
+            base: the folder from which the names of files are looked up.
             keys: further keys.
 
         Raises:

@@ -1,7 +1,7 @@
 """The store of results: one SQLite file, to which each run is added as it ends.
 
 It holds the runs, their rows, and all that makes them again: the complete scenario behind every
-configuration hash, the movement files that it names, the source of rules written in Python. It can
+configuration hash, the files that it names, the source of rules written in Python. It can
 be read while runs go on. A process that is killed loses nothing that was committed.
 
 Series and segments are large: those of each run are a Parquet file each, which the store names.

@@ -10,6 +10,8 @@ mod look;
 mod out_of_band;
 mod scheduled;
 
+use std::sync::Arc;
+
 use hopyard_engine::{Queue, Rank, Rng, Streams, Time};
 
 pub use any::AnyChannel;
@@ -28,8 +30,10 @@ use crate::packet::{PacketId, PacketKind};
 use crate::params::Metric;
 use crate::phy::fading::{self, Fading as _};
 use crate::phy::frame::{Fate, Frame, Header};
+use crate::phy::links::{Links, Named};
 use crate::phy::medium::{Ended, Medium, Outcome, Places, TransmissionId, Walk};
 use crate::phy::neighbours::Search;
+use crate::phy::obstacles::Obstacle;
 use crate::phy::propagation;
 use crate::phy::reception::Lost;
 use crate::{mac, phy};
@@ -73,6 +77,10 @@ pub struct Plan<'a> {
     pub radio: &'a phy::Params,
     /// Path loss.
     pub propagation: &'a propagation::Config,
+    /// The links of the file that path loss names, if it names one.
+    pub links: Option<&'a Arc<Links>>,
+    /// The obstacles between its stations.
+    pub obstacles: &'a [Obstacle],
     /// Fading.
     pub fading: &'a fading::Config,
     /// Medium access.
@@ -141,12 +149,17 @@ impl<M: Slotted> Channel<M> {
         }
         debug_assert!(interfaces.is_sorted(), "stations are in the order of their interfaces");
         let names = interfaces.iter().map(|interface: &InterfaceId| interface.0).collect();
-        let places = Places { legs, names, search: plan.search, reception };
         // The first channel keeps the name that the stream had when there was one channel only.
         let stream = |name: &str| match id.0 {
             0 => streams.stream(name),
             number => streams.stream(&format!("channel/{number}/{name}")),
         };
+        let links = plan.links.map(|links| Named {
+            links: Arc::clone(links),
+            nodes: nodes.iter().map(|node| node.0).collect(),
+            key: stream("links").next_u64(),
+        });
+        let places = Places { legs, names, search: plan.search, links, obstacles: plan.obstacles.to_vec(), reception };
         let loss = plan.propagation.channel();
         let shadowing = loss.shadowing().map(|fader| (fader, stream("shadowing")));
         let own = Some(plan.fading.fader()).filter(|it| !it.is_none()).map(|fader| (fader, stream("fading")));

@@ -3,7 +3,9 @@
 //! A leg is a straight line at constant speed. The world asks a model for the next leg when the current one ends. There
 //! is one event for each leg, and none for the steps within it.
 
+pub mod circuit;
 pub mod files;
+pub mod gauss_markov;
 pub mod group;
 mod grouping;
 mod leg;
@@ -122,8 +124,11 @@ models! {
     "waypoints" => waypoints::Waypoints, "Nodes follow a list of positions at given times, or of movement commands.";
     "random_waypoint" => random_waypoint::RandomWaypoint,
         "Nodes move to random destinations, with pauses (Johnson and Maltz 1996; Navidi and Camp 2004).";
+    "gauss_markov" => gauss_markov::GaussMarkov,
+        "Nodes change speed, direction and pitch by steps that remember the last one (Liang and Haas 1999).";
+    "circuit" => circuit::Circuit, "Nodes fly circles or eights.";
     "movement_file" => movement_file::MovementFile,
-        "Nodes move as a file of ns-2's setdest or of BonnMotion describes.";
+        "Nodes move as a file describes: of ns-2's setdest, of BonnMotion, or a recorded track (CSV, GPX, ULog).";
     "group" => group::Group, "Nodes follow a leader at fixed offsets.";
     "roaming_group" => roaming_group::RoamingGroup,
         "Nodes follow a leader, and each moves a little around its own place beside it.";

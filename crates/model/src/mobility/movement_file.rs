@@ -6,8 +6,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
+use super::files::globe::{Epoch, Origin};
 use super::files::track::Follower;
-use super::files::{Dimensions, Format, Movements};
+use super::files::{Dimensions, Format, Movements, Reading};
 use super::{BuildError, Facts, Leg, Mobility, Nodes};
 use crate::address::NodeId;
 use crate::params::{self, Fault, Unused, unused_where};
@@ -18,15 +19,22 @@ use crate::params::{self, Fault, Unused, unused_where};
 pub struct Params {
     /// The file, relative to the folder of the scenario; ".gz" files are decompressed.
     pub path: String,
-    /// Its format: "setdest", "bonnmotion", or "detect".
+    /// Its format: "setdest", "bonnmotion", "csv", "gpx", "ulog" (PX4), or "detect".
     pub format: Format,
     /// For BonnMotion files, how many coordinates there are: "two", "three", or "detect".
     pub dimensions: Dimensions,
     /// The number that the scenario's first node has in the file; some tools count from one.
     pub first_node: u32,
     /// The nodes of the file. "from_first_node": the scenario's nodes have successive numbers in the file. "all": all
-    /// nodes in the order of their numbers, which may have gaps. Or a list of their numbers, the first for node 0.
+    /// nodes in the order of their numbers, which may have gaps. "first": every node is the first one of the file. Or a
+    /// list of their numbers, the first for node 0.
     pub nodes: FileNodes,
+    /// For tracks on the globe, the place that becomes (0, 0): "first" for the first one of the file, or longitude and
+    /// latitude in degrees, and perhaps a height in metres that becomes zero, such as "8.5417 47.3769 408".
+    pub origin: String,
+    /// For recorded tracks, the time at which the run starts: "detect" (zero in a table, and the first time of other
+    /// files), "first", a number of seconds, or a time such as "2026-05-01T10:00:00Z".
+    pub epoch: String,
 }
 
 /// Which node of a file each node of the scenario is.
@@ -39,6 +47,9 @@ pub enum FileNodes {
     /// All nodes, in the order of their numbers.
     #[serde(serialize_with = "all")]
     All,
+    /// The first one alone.
+    #[serde(serialize_with = "first")]
+    First,
     /// These nodes.
     Listed(Vec<u32>),
 }
@@ -51,7 +62,11 @@ fn all<S: Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str("all")
 }
 
-const FILE_NODES: &str = "\"from_first_node\", \"all\", or a list of numbers in the file such as [1, 4]";
+fn first<S: Serializer>(serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str("first")
+}
+
+const FILE_NODES: &str = "\"from_first_node\", \"all\", \"first\", or a list of numbers in the file such as [1, 4]";
 
 impl TryFrom<Value> for FileNodes {
     type Error = String;
@@ -59,6 +74,7 @@ impl TryFrom<Value> for FileNodes {
         match &value {
             Value::String(text) if text == "from_first_node" => return Ok(Self::FromFirstNode),
             Value::String(text) if text == "all" => return Ok(Self::All),
+            Value::String(text) if text == "first" => return Ok(Self::First),
             Value::Array(nodes) => {
                 let node = |it: &Value| it.as_u64().and_then(|it| u32::try_from(it).ok());
                 if let Some(nodes) = nodes.iter().map(node).collect::<Option<Vec<u32>>>()
@@ -81,7 +97,7 @@ impl JsonSchema for FileNodes {
         json_schema!({
             "description": FILE_NODES,
             "anyOf": [
-                { "type": "string", "enum": ["from_first_node", "all"] },
+                { "type": "string", "enum": ["from_first_node", "all", "first"] },
                 { "type": "array", "items": { "type": "integer", "minimum": 0 } },
             ],
         })
@@ -95,7 +111,21 @@ impl Params {
         match &self.nodes {
             FileNodes::FromFirstNode => self.first_node.checked_add(node),
             FileNodes::All => movements.numbers().nth(node as usize),
+            FileNodes::First => movements.numbers().next(),
             FileNodes::Listed(numbers) => numbers.get(node as usize).copied(),
+        }
+    }
+
+    /// How the file is to be read. Origin and epoch were checked.
+    #[must_use]
+    pub fn reading(&self) -> Reading {
+        let (origin, epoch) = (Origin::parse(&self.origin), Epoch::parse(&self.epoch));
+        Reading {
+            format: self.format,
+            dimensions: self.dimensions,
+            area: None,
+            origin: origin.unwrap_or_default(),
+            epoch: epoch.unwrap_or_default(),
         }
     }
 }
@@ -108,6 +138,8 @@ impl params::Params for Params {
             dimensions: Dimensions::Detect,
             first_node: 0,
             nodes: FileNodes::FromFirstNode,
+            origin: "first".to_owned(),
+            epoch: "detect".to_owned(),
         }
     }
 
@@ -117,6 +149,8 @@ impl params::Params for Params {
                 format!("expected 0 where `nodes` says which nodes of the file are meant, found {}", self.first_node);
             return Err(Fault::new("first_node", problem));
         }
+        Origin::parse(&self.origin).map_err(|problem| Fault::new("origin", problem))?;
+        Epoch::parse(&self.epoch).map_err(|problem| Fault::new("epoch", problem))?;
         let FileNodes::Listed(numbers) = &self.nodes else { return Ok(()) };
         let mut seen = BTreeSet::new();
         let twice = |(place, number): (usize, &u32)| {

@@ -76,6 +76,8 @@ impl Params {
             y: Coordinate::new(0.0),
             width: side,
             height: side,
+            bottom: Coordinate::new(0.0),
+            top: Coordinate::new(0.0),
             speed_min: self.speed_min,
             speed_max: self.speed_max,
             pause_min: self.pause_min,

@@ -55,12 +55,12 @@ pub trait Facts: params::Params {
     }
 }
 
-/// A rectangle in which nodes move.
+/// A box in which nodes move, or a rectangle on the ground.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Area {
-    /// Its south-western corner.
+    /// Its lower south-western corner.
     pub low: Position,
-    /// Its north-eastern corner.
+    /// Its upper north-eastern corner.
     pub high: Position,
 }
 
@@ -70,6 +70,13 @@ impl Area {
     pub const fn new([x, y]: [Coordinate; 2], [width, height]: [Distance; 2]) -> Self {
         let (x, y) = (x.metres(), y.metres());
         Self { low: Position::ground(x, y), high: Position::ground(x + width.metres(), y + height.metres()) }
+    }
+
+    /// The box over the rectangle between these heights in metres.
+    #[must_use]
+    pub const fn between(mut self, bottom: f64, top: f64) -> Self {
+        (self.low.z, self.high.z) = (bottom, top);
+        self
     }
 }
 
@@ -179,6 +186,14 @@ impl<'a> Nodes<'a> {
     #[must_use]
     pub fn of_table(&self, table: u32) -> usize {
         self.specs.iter().filter(|spec| spec.table == table).count()
+    }
+
+    /// The place of a node among the nodes of its table, and how many these are.
+    #[must_use]
+    pub fn place_in_table(&self, node: NodeId) -> (usize, usize) {
+        let table = self.specs.get(node.index()).map_or(0, |spec| spec.table);
+        let before = self.specs.iter().take(node.index()).filter(|spec| spec.table == table).count();
+        (before, self.of_table(table))
     }
 
     /// The object that the nodes of a table share; it is made for the first one that asks.

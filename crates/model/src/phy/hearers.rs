@@ -6,8 +6,9 @@
 use hopyard_engine::Time;
 
 use super::fading::{Fader, Fading as _, Signal};
+use super::losses::Losses;
 use super::neighbours::Neighbours;
-use super::propagation::{Channel, SPEED_OF_LIGHT};
+use super::propagation::SPEED_OF_LIGHT;
 use crate::mobility::{Leg, Position};
 
 /// A radio that can sense a transmission.
@@ -35,7 +36,7 @@ impl Hearer {
 /// The common properties of signals, and the search for their hearers.
 #[derive(Clone, Debug)]
 pub struct Hearers {
-    channel: Channel,
+    losses: Losses,
     transmit_power: f64,
     /// The weakest signal that is taken into account, in watts.
     floor: f64,
@@ -66,14 +67,14 @@ impl Hearers {
     /// taken into account. `fading` is each model of fading, with the key of all its draws.
     #[must_use]
     pub fn new(
-        channel: Channel,
+        losses: Losses,
         (transmit_power, floor): (f64, f64),
         neighbours: Neighbours,
         names: Vec<u32>,
         fading: Vec<(Fader, u64)>,
     ) -> Self {
         Self {
-            channel,
+            losses,
             transmit_power,
             floor,
             neighbours,
@@ -102,22 +103,22 @@ impl Hearers {
     /// decide.
     #[must_use]
     pub fn range(&self, threshold: f64) -> Option<f64> {
-        self.fading.is_empty().then(|| self.channel.range(threshold / self.transmit_power))
+        self.losses.range(threshold / self.transmit_power).filter(|_| self.fading.is_empty())
     }
 
     /// The power, in watts, that `b` receives of a signal of `a`, fading aside.
     #[must_use]
     pub fn power(&self, a: usize, b: usize, now: Time) -> f64 {
-        let squared = self.position(a, now).distance_squared(self.position(b, now));
-        self.transmit_power * self.channel.gain(squared)
+        let (here, there) = (self.position(a, now), self.position(b, now));
+        self.transmit_power * self.losses.median((a, here), (b, there), now)
     }
 
     /// The stations that receive a signal of `station` with at least this power, in watts, fading aside; in order. They
     /// replace the content of `found`.
     pub fn in_range(&mut self, station: usize, threshold: f64, now: Time, found: &mut Vec<usize>) {
-        let Self { channel, neighbours, powers, marks, .. } = self;
+        let Self { losses, neighbours, powers, marks, .. } = self;
         let near = neighbours.near(station, now);
-        channel.gains(near.squares, powers);
+        losses.medians(station, &near, now, powers);
         // Marks bring them in order.
         marks.resize(self.names.len().div_ceil(64), 0);
         for (&station, &gain) in near.stations.iter().zip(powers.iter()) {
@@ -136,8 +137,7 @@ impl Hearers {
 
     /// Whether `other` is among those ([`Self::in_range`]).
     pub fn is_in_range(&mut self, station: usize, other: usize, threshold: f64, now: Time) -> bool {
-        let square = self.neighbours.square(station, other, now);
-        square.is_some_and(|squared| self.transmit_power * self.channel.gain(squared) >= threshold)
+        self.neighbours.is_near(station, other, now) && self.power(station, other, now) >= threshold
     }
 
     /// The hearers of a station's transmission, the first to be reached first. `count` is the number of transmissions
@@ -145,7 +145,7 @@ impl Hearers {
     pub fn find(&mut self, station: usize, count: u64, now: Time, hearers: &mut Vec<Hearer>) {
         hearers.clear();
         let epoch = self.neighbours.still_epoch();
-        let constant = epoch != 0 && self.fading.is_empty();
+        let constant = epoch != 0 && self.fading.is_empty() && !self.losses.change();
         if constant && let Some(still) = self.still.get(station).filter(|still| still.epoch == epoch) {
             return hearers.extend_from_slice(&still.hearers);
         }
@@ -159,22 +159,28 @@ impl Hearers {
     }
 
     fn search(&mut self, station: usize, count: u64, now: Time, hearers: &mut Vec<Hearer>) {
-        let Self { channel, neighbours, names, powers, delays, others, .. } = self;
+        let Self { losses, neighbours, names, powers, delays, others, .. } = self;
         let (transmit_power, floor) = (self.transmit_power, self.floor);
         let near = neighbours.near(station, now);
-        channel.gains(near.squares, powers);
+        // Draws depend on the transmission and the hearer only, not on which other stations are examined or send.
+        let name = u64::from(names[station]);
+        let this = (name << 40 | count).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let at_hearer = |station: u32| {
+            let hearer = u64::from(names[station as usize]);
+            this ^ (hearer << 32 | hearer)
+        };
+        losses.gains(station, &near, now, at_hearer, powers);
+        let own_way = near.paths.travelled(station, now);
         for (fader, key) in &self.fading {
-            // The draw depends on the transmission and the hearer only, not on which other stations are examined or
-            // send.
-            let name = u64::from(names[station]);
-            let transmission = key ^ (name << 40 | count).wrapping_mul(0x9E37_79B9_7F4A_7C15);
             for ((gain, &station), &distance_squared) in powers.iter_mut().zip(near.stations).zip(near.squares) {
                 let hearer = u64::from(names[station as usize]);
+                let way = near.paths.travelled(station as usize, now);
                 *gain *= fader.factor(&Signal {
-                    transmission: transmission ^ (hearer << 32 | hearer),
+                    transmission: key ^ at_hearer(station),
                     pair: key ^ (name.min(hearer) << 32 | name.max(hearer)),
                     at: now,
                     distance_squared,
+                    ways: if name < hearer { [own_way, way] } else { [way, own_way] },
                 });
             }
         }

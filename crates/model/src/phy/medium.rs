@@ -17,8 +17,11 @@ use hopyard_engine::{Prefetch, Rank, Rng, Span, Time, is_worth_reading_ahead, re
 use super::fading::{self, Fader};
 pub use super::hearers::Hearer;
 use super::hearers::Hearers;
+use super::links::{Levels, Named};
+use super::losses::Losses;
 use super::mode::Mode;
 use super::neighbours::{Neighbours, Search};
+use super::obstacles::Obstacle;
 use super::params::{HORIZON, Params};
 use super::propagation::Channel;
 use super::reception::{Begin, End, Lost, Radio, Radios, Receiver, Verdict, each_model};
@@ -161,6 +164,10 @@ pub struct Places {
     pub names: Vec<u32>,
     /// How the medium searches.
     pub search: Search,
+    /// The links that say which stations hear each other, in the place of distances.
+    pub links: Option<Named>,
+    /// The obstacles between them.
+    pub obstacles: Vec<Obstacle>,
     /// The draws of each station's receiver.
     pub reception: Vec<Rng>,
 }
@@ -191,22 +198,33 @@ impl<C: Copy> Medium<C> {
     pub fn new(params: &Params, channel: Channel, fading: Vec<(Fader, Rng)>, modes: &[&Mode], places: Places) -> Self {
         let floor = params.sense.watts(&channel, params.transmit_power);
         let receiver = |mode| params.receiver(&channel, mode);
-        let thresholds = modes.iter().map(|mode| (mode.rate(), receiver(mode).threshold)).collect();
+        let thresholds: Vec<_> = modes.iter().map(|mode| (mode.rate(), receiver(mode).threshold)).collect();
         let receiver = receiver(modes[0]);
         let transmit_power = params.transmit_power.watts();
-        let strongest = fading::limit(fading.iter().map(|it| &it.0));
-        let reach = channel.reach(floor / transmit_power / strongest).min(HORIZON);
-        let fading = fading.into_iter().map(|(fader, mut rng)| (fader, rng.next_u64())).collect();
-        let Places { legs, names, search, reception } = places;
+        let fading = fading.into_iter().map(|(fader, mut rng)| (fader, rng.next_u64())).collect::<Vec<_>>();
+        let Places { legs, names, search, links, obstacles, reception } = places;
         let stations = legs.len();
         assert_eq!((reception.len(), names.len()), (stations, stations), "every station has a receiver and a name");
-        let neighbours = Neighbours::new(&legs, reach, search);
+        let links = links.map(|links| {
+            let watts = || thresholds.iter().map(|it| it.1);
+            let thresholds = (watts().fold(f64::INFINITY, f64::min), watts().fold(0.0, f64::max));
+            links.gains(&Levels { transmit: transmit_power, noise: receiver.noise, floor, thresholds })
+        });
+        let neighbours = match &links {
+            Some(links) => Neighbours::of_lists(&legs, HORIZON, links.lists()),
+            None => {
+                let strongest = fading::limit(fading.iter().map(|it| &it.0));
+                let reach = channel.reach(floor / transmit_power / strongest).min(HORIZON);
+                Neighbours::new(&legs, reach, search)
+            }
+        };
+        let losses = Losses::new(channel, obstacles, links);
         Self {
             receiver,
             thresholds,
             radios: params.reception.radios(stations),
             reception,
-            hearers: Hearers::new(channel, (transmit_power, floor), neighbours, names, fading),
+            hearers: Hearers::new(losses, (transmit_power, floor), neighbours, names, fading),
             transmissions: Vec::new(),
             free: Vec::new(),
             in_air: 0,

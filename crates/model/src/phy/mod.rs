@@ -5,14 +5,18 @@ pub mod error_rate;
 pub mod fading;
 pub mod frame;
 pub mod hearers;
+pub mod links;
+mod losses;
 pub mod medium;
 pub mod mode;
 pub mod neighbours;
+pub mod obstacles;
 mod params;
 mod paths;
 pub mod propagation;
 pub mod reception;
 
+pub use losses::Losses;
 pub use mode::Mode;
 pub use params::{Params, Receive, Sensitivity};
 pub use reception::Reception;

@@ -48,6 +48,8 @@ pub struct Neighbours {
     epoch: u64,
     search: Search,
     grid: Grid,
+    /// Whether the lists are given, and no distance changes them.
+    are_given: bool,
 }
 
 /// The stations near another.
@@ -59,6 +61,8 @@ pub struct Near<'a> {
     pub squares: &'a [f64],
     /// The square of the reach. Stations beyond it are not within reach.
     pub reach_squared: f64,
+    /// Where all stations are.
+    pub paths: &'a Paths,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -93,7 +97,16 @@ impl Neighbours {
             epoch: 1,
             search,
             grid: Grid::default(),
+            are_given: false,
         }
+    }
+
+    /// Given lists of the stations that hear each station, up to `reach` metres.
+    #[must_use]
+    pub fn of_lists(legs: &[Leg], reach: f64, lists: Vec<Vec<u32>>) -> Self {
+        let list = |stations| List { stations, good_until: Time::NEVER };
+        let lists = lists.into_iter().map(list).collect();
+        Self { lists, are_given: true, ..Self::new(legs, reach, Search::Array) }
     }
 
     /// A number that changes whenever any distance may have changed, or zero while stations move.
@@ -119,7 +132,7 @@ impl Neighbours {
         self.epoch += 1;
         let speed = leg.speed();
         // A station that is faster than all before, or that jumps, breaks the bound on which all lists depend.
-        if speed > self.top_speed || jump > 1e-3 {
+        if (speed > self.top_speed || jump > 1e-3) && !self.are_given {
             self.top_speed = self.top_speed.max(headroom(speed));
             for list in &mut self.lists {
                 list.good_until = Time::ZERO;
@@ -136,20 +149,15 @@ impl Neighbours {
         }
         let stations = &self.lists[station].stations;
         self.paths.squares(station, stations, now, &mut self.squares);
-        Near { stations, squares: &self.squares, reach_squared: self.reach * self.reach }
+        Near { stations, squares: &self.squares, reach_squared: self.reach * self.reach, paths: &self.paths }
     }
 
-    /// The square of the distance of another station, if it is in [`Neighbours::near`].
-    pub fn square(&mut self, station: usize, other: usize, now: Time) -> Option<f64> {
+    /// Whether another station is in [`Neighbours::near`].
+    pub fn is_near(&mut self, station: usize, other: usize, now: Time) -> bool {
         if self.lists[station].good_until <= now {
             self.refresh(station, now);
         }
-        let other = other as u32;
-        if !self.lists[station].stations.contains(&other) {
-            return None;
-        }
-        self.paths.squares(station, &[other], now, &mut self.squares);
-        self.squares.first().copied()
+        self.lists[station].stations.contains(&(other as u32))
     }
 
     /// Sets the order in which [`Neighbours::near`] gives the stations of its last result: `first`, then `others`.

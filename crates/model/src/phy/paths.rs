@@ -13,6 +13,16 @@ use crate::mobility::{Leg, Position};
 pub struct Paths {
     lines: Vec<Line>,
     heights: Heights,
+    travels: Vec<Travel>,
+}
+
+/// How far a station has travelled.
+#[derive(Clone, Copy, Debug)]
+struct Travel {
+    /// Metres before its leg.
+    before: f64,
+    /// Metres a second on its leg.
+    speed: f64,
 }
 
 /// A leg in the plane.
@@ -79,6 +89,7 @@ impl Paths {
         let is_level = legs.iter().map(Climb::of).all(|climb| climb == Climb { from: height, velocity: 0.0 });
         Self {
             lines: legs.iter().map(Line::of).collect(),
+            travels: legs.iter().map(|leg| Travel { before: 0.0, speed: leg.speed() }).collect(),
             heights: if is_level { Heights::Same(height) } else { Heights::Each(legs.iter().map(Climb::of).collect()) },
         }
     }
@@ -90,6 +101,9 @@ impl Paths {
 
     /// The next leg of a station.
     pub fn set(&mut self, station: usize, leg: &Leg) {
+        // A station that is placed elsewhere has travelled there.
+        let jump = self.position(station, leg.start).distance(leg.from);
+        self.travels[station] = Travel { before: self.travelled(station, leg.start) + jump, speed: leg.speed() };
         let climb = Climb::of(leg);
         if let Heights::Same(height) = self.heights {
             let level = Climb { from: height, velocity: 0.0 };
@@ -110,6 +124,13 @@ impl Paths {
             Heights::Each(climbs) => climbs[station].velocity != 0.0,
         };
         self.lines[station].velocity == (0.0, 0.0) && !climbs
+    }
+
+    /// The metres that a station has travelled.
+    #[inline]
+    pub fn travelled(&self, station: usize, now: Time) -> f64 {
+        let Travel { before, speed } = self.travels[station];
+        before + speed * self.lines[station].seconds(nanos(now))
     }
 
     /// A station's position.
@@ -218,5 +239,20 @@ mod tests {
         paths.set(1, &Leg { velocity: (0.0, 0.0, 2.0), ..still });
         assert!(paths.is_pause(0) && !paths.is_pause(1));
         assert_eq!(paths.position(1, Time::ZERO + Span::from_secs(3)), Position { x: 0.0, y: 0.0, z: 6.0 });
+    }
+
+    #[test]
+    fn ways_add_up_over_legs() {
+        let still = Leg::still(Time::ZERO, Position::default());
+        let at = |seconds| Time::ZERO + Span::from_secs(seconds);
+        let mut paths = Paths::new(&[Leg { velocity: (3.0, 4.0, 0.0), ..still }]);
+        assert_eq!([0, 1, 2].map(|seconds| paths.travelled(0, at(seconds))), [0.0, 5.0, 10.0]);
+        paths.set(0, &Leg { start: at(2), from: Position::ground(6.0, 8.0), ..still });
+        assert_eq!(paths.travelled(0, at(4)), 10.0);
+        paths.set(0, &Leg { start: at(5), from: Position::ground(6.0, 8.0), velocity: (0.0, 0.0, -2.0), ..still });
+        assert_eq!(paths.travelled(0, at(6)), 12.0);
+        // A station that is placed elsewhere.
+        paths.set(0, &Leg { start: at(6), from: Position { x: 6.0, y: 9.0, z: -2.0 }, ..still });
+        assert_eq!(paths.travelled(0, at(9)), 13.0);
     }
 }

@@ -108,6 +108,7 @@ mod tests {
             flows: Vec::new(),
             energy: EnergySpec::default(),
             observe: ObserveSpec::default(),
+            obstacles: Vec::new(),
             medium: MediumSpec::default(),
         };
         World::new(&spec).expect("a world")

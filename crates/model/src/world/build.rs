@@ -287,6 +287,8 @@ impl<P: Probe> World<P> {
             let plan = Plan {
                 radio: &channel.radio,
                 propagation: &channel.propagation,
+                links: channel.links.as_ref(),
+                obstacles: &spec.obstacles,
                 fading: &channel.fading,
                 mac: &channel.mac,
                 search: spec.medium.search,

@@ -15,7 +15,9 @@ use crate::channel::energy::{self, Battery};
 use crate::mobility::{self, Movements, Position};
 use crate::observe::Recorded;
 use crate::params::{Params as _, RFC};
+use crate::phy::links::Links;
 use crate::phy::neighbours::Search;
+use crate::phy::obstacles::Obstacle;
 use crate::phy::{self, fading, propagation};
 use crate::transport::{acking, tcp};
 use crate::{agent, app, ip, link, mac, routing};
@@ -35,6 +37,8 @@ pub struct Spec {
     pub nodes: Vec<NodeSpec>,
     /// The channels, in order of their numbers.
     pub channels: Vec<ChannelSpec>,
+    /// The obstacles between nodes, for the laws of path loss of all channels.
+    pub obstacles: Vec<Obstacle>,
     /// The addresses that are given: each to the interface of the node in whose prefix it is.
     pub addresses: Vec<(NodeId, Ipv4Addr)>,
     /// Interface queue and address resolution.
@@ -73,6 +77,7 @@ impl Spec {
             measure_from: Time::ZERO,
             nodes: Vec::new(),
             channels: vec![ChannelSpec::of_profile(profile)],
+            obstacles: Vec::new(),
             addresses: Vec::new(),
             link: link::Params::of_profile(profile),
             ip: ip::Params::of_profile(profile),
@@ -131,6 +136,8 @@ pub struct ChannelSpec {
     pub radio: phy::Params,
     /// Path loss.
     pub propagation: propagation::Config,
+    /// The links of the file that path loss names, if it names one.
+    pub links: Option<Arc<Links>>,
     /// Fading.
     pub fading: fading::Config,
     /// Medium access.
@@ -146,6 +153,7 @@ impl ChannelSpec {
         Self {
             radio: phy::Params::of_profile(profile),
             propagation: propagation::Config::first(profile),
+            links: None,
             fading: fading::Config::first(profile),
             mac: mac::Config::first(profile),
             network: None,

@@ -79,6 +79,10 @@ pub fn of_every_model() -> Vec<(String, Spec)> {
             if propagation.equal_powers() {
                 spec.channels[0].radio.reception = Reception::Threshold;
             }
+            // Where places count, the ground takes most of the power.
+            if propagation.channel().is_sited() {
+                spec.nodes.iter_mut().for_each(|node| node.start.z = 50.0);
+            }
             spec.channels[0].propagation = propagation;
         });
     }

@@ -198,7 +198,7 @@ impl Resolver<'_> {
         for ((section, mac), channel) in macs(resolved).zip(&channels) {
             let Some(delay) = mac.answered_within() else { continue };
             let most = delay.seconds() * SPEED_OF_LIGHT;
-            if channel.usual > most && channel.nodes.len() > 1 {
+            if channel.usual > most && channel.nodes.len() > 1 && channel.links.is_none() {
                 let (range, least) = (channel.usual, (channel.usual / SPEED_OF_LIGHT * 1e6).ceil());
                 let message = format!(
                     "acknowledgements from farther than {most:.0} m come too late, and the range is {range:.0} m"
@@ -225,7 +225,7 @@ impl Resolver<'_> {
             let tight = sizes.iter().filter_map(|&size| Some((mac.spare(size)?, size))).min();
             let (Some((spare, size)), Some(round)) = (tight, mac.round(&nodes)) else { continue };
             let distance = |a: u32, b: u32| places[a as usize].distance(places[b as usize]);
-            let near = |a: u32, b: u32| distance(a, b) <= channel.usual;
+            let near = |a: u32, b: u32| channel.joins(places, (a, b), channel.usual);
             let slots = mac.slots(&nodes);
             let mut worst: Option<(f64, [u32; 3])> = None;
             for (slot, owners) in slots.iter().enumerate() {
@@ -345,7 +345,7 @@ impl Resolver<'_> {
         }
         for ((section, mac), channel) in macs(resolved).zip(&channels) {
             let nodes: Vec<NodeId> = channel.nodes.iter().copied().map(NodeId).collect();
-            let near = |a: u32, b: u32| places[a as usize].distance(places[b as usize]) <= channel.usual;
+            let near = |a: u32, b: u32| channel.joins(places, (a, b), channel.usual);
             let (mut budget, mut found) = (MOST_PAIRS, Vec::new());
             let mut seen = BTreeSet::new();
             for (slot, owners) in mac.slots(&nodes).iter().enumerate() {

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::flow_faults::Place;
 use super::resolved::{Congestion, FlowKind, Moving, RandomFlows, Resolved, TcpKind};
 use super::resolver::Resolver;
-use crate::files::{FileError, MOST_MOVEMENT, MovementFile, in_megabytes};
+use crate::files::MovementFile;
 use crate::placement;
 use crate::problem::{one_of, ranges};
 use crate::sections::{Flow, Placement, Routing, Stack, Until};
@@ -66,6 +66,7 @@ impl Resolver<'_> {
                     self.place_nodes(&mut resolved);
                 }
                 self.check_movements(&resolved);
+                self.check_links(&resolved);
                 self.check_formed_groups(&resolved);
                 self.check_flow_nodes(&resolved);
                 self.check_named_nodes(&resolved);
@@ -78,6 +79,7 @@ impl Resolver<'_> {
         self.check_flows(&resolved);
         self.check_linux(&resolved);
         self.check_reception(&resolved);
+        self.check_wavelengths(&resolved);
         self.check_sensitivities(&resolved);
         self.check_feedback(&resolved);
         self.check_slot_finders(&resolved);
@@ -248,47 +250,6 @@ impl Resolver<'_> {
         }
     }
 
-    fn read_files(&mut self, resolved: &mut Resolved) {
-        let mut users = vec![("mobility".to_owned(), &resolved.mobility)];
-        users.extend(resolved.movements.iter().enumerate().map(|(i, (_, chosen))| (format!("movement.{i}"), chosen)));
-        let mut files = BTreeMap::new();
-        for (section, chosen) in users {
-            let Some(params) = chosen.file() else { continue };
-            let name = chosen.model.name;
-            let path = format!("{section}.{name}.path");
-            if params.path.is_empty() {
-                self.problem(&path, "the movement file is not named").expected =
-                    Some(format!("`path` in [{section}.{name}]"));
-                continue;
-            }
-            match self.files.movements(params) {
-                Ok(file) => {
-                    for remark in file.movements.remarks() {
-                        self.warning(&path, format!("the movement file {}: {remark}", params.path));
-                    }
-                    files.insert(params.clone(), file);
-                }
-                Err(FileError::Missing(file, error)) => {
-                    self.problem(&path, format!("the file {} cannot be read: {error}", file.display())).expected =
-                        Some("a file beside the scenario".to_owned());
-                }
-                Err(FileError::Unusable(file, fault)) => {
-                    self.problem(&path, format!("{} cannot be read: {fault}", file.display())).expected =
-                        Some(format!("a movement file of at most {}", in_megabytes(MOST_MOVEMENT)));
-                }
-                Err(FileError::Broken(bad)) => {
-                    let lines = match (bad.count, bad.ended_at) {
-                        (1, _) => "one mistake".to_owned(),
-                        (count, None) => format!("{count} mistakes"),
-                        (count, Some(_)) => format!("at least {count} mistakes"),
-                    };
-                    self.problem(&path, format!("the movement file has {lines}")).hint = Some(bad.to_string());
-                }
-            }
-        }
-        resolved.files = files;
-    }
-
     fn count_nodes(&mut self, resolved: &mut Resolved) {
         let nodes = &mut resolved.nodes;
         let given = self.is_given("nodes", "count");
@@ -297,16 +258,18 @@ impl Resolver<'_> {
             let first = params.first_node;
             let numbers: Vec<_> = match &params.nodes {
                 FileNodes::Listed(numbers) => numbers.clone(),
-                _ => file.movements.numbers().filter(|number| *number >= first).collect(),
+                FileNodes::First if given => vec![0; nodes.count as usize],
+                FileNodes::First => vec![0],
+                _ => file.meaning.numbers().filter(|number| *number >= first).collect(),
             };
             let in_file = numbers.len() as u32;
             let asked = if given { nodes.count } else { in_file };
             nodes.count = asked;
             let wrong = match &params.nodes {
                 FileNodes::FromFirstNode => Numbering::of(first, &numbers),
-                FileNodes::All => None,
+                FileNodes::All | FileNodes::First => None,
                 FileNodes::Listed(_) => {
-                    let missing = numbers.iter().position(|number| file.movements.track(*number).is_none());
+                    let missing = numbers.iter().position(|number| file.meaning.track(*number).is_none());
                     missing.map(|place| Numbering::NoNode(place, numbers[place]))
                 }
             };
@@ -328,7 +291,7 @@ impl Resolver<'_> {
 
     /// Reports a movement file whose nodes are not numbered from `first_node` on.
     fn wrong_numbering(&mut self, section: &str, first: u32, file: &MovementFile, wrong: Numbering) {
-        let numbers = || file.movements.numbers();
+        let numbers = || file.meaning.numbers();
         let (low, high) = (numbers().next().unwrap_or(0), numbers().next_back().unwrap_or(0));
         let key = |key: &str| format!("{section}.{key}");
         match wrong {
@@ -341,7 +304,7 @@ impl Resolver<'_> {
                 let message = format!("the movement file has no node {first}: its first is node {number}");
                 let problem = self.problem(&key("path"), message);
                 problem.expected = Some(format!("nodes numbered from {first} on"));
-                problem.hint = Some(if high - low + 1 == file.movements.len() as u32 {
+                problem.hint = Some(if high - low + 1 == file.meaning.len() as u32 {
                     format!("`first_node = {number}` in [{section}] takes the file's node {number} as node 0")
                 } else {
                     format!("`nodes = \"all\"` in [{section}] takes the file's nodes in their order")
@@ -373,7 +336,7 @@ impl Resolver<'_> {
         }
         let [width, height] = nodes.area.map(|length| length.metres());
         if width > 0.0
-            && let Some((low, high)) = file.movements.extent()
+            && let Some((low, high)) = file.meaning.extent()
             && !(low.x >= 0.0 && low.y >= 0.0 && high.x <= width && high.y <= height)
         {
             let message = format!(

@@ -30,6 +30,9 @@ pub(super) struct Reach {
     pub(super) asked: Option<f64>,
     /// The rate of data frames, and a rate of other frames with the shorter distance to which `receive` limits these.
     pub(super) shorter: Option<(Rate, Rate, f64)>,
+    /// The pairs of nodes of which one hears the other, the lower number first, where a file names them and no distance
+    /// decides. Then the distances are infinite.
+    pub(super) links: Option<BTreeSet<(u32, u32)>>,
 }
 
 impl Reach {
@@ -40,13 +43,25 @@ impl Reach {
         let mut channels = std::iter::once(first)
             .chain(further)
             .map(|(radio, propagation, fading, mac)| {
+                if let Some(links) = resolved.links_of(propagation) {
+                    let links = links.pairs().map(|(a, b)| (a.min(b), a.max(b))).collect();
+                    let (most, usual) = (f64::INFINITY, f64::INFINITY);
+                    return Some(Self {
+                        nodes: Vec::new(),
+                        most,
+                        usual,
+                        asked: None,
+                        shorter: None,
+                        links: Some(links),
+                    });
+                }
                 let (most, usual) = ranges(radio, &propagation.config, &fading.config, &mac.config)?;
                 let shorter = shorter(radio, &propagation.config, &mac.config, most, usual);
                 let asked = match radio.receive {
                     Receive::Every(Sensitivity::Range(range)) => Some(range.metres()),
                     _ => None,
                 };
-                Some(Self { nodes: Vec::new(), most, usual, asked, shorter })
+                Some(Self { nodes: Vec::new(), most, usual, asked, shorter, links: None })
             })
             .collect::<Option<Vec<_>>>()?;
         for (node, on) in (0..).zip(radios(resolved)) {
@@ -59,14 +74,40 @@ impl Reach {
 }
 
 impl Reach {
+    /// Whether two nodes are within a range of each other, or a file joins them.
+    pub(super) fn joins(&self, places: &[Position], (a, b): (u32, u32), range: f64) -> bool {
+        match &self.links {
+            Some(links) => links.contains(&(a.min(b), a.max(b))),
+            None => places[a as usize].distance(places[b as usize]) <= range,
+        }
+    }
+
+    /// Calls `each` for every pair of nodes that may be within a range of each other, until it returns false.
+    fn pairs(&self, places: &[Position], range: f64, mut each: impl FnMut(u32, u32) -> bool) {
+        match &self.links {
+            Some(links) => _ = links.iter().all(|&(a, b)| each(a, b)),
+            None => near_pairs(places, &self.nodes, range, each),
+        }
+    }
+
+    /// Connects the nodes that are within a range of each other.
+    pub(super) fn join(&self, groups: &mut Groups, places: &[Position], range: f64) {
+        self.pairs(places, range, |a, b| {
+            if groups.find(a) != groups.find(b) && self.joins(places, (a, b), range) {
+                groups.join(a, b);
+            }
+            true
+        });
+    }
+
     /// The nodes within the usual range of each node of the channel, as places in `nodes`, sorted. Returns nothing if
     /// that takes more steps than the budget has left.
     pub(super) fn neighbours(&self, places: &[Position], budget: &mut u64) -> Option<Vec<Vec<u32>>> {
         let mut near = vec![Vec::new(); self.nodes.len()];
         let place = |node: u32| self.nodes.binary_search(&node).ok();
-        near_pairs(places, &self.nodes, self.usual, |a, b| {
+        self.pairs(places, self.usual, |a, b| {
             *budget = budget.saturating_sub(1);
-            if places[a as usize].distance(places[b as usize]) <= self.usual
+            if self.joins(places, (a, b), self.usual)
                 && let (Some(a), Some(b)) = (place(a), place(b))
             {
                 near[a].push(b as u32);
@@ -86,9 +127,9 @@ impl Reach {
         budget: &mut u64,
         mut each: impl FnMut(u32, u32),
     ) -> Option<()> {
-        near_pairs(places, &self.nodes, self.most, |a, b| {
+        self.pairs(places, self.most, |a, b| {
             *budget = budget.saturating_sub(1);
-            if places[a as usize].distance(places[b as usize]) <= self.most {
+            if self.joins(places, (a, b), self.most) {
                 each(a, b);
             }
             *budget > 0
@@ -197,16 +238,6 @@ impl Groups {
         Self((0..all).collect())
     }
 
-    /// Connects nodes that are within `range` of each other.
-    pub(super) fn join_near(&mut self, places: &[Position], nodes: &[u32], range: f64) {
-        near_pairs(places, nodes, range, |a, b| {
-            if self.find(a) != self.find(b) && places[a as usize].distance(places[b as usize]) <= range {
-                self.join(a, b);
-            }
-            true
-        });
-    }
-
     /// Whether two nodes are connected.
     pub(super) fn joins(&mut self, a: u32, b: u32) -> bool {
         self.find(a) == self.find(b)
@@ -246,8 +277,9 @@ impl Checks<'_> {
         if self.wires.contains(&(a.min(b), a.max(b))) {
             return None;
         }
-        let shared =
-            self.channels.iter().filter(|channel| [a, b].iter().all(|it| channel.nodes.binary_search(it).is_ok()));
+        let on = |channel: &&Reach| [a, b].iter().all(|it| channel.nodes.binary_search(it).is_ok());
+        let is_open = |channel: &&Reach| channel.links.as_ref().is_none_or(|it| it.contains(&(a.min(b), a.max(b))));
+        let shared = self.channels.iter().filter(on).filter(is_open);
         let most =
             shared.map(|channel| channel.most).fold(None, |most: Option<f64>, it| Some(most.map_or(it, |m| m.max(it))));
         let Some(most) = most else { return Some(None) };

@@ -8,6 +8,7 @@ mod external;
 mod flow_faults;
 mod flows;
 mod idle;
+mod inputs;
 mod links;
 mod linux;
 mod longest;
@@ -39,8 +40,8 @@ use crate::files::Files;
 use crate::key::join;
 use crate::merge::{Judge, Section};
 use crate::sections::{
-    Address, Battery, Energy, ForeignAgent, Head, HomeAgent, Host, Linux, Measure, MobileHost, Nodes, Simulator, Sleep,
-    Tunnel,
+    Address, Battery, Energy, ForeignAgent, Head, HomeAgent, Host, Linux, Measure, MobileHost, Nodes, Obstacle,
+    Simulator, Sleep, Tunnel,
 };
 use crate::tree::Table;
 use crate::value::Values;
@@ -96,6 +97,7 @@ impl Resolver<'_> {
         self.complete.insert("radio".to_owned(), Value::Object(own.into_iter().chain(radio.clone()).collect()));
         let mac = self.choice("mac");
         let channels = self.channels();
+        let obstacles = self.simple_list::<Obstacle>("obstacle");
         let energy = self.plain("energy");
         let energy_model = self.chosen_in("energy", &energy);
         let energy: Energy = typed(&energy);
@@ -131,11 +133,13 @@ impl Resolver<'_> {
             mobility: mobility?,
             movements,
             files: BTreeMap::new(),
+            links: BTreeMap::new(),
             radio: Typed::new(radio),
             propagation: propagation?,
             fading: fading?,
             mac: mac?,
             channels,
+            obstacles,
             energy,
             energy_model: energy_model?,
             batteries,

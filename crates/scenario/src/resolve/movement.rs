@@ -32,8 +32,8 @@ impl Resolver<'_> {
             }
             let nodes: BTreeSet<u32> = movement.nodes.iter().copied().filter(|node| *node < count).collect();
             for node in nodes {
-                let number = params.number(node, &file.movements);
-                if number.and_then(|number| file.movements.track(number)).is_none() {
+                let number = params.number(node, &file.meaning);
+                if number.and_then(|number| file.meaning.track(number)).is_none() {
                     let which = number.map_or_else(|| "node for it".to_owned(), |number| format!("node {number}"));
                     let message = format!("node {node} has no movement: the movement file has no {which}");
                     let name = chosen.model.name;
@@ -66,9 +66,11 @@ impl Resolver<'_> {
     /// Warns of different heights where they do not count in the powers of signals.
     fn check_heights(&mut self, resolved: &Resolved) {
         let stand = resolved.positions.iter().map(|place| place.z);
-        let models = tables(resolved).filter_map(|(_, chosen)| chosen.sound());
-        let moves = models.flat_map(|model| model.script()).filter_map(|step| step.height);
-        let files = resolved.files.values().filter_map(|file| file.movements.extent());
+        let models = || tables(resolved).filter_map(|(_, chosen)| chosen.sound());
+        let moves = models().flat_map(|model| model.script()).filter_map(|step| step.height);
+        let boxes = models().filter_map(|model| model.area()).filter(|area| area.high.z > area.low.z);
+        let moves = moves.chain(boxes.flat_map(|area| [area.low.z, area.high.z]));
+        let files = resolved.files.values().filter_map(|file| file.meaning.extent());
         let heights = stand.chain(moves).chain(files.flat_map(|(low, high)| [low.z, high.z]));
         let (low, high) = heights.fold((f64::MAX, f64::MIN), |(low, high), it| (low.min(it), high.max(it)));
         if low >= high {

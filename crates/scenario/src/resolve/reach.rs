@@ -73,7 +73,8 @@ impl Resolver<'_> {
         };
         self.check_each_flow(&checks);
         if let Some(places) = places {
-            if radios > 1 && places.iter().all(|place| place.distance(places[0]) == 0.0) {
+            let matter = channels.iter().any(|channel| channel.links.is_none());
+            if matter && radios > 1 && places.iter().all(|place| place.distance(places[0]) == 0.0) {
                 self.warning("nodes", format!("all {radios} nodes stand at one point"));
             }
         } else if radios > 1 && resolved.wires.is_empty() {
@@ -192,6 +193,9 @@ impl Resolver<'_> {
             _ => String::new(),
         };
         let (stand, hint) = match checks.places {
+            Some(_) if most.is_infinite() => {
+                (":", "the file of links names no chain of pairs that joins them".to_owned())
+            }
             Some(_) => (
                 " stand still, and",
                 format!("no frame is received over more than {most:.0} m: nodes must stand closer together"),
@@ -409,7 +413,7 @@ impl Resolver<'_> {
                 let places = uniform(&resolved.nodes, streams.stream("placement"));
                 let mut groups = Groups::apart(radios);
                 for channel in channels {
-                    groups.join_near(&places, &channel.nodes, channel.usual);
+                    channel.join(&mut groups, &places, channel.usual);
                 }
                 let drawn = drawn_flows(resolved, &streams).into_iter().flatten().map(|flow| (flow.from, flow.to));
                 let listed = resolved.flows.iter().map(|(flow, _)| (flow.from, flow.to));

@@ -8,6 +8,8 @@ use hopyard_model::channel::energy;
 use hopyard_model::link::wired;
 use hopyard_model::mobility::{self, Position, movement_file};
 use hopyard_model::params::{ModelInfo, ParamsError};
+use hopyard_model::phy::links::Links;
+use hopyard_model::phy::propagation::table;
 use hopyard_model::phy::{self, fading, propagation};
 use hopyard_model::transport::congestion::external::ExternalConfig;
 use hopyard_model::transport::{acking, congestion, tcp};
@@ -17,11 +19,11 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::catalogue::Config;
-use crate::files::MovementFile;
+use crate::files::{LinkFile, MovementFile};
 use crate::problem::Problem;
 use crate::sections::{
     Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Host, Linux, Measure, MobileHost,
-    Movement, Nodes, Simulator, Sleep, Tunnel, Wire,
+    Movement, Nodes, Obstacle, Simulator, Sleep, Tunnel, Wire,
 };
 use crate::value::Values;
 
@@ -98,6 +100,16 @@ impl Moving {
     }
 }
 
+impl Chosen<propagation::Config> {
+    /// The parameters of a file of links.
+    pub(crate) fn table(&self) -> Option<&table::Params> {
+        match &self.config {
+            propagation::Config::Table(params) => Some(params),
+            _ => None,
+        }
+    }
+}
+
 /// A flow's congestion control.
 #[derive(Clone, Debug)]
 pub(crate) enum Congestion {
@@ -166,11 +178,14 @@ pub(crate) struct Resolved {
     pub movements: Vec<(Movement, Moving)>,
     /// The movement files of each `mobility` or `movements` that names one.
     pub files: BTreeMap<movement_file::Params, Arc<MovementFile>>,
+    /// The files of links of each channel whose path loss names one.
+    pub links: BTreeMap<table::Params, Arc<LinkFile>>,
     pub radio: Typed<phy::Params>,
     pub propagation: Chosen<propagation::Config>,
     pub fading: Chosen<fading::Config>,
     pub mac: Chosen<mac::Config>,
     pub channels: Vec<FurtherChannel>,
+    pub obstacles: Vec<Obstacle>,
     pub energy: Energy,
     pub energy_model: Chosen<energy::Config>,
     pub batteries: Vec<Battery>,
@@ -220,6 +235,11 @@ impl Resolved {
     /// The movement file of a model that reads one.
     pub(crate) fn file(&self, chosen: &Moving) -> Option<&Arc<MovementFile>> {
         self.files.get(chosen.file()?)
+    }
+
+    /// The links of a channel whose path loss names a file.
+    pub(crate) fn links_of(&self, chosen: &Chosen<propagation::Config>) -> Option<Arc<Links>> {
+        self.links.get(chosen.table()?).map(|file| Arc::clone(&file.meaning))
     }
 
     /// The number of flows, the drawn ones included.

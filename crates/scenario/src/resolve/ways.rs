@@ -43,7 +43,7 @@ impl Links {
         let mut radio = Groups::apart(all);
         for channel in channels {
             match (places, channel.nodes.first()) {
-                (Some(places), _) => radio.join_near(places, &channel.nodes, range(channel)),
+                (Some(places), _) => channel.join(&mut radio, places, range(channel)),
                 (None, Some(&first)) => channel.nodes.iter().for_each(|&node| radio.join(first, node)),
                 (None, None) => {}
             }

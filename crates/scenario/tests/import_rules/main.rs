@@ -14,10 +14,11 @@ use std::path::{Path, PathBuf};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// What every room of the model may know besides itself: headers, parameters, the context of a handler.
-const COMMON: &[&str] = &["address", "packet", "params", "context", "order", "registry"];
+const COMMON: &[&str] = &["file", "address", "packet", "params", "context", "order", "registry"];
 
 /// The rooms of the model, from the bottom up, with what each may know besides [`COMMON`].
 const ROOMS: &[(&str, &[&str])] = &[
+    ("file", &[]),
     ("address", &[]),
     ("packet", &[]),
     ("params", &[]),

@@ -14,7 +14,7 @@ const SEAMS: &[(&str, &str, usize)] = &[
     ("mac/protocol.rs", "Mac", 14),
     ("mobility/leg.rs", "Mobility", 2),
     ("phy/fading/signal.rs", "Fading", 3),
-    ("phy/propagation/path_loss.rs", "PathLoss", 4),
+    ("phy/propagation/path_loss.rs", "PathLoss", 5),
     ("routing/protocol.rs", "Routing", 12),
     ("routing/protocol.rs", "Routes", 8),
     ("transport/congestion/control/congestion_control.rs", "CongestionControl", 15),

@@ -9,10 +9,10 @@
 //! has no heights). Therefore the reader decides by the times. Left out: the status that DisasterArea adds to each
 //! waypoint.
 
-use super::bad_file::{BadFile, MAX_FAULTS};
 use super::movements::{Movements, Record};
-use super::text::{Dimensions, Reading, coordinate, lines, time, within};
+use super::text::{Dimensions, Reading, coordinate, time, within};
 use super::track::{Fix, Track};
+use crate::file::{BadFile, MAX_FAULTS, lines};
 use crate::mobility::leg::Position;
 
 /// Reads the text of a file; faults are added to `problems`.

@@ -3,8 +3,8 @@
 use hopyard_engine::units::{Distance, Speed};
 use hopyard_engine::{Span, Time};
 
-use super::bad_file::{BadFile, shown};
 use super::track::Track;
+use crate::file::{BadFile, shown};
 use crate::mobility::leg::Position;
 
 /// The description of a line of a file for ns-2.

@@ -22,10 +22,10 @@
 use hopyard_engine::units::{Distance, Speed};
 use hopyard_engine::{Span, Time};
 
-use super::bad_file::BadFile;
 use super::movements::{A_LINE, Movements, NodeChanges, Others, Record};
-use super::text::{COORDINATE, MAX_NODES, Reading, coordinate, lines, speed, time, within};
+use super::text::{COORDINATE, MAX_NODES, Reading, coordinate, speed, time, within};
 use super::track::{Command, Step, Track};
+use crate::file::{BadFile, lines};
 use crate::mobility::leg::Position;
 
 /// The content of all lines of one node.

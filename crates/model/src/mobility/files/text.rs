@@ -1,12 +1,11 @@
-//! The parts that the readers of both formats share: how a file is to be read, its lines, numbers, times and positions.
-
-use std::borrow::Cow;
+//! The parts that the readers of both formats share: how a file is to be read, numbers, times and positions.
 
 use hopyard_engine::units::Distance;
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::globe::{Epoch, Origin};
 use crate::mobility::leg::Position;
 
 /// Node numbers in files stay below this, so that a mistyped number does not fill the memory.
@@ -26,6 +25,12 @@ pub enum Format {
     Setdest,
     /// BonnMotion's native format.
     Bonnmotion,
+    /// A table of positions, in metres or on the globe.
+    Csv,
+    /// Tracks of satellite receivers.
+    Gpx,
+    /// A log of PX4.
+    Ulog,
 }
 
 /// How many coordinates a BonnMotion file gives for each time; the file itself does not say, nor reliably does its
@@ -50,18 +55,24 @@ pub struct Reading {
     pub dimensions: Dimensions,
     /// The area that positions must not leave, width and height, its border included; unchecked when it is not given.
     pub area: Option<(Distance, Distance)>,
+    /// For places on the globe, the place that becomes (0, 0).
+    pub origin: Origin,
+    /// For recorded tracks, the time at which the run starts.
+    pub epoch: Epoch,
+}
+
+impl Reading {
+    /// The reading of a format in which everything else is detected.
+    #[must_use]
+    pub const fn of(format: Format) -> Self {
+        Self { format, dimensions: Dimensions::Detect, area: None, origin: Origin::First, epoch: Epoch::Detect }
+    }
 }
 
 impl Default for Reading {
     fn default() -> Self {
-        Self { format: Format::Detect, dimensions: Dimensions::Detect, area: None }
+        Self::of(Format::Detect)
     }
-}
-
-/// The lines with their numbers, from one; without line ends, and as text in which bytes that are none have been
-/// replaced.
-pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = (usize, Cow<'_, str>)> {
-    text.split(|&byte| byte == b'\n').enumerate().map(|(i, line)| (i + 1, String::from_utf8_lossy(line)))
 }
 
 /// A number of moderate size.

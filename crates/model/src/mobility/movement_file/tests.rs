@@ -19,7 +19,10 @@ fn build(value: &Value, node: u32, movements: Option<&Movements>) -> Result<Leg,
 }
 
 fn file(first_node: u32) -> Value {
-    json!({ "path": "scene.tcl", "format": "detect", "dimensions": "detect", "first_node": first_node, "nodes": "from_first_node" })
+    json!({
+        "path": "scene.tcl", "format": "detect", "dimensions": "detect", "first_node": first_node,
+        "nodes": "from_first_node", "origin": "first", "epoch": "detect",
+    })
 }
 
 #[test]

@@ -52,6 +52,25 @@ fn the_mean_leg_has_its_closed_form() {
 }
 
 #[test]
+fn a_box_has_its_own_mean_leg_and_heights() {
+    assert!((mean_leg_in_box([300.0; 3]) / 300.0 - 0.6617).abs() < 1e-4, "{}", mean_leg_in_box([300.0; 3]));
+    // A box that is flat is a rectangle.
+    assert!((mean_leg_in_box([1600.0, 400.0, 0.0]) / 571.0 - 1.0).abs() < 0.002);
+    let (bottom, top) = (Coordinate::new(50.0), Coordinate::new(350.0));
+    let params = Params { bottom, top, ..with_pause(area(300.0, 300.0), 5.0, 25.0) };
+    let mut first = node(&params, 0);
+    first.next_leg();
+    let legs: Vec<_> = (0..20_000).map(|_| first.next_leg()).filter(|leg| !leg.is_pause()).collect();
+    assert!(legs.iter().all(|leg| (50.0..=350.0).contains(&leg.from.z)));
+    let (length, error) = mean(legs.iter().map(|leg| leg.from.distance(leg.position(leg.until))));
+    assert!((length - 0.6617 * 300.0).abs() < 4.0 * error, "{length}");
+    // The start has no transient: as many nodes move at the start as later, and as fast.
+    let speeds = |at: f64| mean((0..3000).map(|number| speed(&legs_at(node(&params, number), &[at])[0])));
+    let ((first, one), (later, two)) = (speeds(0.0), speeds(500.0));
+    assert!((first - params.mean_speed()).abs() < 4.0 * one && (first - later).abs() < 4.0 * (one + two));
+}
+
+#[test]
 fn drawn_legs_have_the_mean_length() {
     let params = area(1600.0, 400.0);
     let mut node = node(&params, 0);

@@ -25,6 +25,8 @@ impl Path {
             y: edge(params.y),
             width: room(params.width),
             height: room(params.height),
+            bottom: Coordinate::new(0.0),
+            top: Coordinate::new(0.0),
             speed_min: params.speed_min,
             speed_max: params.speed_max,
             pause_min: Span::ZERO,

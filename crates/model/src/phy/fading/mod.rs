@@ -4,6 +4,7 @@
 //! from keys of the signal ([`Signal`]) and not from a random stream. Therefore a pair of radios that the search leaves
 //! out, or that does not send, changes the draws of no other pair.
 
+pub use scatter::Coherence;
 pub use signal::{Fading, Signal};
 
 use crate::registry;
@@ -11,6 +12,9 @@ use crate::registry;
 pub mod log_normal;
 pub mod nakagami;
 pub mod none;
+pub mod rayleigh;
+pub mod rician;
+mod scatter;
 mod signal;
 
 /// Makes the registry, and the enum that forwards to one of the models.
@@ -56,6 +60,8 @@ models! {
     "log_normal" => log_normal::LogNormal,
         "Log-normal shadowing, drawn for each reception of each transmission (Rappaport 2002 §4.9).";
     "nakagami" => nakagami::Nakagami, "Nakagami fading, whose severity depends on the distance (Nakagami 1960).";
+    "rayleigh" => rayleigh::Rayleigh, "Scattered paths alone, with memory by movement or by time (Xiao et al. 2006).";
+    "rician" => rician::Rician, "A direct path and scattered ones, with memory by movement or by time (Rice 1948).";
 }
 
 /// The largest factor of several models together.

@@ -133,7 +133,7 @@ mod tests {
         let model = Nakagami::new(&params);
         let at = |pair, millis: u64, transmission| {
             let at = Time::from_nanos(millis * 1_000_000);
-            model.factor(&Signal { transmission, pair, at, distance_squared: 1e4 })
+            model.factor(&Signal { transmission, pair, at, distance_squared: 1e4, ways: [0.0; 2] })
         };
         assert_eq!(at(1, 0, 5), at(1, 9, 6));
         assert!(at(1, 9, 5) != at(1, 10, 5) && at(1, 0, 5) != at(2, 0, 5));

@@ -13,6 +13,8 @@ pub struct Signal {
     pub at: Time,
     /// The square of the distance, in square metres.
     pub distance_squared: f64,
+    /// The metres that each of the two radios has travelled so far, in an order that is equal for both directions.
+    pub ways: [f64; 2],
 }
 
 /// A model of fading, ready for use.
@@ -33,6 +35,7 @@ pub trait Fading: Copy {
 impl Signal {
     /// The signal of a transmission of a key, over a distance in metres.
     pub const fn keyed(key: u64, metres: f64) -> Self {
-        Self { transmission: key, pair: 7, at: Time::from_nanos(key), distance_squared: metres * metres }
+        let ways = [key as f64, 0.0];
+        Self { transmission: key, pair: 7, at: Time::from_nanos(key), distance_squared: metres * metres, ways }
     }
 }

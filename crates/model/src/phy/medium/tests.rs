@@ -24,7 +24,7 @@ fn medium(places: &[(f64, f64)], sense: f64, search: Search) -> Medium<()> {
 fn still(places: &[(f64, f64)], search: Search) -> Places {
     let legs: Vec<Leg> = places.iter().map(|&(x, y)| Leg::still(Time::ZERO, Position::ground(x, y))).collect();
     let reception = (0..legs.len()).map(|station| Streams::new(1, 0).node(station, "reception")).collect();
-    Places { names: (0..legs.len() as u32).collect(), legs, search, reception }
+    Places { names: (0..legs.len() as u32).collect(), legs, search, reception, links: None, obstacles: Vec::new() }
 }
 
 fn frame(from: u32, packet: Option<PacketId>, to: InterfaceId) -> Frame<()> {

@@ -9,13 +9,17 @@ use hopyard_engine::units::{Distance, Frequency, Power};
 pub use path_loss::{Carrier, PathLoss, SPEED_OF_LIGHT};
 
 use super::fading::Fader;
+use crate::mobility::Position;
 use crate::registry;
 
+pub mod air_to_ground;
 pub mod free_space;
 pub mod log_distance;
 mod path_loss;
 pub mod range_disc;
+pub mod table;
 pub mod two_ray_ground;
+pub mod two_ray_heights;
 
 /// The factor by which [`Channel::reach`] exceeds the exact inverse, because of rounding errors.
 const REACH_MARGIN: f64 = 1e-9;
@@ -69,6 +73,18 @@ macro_rules! models {
                 match self { $(Self::$variant(model) => model.gain(distance_squared),)+ }
             }
 
+            /// The gain between two places.
+            #[must_use]
+            pub fn between(&self, one: Position, other: Position) -> f64 {
+                match self { $(Self::$variant(model) => model.between(one, other),)+ }
+            }
+
+            /// Whether the gain depends on the places of both ends ([`PathLoss::SITED`]).
+            #[must_use]
+            pub const fn is_sited(&self) -> bool {
+                match self { $(Self::$variant(_) => <$module::$variant as PathLoss>::SITED,)+ }
+            }
+
             /// The gains at each of these distances squared. They replace the content of `gains`.
             pub fn gains(&self, squares: &[f64], gains: &mut Vec<f64>) {
                 match self { $(Self::$variant(model) => model.gains(squares, gains),)+ }
@@ -100,8 +116,13 @@ models! {
         "Free space nearby, reflection from flat ground beyond the crossover (Rappaport 2002 §4.6).";
     "free_space" => free_space::FreeSpace, "Line of sight without reflections (Friis 1946).";
     "log_distance" => log_distance::LogDistance, "A power law with log-normal shadowing (Rappaport 2002 §4.9).";
+    "two_ray_heights" => two_ray_heights::TwoRayHeights,
+        "Two-ray reflection between antennas of different heights (Rappaport 2002 §4.6).";
+    "air_to_ground" => air_to_ground::AirToGround,
+        "Free space with an excess loss by elevation, between air and ground (Al-Hourani et al. 2014).";
     "range_disc" => range_disc::RangeDisc,
         "Only the ranges decide: all signals have nearly the same power, so there is no capture.";
+    "table" => table::Table, "Links of a file: losses, ratios of signal to noise, or delivery ratios, pair by pair.";
 }
 
 impl Channel {
@@ -138,6 +159,20 @@ mod tests {
                 last = gain;
             }
             assert!(last < channel.gain(100.0), "{name} does not fall at all");
+        }
+    }
+
+    #[test]
+    fn places_never_gain_more_than_their_distance_and_are_equal_in_both_directions() {
+        let places = [(0.0, 0.0, 0.0), (90.0, 10.0, 0.0), (0.0, 200.0, 30.0), (300.0, 300.0, 120.0), (0.0, 0.0, -4.0)];
+        let places = places.map(|(x, y, z)| Position { x, y, z });
+        for (name, channel) in channels() {
+            for (one, other) in places.iter().flat_map(|one| places.iter().map(move |other| (*one, *other))) {
+                let (gain, most) = (channel.between(one, other), channel.gain(one.distance_squared(other)));
+                assert!(gain <= most && gain > 0.0, "{name}: {one:?} to {other:?}");
+                assert_eq!(gain, channel.between(other, one), "{name}: {one:?} to {other:?}");
+                assert!(channel.is_sited() || gain == most, "{name}: {one:?} to {other:?}");
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 use hopyard_engine::units::{Frequency, Ratio};
 
+use crate::mobility::Position;
 use crate::params::Fault;
 use crate::phy::fading::log_normal::LogNormal;
 
@@ -10,9 +11,17 @@ pub const SPEED_OF_LIGHT: f64 = 3e8;
 
 /// A path loss model, ready for use.
 pub trait PathLoss: Copy {
+    /// Whether the gain depends on the places of both ends ([`PathLoss::between`]) and not on their distance alone.
+    const SITED: bool = false;
+
     /// The median of received power over transmitted power, at this distance squared in m². At most one, and falling
-    /// with distance.
+    /// with distance. Where places count, this is the most at a distance.
     fn gain(&self, distance_squared: f64) -> f64;
+
+    /// The gain between two places, which is equal in both directions.
+    fn between(&self, one: Position, other: Position) -> f64 {
+        self.gain(one.distance_squared(other))
+    }
 
     /// The gains at each of these distances squared. They replace the content of `gains`.
     fn gains(&self, squares: &[f64], gains: &mut Vec<f64>) {

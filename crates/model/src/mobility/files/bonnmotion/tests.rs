@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::super::text::Format;
 use super::*;
 
-const READING: Reading = Reading { format: Format::Bonnmotion, dimensions: Dimensions::Detect, area: None };
+const READING: Reading = Reading::of(Format::Bonnmotion);
 
 fn parse(text: &str) -> Result<Movements, BadFile> {
     Movements::read("rwp.movements", text.as_bytes(), &READING)

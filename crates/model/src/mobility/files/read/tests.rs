@@ -1,7 +1,7 @@
 use hopyard_engine::{Span, Time};
 
-use super::super::bad_file::MAX_FAULTS;
 use super::*;
+use crate::file::{MAX_FAULTS, MAX_LINES};
 use crate::mobility::leg::Position;
 
 const SETDEST: &str = "# two nodes\n$node_(1) set X_ 1\n$node_(1) set Y_ 2\n$node_(2) set X_ 30\n$node_(2) set Y_ 40\n\

@@ -5,8 +5,7 @@ use super::super::track::Fix;
 use super::*;
 use crate::mobility::leg::{Leg, Mobility as _};
 
-const READING: Reading =
-    Reading { format: Format::Setdest, dimensions: super::super::text::Dimensions::Detect, area: None };
+const READING: Reading = Reading::of(Format::Setdest);
 
 fn parse(text: &str) -> Result<Movements, BadFile> {
     Movements::read("scene.tcl", text.as_bytes(), &READING)

@@ -1,11 +1,11 @@
-//! The faults of a movement file.
+//! The faults of an input file.
 
 use std::fmt;
 
 /// How many broken lines are reported with their text.
 const MAX_REPORTED: usize = 20;
 /// After this many faults the rest of a file is not read: the answer would take long and say nothing new.
-pub(super) const MAX_FAULTS: usize = 1_000;
+pub(crate) const MAX_FAULTS: usize = 1_000;
 
 /// A line that cannot be read, or an error of the whole file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl fmt::Display for BadLine {
     }
 }
 
-/// A movement file that cannot be read: the first twenty faults, and how many were found.
+/// A file that cannot be read: the first twenty faults, and how many were found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadFile {
     /// The file's name.
@@ -59,7 +59,7 @@ impl fmt::Display for BadFile {
 }
 
 /// The text of a line as it is shown: shortened, and without control characters, which would disturb a terminal.
-pub(super) fn shown(found: &str) -> String {
+pub(crate) fn shown(found: &str) -> String {
     let found = found.trim();
     let printable = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
     let mut shown: String = found.chars().take(100).map(printable).collect();
@@ -70,16 +70,16 @@ pub(super) fn shown(found: &str) -> String {
 }
 
 impl BadFile {
-    pub(super) fn new(file: &str) -> Self {
+    pub(crate) fn new(file: &str) -> Self {
         Self { file: file.to_owned(), lines: Vec::new(), count: 0, ended_at: None }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.count == 0
     }
 
     /// Whether there are so many faults that this line and the lines after it are not to be read.
-    pub(super) fn ends_at(&mut self, line: usize) -> bool {
+    pub(crate) fn ends_at(&mut self, line: usize) -> bool {
         let ends = self.count >= MAX_FAULTS;
         if ends {
             self.ended_at = Some(line);
@@ -88,7 +88,7 @@ impl BadFile {
     }
 
     /// Adds a fault, in full when it is one of the first.
-    pub(super) fn push(&mut self, line: Option<usize>, found: &str, expected: impl Into<String>) {
+    pub(crate) fn push(&mut self, line: Option<usize>, found: &str, expected: impl Into<String>) {
         self.count += 1;
         if self.lines.len() < MAX_REPORTED {
             self.lines.push(BadLine { line, found: shown(found), expected: expected.into() });

@@ -1,0 +1,74 @@
+//! EMANE's event log: `TIME nem:FROM pathloss nem:TO,LOSS[,REVERSE] ...`, with times in seconds and losses in decibels.
+//!
+//! Read: EMANE's `eelinputparser.cc` and `eelloaderpathloss.cc`, for the format and its meaning. A value without a
+//! reverse one holds in both directions, until the next event of the pair. Times below zero are those before the start.
+//! Other events are counted, and not read. Left out: `pathlossex`, whose losses depend on the frequency.
+
+use hopyard_engine::{Span, Time};
+
+use super::Quantity;
+use super::pairs::{Pairs, time};
+use crate::file::lines;
+
+const A_LINE: &str = "an event such as 1.0 nem:1 pathloss nem:2,90 nem:3,95.5,97";
+const A_PEER: &str = "a path loss such as nem:2,90 or nem:2,90,92";
+
+/// Reads the text; faults are added to the problems. Returns the remarks.
+pub(super) fn read(text: &[u8], pairs: &mut Pairs<'_>) -> Vec<String> {
+    let (mut others, mut first) = (0_usize, 0);
+    for (number, line) in lines(text) {
+        if pairs.problems.ends_at(number) {
+            break;
+        }
+        let line = line.split('#').next().unwrap_or_default().trim();
+        if line.is_empty() {
+            continue;
+        }
+        match event(number, line, pairs) {
+            Ok(true) => {}
+            Ok(false) => {
+                others += 1;
+                first = if others == 1 { number } else { first };
+            }
+            Err(expected) => pairs.problems.push(Some(number), line, expected),
+        }
+    }
+    match others {
+        0 => Vec::new(),
+        1 => vec![format!("line {first}: 1 event of another kind was not read")],
+        count => vec![format!("{count} events of other kinds were not read, first line {first}")],
+    }
+}
+
+/// An event. Returns whether it is one of path loss.
+fn event(number: usize, line: &str, pairs: &mut Pairs<'_>) -> Result<bool, String> {
+    let mut words = line.split_ascii_whitespace().map(|word| word.trim_matches('"'));
+    let (Some(at), Some(from), Some(kind)) = (words.next(), words.next(), words.next()) else {
+        return Err(A_LINE.to_owned());
+    };
+    let seconds = time(at).ok_or(A_LINE)?;
+    if kind != "pathloss" {
+        return Ok(false);
+    }
+    let node = |pairs: &Pairs<'_>, word: &str| pairs.node(word.strip_prefix("nem:").ok_or(A_LINE)?);
+    let from = node(pairs, from)?;
+    let at = Time::ZERO + Span::from_secs_f64(seconds.max(0.0));
+    let mut peers = words.peekable();
+    if peers.peek().is_none() {
+        return Err(A_PEER.to_owned());
+    }
+    for peer in peers {
+        let mut parts = peer.split(',');
+        let to = node(pairs, parts.next().unwrap_or_default())?;
+        let forward = parts.next().ok_or(A_PEER)?;
+        let backward = parts.next().unwrap_or(forward);
+        if parts.next().is_some() {
+            return Err(A_PEER.to_owned());
+        }
+        for (pair, loss) in [((from, to), forward), ((to, from), backward)] {
+            let value = Quantity::Loss.read(loss).ok_or_else(|| Quantity::Loss.expected())?;
+            pairs.add(number, pair, (at, value), true)?;
+        }
+    }
+    Ok(true)
+}

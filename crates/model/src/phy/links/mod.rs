@@ -1,0 +1,174 @@
+//! Links as data: for each pair of nodes, in each direction, the loss of its signals, their ratio to noise, or the
+//! share of frames that arrive.
+//!
+//! The readers understand a table with a header ([`csv`]), the pathloss events of EMANE ([`eel`]), the configuration of
+//! wmediumd ([`wmediumd`]), and a square of numbers ([`matrix`]). A pair that the file does not name is deaf. Reading
+//! is strict: every faulty row is counted, and the first twenty are reported with line, value and expectation.
+
+mod csv;
+mod eel;
+mod gains;
+mod matrix;
+mod pairs;
+mod read;
+mod wmediumd;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hopyard_engine::Time;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use self::gains::{Gains, Levels, Named};
+pub use self::read::Reading;
+use crate::file::BadFile;
+
+/// The formats of files of links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    /// Detected from the first line that says something.
+    Detect,
+    /// Rows below a header.
+    Csv,
+    /// EMANE's event log.
+    Eel,
+    /// wmediumd's configuration.
+    Wmediumd,
+    /// A square of losses in decibels.
+    Matrix,
+}
+
+/// The value between two times of a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Between {
+    /// As in the format: EMANE's event logs hold, and all others are linear.
+    Detect,
+    /// The value of the earlier time. Before its first time, a pair is deaf.
+    Hold,
+    /// On a straight line from value to value. Before its first time, a pair has the first value.
+    Linear,
+}
+
+/// The meaning of the values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// The loss on the way, in decibels; infinite for a deaf pair.
+    Loss,
+    /// The ratio of signal to noise, in decibels; minus infinite for a deaf pair.
+    Snr,
+    /// The share of frames that arrive.
+    Delivery,
+}
+
+impl Quantity {
+    const fn expected(self) -> &'static str {
+        match self {
+            Self::Loss => "a loss of 0 to 400 dB, or inf",
+            Self::Snr => "a ratio of signal to noise of -200 to 200 dB, or -inf",
+            Self::Delivery => "a delivery ratio of 0 to 1",
+        }
+    }
+
+    /// The value of a text, which is larger for a better link.
+    fn read(self, text: &str) -> Option<f64> {
+        let value: f64 = text.parse().ok()?;
+        let (low, high) = match self {
+            Self::Loss => (0.0, 400.0),
+            Self::Snr => (-200.0, 200.0),
+            Self::Delivery => (0.0, 1.0),
+        };
+        match (self, value) {
+            (Self::Loss, f64::INFINITY) | (Self::Snr, f64::NEG_INFINITY) => Some(f64::NEG_INFINITY),
+            (_, value) if !(low..=high).contains(&value) => None,
+            (Self::Loss, value) => Some(-value),
+            _ => Some(value),
+        }
+    }
+}
+
+/// The values of a pair, in order of time.
+#[derive(Clone, Debug, PartialEq)]
+struct Series {
+    /// The first line that names the pair.
+    line: usize,
+    /// Each value with its time; larger values are better links.
+    values: Vec<(Time, f64)>,
+}
+
+/// The links of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Links {
+    quantity: Quantity,
+    holds: bool,
+    /// By the nodes that send and hear, as the scenario numbers them.
+    pairs: BTreeMap<(u32, u32), Series>,
+    first_node: u32,
+    /// The remarks for a user who reads the file.
+    remarks: Vec<String>,
+}
+
+impl Links {
+    /// The meaning of the values.
+    #[must_use]
+    pub const fn quantity(&self) -> Quantity {
+        self.quantity
+    }
+
+    /// The remarks for a user who reads the file: what was not read.
+    #[must_use]
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
+    }
+
+    /// Whether a link has different values in time.
+    #[must_use]
+    pub fn change(&self) -> bool {
+        self.pairs.values().any(|series| series.values.len() > 1)
+    }
+
+    /// The pairs in which the second node may hear the first.
+    pub fn pairs(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.pairs
+            .iter()
+            .filter(|(_, series)| series.values.iter().any(|it| self.is_heard(it.1)))
+            .map(|(pair, _)| *pair)
+    }
+
+    fn is_heard(&self, value: f64) -> bool {
+        match self.quantity {
+            Quantity::Delivery => value > 0.0,
+            Quantity::Loss | Quantity::Snr => value > f64::NEG_INFINITY,
+        }
+    }
+
+    /// Checks that the nodes of all pairs are among these, which have a radio on the channel.
+    ///
+    /// # Errors
+    /// Every pair with another node; `file` is the name of the file.
+    pub fn check_nodes(&self, file: &str, nodes: &BTreeSet<u32>) -> Result<(), BadFile> {
+        let mut problems = BadFile::new(file);
+        let mut lines: Vec<_> = self.pairs.iter().map(|(pair, series)| (series.line, *pair)).collect();
+        lines.sort_unstable();
+        for (line, (from, to)) in lines {
+            for node in [from, to].into_iter().filter(|node| !nodes.contains(node)) {
+                let expected = match nodes.last() {
+                    Some(last) if nodes.len() as u64 == u64::from(*last) + 1 => {
+                        let first = self.first_node;
+                        format!(
+                            "a node of this channel, {first} to {} in the file",
+                            u64::from(first) + u64::from(*last)
+                        )
+                    }
+                    _ => "a node with a radio on this channel".to_owned(),
+                };
+                problems.push(Some(line), &format!("node {}", u64::from(node) + u64::from(self.first_node)), expected);
+            }
+        }
+        if problems.is_empty() { Ok(()) } else { Err(problems) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! The files that a scenario names: they are read, and compared with the nodes and radios that they speak of.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hopyard_model::phy::links::Quantity;
+use hopyard_model::phy::propagation::table;
+use hopyard_model::phy::{self, Sensitivity};
+
+use super::networks::radios;
+use super::resolved::Resolved;
+use super::resolver::Resolver;
+use crate::files::{FileError, MOST_INPUT, in_megabytes};
+
+/// The channels, each with its section and with the section of its path loss.
+fn channels(resolved: &Resolved) -> impl Iterator<Item = (String, &phy::Params, Option<&table::Params>)> {
+    let further = resolved.channels.iter().enumerate();
+    let further = further.map(|(i, it)| (format!("channel.{i}"), &*it.radio, it.propagation.table()));
+    std::iter::once(("radio".to_owned(), &*resolved.radio, resolved.propagation.table())).chain(further)
+}
+
+impl Resolver<'_> {
+    pub(super) fn read_files(&mut self, resolved: &mut Resolved) {
+        let mut users = vec![("mobility".to_owned(), &resolved.mobility)];
+        users.extend(resolved.movements.iter().enumerate().map(|(i, (_, chosen))| (format!("movement.{i}"), chosen)));
+        let mut files = BTreeMap::new();
+        for (section, chosen) in users {
+            let Some(params) = chosen.file() else { continue };
+            let section = format!("{section}.{}", chosen.model.name);
+            if self.is_unnamed(&section, "movement file", &params.path) {
+                continue;
+            }
+            match self.files.movements(params) {
+                Ok(file) => {
+                    for remark in file.meaning.remarks() {
+                        let message = format!("the movement file {}: {remark}", params.path);
+                        self.warning(&format!("{section}.path"), message);
+                    }
+                    files.insert(params.clone(), file);
+                }
+                Err(error) => self.unreadable(&format!("{section}.path"), "movement file", error),
+            }
+        }
+        let mut links = BTreeMap::new();
+        for (section, _, params) in channels(resolved) {
+            let Some(params) = params else { continue };
+            let section = format!("{section}.table");
+            if self.is_unnamed(&section, "file of links", &params.path) {
+                continue;
+            }
+            match self.files.links(params) {
+                Ok(file) => {
+                    for remark in file.meaning.remarks() {
+                        let message = format!("the file of links {}: {remark}", params.path);
+                        self.warning(&format!("{section}.path"), message);
+                    }
+                    links.insert(params.clone(), file);
+                }
+                Err(error) => self.unreadable(&format!("{section}.path"), "file of links", error),
+            }
+        }
+        (resolved.files, resolved.links) = (files, links);
+    }
+
+    fn is_unnamed(&mut self, section: &str, kind: &str, path: &str) -> bool {
+        if path.is_empty() {
+            self.problem(&format!("{section}.path"), format!("the {kind} is not named")).expected =
+                Some(format!("`path` in [{section}]"));
+        }
+        path.is_empty()
+    }
+
+    fn unreadable(&mut self, path: &str, kind: &str, error: FileError) {
+        match error {
+            FileError::Missing(file, error) => {
+                self.problem(path, format!("the file {} cannot be read: {error}", file.display())).expected =
+                    Some("a file beside the scenario".to_owned());
+            }
+            FileError::Unusable(file, fault) => {
+                self.problem(path, format!("{} cannot be read: {fault}", file.display())).expected =
+                    Some(format!("a {kind} of at most {}", in_megabytes(MOST_INPUT)));
+            }
+            FileError::Broken(bad) => {
+                let lines = match (bad.count, bad.ended_at) {
+                    (1, _) => "one mistake".to_owned(),
+                    (count, None) => format!("{count} mistakes"),
+                    (count, Some(_)) => format!("at least {count} mistakes"),
+                };
+                self.problem(path, format!("the {kind} has {lines}")).hint = Some(bad.to_string());
+            }
+        }
+    }
+
+    /// Warns of fading whose wavelength is not that of path loss.
+    pub(super) fn check_wavelengths(&mut self, resolved: &Resolved) {
+        let further = resolved.channels.iter().enumerate();
+        let further = further.map(|(i, it)| (format!("channel.{i}"), &it.propagation, &it.fading));
+        let first = ("radio".to_owned(), &resolved.propagation, &resolved.fading);
+        for (section, propagation, fading) in std::iter::once(first).chain(further) {
+            let carrier = propagation.config.frequency().map(|frequency| frequency.to_string());
+            let own = fading.values.get("frequency").and_then(|value| value.as_str());
+            let Some((carrier, own)) = carrier.zip(own).filter(|(carrier, own)| carrier != own) else { continue };
+            let message = format!("fading has the wavelength of {own}, and path loss that of {carrier}");
+            self.warning(&format!("{section}.{}.frequency", fading.model.name), message).expected = Some(carrier);
+        }
+    }
+
+    /// Reports links of nodes that have no radio on the channel, and ranges in metres beside links, which have none.
+    pub(super) fn check_links(&mut self, resolved: &Resolved) {
+        let on = radios(resolved);
+        for (number, (section, radio, params)) in (0_u16..).zip(channels(resolved)) {
+            let Some((params, file)) = params.and_then(|params| Some((params, resolved.links.get(params)?))) else {
+                continue;
+            };
+            let nodes: BTreeSet<u32> =
+                (0..).zip(&on).filter(|(_, channels)| channels.contains(&number)).map(|(node, _)| node).collect();
+            if let Err(bad) = file.meaning.check_nodes(&params.path, &nodes) {
+                self.unreadable(&format!("{section}.table.path"), "file of links", FileError::Broken(bad));
+            }
+            if file.meaning.quantity() == Quantity::Delivery {
+                continue;
+            }
+            let is_range = |value: &Sensitivity| matches!(value, Sensitivity::Range(_));
+            for (key, value) in [("receive", radio.receive.values().find(is_range)), ("sense", Some(radio.sense))] {
+                let Some(value) = value.filter(is_range) else { continue };
+                let message = format!("`{key}` is {value}, and the links of a file have no range");
+                let problem = self.problem(&format!("{section}.{key}"), message);
+                problem.expected = Some("a power such as \"-85 dBm\"".to_owned());
+                problem.hint =
+                    Some(format!("write `{key}` in [{}] as a power", section.split('.').next().unwrap_or("")));
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Links of a file: what a scenario with them does, and what is refused.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use hopyard_model::observe::Outcome;
+use hopyard_model::world::{self, Watch};
+use hopyard_scenario::Scenario;
+
+/// A scenario of three nodes whose links are these.
+fn load(links: &str, text: &str) -> Result<Scenario, String> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let name = format!("hopyard-links-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    let folder = std::env::temp_dir().join(name);
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(folder.join("links.csv"), links).expect("a file");
+    let text = format!("[radio]\npropagation = \"table\"\ntable.path = \"links.csv\"\n{text}");
+    let scenario = Scenario::load(&text, "t.toml", &*folder, &[]).map_err(|problems| problems.to_string());
+    let _ = fs::remove_dir_all(&folder);
+    scenario
+}
+
+fn run(scenario: &Scenario) -> Outcome {
+    world::simulate(&scenario.spec(0), &Watch::default()).expect("packets add up")
+}
+
+const DELIVERY: &str = "from,to,delivery\n0,1,0.3\n1,0,1.0\n1,2,0.9\n2,1,0.6\n";
+
+#[test]
+fn retries_make_up_for_a_delivery_ratio() {
+    let text = "[nodes]\ncount = 3\n[mac.dcf]\nrts_threshold = \"3000 B\"\nshort_retry_limit = 7\n\
+                [routing]\nprotocol = \"static\"\n[traffic.cbr]\ninterval = \"50 ms\"\n\
+                [[flow]]\nfrom = 0\nto = 1\nudp = true\ntraffic = \"cbr\"\n";
+    let scenario = load(DELIVERY, &format!("reception = \"threshold\"\n{text}")).expect("a scenario");
+    let spec = {
+        let mut spec = scenario.spec(0);
+        spec.duration = hopyard_engine::Span::from_secs(600);
+        spec
+    };
+    let outcome = world::simulate(&spec, &Watch::default()).expect("packets add up");
+    // Some datagrams are lost before, while an answer to ARP is awaited.
+    let given_up = outcome
+        .drops
+        .iter()
+        .filter(|row| row.kind == "data" && row.reason == "retry_limit")
+        .map(|row| row.count)
+        .sum::<u64>();
+    let delivered = outcome.flows[0].packets_unique;
+    let sent = delivered + given_up;
+    let share = delivered as f64 / sent as f64;
+    let expected = 1.0 - 0.7_f64.powi(7);
+    assert!((share - expected).abs() < 0.008, "{share}: expected {expected}");
+    let each = outcome.nodes[0].data_frames as f64 / sent as f64;
+    assert!((each - expected / 0.3).abs() < 0.1, "{each} transmissions a packet");
+}
+
+#[test]
+fn pairs_without_a_row_are_deaf() {
+    let text = |to: u32| {
+        format!(
+            "[nodes]\ncount = 3\n[routing]\nprotocol = \"oracle\"\n[[flow]]\nfrom = 0\nto = {to}\ntcp = \"newreno\"\n"
+        )
+    };
+    let rows = "from,to,snr_db\n0,1,30\n1,0,30\n1,2,30\n2,1,30\n";
+    let powers = "receive = \"-90 dBm\"\nsense = \"-95 dBm\"\n";
+    let two = run(&load(rows, &format!("{powers}{}", text(2))).expect("a scenario"));
+    assert_eq!(two.flows[0].hops, Some(2.0));
+    assert!(two.flows[0].delivered_bytes > 100_000);
+    // The same links under another name of the file are the same scenario, and other links are another one.
+    let hash = |rows| load(rows, &format!("{powers}{}", text(2))).expect("a scenario").hash();
+    assert_eq!(hash(rows), hash(rows));
+    assert_ne!(hash(rows), hash("from,to,snr_db\n0,1,30\n1,0,30\n1,2,30\n2,1,31\n"));
+    let scenario = load("from,to,snr_db\n0,1,30\n1,0,30\n", &format!("{powers}{}", text(2))).expect("a scenario");
+    let warnings: Vec<_> = scenario.warnings().iter().map(ToString::to_string).collect();
+    assert!(warnings.iter().any(|it| it.contains("the file of links names no chain of pairs")), "{warnings:?}");
+}
+
+#[test]
+fn faults_name_file_line_value_and_expectation() {
+    let two = "[nodes]\ncount = 2\n[[flow]]\nfrom = 0\nto = 1\n";
+    for (links, text, found) in [
+        (DELIVERY, two, "links.csv:4: expected a node of this channel, 0 to 1 in the file, found: node 2"),
+        ("from,to,delivery\n0,1,2\n", two, "links.csv:2: expected a delivery ratio of 0 to 1, found: 0,1,2"),
+        ("from,to,loss_db\n0,1,80\n", two, "`receive` is 250 m, and the links of a file have no range"),
+        ("from,to,loss_db\n0,1,80\n", two, "`sense` is 550 m"),
+    ] {
+        let problems = load(links, text).expect_err("a fault");
+        assert!(problems.contains(found), "{problems}");
+    }
+    let unnamed = "[nodes]\ncount = 2\n[radio]\npropagation = \"table\"\n[[flow]]\nfrom = 0\nto = 1\n";
+    let problems = Scenario::load(unnamed, "t.toml", Path::new(""), &[]).expect_err("no file").to_string();
+    assert!(problems.contains("the file of links is not named"), "{problems}");
+}
+
+#[test]
+fn fading_at_another_frequency_is_warned_of() {
+    let warnings = |frequency: &str| {
+        let text = format!(
+            "[nodes]\ncount = 2\n[radio]\nfading = \"rician\"\npropagation = \"free_space\"\n\
+             free_space.frequency = \"5.18 GHz\"\nrician.frequency = \"{frequency}\"\n[[flow]]\nfrom = 0\nto = 1\n"
+        );
+        let scenario = Scenario::load(&text, "t.toml", Path::new(""), &[]).unwrap_or_else(|p| panic!("{p}"));
+        scenario.warnings().iter().filter(|it| it.to_string().contains("path loss that of 5.18 GHz")).count()
+    };
+    assert_eq!((warnings("2.4 GHz"), warnings("5180 MHz")), (1, 0));
+}
+
+#[test]
+fn obstacles_part_the_nodes_behind_them() {
+    let text = |obstacle: &str| {
+        format!(
+            "duration = \"20 s\"\n[nodes]\npositions = [[0, 0], [100, 0], [50, 60]]\n[routing]\nprotocol = \"oracle\"\n\
+             [radio]\npropagation = \"free_space\"\n[[flow]]\nfrom = 0\nto = 1\ntcp = \"newreno\"\n{obstacle}"
+        )
+    };
+    let load = |obstacle: &str| Scenario::load(&text(obstacle), "t.toml", Path::new(""), &[]);
+    let house = |rest: &str| format!("[[obstacle]]\nfrom = [\"45 m\", \"-10 m\"]\nto = [\"55 m\", \"10 m\"]\n{rest}\n");
+    let plain = load("").unwrap_or_else(|p| panic!("{p}"));
+    let walled = load(&house("loss = \"20 dB\"")).unwrap_or_else(|p| panic!("{p}"));
+    let low = load(&house("loss = \"20 dB\"\ntop = \"-1 m\"\nbottom = \"-5 m\"")).unwrap_or_else(|p| panic!("{p}"));
+    assert_eq!(run(&plain).flows[0].hops, Some(1.0));
+    assert_eq!(run(&walled).flows[0].hops, Some(2.0), "the third node sees both");
+    assert_eq!(run(&low).digest, run(&plain).digest);
+    assert!(plain.hash() != walled.hash() && walled.hash() != low.hash());
+    let problems = load("[[obstacle]]\nfrom = [\"5 m\", \"0 m\"]\nto = [\"1 m\", \"9 m\"]\nloss = \"-3 dB\"\n");
+    let problems = problems.expect_err("two faults").to_string();
+    assert!(problems.contains("expected more than 5 m to the east, found 1 m"), "{problems}");
+}
