@@ -31,6 +31,12 @@ pub trait Params: Serialize + DeserializeOwned + JsonSchema + Clone + std::fmt::
     /// The defaults under a profile.
     fn of_profile(profile: &str) -> Self;
 
+    /// The keys on which defaults of other keys depend, in the order in which they are followed.
+    const LEADING: &'static [&'static str] = &[];
+
+    /// Sets the defaults that depend on one of the leading keys, which has its value already.
+    fn follow(&mut self, _key: &str) {}
+
     /// Checks that the values are possible together.
     ///
     /// # Errors
@@ -122,6 +128,20 @@ fn to_value<P: Params>(params: &P) -> Value {
     serde_json::to_value(params).expect("parameters can be serialised")
 }
 
+/// Defaults in their serialised form where the leading keys have these values. A value that is malformed leads to
+/// nothing: where it is read, it is refused.
+fn led<P: Params>(defaults: &Value, leading: &dyn Fn(&str) -> Option<Value>) -> Value {
+    P::LEADING.iter().fold(defaults.clone(), |values, key| {
+        let Some(value) = leading(key) else { return values };
+        let mut changed = values.clone();
+        changed[*key] = value;
+        P::deserialize(changed).map_or(values, |mut params| {
+            params.follow(key);
+            to_value(&params)
+        })
+    })
+}
+
 /// A counter that only one model has: a column of the table of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metric {
@@ -146,6 +166,8 @@ pub struct ModelInfo {
     pub profiles: &'static [&'static str],
     /// Its parameters' defaults under a profile, as an object.
     pub defaults: fn(profile: &str) -> Value,
+    /// The same where keys on which other defaults depend have these values ([`Params::LEADING`]).
+    pub led: fn(defaults: &Value, leading: &dyn Fn(&str) -> Option<Value>) -> Value,
     /// The JSON schema of its parameters; descriptions are the documentation of each.
     pub schema: fn() -> Schema,
     /// Whether serialised values are parameters of this model.
@@ -169,6 +191,7 @@ impl ModelInfo {
             summary,
             profiles: P::PROFILES,
             defaults: |profile| to_value(&P::of_profile(profile)),
+            led: led::<P>,
             schema: || schemars::schema_for!(P),
             check: |value| read::<P>(value).map(|_| ()),
             canonical: |value| read::<P>(value).map(|params| to_value(&params)),

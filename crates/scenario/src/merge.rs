@@ -36,6 +36,11 @@ pub(crate) trait Judge {
     /// The defaults under a profile.
     fn defaults(&self, profile: &str) -> Value;
 
+    /// Defaults, where keys on which they depend have these values.
+    fn led(&self, defaults: Value, _leading: &dyn Fn(&str) -> Option<Value>) -> Value {
+        defaults
+    }
+
     /// Values in their canonical form.
     ///
     /// # Errors
@@ -46,6 +51,10 @@ pub(crate) trait Judge {
 impl Judge for ModelInfo {
     fn defaults(&self, profile: &str) -> Value {
         (self.defaults)(profile)
+    }
+
+    fn led(&self, defaults: Value, leading: &dyn Fn(&str) -> Option<Value>) -> Value {
+        (self.led)(&defaults, leading)
     }
 
     fn canonical(&self, values: &Value) -> Result<Value, ParamsError> {
@@ -99,10 +108,15 @@ impl Section<'_> {
                 problems.push(unknown(&self.path, entry, &known, &elsewhere));
             }
         }
-        self.parts
-            .iter()
-            .zip(given)
-            .map(|((judge, base), leaves)| self.merge(*judge, base, leaves, header, problems))
+        let parts = self.parts.iter().zip(given);
+        parts
+            .map(|((judge, base), leaves)| {
+                let given = |key: &str| leaves.iter().find(|leaf| leaf.path == [key]).map(|leaf| leaf.node.to_value());
+                match judge.led(Value::Object(base.clone()), &given) {
+                    Value::Object(led) => self.merge(*judge, &led, leaves, header, problems),
+                    _ => self.merge(*judge, base, leaves, header, problems),
+                }
+            })
             .collect()
     }
 

@@ -65,7 +65,7 @@ impl Scenario {
     /// Sets data rate and the use of RTS.
     pub fn rate(&mut self, mbps: u32, rts: bool) {
         self.dcf(|dcf| {
-            dcf.rate = Rate::from_bps(u64::from(mbps) * 1_000_000);
+            dcf.rate = Rate::from_bps(u64::from(mbps) * 1_000_000).into();
             dcf.rts_threshold = Bytes::new(if rts { 0 } else { 100_000 });
         });
     }

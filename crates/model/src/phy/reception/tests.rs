@@ -3,7 +3,6 @@
 use hopyard_engine::{Rng, Span, Streams};
 use proptest::prelude::*;
 
-use super::sinr::ERROR_FREE;
 use super::*;
 use crate::address::InterfaceId;
 use crate::phy::error_rate::chunk_success;
@@ -325,7 +324,8 @@ fn a_receiver_that_has_found_no_preamble_is_free_for_the_next_frame() {
 #[test]
 fn above_the_error_free_ratio_no_bit_of_any_modulation_is_wrong() {
     for mode in &MODES {
-        assert_eq!(chunk_success(&mode.body, ERROR_FREE, 1e9), 1.0, "{mode:?}");
+        assert_eq!(chunk_success(&mode.body, mode.body.error_free, 1e9), 1.0, "{mode:?}");
+        assert!(mode.body.error_free >= mode.header.error_free, "{mode:?}");
     }
 }
 
