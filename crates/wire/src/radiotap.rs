@@ -154,8 +154,7 @@ impl Header {
         if present & (BETWEEN | MCS | VHT) == MCS {
             let [_known, flags, mcs] = reader.array()?;
             let megahertz = if flags & MCS_BANDWIDTH == MCS_40_MHZ { 40 } else { 20 };
-            header.index =
-                Some(Index { mcs, streams: None, megahertz, short_guard: flags & MCS_SHORT_GUARD != 0 });
+            header.index = Some(Index { mcs, streams: None, megahertz, short_guard: flags & MCS_SHORT_GUARD != 0 });
         }
         if present & (BETWEEN | MCS | VHT) == VHT {
             reader.align(2)?;

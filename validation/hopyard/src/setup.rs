@@ -7,10 +7,12 @@ use anyhow::{Context as _, Result, anyhow};
 use hopyard_engine::units::{Bytes, Distance, Rate};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
+use hopyard_model::mac::dcf::Amendment;
 use hopyard_model::mobility::files::Reading;
 use hopyard_model::mobility::{self, Movements, Position};
 use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
+use hopyard_model::phy::mode::Name;
 use hopyard_model::transport::{acking, congestion, tcp};
 use hopyard_model::world::{self, FlowSpec, NodeSpec, Spec, Transport, Watch};
 use hopyard_model::{mac, phy, routing, traffic};
@@ -68,6 +70,16 @@ impl Scenario {
             dcf.rate = Rate::from_bps(u64::from(mbps) * 1_000_000).into();
             dcf.rts_threshold = Bytes::new(if rts { 0 } else { 100_000 });
         });
+    }
+
+    /// Sets the mode of data in an amendment; `change` comes before the mode.
+    pub fn mode(&mut self, standard: Amendment, mode: Name, change: impl FnOnce(&mut mac::dcf::Params)) -> Result<()> {
+        let mut params = mac::dcf::Params::of_amendment(self.profile, standard);
+        change(&mut params);
+        params.rate = mode;
+        params.check()?;
+        self.dcf(|dcf| *dcf = params);
+        Ok(())
     }
 
     /// Sets the ranges in metres.

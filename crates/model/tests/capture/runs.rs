@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use hopyard_engine::units::{Bytes, Distance, Frequency, Power};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::{InterfaceId, NodeId};
+use hopyard_model::mac::dcf::{Amendment, Params};
 use hopyard_model::mobility::{self, Position, waypoints};
 use hopyard_model::observe::capture::{Flow, Frame, FrameKind, Names, packet, radiotap, size_note, station_of};
 use hopyard_model::observe::{FrameView, Probe, Reception};
 use hopyard_model::packet::{Body, FlowId, Packet};
 use hopyard_model::params::{NS2, Params as _, RFC};
 use hopyard_model::phy::frame::Header;
+use hopyard_model::phy::mode::Guard;
 use hopyard_model::transport::{acking, congestion, tcp};
 use hopyard_model::world::{FlowSpec, NodeSpec, Spec, Transport, Watch, World};
 use hopyard_model::{mac, phy, routing, traffic};
@@ -238,6 +240,54 @@ fn the_profile_ns2_counts_as_ns2_does() {
     let found = watched(&chain(NS2, "dsdv", "newreno", |_| {})).differences;
     assert_eq!(found["full_dump"], BTreeSet::from([8]));
     assert!(found["segment"].iter().all(|difference| *difference < 0 && difference % 20 == 0), "{found:?}");
+}
+
+/// Radiotap has the rate of OFDM, and the indices of HT and VHT with bandwidth and guard interval.
+#[test]
+fn radios_of_the_amendments() {
+    let short = |dcf: &mut Params| dcf.guard_interval = Guard::Short;
+    let wide = |dcf: &mut Params, megahertz: f64| dcf.bandwidth = Frequency::new(megahertz * 1e6);
+    let names = ["radiotap.datarate", "radiotap.mcs.index", "radiotap.mcs.bw", "radiotap.mcs.gi"];
+    let vht = ["radiotap.vht.mcs.0", "radiotap.vht.nss.0", "radiotap.vht.bw", "radiotap.vht.gi"];
+    let cases: [(Amendment, &str, &dyn Fn(&mut Params), [&str; 8]); 4] = [
+        (Amendment::A, "54 Mbps", &|_| {}, ["54", "", "", "", "", "", "", ""]),
+        (Amendment::N, "mcs12", &|_| {}, ["78", "12", "0", "0", "", "", "", ""]),
+        (
+            Amendment::N,
+            "mcs7",
+            &|dcf| {
+                short(dcf);
+                wide(dcf, 40.0);
+            },
+            ["150", "7", "1", "1", "", "", "", ""],
+        ),
+        (Amendment::Ac, "vht-mcs9-2ss", &|dcf| wide(dcf, 80.0), ["780", "", "", "", "9", "2", "4", "0"]),
+    ];
+    for (amendment, name, change, expected) in cases {
+        let file = capture_file(&format!("radio_{name}_{}", expected[2]));
+        let mut spec = chain(RFC, "aodv", "reno", |_| {});
+        let mut dcf = Params { rate: name.parse().expect("a name"), ..Params::of_amendment(RFC, amendment) };
+        change(&mut dcf);
+        dcf.check().expect("possible parameters");
+        spec.channels[0].mac = mac::Config::Dcf(dcf.into());
+        // 256-QAM needs 30 dB over 200 m.
+        spec.channels[0].radio.transmit_power = Power::from_watts(3.0);
+        let seen = watched(&spec).frames;
+        let mut writer = create(&file);
+        let radio = writer.add_interface("node 1 radio", LinkType::IEEE802_11_RADIOTAP).expect("room");
+        for frame in seen.iter().filter(|frame| frame.bytes[8] & 0x40 == 0) {
+            writer.packet(radio, frame.time.nanos(), &frame.bytes, &[]).expect("room");
+        }
+        writer.finish().expect("room");
+        let Some(found) = objections(&file, ERROR) else { return };
+        assert_eq!(found, [""; 0], "{name}");
+        let asked: Vec<&str> = names.iter().chain(&vht).copied().chain(["wlan.fc.type_subtype"]).collect();
+        let lines = fields(&file, &asked).expect("it ran before");
+        // Unicast data in the mode, answers in OFDM.
+        let has = |line: &&Vec<String>| line.iter().zip(expected).skip(1).all(|(found, expected)| found == expected);
+        assert!(lines.iter().filter(has).count() > 50, "{name}: {:?}", lines.get(..40));
+        assert!(lines.iter().any(|line| line[0] == "24" && line[1..8].iter().all(String::is_empty)), "{name}");
+    }
 }
 
 #[test]

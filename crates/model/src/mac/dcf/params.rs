@@ -203,6 +203,14 @@ impl params::Params for Params {
 }
 
 impl Params {
+    /// The defaults under a profile, and of an amendment.
+    #[must_use]
+    pub fn of_amendment(profile: &str, standard: Amendment) -> Self {
+        let mut params = Self { standard, ..params::Params::of_profile(profile) };
+        params::Params::follow(&mut params, "standard");
+        params
+    }
+
     const fn carrier(&self) -> Carrier {
         Carrier { band: self.band, bandwidth: self.bandwidth, guard: self.guard_interval }
     }

@@ -2,7 +2,9 @@
 
 use hopyard_engine::{Span, Time};
 
-use super::{ACK_BYTES, Announcement, CTS_BYTES, Control, Dcf, Exchange, Frame, FrameKind, Procedure, RTS_BYTES, Timing};
+use super::{
+    ACK_BYTES, Announcement, CTS_BYTES, Control, Dcf, Exchange, Frame, FrameKind, Procedure, RTS_BYTES, Timing,
+};
 use crate::address::InterfaceId;
 use crate::context::{Action, Context};
 

@@ -1,5 +1,6 @@
 //! One station with an empty context. The tests tell it what its radio senses, and check its frames and deadlines.
 
+mod amendments;
 mod procedures;
 mod retries;
 

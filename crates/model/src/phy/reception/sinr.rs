@@ -215,9 +215,10 @@ impl Sinr {
         }
         let Mode { header, body, .. } = bits.mode;
         let begin = bits.counted_until;
-        for (coding, from, until) in
-            [(header, begin.max(bits.header.0), now.min(bits.header.1)), (body, begin.max(bits.body.0), now.min(bits.body.1))]
-        {
+        for (coding, from, until) in [
+            (header, begin.max(bits.header.0), now.min(bits.header.1)),
+            (body, begin.max(bits.body.0), now.min(bits.body.1)),
+        ] {
             let count = until.since(from).seconds() * coding.rate.bps() as f64;
             if count > 0.0 {
                 bits.success *= chunk_success(coding, sinr, count);
