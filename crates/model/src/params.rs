@@ -128,17 +128,18 @@ fn to_value<P: Params>(params: &P) -> Value {
     serde_json::to_value(params).expect("parameters can be serialised")
 }
 
-/// Defaults in their serialised form where the leading keys have these values. A value that is malformed leads to
-/// nothing: where it is read, it is refused.
+/// Defaults in their serialised form where the leading keys have these values. A value that is malformed or impossible
+/// leads to nothing: where it is read, it is refused.
 fn led<P: Params>(defaults: &Value, leading: &dyn Fn(&str) -> Option<Value>) -> Value {
     P::LEADING.iter().fold(defaults.clone(), |values, key| {
         let Some(value) = leading(key) else { return values };
         let mut changed = values.clone();
         changed[*key] = value;
-        P::deserialize(changed).map_or(values, |mut params| {
+        let led = P::deserialize(changed).ok().and_then(|mut params| {
             params.follow(key);
-            to_value(&params)
-        })
+            params.check().is_ok().then(|| to_value(&params))
+        });
+        led.unwrap_or(values)
     })
 }
 

@@ -66,9 +66,10 @@ fn defaults_follow_from_the_amendment() {
 fn a_mode_that_the_amendment_lacks_is_refused_at_its_place() {
     for (keys, words) in [
         ("rate = \"54 Mbps\"\n", &["s.toml:8:", "`rate` cannot be", "expected 1, 2, 5.5 or 11 Mbps"][..]),
-        ("standard = \"h\"\n", &["s.toml:8:", "\"b\", \"g\", \"a\", \"n\" or \"ac\""]),
+        ("standard = \"h\"\n", &["s.toml:8:", "`b`, `g`, `a`, `n` or `ac`"]),
         ("standard = \"g\"\nbandwidth = \"40 MHz\"\n", &["s.toml:9:", "expected 20 MHz"]),
         ("standard = \"ac\"\nrate = \"vht-mcs9\"\n", &["s.toml:9:", "at 20 MHz", "vht-mcs8-1ss"]),
+        ("standard = \"a\"\nband = \"2.4 GHz\"\n", &["s.toml:9:", "expected \"5 GHz\""]),
         ("standard = \"n\"\nrate = \"39 Mbps\"\n", &["s.toml:9:", "mcs4, mcs10 or mcs17"]),
         ("standard = \"n\"\nrate = \"fast\"\n", &["s.toml:9:", "the name of a mode of HT or VHT such as \"mcs7\""]),
         ("standard = \"a\"\nguard_interval = \"short\"\n", &["s.toml:9:", "\"long\""]),

@@ -13,7 +13,7 @@ WARM_UP_S = 1.0
 # Half of the bits of a symbol of 4 us.
 RATES_MBPS = (6, 24, 54)
 SENDERS = (1, 2, 5, 10, 20)
-RUNS = range(1, 4)
+RUNS = range(1, 3)
 COLUMNS = ("rate_mbps", "senders", "run", "measured_s", "packets", "throughput_kbps", "jain")
 
 # Modes with a ratio, in dB, at which about half of the frames of 1000 bytes are lost.
@@ -82,7 +82,7 @@ def run_contention(case: Contention) -> dict[str, list[Row]]:
     frame_us = 20 + 4 * math.ceil((22 + 8 * (PAYLOAD + 28 + 36)) / bits)
     # DIFS, the mean back-off, SIFS, and an ACK.
     alone_us = 34 + 7.5 * 9 + frame_us + 16 + (28 if case.rate_mbps >= 24 else 44)
-    measured_s = 5.0
+    measured_s = 2.0
     options: dict[str, Option] = {
         "mode": f"OfdmRate{case.rate_mbps}Mbps",
         "senders": case.senders,

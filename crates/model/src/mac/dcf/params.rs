@@ -40,7 +40,7 @@ pub struct Params {
     /// Mode of unicast data frames: a rate of DSSS or OFDM, an index of HT such as "mcs7", or an index and the streams
     /// of VHT such as "vht-mcs9-2ss".
     pub rate: Name,
-    /// Rate of RTS and broadcast frames, and the slowest of the basic rates.
+    /// Rate of RTS and broadcast frames: a basic rate.
     pub basic_rate: Rate,
     /// The other basic rates. A CTS or ACK has the fastest basic rate that is not faster than the frame that it answers
     /// (§9.6). HT and VHT count as the rate of OFDM with the same modulation.

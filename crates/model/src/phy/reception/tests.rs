@@ -271,6 +271,7 @@ fn frames_of_ofdm_have_the_bit_errors_of_header_and_body() {
         for db in ratios {
             let mut bench = Bench::new(Reception::Sinr);
             bench.mode = &MODES[row];
+            (bench.receiver.threshold, bench.receiver.preamble_sinr) = (0.0, 1.0);
             let sinr = libm::pow(10.0, db / 10.0);
             bench.begin(1, sinr * bench.receiver.noise, 0);
             let success = bench.success();
