@@ -12,7 +12,7 @@ use hopyard_engine::Span;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The profile that follows the standards: the default.
 pub const RFC: &str = "rfc";
@@ -128,13 +128,13 @@ fn to_value<P: Params>(params: &P) -> Value {
     serde_json::to_value(params).expect("parameters can be serialised")
 }
 
-/// Defaults in their serialised form where the leading keys have these values. A value that is malformed or impossible
+/// Defaults in their serialised form where these keys are given, and the leading ones among them are followed. A value that is malformed or impossible
 /// leads to nothing: where it is read, it is refused.
-fn led<P: Params>(defaults: &Value, leading: &dyn Fn(&str) -> Option<Value>) -> Value {
+fn led<P: Params>(defaults: &Value, given: &Map<String, Value>) -> Value {
     P::LEADING.iter().fold(defaults.clone(), |values, key| {
-        let Some(value) = leading(key) else { return values };
+        let Some(value) = given.get(*key) else { return values };
         let mut changed = values.clone();
-        changed[*key] = value;
+        changed[*key] = value.clone();
         let led = P::deserialize(changed).ok().and_then(|mut params| {
             params.follow(key);
             params.check().is_ok().then(|| to_value(&params))
@@ -167,8 +167,8 @@ pub struct ModelInfo {
     pub profiles: &'static [&'static str],
     /// Its parameters' defaults under a profile, as an object.
     pub defaults: fn(profile: &str) -> Value,
-    /// The same where keys on which other defaults depend have these values ([`Params::LEADING`]).
-    pub led: fn(defaults: &Value, leading: &dyn Fn(&str) -> Option<Value>) -> Value,
+    /// The same where these keys are given, on some of which other defaults depend ([`Params::LEADING`]).
+    pub led: fn(defaults: &Value, given: &Map<String, Value>) -> Value,
     /// The JSON schema of its parameters; descriptions are the documentation of each.
     pub schema: fn() -> Schema,
     /// Whether serialised values are parameters of this model.

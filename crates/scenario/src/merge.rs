@@ -36,8 +36,8 @@ pub(crate) trait Judge {
     /// The defaults under a profile.
     fn defaults(&self, profile: &str) -> Value;
 
-    /// Defaults, where keys on which they depend have these values.
-    fn led(&self, defaults: Value, _leading: &dyn Fn(&str) -> Option<Value>) -> Value {
+    /// Defaults where these keys are given, on some of which other defaults may depend.
+    fn led(&self, defaults: Values, _given: &Values) -> Values {
         defaults
     }
 
@@ -53,8 +53,11 @@ impl Judge for ModelInfo {
         (self.defaults)(profile)
     }
 
-    fn led(&self, defaults: Value, leading: &dyn Fn(&str) -> Option<Value>) -> Value {
-        (self.led)(&defaults, leading)
+    fn led(&self, defaults: Values, given: &Values) -> Values {
+        match (self.led)(&Value::Object(defaults.clone()), given) {
+            Value::Object(led) => led,
+            _ => defaults,
+        }
     }
 
     fn canonical(&self, values: &Value) -> Result<Value, ParamsError> {
@@ -111,11 +114,9 @@ impl Section<'_> {
         let parts = self.parts.iter().zip(given);
         parts
             .map(|((judge, base), leaves)| {
-                let given = |key: &str| leaves.iter().find(|leaf| leaf.path == [key]).map(|leaf| leaf.node.to_value());
-                match judge.led(Value::Object(base.clone()), &given) {
-                    Value::Object(led) => self.merge(*judge, &led, leaves, header, problems),
-                    _ => self.merge(*judge, base, leaves, header, problems),
-                }
+                let whole = leaves.iter().filter(|leaf| leaf.path.len() == 1);
+                let given = whole.map(|leaf| (leaf.path[0].to_owned(), leaf.node.to_value())).collect();
+                self.merge(*judge, &judge.led(base.clone(), &given), leaves, header, problems)
             })
             .collect()
     }

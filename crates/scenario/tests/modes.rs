@@ -52,8 +52,7 @@ fn defaults_follow_from_the_amendment() {
         assert_eq!(again.hash(), scenario.hash());
     }
     // Every constant can be set.
-    let keys =
-        "standard = \"g\"\nslot = \"9 us\"\nsifs = \"12 us\"\ncw_min = 31\nbasic_rate = \"1 Mbps\"\n\
+    let keys = "standard = \"g\"\nslot = \"9 us\"\nsifs = \"12 us\"\ncw_min = 31\nbasic_rate = \"1 Mbps\"\n\
                 basic_rates = []\n";
     let scenario = load(keys, &[]).unwrap_or_else(|shown| panic!("{shown}"));
     assert_eq!(

@@ -46,8 +46,8 @@ const SIZES: [u32; 4] = [100, 500, 1000, 1500];
 const HEADERS: u32 = 28;
 /// Bytes of MAC header, LLC/SNAP and frame check.
 const OVERHEAD: u64 = 36;
-/// Exchanges of a cell.
-const EXCHANGES: f64 = 50_000.0;
+/// The standard deviation of a cell's mean that the draws of back-offs leave.
+const DEVIATION: f64 = 0.0011;
 /// The difference that is allowed.
 const ALLOWED: f64 = 0.005;
 
@@ -140,13 +140,17 @@ struct Cell {
 
 fn one_station(channel: Channel, mode: &'static Mode, size: u32) -> Result<Cell> {
     let payload = size - HEADERS;
-    let expected = channel.dcf(mode)?.one_station(size, payload);
+    let dcf = channel.dcf(mode)?;
+    let expected = dcf.one_station(size, payload);
     let cycle = f64::from(payload) * 8.0 / expected;
+    // The standard deviation of an even draw.
+    let spread = f64::from(dcf.first_draws) / 12.0_f64.sqrt() * dcf.slot.seconds();
+    let measured = cycle * (spread / (DEVIATION * cycle)).powi(2).max(5000.0);
     let mut scenario = Scenario::stationary("rfc", "static", &[(0.0, 0.0), (3.0, 0.0)])?;
     scenario.mode(channel.amendment, mode.name(), |dcf| channel.change(dcf))?;
     scenario.ranges(250, 550);
     scenario.add_cbr(1, 0, 0.0, payload, 0.8e6 * cycle);
-    scenario.times(0.1, 0.1 + EXCHANGES * cycle);
+    scenario.times(0.1, 0.1 + measured);
     let packets = scenario.run(1)?.flows[0].packets_unique;
     Ok(Cell {
         standard: channel.amendment.to_string().replace('"', ""),
@@ -155,7 +159,7 @@ fn one_station(channel: Channel, mode: &'static Mode, size: u32) -> Result<Cell>
         guard: if channel.guard == Guard::Long { "long" } else { "short" },
         mode: mode.name().to_string(),
         size,
-        throughput_kbps: rounded(packets as f64 * f64::from(payload) * 8.0 / (EXCHANGES * cycle) / 1000.0),
+        throughput_kbps: rounded(packets as f64 * f64::from(payload) * 8.0 / measured / 1000.0),
         closed_form_kbps: rounded(expected / 1000.0),
     })
 }
