@@ -64,7 +64,7 @@ const SCENARIOS: &[&str] = &[
     "[nodes]\ncount = 5\nplacement = \"uniform\"\narea = [\"1000 m\", \"300 m\"]\n[routing]\nprotocol = \"dsdv\"\n\
      [radio]\npropagation = \"log_distance\"\n[flows]\nrandom = 3\ntcp = \"cubic\"\nacking = \"every\"\n",
     "[nodes]\npositions = [[0, 0], [100, 0], [200, 0], [300, 0]]\n[routing]\nprotocol = \"oracle\"\n[agents]\nrun = [\"neighbours\"]\n\
-     [[channel]]\nnodes = [0, 1]\ndcf.standard = \"n\"\ndcf.band = \"2.4 GHz\"\ndcf.bandwidth = \"40 MHz\"\n\
+     [[channel]]\nnodes = [0, 1]\ndcf.standard = \"n\"\ndcf.band = \"2.4 GHz\"\ndcf.bandwidth = \"20 MHz\"\n\
      [[address]]\nnode = 1\naddress = \"10.0.0.77\"\n\
      [[tunnel]]\nbetween = [0, 2]\ncarries = [\"172.20.0.0/16\"]\ncarries_back = [\"172.21.0.0/16\"]\n\
      [[flow]]\nfrom = 0\nto = 2\n",
