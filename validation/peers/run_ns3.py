@@ -3,7 +3,7 @@
 
 import sys
 
-from peerlib import ns3, ns3_dcf, ns3_drops, ns3_olsr, ns3_olsr_radio, ns3_tcp
+from peerlib import ns3, ns3_dcf, ns3_drops, ns3_ofdm, ns3_olsr, ns3_olsr_radio, ns3_tcp
 from peerlib.driver import Experiment, main
 
 EXPERIMENTS = (
@@ -20,6 +20,20 @@ EXPERIMENTS = (
         ns3_dcf.contention_cases,
         ns3_dcf.run,
         {"contend.csv": ns3_dcf.COLUMNS},
+    ),
+    Experiment(
+        "ofdm",
+        "802.11a saturation, 1 to 20 senders",
+        ns3_ofdm.contention_cases,
+        ns3_ofdm.run_contention,
+        {"ofdm.csv": ns3_ofdm.COLUMNS},
+    ),
+    Experiment(
+        "ofdm_per",
+        "802.11a broadcasts by the ratio of signal to noise",
+        ns3_ofdm.loss_cases,
+        ns3_ofdm.run_loss,
+        {"ofdm_per.csv": ns3_ofdm.PER_COLUMNS},
     ),
     Experiment(
         "drops",
@@ -54,7 +68,7 @@ EXPERIMENTS = (
 
 def prepare() -> None:
     """Compile before the first run, so that parallel jobs do not compile at the same time."""
-    for program in ("dcf", "wired", "manet", "olsr"):
+    for program in ("dcf", "wired", "manet", "ofdm", "olsr"):
         ns3.build(program)
 
 

@@ -12,7 +12,7 @@ use hopyard_engine::Span;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The profile that follows the standards: the default.
 pub const RFC: &str = "rfc";
@@ -30,6 +30,12 @@ pub trait Params: Serialize + DeserializeOwned + JsonSchema + Clone + std::fmt::
 
     /// The defaults under a profile.
     fn of_profile(profile: &str) -> Self;
+
+    /// The keys on which defaults of other keys depend, in the order in which they are followed.
+    const LEADING: &'static [&'static str] = &[];
+
+    /// Sets the defaults that depend on one of the leading keys, which has its value already.
+    fn follow(&mut self, _key: &str) {}
 
     /// Checks that the values are possible together.
     ///
@@ -144,6 +150,21 @@ fn to_value<P: Params>(params: &P) -> Value {
     serde_json::to_value(params).expect("parameters can be serialised")
 }
 
+/// Defaults in their serialised form where these keys are given, and the leading ones among them are followed. A value that is malformed or impossible
+/// leads to nothing: where it is read, it is refused.
+fn led<P: Params>(defaults: &Value, given: &Map<String, Value>) -> Value {
+    P::LEADING.iter().fold(defaults.clone(), |values, key| {
+        let Some(value) = given.get(*key) else { return values };
+        let mut changed = values.clone();
+        changed[*key] = value.clone();
+        let led = P::deserialize(changed).ok().and_then(|mut params| {
+            params.follow(key);
+            params.check().is_ok().then(|| to_value(&params))
+        });
+        led.unwrap_or(values)
+    })
+}
+
 /// A counter that only one model has: a column of the table of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metric {
@@ -168,6 +189,8 @@ pub struct ModelInfo {
     pub profiles: &'static [&'static str],
     /// Its parameters' defaults under a profile, as an object.
     pub defaults: fn(profile: &str) -> Value,
+    /// The same where these keys are given, on some of which other defaults depend ([`Params::LEADING`]).
+    pub led: fn(defaults: &Value, given: &Map<String, Value>) -> Value,
     /// The JSON schema of its parameters; descriptions are the documentation of each.
     pub schema: fn() -> Schema,
     /// Whether serialised values are parameters of this model.
@@ -193,6 +216,7 @@ impl ModelInfo {
             summary,
             profiles: P::PROFILES,
             defaults: |profile| to_value(&P::of_profile(profile)),
+            led: led::<P>,
             schema: || schemars::schema_for!(P),
             check: |value| read::<P>(value).map(|_| ()),
             canonical: |value| read::<P>(value).map(|params| to_value(&params)),

@@ -14,7 +14,7 @@ use common::{add_cbr, add_tcp, chain, mbps, network, run, with_dcf, with_ranges}
 fn oo_and_othmans_static_chain() {
     for (variant, throughput, delay) in [("newreno", 101.4, 416.7), ("vegas", 104.6, 67.6)] {
         let mut spec = network("ns2", "oracle", &chain(6, 110.0));
-        with_dcf(&mut spec, |dcf| dcf.rate = mbps(1.0));
+        with_dcf(&mut spec, |dcf| dcf.rate = mbps(1.0).into());
         with_ranges(&mut spec, 200.0, 550.0);
         add_tcp(&mut spec, 0, 5, "ns2", variant, |tcp| {
             tcp.segment_size = Bytes::new(512);

@@ -24,7 +24,7 @@ fn saturation(
 ) -> f64 {
     let mut spec = network("ns2", "static", places);
     with_dcf(&mut spec, |dcf| {
-        dcf.rate = mbps(rate);
+        dcf.rate = mbps(rate).into();
         dcf.rts_threshold = Bytes::new(if rts { 0 } else { 3000 });
     });
     with_ranges(&mut spec, 250.0, sense);
@@ -119,7 +119,7 @@ fn no_world_is_built_with_a_rate_that_has_no_mode() {
     for (rate, basic_rate) in [(6_000_000, 1_000_000), (2_000_000, 1_500_000)] {
         let mut spec = network("rfc", "oracle", &chain(2, 200.0));
         let params = dcf::Params {
-            rate: Rate::from_bps(rate),
+            rate: Rate::from_bps(rate).into(),
             basic_rate: Rate::from_bps(basic_rate),
             ..dcf::Params::of_profile("rfc")
         };
@@ -137,10 +137,10 @@ fn each_rate_has_a_range_of_its_own() {
     let delivered = |reception, distance, fast: f64| {
         let mut spec = network("rfc", "oracle", &chain(2, distance));
         with_ranges(&mut spec, 250.0, 550.0);
-        with_dcf(&mut spec, |dcf| (dcf.rate, dcf.rts_threshold) = (mbps(11.0), Bytes::new(0)));
+        with_dcf(&mut spec, |dcf| (dcf.rate, dcf.rts_threshold) = (mbps(11.0).into(), Bytes::new(0)));
         let range = |metres| Sensitivity::Range(Distance::new(metres));
-        let ranges = [(mbps(1.0), range(250.0)), (mbps(11.0), range(fast))];
-        spec.channels[0].radio.receive = Receive::ByRate(ranges.into());
+        let ranges = [(mbps(1.0).into(), range(250.0)), (mbps(11.0).into(), range(fast))];
+        spec.channels[0].radio.receive = Receive::ByMode(ranges.into());
         spec.channels[0].radio.reception = reception;
         add_cbr(&mut spec, 0, 1, 512, Span::from_millis(100));
         spec.duration = Span::from_secs(5);

@@ -19,7 +19,7 @@ use common::{add_cbr, add_tcp, chain, mbps, network, run, with_dcf, with_ranges}
 /// start back at 250 s.
 fn chain_of_six(variant: &str, moves: bool, seed: u64) -> Outcome {
     let mut spec = network("ns2", "dsr", &chain(6, 110.0));
-    with_dcf(&mut spec, |dcf| dcf.rate = mbps(1.0));
+    with_dcf(&mut spec, |dcf| dcf.rate = mbps(1.0).into());
     with_ranges(&mut spec, 200.0, 550.0);
     spec.link = link::Params { routing_packets: RoutingPackets::ByClass, ..link::Params::of_profile("ns2") };
     add_tcp(&mut spec, 0, 5, "ns2", variant, |tcp| {

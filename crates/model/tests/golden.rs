@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use hopyard_engine::units::{Bytes, Distance, Ratio, Speed};
+use hopyard_engine::units::{Bytes, Distance, Frequency, Ratio, Speed};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::link::wired;
@@ -24,7 +24,7 @@ use hopyard_model::mobility::{
 use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
 use hopyard_model::phy::links::{self, Links};
-use hopyard_model::phy::{Reception, fading, propagation};
+use hopyard_model::phy::{self, Reception, fading, propagation};
 use hopyard_model::routing::static_routes::{self, Others};
 use hopyard_model::transport::recovery_choice::RecoveryChoice;
 use hopyard_model::transport::{acking, congestion};
@@ -123,6 +123,62 @@ fn medium_access() {
         }
     }
     check_models("mac", runs);
+}
+
+/// Two senders and a receiver at saturation in modes of each amendment; and far apart, where bits are wrong.
+#[test]
+fn modes() {
+    use mac::dcf::{Amendment, Params, Protection};
+    use phy::mode::{Band, Guard};
+    let set = |dcf: &mut Params, name: &str| dcf.rate = name.parse().expect("a name");
+    let bandwidth = |dcf: &mut Params, megahertz: f64| {
+        dcf.bandwidth = Frequency::new(megahertz * 1e6);
+        dcf.follow("bandwidth");
+    };
+    let kinds: [(Kind<Params>, Amendment); 12] = [
+        (("g 6 Mb/s", |_| {}), Amendment::G),
+        (("g 54 Mb/s", |_| {}), Amendment::G),
+        (("g 54 Mb/s, CTS to self", |dcf| dcf.protection = Protection::CtsToSelf), Amendment::G),
+        (("g 54 Mb/s, RTS", |dcf| dcf.protection = Protection::Rts), Amendment::G),
+        (("a 54 Mb/s", |_| {}), Amendment::A),
+        (("a 27 Mb/s, 10 MHz", |_| {}), Amendment::A),
+        (("n mcs7", |_| {}), Amendment::N),
+        (("n mcs15, 40 MHz, short", |_| {}), Amendment::N),
+        (("n mcs4, 2.4 GHz", |_| {}), Amendment::N),
+        (("ac vht-mcs8", |_| {}), Amendment::Ac),
+        (("ac vht-mcs9-3ss, 80 MHz", |_| {}), Amendment::Ac),
+        (("ac vht-mcs0, 80 MHz, RTS", |dcf| dcf.rts_threshold = Bytes::new(0)), Amendment::Ac),
+    ];
+    let mut runs = Vec::new();
+    for ((name, change), amendment) in kinds {
+        for far in [false, true] {
+            let (x, y) = if far { (300.0, 170.0) } else { (50.0, 80.0) };
+            let mut spec = network("rfc", "static", &[(0.0, 0.0), (2.0 * x, 0.0), (x, y)]);
+            with_ranges(&mut spec, 800.0, 900.0);
+            let mut dcf = Params::of_amendment("rfc", amendment);
+            if name.contains("2.4 GHz") {
+                dcf.band = Band::Low;
+                dcf.follow("band");
+            }
+            for megahertz in [10.0, 40.0, 80.0] {
+                if name.contains(&format!("{megahertz} MHz")) {
+                    bandwidth(&mut dcf, megahertz);
+                }
+            }
+            let mode = name.split([' ', ',']).nth(1).expect("a mode");
+            set(&mut dcf, &if name.contains("Mb/s") { format!("{mode} Mbps") } else { mode.to_owned() });
+            dcf.guard_interval = if name.contains("short") { Guard::Short } else { Guard::Long };
+            change(&mut dcf);
+            dcf.check().expect("possible parameters");
+            spec.channels[0].mac = mac::Config::Dcf(dcf.into());
+            add_cbr(&mut spec, 0, 2, 1000, Span::from_micros(150));
+            add_cbr(&mut spec, 1, 2, 1000, Span::from_micros(150));
+            stagger(&mut spec);
+            spec.duration = Span::from_millis(500);
+            runs.push((format!("{name}{}", if far { ", far" } else { "" }), run(&spec)));
+        }
+    }
+    check("modes", &runs);
 }
 
 /// A chain with slots of every kind, on which a TCP flow and datagrams meet. Two nodes share a slot, one of which walks

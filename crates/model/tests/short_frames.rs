@@ -65,7 +65,7 @@ fn scattered(rng: &mut Rng, mac: &str, reception: Reception) -> Spec {
         spec.channels[0].mac = mac::Config::Tdma(params.into());
     } else {
         with_dcf(&mut spec, |dcf| {
-            (dcf.rate, dcf.basic_rate, dcf.preamble) = (mbps(11.0), mbps(11.0), dcf::Preamble::Short);
+            (dcf.rate, dcf.basic_rate, dcf.preamble) = (mbps(11.0).into(), mbps(11.0), dcf::Preamble::Short);
             (dcf.header, dcf.rts_threshold) = (Bytes::new(1), Bytes::new(rng.below(80)));
         });
     }

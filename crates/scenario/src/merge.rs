@@ -36,6 +36,11 @@ pub(crate) trait Judge {
     /// The defaults under a profile.
     fn defaults(&self, profile: &str) -> Value;
 
+    /// Defaults where these keys are given, on some of which other defaults may depend.
+    fn led(&self, defaults: Values, _given: &Values) -> Values {
+        defaults
+    }
+
     /// Values in their canonical form.
     ///
     /// # Errors
@@ -46,6 +51,13 @@ pub(crate) trait Judge {
 impl Judge for ModelInfo {
     fn defaults(&self, profile: &str) -> Value {
         (self.defaults)(profile)
+    }
+
+    fn led(&self, defaults: Values, given: &Values) -> Values {
+        match (self.led)(&Value::Object(defaults.clone()), given) {
+            Value::Object(led) => led,
+            _ => defaults,
+        }
     }
 
     fn canonical(&self, values: &Value) -> Result<Value, ParamsError> {
@@ -99,10 +111,13 @@ impl Section<'_> {
                 problems.push(unknown(&self.path, entry, &known, &elsewhere));
             }
         }
-        self.parts
-            .iter()
-            .zip(given)
-            .map(|((judge, base), leaves)| self.merge(*judge, base, leaves, header, problems))
+        let parts = self.parts.iter().zip(given);
+        parts
+            .map(|((judge, base), leaves)| {
+                let whole = leaves.iter().filter(|leaf| leaf.path.len() == 1);
+                let given = whole.map(|leaf| (leaf.path[0].to_owned(), leaf.node.to_value())).collect();
+                self.merge(*judge, &judge.led(base.clone(), &given), leaves, header, problems)
+            })
             .collect()
     }
 

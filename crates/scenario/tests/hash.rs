@@ -38,6 +38,8 @@ const COMPANIONS: &[(&str, &str, &str)] = &[
     // Linux has no variant of the default's name.
     ("stack", "tcp", "reno"),
     ("dcf.preamble", "basic_rate", "2 Mbps"),
+    ("dcf.guard_interval", "standard", "n"),
+    ("dcf.protection", "standard", "n"),
     ("aodv.rules", "purge_interval", "500 ms"),
     // One of the two says how many flows are drawn.
     ("flows.share", "random", "0"),
@@ -58,12 +60,14 @@ const SCENARIOS: &[&str] = &[
      to = 1\nudp = true\n\
      [[wire]]\nbetween = [0, 4]\n[flows]\nrandom = 2\nstart = [\"1 s\", \"2 s\"]\n",
     "[nodes]\ncount = 5\narea = [\"1000 m\", \"300 m\"]\n[mobility]\nmodel = \"random_waypoint\"\n[flows]\n\
-     random = 3\ntcp = \"vegas\"\n",
+     random = 3\ntcp = \"vegas\"\n\
+     [mac.dcf]\nstandard = \"n\"\nband = \"2.4 GHz\"\nbandwidth = \"40 MHz\"\n",
     "[nodes]\ncount = 5\nplacement = \"uniform\"\narea = [\"1000 m\", \"300 m\"]\n[routing]\nprotocol = \"dsdv\"\n\
      [radio]\npropagation = \"log_distance\"\n[flows]\nrandom = 3\ntcp = \"cubic\"\nacking = \"every\"\n\
      [[obstacle]]\nfrom = [\"5 m\", \"5 m\"]\nto = [\"9 m\", \"9 m\"]\nloss = \"3 dB\"\n",
     "[nodes]\npositions = [[0, 0], [100, 0], [200, 0], [300, 0]]\n[routing]\nprotocol = \"oracle\"\n[agents]\nrun = [\"neighbours\"]\n\
-     [[channel]]\nnodes = [0, 1]\n[[address]]\nnode = 1\naddress = \"10.0.0.77\"\n\
+     [[channel]]\nnodes = [0, 1]\ndcf.standard = \"n\"\ndcf.band = \"2.4 GHz\"\ndcf.bandwidth = \"20 MHz\"\n\
+     [[address]]\nnode = 1\naddress = \"10.0.0.77\"\n\
      [[tunnel]]\nbetween = [0, 2]\ncarries = [\"172.20.0.0/16\"]\ncarries_back = [\"172.21.0.0/16\"]\n\
      [[flow]]\nfrom = 0\nto = 2\n",
     "[nodes]\ncount = 9\narea = [\"1000 m\", \"900 m\"]\n[mobility]\nmodel = \"reference_point_group\"\n\
@@ -170,6 +174,7 @@ fn others(key: &str, value: &Value) -> Vec<Value> {
             values.extend([
                 json!([1]),
                 json!(["cwnd"]),
+                json!(["2 Mbps"]),
                 json!(["neighbours"]),
                 json!(["net.ipv4.tcp_sack=0"]),
                 json!([{"x": "5 m", "y": "5 m", "at": "5 s"}]),

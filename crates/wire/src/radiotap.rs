@@ -4,7 +4,7 @@
 //! A capture with link type 127 has this header in front of each frame. All fields are little-endian. A field begins at
 //! a multiple of its own size, counted from the start of the header.
 //!
-//! Left out: all fields but flags, rate, channel and signal. `parse` passes over the others.
+//! Left out: all fields but flags, rate, channel, signal, MCS and VHT. `parse` passes over the others.
 
 use super::{Reader, WireError, Write};
 
@@ -28,6 +28,23 @@ impl Channel {
     pub const BAND_2GHZ: u16 = 0x0080;
     /// A channel of the 5 GHz band.
     pub const BAND_5GHZ: u16 = 0x0100;
+    /// A channel of 10 MHz.
+    pub const HALF_CLOCK: u16 = 0x4000;
+    /// A channel of 5 MHz.
+    pub const QUARTER_CLOCK: u16 = 0x8000;
+}
+
+/// The modulation, code and streams of a frame of 802.11n or 802.11ac.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Index {
+    /// The index of modulation and code; in 802.11n, of the streams too.
+    pub mcs: u8,
+    /// The number of spatial streams in 802.11ac; nothing in 802.11n.
+    pub streams: Option<u8>,
+    /// The bandwidth in MHz: 20, 40 or, in 802.11ac, 80.
+    pub megahertz: u16,
+    /// Whether the guard interval is the short one.
+    pub short_guard: bool,
 }
 
 /// A header.
@@ -41,6 +58,8 @@ pub struct Header {
     pub bad_check_sequence: bool,
     /// The rate in units of 500 kb/s.
     pub rate: Option<u8>,
+    /// What a frame of 802.11n or 802.11ac has instead of a rate.
+    pub index: Option<Index>,
     /// The channel.
     pub channel: Option<Channel>,
     /// The received power in dBm; a transmitter has none.
@@ -54,12 +73,28 @@ const RATE: u32 = 1 << 2;
 const CHANNEL: u32 = 1 << 3;
 const FHSS: u32 = 1 << 4;
 const SIGNAL: u32 = 1 << 5;
+const MCS: u32 = 1 << 19;
+const VHT: u32 = 1 << 21;
 const MORE: u32 = 1 << 31;
+/// The fields between signal and MCS, and the aggregate's before VHT, which the header does not have.
+const BETWEEN: u32 = 0x0017_ffc0;
 
 // Bits of the field "flags".
 const SHORT_PREAMBLE: u8 = 0x02;
 const CHECK_SEQUENCE: u8 = 0x10;
 const BAD_CHECK_SEQUENCE: u8 = 0x40;
+
+// Which parts of the field "MCS" are known (bandwidth, index, guard interval, format, code), and its flags.
+const MCS_KNOWN: u8 = 0x1f;
+const MCS_BANDWIDTH: u8 = 0x03;
+const MCS_40_MHZ: u8 = 0x01;
+const MCS_SHORT_GUARD: u8 = 0x04;
+
+// Which parts of the field "VHT" are known (STBC, guard interval, bandwidth), and its flags.
+const VHT_KNOWN: u16 = 0x0045;
+const VHT_SHORT_GUARD: u8 = 0x04;
+/// The numbers of the bandwidths of the field "VHT".
+const VHT_BANDWIDTHS: [(u8, u16); 3] = [(0, 20), (1, 40), (4, 80)];
 
 impl Header {
     /// A rate in units of 500 kb/s, from bits a second. `None` if the field cannot express the rate.
@@ -115,6 +150,25 @@ impl Header {
         if present & SIGNAL != 0 {
             header.signal = Some(reader.u8()?.cast_signed());
         }
+        // The fields between signal and MCS are none of those that the header has.
+        if present & (BETWEEN | MCS | VHT) == MCS {
+            let [_known, flags, mcs] = reader.array()?;
+            let megahertz = if flags & MCS_BANDWIDTH == MCS_40_MHZ { 40 } else { 20 };
+            header.index = Some(Index { mcs, streams: None, megahertz, short_guard: flags & MCS_SHORT_GUARD != 0 });
+        }
+        if present & (BETWEEN | MCS | VHT) == VHT {
+            reader.align(2)?;
+            let _known = reader.u16_le()?;
+            let [flags, bandwidth, user] = reader.array()?;
+            reader.take(7)?;
+            let known = VHT_BANDWIDTHS.iter().find(|it| it.0 == bandwidth);
+            header.index = known.map(|&(_, megahertz)| Index {
+                mcs: user >> 4,
+                streams: Some(user & 0x0f),
+                megahertz,
+                short_guard: flags & VHT_SHORT_GUARD != 0,
+            });
+        }
         Ok((header, frame))
     }
 
@@ -125,7 +179,8 @@ impl Header {
         let present = FLAGS
             | bit(self.rate.is_some(), RATE)
             | bit(self.channel.is_some(), CHANNEL)
-            | bit(self.signal.is_some(), SIGNAL);
+            | bit(self.signal.is_some(), SIGNAL)
+            | self.index.map_or(0, |index| if index.streams.is_some() { VHT } else { MCS });
         out.extend([0, 0, 0, 0]);
         out.u32_le(present);
         let flag = |set: bool, flag: u8| if set { flag } else { 0 };
@@ -142,6 +197,21 @@ impl Header {
         }
         if let Some(signal) = self.signal {
             out.u8(signal.cast_unsigned());
+        }
+        match self.index {
+            Some(Index { mcs, streams: None, megahertz, short_guard }) => {
+                let bandwidth = if megahertz == 40 { MCS_40_MHZ } else { 0 };
+                out.extend([MCS_KNOWN, bandwidth | flag(short_guard, MCS_SHORT_GUARD), mcs]);
+            }
+            Some(Index { mcs, streams: Some(streams), megahertz, short_guard }) => {
+                out.resize(start + (out.len() - start).next_multiple_of(2), 0);
+                out.u16_le(VHT_KNOWN);
+                let number = VHT_BANDWIDTHS.iter().find(|it| it.1 == megahertz).map_or(0, |it| it.0);
+                out.extend([flag(short_guard, VHT_SHORT_GUARD), number, mcs << 4 | streams & 0x0f]);
+                // Three further users, the code, a group, and a partial identifier.
+                out.extend([0; 7]);
+            }
+            None => {}
         }
         let length = (out.len() - start) as u16;
         out[start + 2..start + 4].copy_from_slice(&length.to_le_bytes());
@@ -174,6 +244,13 @@ mod tests {
         // Without the rate, a byte of padding leads to the channel.
         let header = Header { rate: None, signal: None, short_preamble: true, ..header };
         assert_eq!(emitted(&header), hex("00 00 0e00 0a000000 12 00 6c09 a000"));
+        // 802.11n with 40 MHz and the short guard interval; 802.11ac with two streams in 80 MHz.
+        let index = Index { mcs: 7, streams: None, megahertz: 40, short_guard: true };
+        let header = Header { index: Some(index), channel: None, short_preamble: false, signal: Some(-60), ..header };
+        assert_eq!(emitted(&header), hex("00 00 0d00 22000800 10 c4 1f0507"));
+        let index = Index { mcs: 9, streams: Some(2), megahertz: 80, short_guard: false };
+        let header = Header { index: Some(index), ..header };
+        assert_eq!(emitted(&header), hex("00 00 1600 22002000 10 c4 4500 00 04 92 000000 00 00 0000"));
     }
 
     #[test]
@@ -208,11 +285,20 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_emitted_is_parsed(
-            flags: [bool; 3], rate: Option<u8>, channel: Option<(u16, u16)>, signal: Option<i8>, frame in bytes(40),
+            flags: [bool; 3], rate: Option<u8>, channel: Option<(u16, u16)>, signal: Option<i8>,
+            index: Option<(u8, bool, prop::sample::Index, bool)>, frame in bytes(40),
         ) {
+            let index = index.map(|(mcs, is_vht, bandwidth, short_guard)| match is_vht {
+                true => {
+                    let (mcs, streams, megahertz) = (mcs % 10, Some(mcs % 8 + 1), *bandwidth.get(&[20, 40, 80]));
+                    Index { mcs, streams, megahertz, short_guard }
+                }
+                false => Index { mcs, streams: None, megahertz: *bandwidth.get(&[20, 40]), short_guard },
+            });
             let [short_preamble, has_check_sequence, bad_check_sequence] = flags;
             let channel = channel.map(|(frequency, flags)| Channel { frequency, flags });
-            let header = Header { short_preamble, has_check_sequence, bad_check_sequence, rate, channel, signal };
+            let header =
+                Header { short_preamble, has_check_sequence, bad_check_sequence, rate, channel, signal, index };
             let mut bytes = emitted(&header);
             bytes.extend_from_slice(&frame);
             prop_assert_eq!(Header::parse(&bytes), Ok((header, &frame[..])));

@@ -11,7 +11,7 @@
 
 use hopyard_engine::Span;
 use hopyard_engine::units::{Bytes, Rate};
-use hopyard_model::phy::mode::{MODES, Preamble};
+use hopyard_model::phy::mode::{MODES, Mode, Preamble};
 
 /// How the backoff counters of waiting stations behave while another station sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +44,8 @@ pub struct Dcf {
     pub data_rate: Rate,
     /// Rate of RTS, CTS and ACK.
     pub control_rate: Rate,
+    /// The modes of data and of ACKs, where the times of frames do not follow from preamble and rates.
+    pub modes: Option<(&'static Mode, &'static Mode)>,
     /// Bytes that a data frame adds to the packet.
     pub overhead: Bytes,
     /// Whether RTS and CTS go before data.
@@ -91,6 +93,7 @@ impl Dcf {
             propagation: Span::ZERO,
             data_rate,
             control_rate,
+            modes: None,
             overhead: Bytes::new(28),
             rts,
             first_draws: 32,
@@ -107,7 +110,8 @@ impl Dcf {
         let control = |bytes| self.airtime(self.control_rate, bytes);
         let handshake =
             if self.rts { control(RTS) + control(CTS) + 2.0 * (self.sifs + self.propagation).seconds() } else { 0.0 };
-        let acknowledgement = (self.sifs + self.propagation + self.propagation).seconds() + control(CTS);
+        let ack = self.modes.map_or_else(|| control(CTS), |(_, answer)| answer.airtime(CTS).seconds());
+        let acknowledgement = (self.sifs + self.propagation + self.propagation).seconds() + ack;
         handshake + self.data(size) + acknowledgement + self.difs.seconds()
     }
 
@@ -192,7 +196,8 @@ impl Dcf {
     }
 
     fn data(&self, size: u32) -> f64 {
-        self.airtime(self.data_rate, size + self.overhead.count() as u32)
+        let bytes = size + self.overhead.count() as u32;
+        self.modes.map_or_else(|| self.airtime(self.data_rate, bytes), |(data, _)| data.airtime(bytes).seconds())
     }
 
     /// The time of a frame in seconds, to fractions of a nanosecond.

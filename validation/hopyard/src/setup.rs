@@ -7,10 +7,12 @@ use anyhow::{Context as _, Result, anyhow};
 use hopyard_engine::units::{Bytes, Distance, Rate};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
+use hopyard_model::mac::dcf::Amendment;
 use hopyard_model::mobility::files::Reading;
 use hopyard_model::mobility::{self, Movements, Position};
 use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
+use hopyard_model::phy::mode::Name;
 use hopyard_model::transport::{acking, congestion, tcp};
 use hopyard_model::world::{self, FlowSpec, NodeSpec, Spec, Transport, Watch};
 use hopyard_model::{app, mac, phy, routing};
@@ -65,9 +67,19 @@ impl Scenario {
     /// Sets data rate and the use of RTS.
     pub fn rate(&mut self, mbps: u32, rts: bool) {
         self.dcf(|dcf| {
-            dcf.rate = Rate::from_bps(u64::from(mbps) * 1_000_000);
+            dcf.rate = Rate::from_bps(u64::from(mbps) * 1_000_000).into();
             dcf.rts_threshold = Bytes::new(if rts { 0 } else { 100_000 });
         });
+    }
+
+    /// Sets the mode of data in an amendment; `change` comes before the mode.
+    pub fn mode(&mut self, standard: Amendment, mode: Name, change: impl FnOnce(&mut mac::dcf::Params)) -> Result<()> {
+        let mut params = mac::dcf::Params::of_amendment(self.profile, standard);
+        change(&mut params);
+        params.rate = mode;
+        params.check()?;
+        self.dcf(|dcf| *dcf = params);
+        Ok(())
     }
 
     /// Sets the ranges in metres.

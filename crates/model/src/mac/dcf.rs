@@ -1,6 +1,7 @@
-//! IEEE 802.11 distributed coordination function (DCF) over DSSS and HR-DSSS.
+//! IEEE 802.11 distributed coordination function (DCF), over every mode of the PHY.
 //!
-//! Read: IEEE 802.11-1999 §9.2 (procedure), §15 and §18 (DSSS and HR-DSSS timing), Annex C where the text is unclear.
+//! Read: IEEE 802.11-1999 §9.2 (procedure), §15 and §18 (DSSS and HR-DSSS timing), Annex C where the text is unclear;
+//! IEEE 802.11-2016 for the constants of the later amendments, and §10.26 for protection.
 //!
 //! Left out: fragmentation, rate adaptation, power save, beacons and association (nodes are in one ad hoc network), and
 //! the point coordination function.
@@ -16,6 +17,7 @@
 //! deadline, not one event for each slot. When it is frozen, the slots that have passed are subtracted. When it starts
 //! while the NAV is set, its deadline counts from the end of the NAV.
 
+mod amendment;
 mod counters;
 mod frame;
 mod mixed;
@@ -39,11 +41,13 @@ use crate::phy::reception::Level;
 
 pub use crate::phy::mode::Preamble;
 
+pub use amendment::Amendment;
 pub use counters::Counters;
 pub use frame::{Control, Frame, FrameKind};
 pub use mixed::Mixed;
 pub use ns2::Ns2;
-pub use params::{ACK_BYTES, CTS_BYTES, Params, RTS_BYTES, Timing};
+use params::Modes;
+pub use params::{ACK_BYTES, CTS_BYTES, Params, Protection, RTS_BYTES, Timing};
 pub use procedure::Procedure;
 pub use standard::Standard;
 
@@ -53,6 +57,8 @@ enum Exchange {
     Idle,
     Rts,
     Cts,
+    /// A CTS to the station itself.
+    CtsToSelf,
     Data,
     Ack,
 }
@@ -67,10 +73,17 @@ struct Held {
     sequence: u16,
     /// Whether the frame itself was sent before.
     retry: bool,
-    /// Whether an RTS must be answered before the data may be sent.
-    needs_rts: bool,
-    /// Whether an RTS announces the frame.
-    protected: bool,
+    /// Whether an RTS must be answered, or a CTS to the station itself sent, before the data may be sent.
+    needs_announcement: bool,
+    announced_by: Announcement,
+}
+
+/// The frame that announces a data frame to other stations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Announcement {
+    None,
+    Rts,
+    CtsToSelf,
 }
 
 /// The back-off: running, frozen, or none.
@@ -152,7 +165,14 @@ impl<P: Procedure> Mac for Dcf<P> {
     }
 
     fn modes(params: &Params) -> Result<Vec<&'static Mode>, Fault> {
-        params.modes().map(Vec::from)
+        let Modes { data, basic, announcing, answer, slowest: _ } = params.modes()?;
+        let mut modes: Vec<&'static Mode> = Vec::new();
+        for mode in [data, basic, announcing, answer] {
+            if !modes.iter().any(|other| std::ptr::eq(*other, mode)) {
+                modes.push(mode);
+            }
+        }
+        Ok(modes)
     }
 
     fn largest_packet(params: &Params) -> Option<u32> {
@@ -226,8 +246,8 @@ impl<P: Procedure> Mac for Dcf<P> {
         }
         let bytes = size + params.header.count() as u32;
         let broadcast = to.is_broadcast();
-        let protected = !broadcast && u64::from(bytes) >= params.rts_threshold.count();
-        let mode = if broadcast { timing.basic } else { timing.data };
+        let mode = if broadcast { timing.modes.basic } else { timing.modes.data };
+        let announced_by = timing.announcement(mode, bytes, broadcast);
         self.outgoing = Some(Held {
             packet,
             to,
@@ -235,8 +255,8 @@ impl<P: Procedure> Mac for Dcf<P> {
             airtime: mode.airtime(bytes),
             sequence: self.next_sequence,
             retry: false,
-            needs_rts: protected,
-            protected,
+            needs_announcement: announced_by != Announcement::None,
+            announced_by,
         });
         self.next_sequence = self.next_sequence.wrapping_add(1);
         self.ready_told = false;
@@ -423,7 +443,7 @@ impl<P: Procedure> Dcf<P> {
             self.defer = cx.now + timing.params.sifs;
         } else if let Some(outgoing) = self.outgoing {
             if matches!(self.backoff, Backoff::None) {
-                if outgoing.protected && !outgoing.needs_rts {
+                if outgoing.announced_by != Announcement::None && !outgoing.needs_announcement {
                     self.defer = cx.now + timing.params.sifs;
                 } else {
                     self.start_backoff(timing, cx.now);
@@ -473,21 +493,27 @@ impl<P: Procedure> Dcf<P> {
         if self.senses_busy(timing, now) {
             self.widen(timing);
             if let Some(outgoing) = &mut self.outgoing {
-                outgoing.needs_rts = outgoing.protected;
+                outgoing.needs_announcement = outgoing.announced_by != Announcement::None;
             }
             self.start_backoff(timing, now);
             return None;
         }
         let params = &timing.params;
         let (sifs, propagation) = (params.sifs, params.max_propagation * 2);
-        if outgoing.needs_rts {
+        let broadcast = outgoing.to.is_broadcast();
+        let answered = if broadcast { Span::ZERO } else { sifs + timing.ack };
+        if outgoing.needs_announcement && outgoing.announced_by == Announcement::CtsToSelf {
+            let duration = sifs + outgoing.airtime + answered;
+            let cts = self.control(FrameKind::Cts, self.interface, duration, timing);
+            return Some(self.transmit(cts, Exchange::CtsToSelf, timing.cts, now, timing));
+        }
+        if outgoing.needs_announcement {
             let duration = sifs * 3 + timing.cts + outgoing.airtime + timing.ack;
             let rts = self.control(FrameKind::Rts, outgoing.to, duration, timing);
             let wait = timing.rts + sifs + timing.cts + propagation;
             return Some(self.transmit(rts, Exchange::Rts, wait, now, timing));
         }
-        let broadcast = outgoing.to.is_broadcast();
-        let mode = if broadcast { timing.basic } else { timing.data };
+        let mode = if broadcast { timing.modes.basic } else { timing.modes.data };
         let data = Frame {
             transmitter: self.interface,
             receiver: outgoing.to,
@@ -499,12 +525,12 @@ impl<P: Procedure> Dcf<P> {
             kept: !broadcast,
             control: Control {
                 kind: FrameKind::Data,
-                duration: if broadcast { Span::ZERO } else { sifs + timing.ack },
+                duration: answered,
                 sequence: outgoing.sequence,
                 retry: outgoing.retry,
             },
         };
-        let wait = if broadcast { data.airtime } else { data.airtime + sifs + timing.ack + propagation };
+        let wait = if broadcast { data.airtime } else { data.airtime + answered + propagation };
         Some(self.transmit(data, Exchange::Data, wait, now, timing))
     }
 
@@ -539,7 +565,7 @@ impl<P: Procedure> Dcf<P> {
                 }
                 Some(outgoing) => {
                     self.counters.ack_failures += 1;
-                    let (retries, limit) = if outgoing.protected {
+                    let (retries, limit) = if outgoing.announced_by == Announcement::Rts {
                         (&mut self.long_retries, timing.params.long_retry_limit)
                     } else {
                         (&mut self.short_retries, timing.params.short_retry_limit)
@@ -551,6 +577,11 @@ impl<P: Procedure> Dcf<P> {
                 None => {}
             },
             Exchange::Cts | Exchange::Ack => self.response = None,
+            Exchange::CtsToSelf => {
+                if let Some(outgoing) = &mut self.outgoing {
+                    outgoing.needs_announcement = false;
+                }
+            }
             Exchange::Idle => {}
         }
         self.proceed(timing, cx);
@@ -567,7 +598,7 @@ impl<P: Procedure> Dcf<P> {
                 reason: DropReason::RetryLimit,
             });
             self.counters.given_up += 1;
-            if self.exchange == Exchange::Data && outgoing.protected {
+            if self.exchange == Exchange::Data && outgoing.announced_by == Announcement::Rts {
                 self.long_retries = 0;
             } else {
                 self.short_retries = 0;
@@ -580,7 +611,7 @@ impl<P: Procedure> Dcf<P> {
         } else {
             // An RTS that failed is no transmission of the frame that it announced (IEEE 802.11-1999 §7.1.3.1.6).
             outgoing.retry |= self.exchange == Exchange::Data;
-            outgoing.needs_rts = outgoing.protected;
+            outgoing.needs_announcement = outgoing.announced_by != Announcement::None;
             self.widen(timing);
             self.start_backoff(timing, cx.now);
         }

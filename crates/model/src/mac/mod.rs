@@ -32,7 +32,7 @@ macro_rules! macs {
     ($macro:ident) => {
         $macro! {
             "dcf" => dcf::Dcf | DcfNs2<Ns2> | DcfMixed<Mixed>,
-                "IEEE 802.11 distributed coordination function over DSSS and HR-DSSS (IEEE 802.11-1999 §9.2, 802.11b)";
+                "IEEE 802.11 distributed coordination function (IEEE 802.11-1999 §9.2) over the modes of 802.11b, g, a, n and ac";
             "tdma" => tdma::Tdma,
                 "Slotted access (TDMA): the owner of a slot sends (ns-2.35, mac/mac-tdma.cc), with slots of the scenario, of an agent, or of a greedy schedule";
         }

@@ -1,4 +1,6 @@
-//! Bit errors of 802.11 DSSS and HR-DSSS by signal to noise ratio.
+//! Bit errors of 802.11 DSSS, HR-DSSS, OFDM, HT and VHT by signal to noise ratio.
+//!
+//! OFDM, HT and VHT: see [`ofdm`]. The rest of this page is about DSSS.
 //!
 //! Read: DBPSK, Proakis, Digital Communications, 4th edition, eq. 5.2-69; DQPSK, Ferrari and Corazza, Electronics
 //! Letters 40 (2004) 1284, eq. 8; CCK, Pursley and Royster, IEEE Trans. Communications 57 (2009) 440, eq. 17 and 18.
@@ -10,18 +12,20 @@
 //! polynomials for builds without a numerical library, which are about 3 dB away from this integral. Left out: fading
 //! within a chunk, and any correlation of bit errors. Validated against values integrated with another program.
 
+mod ofdm;
+
 use std::sync::OnceLock;
 
-use hopyard_engine::units::{Power, Ratio};
+use hopyard_engine::units::{Frequency, Power, Ratio};
 
-use super::mode::{Coding, DSSS_BANDWIDTH, Modulation};
+use super::mode::{Coding, Modulation};
 
-/// The noise of a receiver in the band of DSSS: k·T·B at 290 K, raised by its noise figure.
+/// The noise of a receiver in a bandwidth: k·T·B at 290 K, raised by its noise figure.
 #[must_use]
-pub fn thermal_noise(noise_figure: Ratio) -> Power {
+pub fn thermal_noise(noise_figure: Ratio, bandwidth: Frequency) -> Power {
     const BOLTZMANN: f64 = 1.380_649e-23;
     const TEMPERATURE: f64 = 290.0;
-    Power::from_watts(BOLTZMANN * TEMPERATURE * DSSS_BANDWIDTH.hertz() * noise_figure.factor())
+    Power::from_watts(BOLTZMANN * TEMPERATURE * bandwidth.hertz() * noise_figure.factor())
 }
 
 /// The probability that `bits` bits arrive without an error while signal over noise and interference, in the band of
@@ -46,6 +50,9 @@ fn log_bit_success(coding: &Coding, sinr: f64) -> f64 {
         Modulation::Cck5 => libm::log1p(-biorthogonal_16(symbol())) / 4.0,
         // Eight bits a symbol, which is right if both halves are.
         Modulation::Cck11 => libm::log1p(-biorthogonal_16(symbol() / 2.0)) / 4.0,
+        Modulation::Ofdm(points, code) => {
+            libm::log1p(-ofdm::first_event(points, code, sinr)) / f64::from(coding.streams)
+        }
     }
 }
 
@@ -100,7 +107,7 @@ fn integrate_16(energy: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::mode::MODES;
+    use super::super::mode::{DSSS_BANDWIDTH, MODES};
     use super::*;
 
     /// The codings of 1, 2, 5.5 and 11 Mb/s.
@@ -132,7 +139,7 @@ mod tests {
     #[test]
     fn noise_is_that_of_the_link_budget() {
         // -174 dBm/Hz + 10 log10(22 MHz) + 7 dB.
-        let noise = thermal_noise(Ratio::from_db(7.0));
+        let noise = thermal_noise(Ratio::from_db(7.0), DSSS_BANDWIDTH);
         assert!((noise.dbm() + 93.55).abs() < 0.05, "{} dBm", noise.dbm());
     }
 

@@ -11,7 +11,6 @@
 //!
 //! The medium knows its radios as stations, counted from zero.
 
-use hopyard_engine::units::Rate;
 use hopyard_engine::{Prefetch, Rank, Rng, Span, Time, is_worth_reading_ahead, read_ahead};
 
 use super::fading::{self, Fader};
@@ -39,8 +38,7 @@ struct Transmission<C> {
     frame: Frame<C>,
     station: u32,
     start: Time,
-    /// The weakest power, in watts, with which the frame can be decoded.
-    threshold: f64,
+    limits: Limits,
     hearers: Vec<Hearer>,
     /// The index of the next edge. Indices below the number of hearers are beginnings, all others are ends.
     next: usize,
@@ -54,6 +52,15 @@ struct Transmission<C> {
     parts: u32,
     /// At how many hearers the signal had begun when somebody asked.
     metered: u32,
+}
+
+/// What depends on the mode of a frame at every receiver.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// The weakest power, in watts, with which the frame can be decoded.
+    threshold: f64,
+    /// Thermal noise in its band, in watts.
+    noise: f64,
 }
 
 /// The transmissions of a station.
@@ -177,8 +184,8 @@ pub struct Places {
 pub struct Medium<C> {
     /// The thresholds of radios for data frames.
     receiver: Receiver,
-    /// The weakest frame, in watts, that can be decoded at each rate.
-    thresholds: Vec<(Rate, f64)>,
+    /// The limits in each mode.
+    limits: Vec<(&'static Mode, Limits)>,
     radios: Radios,
     reception: Vec<Rng>,
     hearers: Hearers,
@@ -195,10 +202,22 @@ impl<C: Copy> Medium<C> {
     /// A silent medium with a station at each of these places, for frames in these modes. The first mode is the mode of
     /// data frames. `fading` is each model of fading, with the stream from which the key of all its draws comes.
     #[must_use]
-    pub fn new(params: &Params, channel: Channel, fading: Vec<(Fader, Rng)>, modes: &[&Mode], places: Places) -> Self {
+    pub fn new(
+        params: &Params,
+        channel: Channel,
+        fading: Vec<(Fader, Rng)>,
+        modes: &[&'static Mode],
+        places: Places,
+    ) -> Self {
         let floor = params.sense.watts(&channel, params.transmit_power);
         let receiver = |mode| params.receiver(&channel, mode);
-        let thresholds: Vec<_> = modes.iter().map(|mode| (mode.rate(), receiver(mode).threshold)).collect();
+        let limits: Vec<_> = modes
+            .iter()
+            .map(|&mode| {
+                let Receiver { threshold, noise, .. } = receiver(mode);
+                (mode, Limits { threshold, noise })
+            })
+            .collect();
         let receiver = receiver(modes[0]);
         let transmit_power = params.transmit_power.watts();
         let fading = fading.into_iter().map(|(fader, mut rng)| (fader, rng.next_u64())).collect::<Vec<_>>();
@@ -206,7 +225,7 @@ impl<C: Copy> Medium<C> {
         let stations = legs.len();
         assert_eq!((reception.len(), names.len()), (stations, stations), "every station has a receiver and a name");
         let links = links.map(|links| {
-            let watts = || thresholds.iter().map(|it| it.1);
+            let watts = || limits.iter().map(|it| it.1.threshold);
             let thresholds = (watts().fold(f64::INFINITY, f64::min), watts().fold(0.0, f64::max));
             links.gains(&Levels { transmit: transmit_power, noise: receiver.noise, floor, thresholds })
         });
@@ -221,7 +240,7 @@ impl<C: Copy> Medium<C> {
         let losses = Losses::new(channel, obstacles, links);
         Self {
             receiver,
-            thresholds,
+            limits,
             radios: params.reception.radios(stations),
             reception,
             hearers: Hearers::new(losses, (transmit_power, floor), neighbours, names, fading),
@@ -242,7 +261,7 @@ impl<C: Copy> Medium<C> {
     /// decides.
     #[must_use]
     pub fn range(&self) -> Option<f64> {
-        let (_, threshold) = self.thresholds.last()?;
+        let (_, Limits { threshold, .. }) = self.limits.last()?;
         self.hearers.range(*threshold)
     }
 
@@ -294,13 +313,13 @@ impl<C: Copy> Medium<C> {
         let until = now + frame.airtime;
         self.radios.send(station, until);
         let station = station as u32;
-        let of_rate = self.thresholds.iter().find(|(rate, _)| *rate == frame.mode.rate());
-        let threshold = of_rate.map_or(self.receiver.threshold, |it| it.1);
+        let of_mode = self.limits.iter().find(|(mode, _)| std::ptr::eq(*mode, frame.mode));
+        let limits = of_mode.expect("the MAC has named the modes of its frames").1;
         let new = |hearers, first| Transmission {
             frame,
             station,
             start: now,
-            threshold,
+            limits,
             hearers,
             next: 0,
             outcome: Outcome::default(),
@@ -522,8 +541,8 @@ impl<C: Copy> Medium<C> {
 
     /// Whether a part of a transmission came to a station with enough power.
     fn reached(&self, id: TransmissionId, station: usize) -> Outcome {
-        let Transmission { hearers, threshold, .. } = &self.transmissions[id.0 as usize];
-        let hears = |it: &Hearer| it.station as usize == station && it.power >= *threshold;
+        let Transmission { hearers, limits, .. } = &self.transmissions[id.0 as usize];
+        let hears = |it: &Hearer| it.station as usize == station && it.power >= limits.threshold;
         if hearers.iter().any(hears) { Outcome::IN_REACH } else { Outcome::default() }
     }
 
@@ -541,16 +560,16 @@ impl<C: Copy> Medium<C> {
         whole.parts == 0
     }
 
-    /// Thermal noise in watts.
+    /// Thermal noise in the band of data frames, in watts.
     #[must_use]
     pub const fn noise(&self) -> f64 {
         self.receiver.noise
     }
 
-    /// The weakest frame, in watts, that can be decoded at any rate.
+    /// The weakest frame, in watts, that can be decoded in any mode.
     #[must_use]
     pub fn threshold(&self) -> f64 {
-        self.thresholds.iter().map(|it| it.1).fold(self.receiver.threshold, f64::min)
+        self.limits.iter().map(|it| it.1.threshold).fold(f64::INFINITY, f64::min)
     }
 
     /// A station stops for good. Those packets that its MAC holds (`held`) and that are in frames on the air belong to
@@ -603,8 +622,9 @@ impl<C: Copy> Transmission<C> {
         exact: bool,
         listener: &mut L,
     ) -> Walk {
-        let Self { frame, start, hearers, next, outcome, threshold, .. } = self;
-        let receiver = &Receiver { threshold: *threshold, ..*receiver };
+        let Self { frame, start, hearers, next, outcome, limits, .. } = self;
+        let Limits { threshold, noise } = *limits;
+        let receiver = &Receiver { threshold, noise, ..*receiver };
         let n = hearers.len();
         let transmitter = frame.transmitter.0;
         // Of one length, so that one check of a station's number serves both.

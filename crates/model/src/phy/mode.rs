@@ -1,10 +1,15 @@
 //! Modes: how the bits of a frame are sent. One table has all of them.
 //!
 //! The time of a frame on the air, its bit errors, the rate of its answer and its rate in a capture follow from its
-//! mode. A rate of a scenario that is in no row is refused where the scenario is read.
+//! mode. A mode of a scenario that is in no row is refused where the scenario is read.
 //!
-//! Read: IEEE Std 802.11-1999 §15 (DSSS), IEEE Std 802.11b-1999 §18 (HR-DSSS). Left out: the header behind a short
-//! preamble is sent at 2 Mb/s (§18.2.2.2), and has the bit errors of 1 Mb/s.
+//! Read: IEEE Std 802.11-1999 §15 (DSSS), IEEE Std 802.11b-1999 §18 (HR-DSSS), IEEE Std 802.11-2016 §17 (OFDM), §18
+//! (ERP), §19 (HT), §21 (VHT). Left out: the header behind a short preamble is sent at 2 Mb/s (§18.2.2.2), and has the
+//! bit errors of 1 Mb/s; HT without legacy preamble; LDPC, STBC and beamforming; VHT of 160 MHz and of more than four
+//! streams.
+
+mod name;
+mod table;
 
 use hopyard_engine::Span;
 use hopyard_engine::units::{Frequency, Rate};
@@ -13,7 +18,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::params::Fault;
 
-/// The preamble in front of every frame.
+pub use name::Name;
+pub use table::MODES;
+
+/// The preamble of a frame of DSSS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Preamble {
@@ -45,6 +53,62 @@ pub enum Modulation {
     Cck5,
     /// Complementary code keying, 11 Mb/s.
     Cck11,
+    /// OFDM with the convolutional code: each carrier has a point of this constellation.
+    Ofdm(Constellation, CodeRate),
+}
+
+/// The points that a carrier of OFDM can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Constellation {
+    /// Two.
+    Bpsk,
+    /// Four.
+    Qpsk,
+    /// Sixteen.
+    Qam16,
+    /// 64.
+    Qam64,
+    /// 256.
+    Qam256,
+}
+
+impl Constellation {
+    /// Coded bits of a carrier.
+    const fn bits(self) -> u32 {
+        match self {
+            Self::Bpsk => 1,
+            Self::Qpsk => 2,
+            Self::Qam16 => 4,
+            Self::Qam64 => 6,
+            Self::Qam256 => 8,
+        }
+    }
+}
+
+/// The rate of the convolutional code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CodeRate {
+    /// 1/2.
+    Half,
+    /// 2/3.
+    TwoThirds,
+    /// 3/4.
+    ThreeQuarters,
+    /// 5/6.
+    FiveSixths,
+}
+
+impl CodeRate {
+    /// Data bits, and coded bits.
+    #[must_use]
+    pub const fn ratio(self) -> (u32, u32) {
+        match self {
+            Self::Half => (1, 2),
+            Self::TwoThirds => (2, 3),
+            Self::ThreeQuarters => (3, 4),
+            Self::FiveSixths => (5, 6),
+        }
+    }
 }
 
 /// How a part of a frame is modulated and coded, from which its bit errors follow.
@@ -56,22 +120,106 @@ pub struct Coding {
     pub rate: Rate,
     /// Data bits in a symbol.
     pub symbol_bits: u32,
+    /// Spatial streams, among which the bits are divided.
+    pub streams: u8,
     /// The bandwidth of the signal, in which noise is counted.
     pub bandwidth: Frequency,
+    /// At this ratio of signal to noise and above, the probability of success is exactly one in double precision. Most
+    /// frames meet no interference, and this limit saves them the computation of an exponential.
+    pub error_free: f64,
+}
+
+/// The form of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// DSSS or HR-DSSS, with this preamble.
+    Dsss(Preamble),
+    /// OFDM as in 802.11a and 802.11g.
+    Ofdm,
+    /// High throughput (802.11n), in the mixed format.
+    Ht {
+        /// The index of modulation, code and streams.
+        mcs: u8,
+    },
+    /// Very high throughput (802.11ac).
+    Vht {
+        /// The index of modulation and code.
+        mcs: u8,
+        /// Spatial streams.
+        streams: u8,
+    },
+}
+
+impl Format {
+    /// Its place in the order in which radios learned to decode the formats.
+    const fn age(self) -> u8 {
+        match self {
+            Self::Dsss(_) => 0,
+            Self::Ofdm => 1,
+            Self::Ht { .. } => 2,
+            Self::Vht { .. } => 3,
+        }
+    }
+
+    /// Whether a radio that knows nothing newer than another format cannot decode this one.
+    #[must_use]
+    pub const fn is_newer_than(self, other: Self) -> bool {
+        self.age() > other.age()
+    }
+}
+
+/// The time before each symbol of OFDM in which echoes of the last one may arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Guard {
+    /// 0.8 us at a clock of 20 MHz.
+    Long,
+    /// 0.4 us; in HT and VHT only.
+    Short,
+}
+
+/// The band of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Band {
+    /// 2.4 GHz, where a frame of OFDM or HT has a signal extension.
+    #[serde(rename = "2.4 GHz")]
+    Low,
+    /// 5 GHz.
+    #[serde(rename = "5 GHz")]
+    High,
+}
+
+/// The properties that frames of OFDM, HT and VHT on a channel have in common.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Carrier {
+    /// The band.
+    pub band: Band,
+    /// The bandwidth.
+    pub bandwidth: Frequency,
+    /// The guard interval.
+    pub guard: Guard,
 }
 
 /// A mode.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mode {
+    /// The form of its frames.
+    pub format: Format,
+    /// The guard interval.
+    pub guard: Guard,
     /// The body, from the MAC header to the frame check sequence.
     pub body: Coding,
-    /// Preamble and header of the physical layer.
+    /// The header of the physical layer.
     pub header: Coding,
     /// The time that preamble and header take.
     pub preamble: Span,
+    /// The parts of that time before the header and behind it, in which there are no bits.
+    pub training: (Span, Span),
     /// So many symbols of the body take this time.
     pub symbols: (u64, Span),
-    /// Bits of the physical layer in the body: the service field and the tail of OFDM.
+    /// The time of the body is a multiple of so many nanoseconds.
+    pub granule: u64,
+    /// Bits of the physical layer in the body: the service field and the tail of OFDM, and the delimiter of VHT.
     pub extra_bits: u64,
     /// The time after the body in which nothing is sent, and which belongs to the frame.
     pub extension: Span,
@@ -80,50 +228,16 @@ pub struct Mode {
 /// The bandwidth of a DSSS signal (IEEE Std 802.11-1999 §15.4.7.4).
 pub const DSSS_BANDWIDTH: Frequency = Frequency::new(22e6);
 
-/// Every mode: of equal rates, that with the long preamble comes first. A frame at 1 Mb/s has the long one
-/// (802.11b §18.2.2.2).
-pub static MODES: [Mode; 7] = [
-    Mode::dsss(Modulation::Dbpsk, 1, (1, 1), Preamble::Long),
-    Mode::dsss(Modulation::Dqpsk, 2, (1, 1), Preamble::Long),
-    Mode::dsss(Modulation::Dqpsk, 2, (1, 1), Preamble::Short),
-    // 11 Mchip/s in words of 8 chips (802.11b §18.4.6.5).
-    Mode::dsss(Modulation::Cck5, 4, (11, 8), Preamble::Long),
-    Mode::dsss(Modulation::Cck5, 4, (11, 8), Preamble::Short),
-    Mode::dsss(Modulation::Cck11, 8, (11, 8), Preamble::Long),
-    Mode::dsss(Modulation::Cck11, 8, (11, 8), Preamble::Short),
-];
-
-impl Coding {
-    /// A signal of DSSS with so many bits in a symbol, and so many symbols in so many microseconds.
-    const fn dsss(modulation: Modulation, symbol_bits: u32, (symbols, micros): (u64, u64)) -> Self {
-        let rate = Rate::from_bps(symbol_bits as u64 * symbols * 1_000_000 / micros);
-        Self { modulation, rate, symbol_bits, bandwidth: DSSS_BANDWIDTH }
-    }
-}
-
 impl Mode {
-    const fn dsss(modulation: Modulation, symbol_bits: u32, symbols: (u64, u64), preamble: Preamble) -> Self {
-        Self {
-            body: Coding::dsss(modulation, symbol_bits, symbols),
-            header: Coding::dsss(Modulation::Dbpsk, 1, (1, 1)),
-            preamble: preamble.span(),
-            symbols: (symbols.0, Span::from_micros(symbols.1)),
-            extra_bits: 0,
-            extension: Span::ZERO,
-        }
-    }
-
-    /// The mode of a rate, which the parameter of this name has, with a preamble; with the long one if none is given.
+    /// The mode of DSSS with a rate, which the parameter of this name has, with a preamble; with the long one if none is
+    /// given.
     ///
     /// # Errors
     /// When no row has the rate; the fault names the existing rates. When only the long preamble has it.
     pub fn of(parameter: &'static str, rate: Rate, preamble: Option<Preamble>) -> Result<&'static Self, Fault> {
-        let mut rows = MODES.iter().filter(|mode| mode.rate() == rate);
+        let mut rows = Self::dsss().filter(|mode| mode.rate() == rate);
         let Some(first) = rows.next() else {
-            let rates: Vec<String> = Self::rates().iter().map(|rate| rate.to_string().replace(" Mbps", "")).collect();
-            let (last, others) = rates.split_last().expect("the table has rows");
-            let expected = format!("{} or {last} Mbps", others.join(", "));
-            return Err(Fault::new(parameter, format!("expected {expected}, found {rate}")));
+            return Err(Fault::new(parameter, format!("expected {}, found {rate}", in_words(Self::dsss()))));
         };
         match preamble {
             Some(Preamble::Short) => {
@@ -134,13 +248,28 @@ impl Mode {
         }
     }
 
-    /// The rates of all modes, the slowest first.
+    /// The modes of DSSS.
+    pub fn dsss() -> impl Iterator<Item = &'static Self> {
+        MODES.iter().filter(|mode| matches!(mode.format, Format::Dsss(_)))
+    }
+
+    /// The modes of OFDM, HT and VHT on a channel. They are in order of format, streams and rate.
+    pub fn on(carrier: Carrier) -> impl Iterator<Item = &'static Self> {
+        MODES.iter().filter(move |mode| {
+            let Carrier { band, bandwidth, guard } = carrier;
+            let band_of = if mode.extension.is_zero() { Band::High } else { Band::Low };
+            (band_of, mode.body.bandwidth, mode.guard) == (band, bandwidth, guard)
+        })
+    }
+
+    /// The name in scenarios.
     #[must_use]
-    pub fn rates() -> Vec<Rate> {
-        let mut rates: Vec<Rate> = MODES.iter().map(Self::rate).collect();
-        rates.sort_unstable();
-        rates.dedup();
-        rates
+    pub const fn name(&self) -> Name {
+        match self.format {
+            Format::Dsss(_) | Format::Ofdm => Name::Rate(self.rate()),
+            Format::Ht { mcs } => Name::Ht(mcs),
+            Format::Vht { mcs, streams } => Name::Vht { mcs, streams },
+        }
     }
 
     /// Data bits a second.
@@ -160,7 +289,8 @@ impl Mode {
     pub const fn body(&self, bytes: u32) -> Span {
         let (count, time) = self.symbols;
         let symbols = (8 * bytes as u64 + self.extra_bits).div_ceil(self.body.symbol_bits as u64);
-        Span::from_nanos((symbols * time.nanos()).div_ceil(count) + self.extension.nanos())
+        let time = (symbols * time.nanos()).div_ceil(count).next_multiple_of(self.granule);
+        Span::from_nanos(time + self.extension.nanos())
     }
 
     /// The time on the air of a frame whose body has so many bytes.
@@ -169,66 +299,59 @@ impl Mode {
         Span::from_nanos(self.preamble.nanos() + self.body(bytes).nanos())
     }
 
+    /// The rate by which the rate of answers is chosen: of HT and VHT, the rate of OFDM with the same modulation, and the
+    /// same or the next slower code (IEEE Std 802.11-2016 Table 10-9).
+    #[must_use]
+    pub fn reference_rate(&self) -> Rate {
+        use {CodeRate as Code, Constellation as Points};
+        let (Format::Ht { .. } | Format::Vht { .. }, Modulation::Ofdm(points, code)) =
+            (self.format, self.body.modulation)
+        else {
+            return self.rate();
+        };
+        Rate::from_bps(match (points, code) {
+            (Points::Bpsk, _) => 6_000_000,
+            (Points::Qpsk, Code::Half) => 12_000_000,
+            (Points::Qpsk, _) => 18_000_000,
+            (Points::Qam16, Code::Half) => 24_000_000,
+            (Points::Qam16, _) => 36_000_000,
+            (Points::Qam64, Code::TwoThirds) => 48_000_000,
+            (Points::Qam64 | Points::Qam256, _) => 54_000_000,
+        })
+    }
+
+    /// Whether frames in this mode are answered in another one: DSSS is answered in DSSS, all others in OFDM.
+    #[must_use]
+    pub fn is_answered_in(&self, other: &Self) -> bool {
+        match other.format {
+            Format::Dsss(_) => matches!(self.format, Format::Dsss(_)),
+            Format::Ofdm => !matches!(self.format, Format::Dsss(_)),
+            Format::Ht { .. } | Format::Vht { .. } => false,
+        }
+    }
+
     /// The mode of the answer to a frame in this mode: the fastest of the basic ones that is not faster than the frame
     /// (IEEE 802.11-1999 §9.6).
     #[must_use]
     pub fn answer(&self, basic: &[&'static Self]) -> Option<&'static Self> {
-        basic.iter().copied().filter(|mode| mode.rate() <= self.rate()).max_by_key(|mode| mode.rate())
+        let possible = |mode: &&Self| self.is_answered_in(mode) && mode.rate() <= self.reference_rate();
+        basic.iter().copied().filter(possible).max_by_key(|mode| mode.rate())
+    }
+}
+
+/// The names of modes in words, each once: "1, 2, 5.5 or 11 Mbps", "mcs0, mcs1 or mcs2".
+#[must_use]
+pub fn in_words<'a>(modes: impl Iterator<Item = &'a Mode>) -> String {
+    let mut names: Vec<Name> = modes.map(Mode::name).collect();
+    names.dedup();
+    let unit = if names.iter().all(|name| matches!(name, Name::Rate(_))) { " Mbps" } else { "" };
+    let words: Vec<String> = names.iter().map(|name| name.to_string().replace(unit, "")).collect();
+    match words.split_last() {
+        Some((last, [])) => format!("{last}{unit}"),
+        Some((last, others)) => format!("{} or {last}{unit}", others.join(", ")),
+        None => "nothing".to_owned(),
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rates_follow_from_symbols() {
-        let rates: Vec<u64> = Mode::rates().iter().map(|rate| rate.bps()).collect();
-        assert_eq!(rates, [1_000_000, 2_000_000, 5_500_000, 11_000_000]);
-        for mode in &MODES {
-            assert_eq!(
-                mode.rate().bps() * mode.symbols.1.nanos(),
-                mode.symbols.0 * u64::from(mode.body.symbol_bits) * 1_000_000_000
-            );
-            for bytes in [0, 1, 14, 38, 1500, 2346] {
-                assert_eq!(mode.airtime(bytes), mode.preamble + mode.rate().airtime(bytes), "{mode:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_rate_without_a_row_is_refused_with_those_that_exist() {
-        let of = |bps, preamble| Mode::of("rate", Rate::from_bps(bps), preamble).map(Mode::rate);
-        assert_eq!(of(5_500_000, None), Ok(Rate::from_bps(5_500_000)));
-        assert_eq!(of(6_000_000, None), Err(Fault::new("rate", "expected 1, 2, 5.5 or 11 Mbps, found 6 Mbps")));
-        assert!(of(2_000_000, Some(Preamble::Short)).is_ok() && of(1_000_000, Some(Preamble::Short)).is_err());
-    }
-
-    #[test]
-    fn an_answer_is_not_faster_than_the_frame() {
-        let of = |bps| Mode::of("rate", Rate::from_bps(bps), None).expect("a row");
-        let basic = [of(1_000_000), of(5_500_000)];
-        let answer = |bps| of(bps).answer(&basic).map(Mode::rate);
-        assert_eq!(answer(11_000_000), Some(Rate::from_bps(5_500_000)));
-        assert_eq!(answer(2_000_000), Some(Rate::from_bps(1_000_000)));
-        assert_eq!(of(1_000_000).answer(&basic[1..]), None);
-    }
-
-    /// A row of OFDM has the same fields. The times are those of 802.11a at 54 Mb/s, of 802.11g with its extension of
-    /// 6 us, and of half of the clock.
-    #[test]
-    fn ofdm_needs_no_other_fields() {
-        let ofdm = |time, preamble, extension| Mode {
-            body: Coding { symbol_bits: 216, ..MODES[0].body },
-            header: MODES[0].header,
-            preamble: Span::from_micros(preamble),
-            symbols: (1, Span::from_micros(time)),
-            extra_bits: 22,
-            extension: Span::from_micros(extension),
-        };
-        let times = |mode: Mode| [1536, 76, 14].map(|bytes| mode.airtime(bytes).nanos() / 1000);
-        assert_eq!(times(ofdm(4, 20, 0)), [248, 32, 24]);
-        assert_eq!(times(ofdm(4, 20, 6)), [254, 38, 30]);
-        assert_eq!(times(ofdm(8, 40, 0)), [496, 64, 48]);
-    }
-}
+mod tests;

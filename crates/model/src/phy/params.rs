@@ -5,18 +5,18 @@ use std::fmt;
 use std::str::FromStr;
 
 use hopyard_engine::as_text;
-use hopyard_engine::units::{Distance, Power, Rate, Ratio};
+use hopyard_engine::units::{Distance, Power, Ratio};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::error_rate::thermal_noise;
-use super::mode::Mode;
+use super::mode::{MODES, Mode, Name};
 use super::propagation::Channel;
 use super::reception::{Receiver, Reception};
 use crate::params::{self, Fault, Unused, unused_where};
 
 /// Signals beyond this distance in metres are ignored. A signal travels 25 km in less time than the shortest preamble
-/// of the DCF takes. Therefore a frame begins at the farthest hearer before it ends at the nearest one, and a
+/// of DSSS takes. Therefore a frame of DSSS begins at the farthest hearer before it ends at the nearest one, and a
 /// transmission is one part of the medium.
 pub(super) const HORIZON: f64 = 25_000.0;
 
@@ -58,29 +58,29 @@ as_text!(Sensitivity, "Sensitivity", SENSITIVITY, ["250 m", "-64 dBm"]);
 pub enum Receive {
     /// In every mode.
     Every(Sensitivity),
-    /// At each of these rates.
-    ByRate(BTreeMap<Rate, Sensitivity>),
+    /// In each of these modes.
+    ByMode(BTreeMap<Name, Sensitivity>),
 }
 
-const RECEIVE: &str = "a range such as \"250 m\", a power such as \"-64 dBm\", or one of them for each rate, such as \
-                       { \"1 Mbps\" = \"250 m\", \"11 Mbps\" = \"100 m\" }";
+const RECEIVE: &str = "a range such as \"250 m\", a power such as \"-64 dBm\", or one of them for each mode, such as \
+                       { \"1 Mbps\" = \"250 m\", \"11 Mbps\" = \"100 m\" } or { \"6 Mbps\" = \"250 m\", mcs7 = \"60 m\" }";
 
 impl Receive {
     /// Every value.
     pub fn values(&self) -> impl Iterator<Item = Sensitivity> {
-        let (every, by_rate) = match self {
+        let (every, by_mode) = match self {
             Self::Every(value) => (Some(*value), None),
-            Self::ByRate(values) => (None, Some(values.values().copied())),
+            Self::ByMode(values) => (None, Some(values.values().copied())),
         };
-        every.into_iter().chain(by_rate.into_iter().flatten())
+        every.into_iter().chain(by_mode.into_iter().flatten())
     }
 
-    /// The value for a mode; nothing if none is given for its rate.
+    /// The value for a mode; nothing if none is given for it.
     #[must_use]
     pub fn of(&self, mode: &Mode) -> Option<Sensitivity> {
         match self {
             Self::Every(value) => Some(*value),
-            Self::ByRate(values) => values.get(&mode.rate()).copied(),
+            Self::ByMode(values) => values.get(&mode.name()).copied(),
         }
     }
 }
@@ -104,12 +104,12 @@ impl<'de> Deserialize<'de> for Receive {
             }
             fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Receive, A::Error> {
                 let mut values = BTreeMap::new();
-                while let Some((rate, value)) = map.next_entry::<Rate, Sensitivity>()? {
-                    if values.insert(rate, value).is_some() {
-                        return Err(de::Error::custom(format!("{rate} is given twice")));
+                while let Some((name, value)) = map.next_entry::<Name, Sensitivity>()? {
+                    if values.insert(name, value).is_some() {
+                        return Err(de::Error::custom(format!("{name} is given twice")));
                     }
                 }
-                Ok(Receive::ByRate(values))
+                Ok(Receive::ByMode(values))
             }
         }
         deserializer.deserialize_any(Visitor)
@@ -136,7 +136,7 @@ impl JsonSchema for Receive {
 pub struct Params {
     /// Transmitted power.
     pub transmit_power: Power,
-    /// The weakest frame that can be decoded, as a range or a power: one for all frames, or one for each rate.
+    /// The weakest frame that can be decoded, as a range or a power: one for all frames, or one for each mode.
     pub receive: Receive,
     /// The weakest signal that makes the medium busy, as a range or a power. Weaker signals are ignored, also as
     /// interference.
@@ -167,11 +167,14 @@ impl params::Params for Params {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        if let Receive::ByRate(values) = &self.receive {
+        if let Receive::ByMode(values) = &self.receive {
             if values.is_empty() {
-                return Err(Fault::new("receive", "expected a value for at least one rate, found an empty table"));
+                return Err(Fault::new("receive", "expected a value for at least one mode, found an empty table"));
             }
-            values.keys().try_for_each(|&rate| Mode::of("receive", rate, None).map(|_| ()))?;
+            if let Some(name) = values.keys().find(|&&name| MODES.iter().all(|mode| mode.name() != name)) {
+                let expected = "expected rates of DSSS or OFDM, mcs0 to mcs31, or vht-mcs0-1ss to vht-mcs9-4ss";
+                return Err(Fault::new("receive", format!("{expected}; found {name}, which no standard has")));
+            }
         }
         for receive in self.receive.values() {
             match (receive, self.sense) {
@@ -241,7 +244,7 @@ impl Sensitivity {
 }
 
 impl Params {
-    /// The first of these modes for whose rate no weakest frame is given.
+    /// The first of these modes for which no weakest frame is given.
     #[must_use]
     pub fn lacking(&self, modes: &[&'static Mode]) -> Option<&'static Mode> {
         modes.iter().copied().find(|mode| self.receive.of(mode).is_none())
@@ -250,15 +253,15 @@ impl Params {
     /// The values that the radios share, for frames in a mode.
     ///
     /// # Panics
-    /// When no weakest frame is given for the mode's rate ([`Params::lacking`]).
+    /// When no weakest frame is given for the mode ([`Params::lacking`]).
     #[must_use]
     pub fn receiver(&self, channel: &Channel, mode: &Mode) -> Receiver {
-        let receive = self.receive.of(mode).expect("every rate has a weakest frame");
+        let receive = self.receive.of(mode).expect("every mode has a weakest frame");
         Receiver {
             threshold: receive.watts(channel, self.transmit_power),
             capture: self.capture.factor(),
             preamble_sinr: self.preamble_sinr.factor(),
-            noise: thermal_noise(self.noise_figure).watts(),
+            noise: thermal_noise(self.noise_figure, mode.body.bandwidth).watts(),
         }
     }
 }

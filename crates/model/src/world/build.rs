@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use hopyard_engine::units::Rate;
 use hopyard_engine::{Rank, Span, Streams, Time};
 
 use super::addressing::{self, AddressError, Layout, Network};
@@ -23,6 +22,7 @@ use crate::node::{Agents, Attachment, Border, Interface, Node, Topology};
 use crate::observe::{Probe, own_columns};
 use crate::order;
 use crate::params::Fault;
+use crate::phy::mode;
 use crate::routing::{Connectivity, Networks, Routing};
 
 /// A specification from which no world can be built.
@@ -92,15 +92,15 @@ pub enum BuildError {
         /// The parameter.
         fault: Fault,
     },
-    /// The MAC of a channel sends frames at a rate for which its radios have no weakest frame.
-    #[error("channel {channel}: `{mac}` sends frames at {rate}, for which `receive` has no value")]
+    /// The MAC of a channel sends frames in a mode for which its radios have no weakest frame.
+    #[error("channel {channel}: `{mac}` sends frames at {mode}, for which `receive` has no value")]
     NoSensitivity {
         /// The channel.
         channel: usize,
         /// The MAC.
         mac: &'static str,
-        /// The rate.
-        rate: Rate,
+        /// The mode.
+        mode: mode::Name,
     },
     /// Two agents of a node have the same port.
     #[error("node {node} runs the agents `{one}` and `{other}`, which both are reached at UDP port {port}")]
@@ -478,7 +478,7 @@ fn check_rates(spec: &Spec) -> Result<(), BuildError> {
         let mac = it.mac.name();
         let modes = it.mac.modes().map_err(|fault| BuildError::NoMode { channel, mac, fault })?;
         if let Some(mode) = it.radio.lacking(&modes) {
-            return Err(BuildError::NoSensitivity { channel, mac, rate: mode.rate() });
+            return Err(BuildError::NoSensitivity { channel, mac, mode: mode.name() });
         }
     }
     Ok(())

@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use hopyard_engine::units::{Bytes, Distance, Frequency, Power};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::{InterfaceId, NodeId};
+use hopyard_model::mac::dcf::{Amendment, Params};
 use hopyard_model::mobility::{self, Position, waypoints};
 use hopyard_model::observe::capture::{Flow, Frame, FrameKind, Names, packet, radiotap, size_note, station_of};
 use hopyard_model::observe::{FrameEdge, FrameView, Probe, Reception};
 use hopyard_model::packet::{Body, FlowId, Packet};
 use hopyard_model::params::{NS2, Params as _, RFC};
 use hopyard_model::phy::frame::Header;
+use hopyard_model::phy::mode::Guard;
 use hopyard_model::transport::{acking, congestion, tcp};
 use hopyard_model::world::{FlowSpec, NodeSpec, Spec, Transport, Watch, World};
 use hopyard_model::{app, mac, phy, routing};
@@ -141,8 +143,11 @@ impl Encoder {
         bytes
     }
 
-    /// The time on the air, less the long preamble, gives the bytes that are counted.
+    /// The time on the air, less the long preamble, gives the bytes that are counted. In OFDM, bits fill the last symbol.
     fn sizes(&mut self, frame: &FrameView<'_>, body: usize, whole: usize) {
+        if frame.mode.extra_bits > 0 {
+            return;
+        }
         let seconds = frame.airtime.saturating_sub(Span::from_micros(192)).seconds();
         let counted = (seconds * frame.mode.rate().bps() as f64 / 8.0).round() as u32;
         match (frame.header, frame.packet) {
@@ -234,6 +239,45 @@ fn the_profile_ns2_counts_as_ns2_does() {
     let found = watched(&chain(NS2, "dsdv", "newreno", |_| {})).differences;
     assert_eq!(found["full_dump"], BTreeSet::from([8]));
     assert!(found["segment"].iter().all(|difference| *difference < 0 && difference % 20 == 0), "{found:?}");
+}
+
+/// Radiotap has the rate of OFDM, and the indices of HT and VHT with bandwidth and guard interval.
+#[test]
+fn radios_of_the_amendments() {
+    let names = ["radiotap.datarate", "radiotap.mcs.index", "radiotap.mcs.bw", "radiotap.mcs.gi"];
+    let vht = ["radiotap.vht.mcs.0", "radiotap.vht.nss.0", "radiotap.vht.bw", "radiotap.vht.gi"];
+    let cases = [
+        (Amendment::A, "54 Mbps", 20.0, Guard::Long, ["54", "", "", "", "", "", "", ""]),
+        (Amendment::N, "mcs12", 20.0, Guard::Long, ["78", "12", "0", "0", "", "", "", ""]),
+        (Amendment::N, "mcs7", 40.0, Guard::Short, ["150", "7", "1", "1", "", "", "", ""]),
+        (Amendment::Ac, "vht-mcs9-2ss", 80.0, Guard::Long, ["780", "", "", "", "9", "2", "4", "0"]),
+    ];
+    for (amendment, name, megahertz, guard_interval, expected) in cases {
+        let file = capture_file(&format!("radio_{name}_{}", expected[2]));
+        let mut spec = chain(RFC, "aodv", "reno", |_| {});
+        let (rate, bandwidth) = (name.parse().expect("a name"), Frequency::new(megahertz * 1e6));
+        let dcf = Params { rate, bandwidth, guard_interval, ..Params::of_amendment(RFC, amendment) };
+        dcf.check().expect("possible parameters");
+        spec.channels[0].mac = mac::Config::Dcf(dcf.into());
+        // The flows begin at 100 s. 256-QAM needs 30 dB over 200 m.
+        spec.duration = Span::from_millis(100_300);
+        spec.channels[0].radio.transmit_power = Power::from_watts(3.0);
+        let seen = watched(&spec).frames;
+        let mut writer = create(&file);
+        let radio = writer.add_interface("node 1 radio", LinkType::IEEE802_11_RADIOTAP).expect("room");
+        for frame in seen.iter().filter(|frame| frame.bytes[8] & 0x40 == 0) {
+            writer.packet(radio, frame.time.nanos(), &frame.bytes, &[]).expect("room");
+        }
+        writer.finish().expect("room");
+        let Some(found) = objections(&file, ERROR) else { return };
+        assert_eq!(found, [""; 0], "{name}");
+        let asked: Vec<&str> = names.iter().chain(&vht).copied().collect();
+        let lines = fields(&file, &asked).expect("it ran before");
+        // Unicast data in the mode, answers in OFDM.
+        let has = |line: &&Vec<String>| line.iter().zip(expected).skip(1).all(|(found, expected)| found == expected);
+        assert!(lines.iter().filter(has).count() > 50, "{name}: {:?}", lines.get(..40));
+        assert!(lines.iter().any(|line| line[0] == "24" && line[1..8].iter().all(String::is_empty)), "{name}");
+    }
 }
 
 #[test]

@@ -66,7 +66,7 @@ pub fn leaving_node(profile: &str, leaves_ms: u64, interval_ms: u64) -> Spec {
     let mut spec = Spec { duration: Span::from_secs(60), ..Spec::network(profile) };
     spec.nodes = (0..4).map(node).collect();
     if let mac::Config::Dcf(dcf) = &mut spec.channels[0].mac {
-        dcf.rate = Rate::from_bps(1_000_000);
+        dcf.rate = Rate::from_bps(1_000_000).into();
     }
     spec.channels[0].radio.receive = phy::Sensitivity::Range(Distance::new(250.0)).into();
     spec.channels[0].radio.sense = phy::Sensitivity::Range(Distance::new(550.0));

@@ -274,7 +274,7 @@ pub fn bit_errors() -> Spec {
     let places: Vec<(f64, f64)> = (0..16).map(|i| (f64::from(i % 4) * 180.0, f64::from(i / 4) * 180.0)).collect();
     let mut spec = network("rfc", "oracle", &places);
     spec.channels[0].radio.reception = Reception::Sinr;
-    with_dcf(&mut spec, |dcf| dcf.rate = mbps(11.0));
+    with_dcf(&mut spec, |dcf| dcf.rate = mbps(11.0).into());
     for (from, to) in [(0, 15), (3, 12), (5, 10)] {
         add_tcp(&mut spec, from, to, "rfc", "sack", |_| {});
     }

@@ -41,7 +41,7 @@ fn a_host_at_rest_at_the_edge_of_its_cell_has_the_throughput_of_the_closed_form(
         let mut spec = cells(profile, routing, &[(0.0, 50.0)], |_| {});
         with_dcf(&mut spec, |it| {
             (it.rate, it.basic_rate, it.rts_threshold) =
-                (Rate::from_bps(1_000_000), Rate::from_bps(1_000_000), Bytes::new(0));
+                (Rate::from_bps(1_000_000).into(), Rate::from_bps(1_000_000), Bytes::new(0));
         });
         add_tcp(&mut spec, MH.0, CN.0, profile, variant, |it| {
             (it.segment_size, it.window) = (Bytes::new(1000), 20);

@@ -5,6 +5,7 @@ use hopyard_engine::units::{Distance, Rate};
 use hopyard_model::agent::mobile_ip::MoveDetection;
 use hopyard_model::mac;
 use hopyard_model::observe::Outcome;
+use hopyard_model::phy::mode::Name;
 use hopyard_model::phy::{Receive, Sensitivity};
 use hopyard_model::world::{self, Spec, Watch, World};
 
@@ -64,11 +65,12 @@ fn cells_are_those_of_the_rate_at_which_agents_advertise() {
     let mut spec = cells("rfc", "static", &track, |it| it.move_detection = MoveDetection::Eager);
     spec.duration = Span::from_secs(40);
     let mac::Config::Dcf(params) = &mut spec.channels[0].mac else { panic!("the registry has the DCF") };
-    (params.rate, params.basic_rate) = (Rate::from_bps(11_000_000), Rate::from_bps(2_000_000));
+    let [data, basic] = [11_000_000, 2_000_000].map(Rate::from_bps);
+    (params.rate, params.basic_rate) = (Name::Rate(data), basic);
     // No agent comes within the range of data, 190 m.
     let range = |metres| Sensitivity::Range(Distance::new(metres));
-    let ranges = [(params.rate, range(190.0)), (params.basic_rate, range(250.0))];
-    spec.channels[0].radio.receive = Receive::ByRate(ranges.into());
+    let ranges = [(Name::Rate(data), range(190.0)), (Name::Rate(basic), range(250.0))];
+    spec.channels[0].radio.receive = Receive::ByMode(ranges.into());
     let rows = run(&spec).handoffs;
     let [row] = &rows[..] else { panic!("one handoff: {rows:?}") };
     for border in [row.left_s, row.entered_s] {

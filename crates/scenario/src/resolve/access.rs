@@ -158,7 +158,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Reports rates of a channel's frames for which `receive`, which is given by rate, has no value.
+    /// Reports modes of a channel's frames for which `receive`, which is given by mode, has no value.
     pub(super) fn check_sensitivities(&mut self, resolved: &Resolved) {
         let further = resolved.channels.iter().map(|it| &it.radio);
         let radios = std::iter::once(&resolved.radio).chain(further);
@@ -166,10 +166,10 @@ impl Resolver<'_> {
             let Ok(modes) = mac.modes() else { continue };
             if let Some(mode) = radio.lacking(&modes) {
                 let path = if section == "mac" { "radio" } else { section.as_str() };
-                let message = format!("`receive` has no value for {}, at which `{}` sends", mode.rate(), mac.name());
-                let rates: Vec<String> = modes.iter().map(|mode| format!("\"{}\"", mode.rate())).collect();
+                let message = format!("`receive` has no value for {}, at which `{}` sends", mode.name(), mac.name());
+                let names: Vec<String> = modes.iter().map(|mode| format!("\"{}\"", mode.name())).collect();
                 let problem = self.problem(&format!("{path}.receive"), message);
-                problem.expected = Some(format!("values for {}", rates.join(" and ")));
+                problem.expected = Some(format!("values for {}", names.join(" and ")));
             }
         }
     }

@@ -26,7 +26,7 @@ pub(super) struct Reach {
     pub(super) most: f64,
     /// The distance within which most frames without interference are received, in the median.
     pub(super) usual: f64,
-    /// The distance that `receive` says, if it says one for all rates.
+    /// The distance that `receive` says, if it says one for all modes.
     pub(super) asked: Option<f64>,
     /// The rate of data frames, and a rate of other frames with the shorter distance to which `receive` limits these.
     pub(super) shorter: Option<(Rate, Rate, f64)>,
@@ -158,7 +158,7 @@ fn ranges(
         return Some((most, median_range(&channel, most, usual)));
     }
     // A preamble is found above a ratio of signal to noise, and a frame must have no bit error.
-    let noise = thermal_noise(radio.noise_figure).watts() / power.watts();
+    let noise = thermal_noise(radio.noise_figure, modes[0].body.bandwidth).watts() / power.watts();
     let found = noise * radio.preamble_sinr.factor();
     let most = channel.reach(least.max(found) / strongest);
     let usual_gain = usual.max(found).max(noise * decodable(modes[0]));
@@ -186,8 +186,7 @@ fn shorter(
 
 /// The ratio of signal to noise at which half of all frames are received.
 fn decodable(mode: &Mode) -> f64 {
-    // At 20 dB, there are no errors.
-    let (mut few, mut many) = (0.0, 100.0);
+    let (mut few, mut many) = (0.0, mode.body.error_free);
     for _ in 0..60 {
         let middle = 0.5 * (few + many);
         if chunk_success(&mode.body, middle, FRAME) >= 0.5 { many = middle } else { few = middle }

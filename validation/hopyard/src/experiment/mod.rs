@@ -12,6 +12,7 @@ mod linux;
 mod loop_freedom;
 mod loops;
 mod mobile_ip;
+mod modes;
 mod olsr;
 pub mod packetdrill;
 mod paper;
@@ -57,6 +58,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
     dcf::ONE_STATION,
     dcf::CONTENTION,
     closed_forms::CLOSED_FORMS,
+    modes::ONE_STATION,
+    modes::CONTENTION,
     tdma::TDMA,
     drops::DROPS,
     drops_ns3::DROPS_NS3,

@@ -1,22 +1,56 @@
 //! Parameters of the DCF, and the times that follow from them.
 
 use hopyard_engine::Span;
-use hopyard_engine::units::{Bytes, Rate};
+use hopyard_engine::units::{Bytes, Frequency, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Announcement;
+use super::amendment::{Amendment, Constants};
 use crate::params::{self, Fault};
-use crate::phy::mode::{MODES, Mode, Preamble};
+use crate::phy::mode::{Band, Carrier, DSSS_BANDWIDTH, Format, Guard, MODES, Mode, Name, Preamble, in_words};
+
+/// How an exchange in a newer format is announced to stations that know only an older one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Protection {
+    /// It is not announced: all stations know the format.
+    Off,
+    /// By a CTS to the station itself.
+    CtsToSelf,
+    /// By an RTS, whatever the size of the frame. Broadcasts are not announced.
+    Rts,
+}
 
 /// Parameters of the DCF.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Rate of unicast data frames: 1, 2, 5.5 or 11 Mbps.
-    pub rate: Rate,
-    /// Rate of RTS, CTS, ACK and broadcast frames: 1, 2, 5.5 or 11 Mbps.
+    /// The amendment of 802.11: "b", "g", "a", "n" or "ac". The defaults of `band`, `bandwidth`, rates, `slot`, `sifs`
+    /// and `cw_min` follow from it.
+    pub standard: Amendment,
+    /// The band: "2.4 GHz" or "5 GHz". In the 2.4 GHz band a frame of OFDM or HT has a signal extension of 6 us. The
+    /// defaults of `slot` and `sifs` follow from it.
+    pub band: Band,
+    /// The bandwidth: 22 MHz in "b", 20 MHz in all others; 10 and 5 MHz in "a"; 40 MHz in "n"; 40 and 80 MHz in "ac".
+    /// The defaults of `slot`, `sifs` and rates follow from it.
+    pub bandwidth: Frequency,
+    /// The guard interval of HT and VHT: "long" (0.8 us) or "short" (0.4 us).
+    pub guard_interval: Guard,
+    /// Mode of unicast data frames: a rate of DSSS or OFDM, an index of HT such as "mcs7", or an index and the streams
+    /// of VHT such as "vht-mcs9-2ss".
+    pub rate: Name,
+    /// Rate of RTS and broadcast frames: a basic rate.
     pub basic_rate: Rate,
-    /// Preamble of every frame: "long" or "short".
+    /// The other basic rates. A CTS or ACK has the fastest basic rate that is not faster than the frame that it answers
+    /// (§9.6). HT and VHT count as the rate of OFDM with the same modulation.
+    pub basic_rates: Vec<Rate>,
+    /// How frames of a newer format are announced to stations that know only an older one: "off", "cts_to_self", or
+    /// "rts".
+    pub protection: Protection,
+    /// Rate of the frames that announce others for protection.
+    pub protection_rate: Rate,
+    /// Preamble of every frame of DSSS: "long" or "short".
     pub preamble: Preamble,
     /// Unicast frames of at least this size, MAC header included, are announced by an RTS; "0 B" announces every one.
     pub rts_threshold: Bytes,
@@ -70,8 +104,15 @@ impl params::Params for Params {
     fn of_profile(profile: &str) -> Self {
         let ns2 = profile == params::NS2;
         Self {
-            rate: Rate::from_bps(2_000_000),
+            standard: Amendment::B,
+            band: Band::Low,
+            bandwidth: DSSS_BANDWIDTH,
+            guard_interval: Guard::Long,
+            rate: Amendment::B.first_mode(),
             basic_rate: Rate::from_bps(1_000_000),
+            basic_rates: Vec::new(),
+            protection: Protection::Off,
+            protection_rate: Rate::from_bps(1_000_000),
             preamble: Preamble::Long,
             rts_threshold: Bytes::new(if ns2 { 0 } else { 2347 }),
             slot: Span::from_micros(20),
@@ -94,19 +135,49 @@ impl params::Params for Params {
         }
     }
 
+    const LEADING: &'static [&'static str] = &["standard", "band", "bandwidth"];
+
+    fn follow(&mut self, key: &str) {
+        if key == "standard" {
+            self.band = self.standard.bands()[0];
+            self.bandwidth = self.standard.bandwidths()[0];
+            self.rate = self.standard.first_mode();
+        }
+        if self.standard == Amendment::B {
+            return;
+        }
+        let Constants { slot, sifs, cw_min } = self.standard.constants(self.band, self.bandwidth);
+        (self.slot, self.sifs, self.cw_min) = (slot, sifs, cw_min);
+        // 6, 12 and 24 Mb/s, or what they are with a slower clock (IEEE Std 802.11-2016 §17.2.3.4).
+        let mut rates = self.standard.legacy(self.carrier()).map(Mode::rate).step_by(2).take(3);
+        if let Some(slowest) = rates.next() {
+            if let (Name::Rate(_), Amendment::A | Amendment::G) = (self.rate, self.standard) {
+                self.rate = slowest.into();
+            }
+            (self.basic_rate, self.basic_rates, self.protection_rate) = (slowest, rates.collect(), slowest);
+        }
+        if self.standard.has_dsss(self.band) {
+            self.protection_rate = Rate::from_bps(1_000_000);
+        }
+    }
+
     fn check(&self) -> Result<(), Fault> {
-        let data = Mode::of("rate", self.rate, None)?;
-        let basic = Mode::of("basic_rate", self.basic_rate, None)?;
+        self.check_channel()?;
+        let data = self.data()?;
+        let basics = self.basics()?;
         // §9.6: answers go at a basic rate that is at most the rate of the frame that they answer.
-        if data.answer(&[basic]).is_none() {
+        if data.is_answered_in(basics[0]) && data.answer(&basics[..1]).is_none() {
             return Err(Fault::new(
                 "basic_rate",
                 format!("expected at most `rate`, {}, found {}", self.rate, self.basic_rate),
             ));
         }
-        if Mode::of("preamble", self.basic_rate, Some(self.preamble)).is_err() {
+        if matches!(basics[0].format, Format::Dsss(_))
+            && Mode::of("preamble", self.basic_rate, Some(self.preamble)).is_err()
+        {
             return Err(Fault::new("preamble", "a short preamble needs a basic rate of at least 2 Mbps"));
         }
+        self.check_protection(data)?;
         if self.slot.is_zero() {
             return Err(Fault::new("slot", "expected a time above zero"));
         }
@@ -132,10 +203,128 @@ impl params::Params for Params {
 }
 
 impl Params {
-    /// The modes of data frames, and of all others.
-    pub(super) fn modes(&self) -> Result<[&'static Mode; 2], Fault> {
-        let mode = |parameter, rate| Mode::of(parameter, rate, Some(self.preamble));
-        Ok([mode("rate", self.rate)?, mode("basic_rate", self.basic_rate)?])
+    /// The defaults under a profile, and of an amendment.
+    #[must_use]
+    pub fn of_amendment(profile: &str, standard: Amendment) -> Self {
+        let mut params = Self { standard, ..params::Params::of_profile(profile) };
+        params::Params::follow(&mut params, "standard");
+        params
+    }
+
+    const fn carrier(&self) -> Carrier {
+        Carrier { band: self.band, bandwidth: self.bandwidth, guard: self.guard_interval }
+    }
+
+    /// Checks that the amendment has band, bandwidth and guard interval.
+    fn check_channel(&self) -> Result<(), Fault> {
+        let Self { standard, band, bandwidth, guard_interval, .. } = self;
+        let bandwidths = standard.bandwidths();
+        if !bandwidths.contains(bandwidth) {
+            let words: Vec<String> = bandwidths.iter().map(Frequency::to_string).collect();
+            let expected = format!("expected {} with `standard = {standard}`, found {bandwidth}", words.join(" or "));
+            return Err(Fault::new("bandwidth", expected));
+        }
+        if !standard.bands().contains(band) {
+            let expected = if *band == Band::Low { "5 GHz" } else { "2.4 GHz" };
+            return Err(Fault::new("band", format!("expected \"{expected}\" with `standard = {standard}`")));
+        }
+        if *guard_interval == Guard::Short && !standard.has_short_guard() {
+            let expected = format!("expected \"long\" with `standard = {standard}`");
+            return Err(Fault::new("guard_interval", expected));
+        }
+        Ok(())
+    }
+
+    fn check_protection(&self, data: &Mode) -> Result<(), Fault> {
+        let announcing = self.legacy("protection_rate", self.protection_rate)?;
+        if self.protection != Protection::Off && !data.format.is_newer_than(announcing.format) {
+            let problem = format!(
+                "expected \"off\": `rate`, {}, is in no newer format than `protection_rate`, {}",
+                self.rate, self.protection_rate
+            );
+            return Err(Fault::new("protection", problem));
+        }
+        Ok(())
+    }
+
+    /// The mode of DSSS or OFDM with a rate.
+    fn legacy(&self, parameter: &'static str, rate: Rate) -> Result<&'static Mode, Fault> {
+        let (standard, band) = (self.standard, self.band);
+        if standard.has_dsss(band) {
+            match Mode::of(parameter, rate, None) {
+                // A frame at 1 Mb/s has the long preamble.
+                Ok(long) => return Ok(Mode::of(parameter, rate, Some(self.preamble)).unwrap_or(long)),
+                Err(fault) if standard == Amendment::B => return Err(fault),
+                Err(_) => {}
+            }
+        }
+        standard.legacy(self.carrier()).find(|mode| mode.rate() == rate).ok_or_else(|| {
+            let dsss = Mode::dsss().filter(|_| standard.has_dsss(band));
+            let choices = in_words(dsss.chain(standard.legacy(self.carrier())));
+            Fault::new(parameter, format!("expected {choices}, found {rate}"))
+        })
+    }
+
+    /// The mode of data frames.
+    fn data(&self) -> Result<&'static Mode, Fault> {
+        let newer = || self.standard.newer(self.carrier());
+        if let Name::Rate(rate) = self.rate {
+            // Several modes of HT and VHT have the same rate, and some the rate of a mode of OFDM.
+            let tenths = |rate: Rate| (rate.bps() + 50_000) / 100_000;
+            let same: Vec<&Mode> = newer().filter(|mode| tenths(mode.rate()) == tenths(rate)).collect();
+            let legacy = self.legacy("rate", rate);
+            if same.is_empty() {
+                return if newer().next().is_none() { legacy } else { legacy.map_err(|_| self.no_such("rate")) };
+            }
+            let ofdm = if legacy.is_ok() { ", as has a mode of OFDM" } else { "" };
+            let expected = format!("expected {}, which have the rate {rate}{ofdm}", in_words(same.into_iter()));
+            return Err(Fault::new("rate", expected));
+        }
+        newer().find(|mode| mode.name() == self.rate).ok_or_else(|| self.no_such("rate"))
+    }
+
+    /// There is no mode of the name on the channel.
+    fn no_such(&self, parameter: &'static str) -> Fault {
+        let Self { rate, bandwidth, standard, .. } = self;
+        let mut problem = format!("expected {}, found {rate}", self.standard.choices(self.carrier()));
+        if matches!(rate, Name::Vht { .. }) && *standard == Amendment::Ac {
+            let beside = |mode: &&Mode| matches!(mode.name(), Name::Vht { .. });
+            let of_streams = |mode: &&Mode| match (mode.name(), rate) {
+                (Name::Vht { streams, .. }, Name::Vht { streams: asked, .. }) => streams == *asked,
+                _ => false,
+            };
+            let mut rows = standard.newer(self.carrier()).filter(beside).filter(of_streams).peekable();
+            if rows.peek().is_some() {
+                problem = format!("expected, at {bandwidth}, {}; found {rate}", in_words(rows));
+            }
+        }
+        Fault::new(parameter, problem)
+    }
+
+    /// The modes of the basic rates; that of `basic_rate` comes first.
+    fn basics(&self) -> Result<Vec<&'static Mode>, Fault> {
+        let mut modes = vec![self.legacy("basic_rate", self.basic_rate)?];
+        for &rate in &self.basic_rates {
+            modes.push(self.legacy("basic_rates", rate)?);
+        }
+        Ok(modes)
+    }
+
+    /// The modes of frames by their purpose.
+    pub(super) fn modes(&self) -> Result<Modes, Fault> {
+        let (data, basics) = (self.data()?, self.basics()?);
+        let announcing = match self.protection {
+            Protection::Off => basics[0],
+            Protection::CtsToSelf | Protection::Rts => self.legacy("protection_rate", self.protection_rate)?,
+        };
+        let mandatory = || {
+            let rates = self.standard.legacy(self.carrier()).step_by(2).take(3);
+            rates.filter(|mode| mode.rate() <= data.reference_rate()).last()
+        };
+        // §9.6: without a basic rate, the fastest mandatory one.
+        let answer = data.answer(&basics).or_else(mandatory).unwrap_or(basics[0]);
+        let slowest = basics.iter().copied().min_by_key(|mode| mode.rate()).expect("there is a basic rate");
+        Ok(Modes { data, basic: basics[0], announcing, answer, slowest })
     }
 
     /// The largest packet that a frame carries, if there is a limit.
@@ -167,15 +356,29 @@ pub const CTS_BYTES: u32 = 14;
 /// Bytes of an ACK frame.
 pub const ACK_BYTES: u32 = 14;
 
+/// The modes of frames by their purpose.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Modes {
+    /// Unicast data.
+    pub data: &'static Mode,
+    /// Broadcasts.
+    pub basic: &'static Mode,
+    /// RTS, CTS.
+    pub announcing: &'static Mode,
+    /// ACK.
+    pub answer: &'static Mode,
+    /// The slowest basic one.
+    pub slowest: &'static Mode,
+}
+
 /// The state that all stations of a run share: the parameters, and the times that follow from them.
 #[derive(Clone, Debug)]
 pub struct Timing {
     pub(super) params: Params,
-    pub(super) data: &'static Mode,
-    pub(super) basic: &'static Mode,
+    pub(super) modes: Modes,
     /// DCF interframe space: SIFS and two slots.
     pub difs: Span,
-    /// Extended interframe space: SIFS, DIFS and an ACK at 1 Mb/s (§9.2.10).
+    /// Extended interframe space: SIFS, DIFS and an ACK at the slowest basic rate, in "b" at 1 Mb/s (§9.2.10).
     pub eifs: Span,
     pub(super) rts: Span,
     pub(super) cts: Span,
@@ -189,18 +392,34 @@ impl Timing {
     /// When the parameters are impossible.
     #[must_use]
     pub fn new(params: &Params) -> Self {
-        let [data, basic] = params.modes().expect("the parameters are possible");
+        let modes = params.modes().expect("the parameters are possible");
         let difs = params.sifs + params.slot * 2;
-        let eifs = params.sifs + difs + basic.preamble + MODES[0].body(ACK_BYTES);
+        let slowest_ack = match params.standard {
+            Amendment::B => modes.basic.preamble + MODES[0].body(ACK_BYTES),
+            _ => modes.slowest.airtime(ACK_BYTES),
+        };
         Self {
-            data,
-            basic,
+            modes,
             difs,
-            eifs,
-            rts: basic.airtime(RTS_BYTES),
-            cts: basic.airtime(CTS_BYTES),
-            ack: basic.airtime(ACK_BYTES),
+            eifs: params.sifs + difs + slowest_ack,
+            rts: modes.announcing.airtime(RTS_BYTES),
+            cts: modes.announcing.airtime(CTS_BYTES),
+            ack: modes.answer.airtime(ACK_BYTES),
             params: params.clone(),
+        }
+    }
+
+    /// How a frame in a mode is announced.
+    #[inline]
+    pub(super) fn announcement(&self, mode: &Mode, bytes: u32, broadcast: bool) -> Announcement {
+        let by_size = !broadcast && u64::from(bytes) >= self.params.rts_threshold.count();
+        match self.params.protection {
+            _ if by_size => Announcement::Rts,
+            Protection::Off => Announcement::None,
+            _ if !mode.format.is_newer_than(self.modes.announcing.format) => Announcement::None,
+            Protection::CtsToSelf => Announcement::CtsToSelf,
+            Protection::Rts if broadcast => Announcement::None,
+            Protection::Rts => Announcement::Rts,
         }
     }
 

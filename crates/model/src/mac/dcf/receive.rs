@@ -2,7 +2,9 @@
 
 use hopyard_engine::{Span, Time};
 
-use super::{ACK_BYTES, CTS_BYTES, Control, Dcf, Exchange, Frame, FrameKind, Procedure, RTS_BYTES, Timing};
+use super::{
+    ACK_BYTES, Announcement, CTS_BYTES, Control, Dcf, Exchange, Frame, FrameKind, Procedure, RTS_BYTES, Timing,
+};
 use crate::address::InterfaceId;
 use crate::context::{Action, Context};
 
@@ -54,7 +56,7 @@ impl<P: Procedure> Dcf<P> {
         match self.exchange {
             Exchange::Rts | Exchange::Cts => true,
             Exchange::Data => self.outgoing.is_some_and(|it| !it.to.is_broadcast()),
-            Exchange::Idle | Exchange::Ack => false,
+            Exchange::Idle | Exchange::CtsToSelf | Exchange::Ack => false,
         }
     }
 
@@ -63,7 +65,7 @@ impl<P: Procedure> Dcf<P> {
         match self.exchange {
             Exchange::Rts => kind != FrameKind::Cts,
             Exchange::Data => kind != FrameKind::Ack,
-            Exchange::Idle | Exchange::Cts | Exchange::Ack => false,
+            Exchange::Idle | Exchange::Cts | Exchange::CtsToSelf | Exchange::Ack => false,
         }
     }
 
@@ -82,7 +84,7 @@ impl<P: Procedure> Dcf<P> {
             return;
         }
         if let Some(outgoing) = &mut self.outgoing {
-            outgoing.needs_rts = false;
+            outgoing.needs_announcement = false;
         }
         self.timeout = Time::NEVER;
         // §9.2.4: the RTS succeeded, but the contention window is reset only by the ACK.
@@ -96,7 +98,7 @@ impl<P: Procedure> Dcf<P> {
         }
         let Some(outgoing) = self.outgoing.take() else { return };
         self.timeout = Time::NEVER;
-        if outgoing.protected {
+        if outgoing.announced_by == Announcement::Rts {
             self.long_retries = 0;
         } else {
             self.short_retries = 0;
@@ -108,7 +110,7 @@ impl<P: Procedure> Dcf<P> {
     }
 
     fn on_data(&mut self, frame: &Frame, timing: &Timing, cx: &mut Context) {
-        if u64::from(frame.bytes) >= timing.params.rts_threshold.count() {
+        if timing.announcement(timing.modes.data, frame.bytes, false) == Announcement::Rts {
             // The station has answered an RTS, and waits for this frame only.
             if self.exchange != Exchange::Cts {
                 return;
@@ -153,18 +155,18 @@ impl<P: Procedure> Dcf<P> {
     }
 
     pub(super) fn control(&self, kind: FrameKind, receiver: InterfaceId, duration: Span, timing: &Timing) -> Frame {
-        let (bytes, airtime) = match kind {
-            FrameKind::Rts => (RTS_BYTES, timing.rts),
-            FrameKind::Cts => (CTS_BYTES, timing.cts),
-            FrameKind::Data | FrameKind::Ack => (ACK_BYTES, timing.ack),
+        let (bytes, airtime, mode) = match kind {
+            FrameKind::Rts => (RTS_BYTES, timing.rts, timing.modes.announcing),
+            FrameKind::Cts => (CTS_BYTES, timing.cts, timing.modes.announcing),
+            FrameKind::Data | FrameKind::Ack => (ACK_BYTES, timing.ack, timing.modes.answer),
         };
         Frame {
             transmitter: self.interface,
             receiver,
             airtime,
             bytes,
-            preamble: timing.basic.preamble,
-            mode: timing.basic,
+            preamble: mode.preamble,
+            mode,
             packet: None,
             kept: true,
             control: Control { kind, duration, sequence: 0, retry: false },

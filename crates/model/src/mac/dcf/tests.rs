@@ -1,5 +1,6 @@
 //! One station with an empty context. The tests tell it what its radio senses, and check its frames and deadlines.
 
+mod amendments;
 mod procedures;
 mod retries;
 
@@ -554,7 +555,7 @@ fn an_answer_that_has_begun_is_heard_out() {
 fn anything_but_the_answer_is_a_failure_and_is_processed() {
     let mut bench = Bench::new(RFC, 1, |dcf| {
         // Short enough to be received whole while the station waits.
-        dcf.rate = Rate::from_bps(11_000_000);
+        dcf.rate = Rate::from_bps(11_000_000).into();
     });
     bench.accept(1000, PEER);
     let (at, sent) = bench.next_frame();
@@ -572,14 +573,14 @@ fn anything_but_the_answer_is_a_failure_and_is_processed() {
 #[test]
 fn airtimes_follow_preamble_and_rate() {
     let long = Timing::new(&Params::of_profile(RFC));
-    assert_eq!(long.data.airtime(500), Span::from_micros(192 + 2000));
-    assert_eq!(long.basic.airtime(500), Span::from_micros(192 + 4000));
+    assert_eq!(long.modes.data.airtime(500), Span::from_micros(192 + 2000));
+    assert_eq!(long.modes.basic.airtime(500), Span::from_micros(192 + 4000));
     assert_eq!((long.difs, long.eifs), (Span::from_micros(DIFS), Span::from_micros(EIFS)));
     let short = Timing::new(&Params {
         preamble: Preamble::Short,
         basic_rate: Rate::from_bps(2_000_000),
         ..Params::of_profile(RFC)
     });
-    assert_eq!(short.data.airtime(500), Span::from_micros(96 + 2000));
+    assert_eq!(short.modes.data.airtime(500), Span::from_micros(96 + 2000));
     assert_eq!(short.cts, Span::from_micros(96 + 56));
 }

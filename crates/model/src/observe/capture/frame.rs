@@ -3,11 +3,11 @@
 use hopyard_engine::Span;
 use hopyard_engine::units::{Frequency, Power};
 use hopyard_wire::ieee80211::{Addresses, Data, EtherType, Header};
-use hopyard_wire::radiotap::{self as tap, Channel};
+use hopyard_wire::radiotap::{self as tap, Channel, Index};
 use hopyard_wire::{HardwareAddress, WireError};
 
 use crate::phy::Mode;
-use crate::phy::mode::{Modulation, Preamble};
+use crate::phy::mode::{Format, Guard, Preamble};
 
 /// A frame in the values of the standard.
 ///
@@ -102,8 +102,8 @@ impl Frame<'_> {
     }
 }
 
-/// The radiotap header of a frame: its rate and preamble, the channel's frequency if the propagation model has one, and
-/// the power that was received; the transmitter receives none.
+/// The radiotap header of a frame: its rate and preamble, or its index with bandwidth and guard interval; the channel's
+/// frequency if the propagation model has one; and the power that was received; the transmitter receives none.
 #[must_use]
 pub fn radiotap(
     mode: &Mode,
@@ -112,9 +112,20 @@ pub fn radiotap(
     signal: Option<Power>,
     damaged: bool,
 ) -> tap::Header {
-    let modulation = match mode.body.modulation {
-        Modulation::Dbpsk | Modulation::Dqpsk | Modulation::Cck5 | Modulation::Cck11 => Channel::CCK,
+    let megahertz = (mode.body.bandwidth.hertz() / 1e6).round() as u16;
+    let modulation = match (mode.format, megahertz) {
+        (Format::Dsss(_), _) => Channel::CCK,
+        (_, 5) => Channel::OFDM | Channel::QUARTER_CLOCK,
+        (_, 10) => Channel::OFDM | Channel::HALF_CLOCK,
+        _ => Channel::OFDM,
     };
+    let short_guard = mode.guard == Guard::Short;
+    let index = match mode.format {
+        Format::Dsss(_) | Format::Ofdm => None,
+        Format::Ht { mcs } => Some(Index { mcs, streams: None, megahertz, short_guard }),
+        Format::Vht { mcs, streams } => Some(Index { mcs, streams: Some(streams), megahertz, short_guard }),
+    };
+    let rate = if index.is_none() { tap::Header::rate_of(mode.rate().bps() as u32) } else { None };
     let channel = |frequency: Frequency| {
         let megahertz = (frequency.hertz() / 1e6).round() as u16;
         let band = match megahertz {
@@ -128,7 +139,8 @@ pub fn radiotap(
         short_preamble: preamble == Preamble::Short.span(),
         has_check_sequence: true,
         bad_check_sequence: damaged,
-        rate: u32::try_from(mode.rate().bps()).ok().and_then(tap::Header::rate_of),
+        rate,
+        index,
         channel: frequency.map(channel),
         signal: signal.map(|power| power.dbm().round() as i8),
     }
@@ -139,7 +151,7 @@ mod tests {
     use super::super::station_of;
     use super::*;
     use crate::address::InterfaceId;
-    use crate::phy::mode::MODES;
+    use crate::phy::mode::{Band, Carrier, MODES};
 
     const A: HardwareAddress = station_of(InterfaceId(0));
     const B: HardwareAddress = station_of(InterfaceId(1));
@@ -210,5 +222,23 @@ mod tests {
         assert_eq!([200.0, -500.0].map(|dbm| header(0, 914e6, Some(dbm)).signal), [Some(127), Some(-128)]);
         let without = radiotap(&MODES[0], Span::ZERO, None, None, true);
         assert_eq!((without.bad_check_sequence, without.channel), (true, None));
+    }
+
+    #[test]
+    fn a_radio_knows_the_index_of_ht_and_vht() {
+        let header = |name: &str, megahertz: f64, guard| {
+            let carrier = Carrier { band: Band::High, bandwidth: Frequency::new(megahertz * 1e6), guard };
+            let mode = Mode::on(carrier).find(|mode| mode.name().to_string() == name).expect("a row");
+            let found = radiotap(mode, mode.preamble, Some(Frequency::new(5180e6)), None, false);
+            (found.rate, found.index, found.channel.map(|channel| channel.flags))
+        };
+        let flags = Some(Channel::OFDM | Channel::BAND_5GHZ);
+        assert_eq!(header("54 Mbps", 20.0, Guard::Long), (Some(108), None, flags));
+        let half = Some(Channel::OFDM | Channel::BAND_5GHZ | Channel::HALF_CLOCK);
+        assert_eq!(header("4.5 Mbps", 10.0, Guard::Long), (Some(9), None, half));
+        let index = Index { mcs: 15, streams: None, megahertz: 40, short_guard: true };
+        assert_eq!(header("mcs15", 40.0, Guard::Short), (None, Some(index), flags));
+        let index = Index { mcs: 9, streams: Some(2), megahertz: 80, short_guard: false };
+        assert_eq!(header("vht-mcs9-2ss", 80.0, Guard::Long), (None, Some(index), flags));
     }
 }

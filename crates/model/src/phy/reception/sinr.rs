@@ -15,10 +15,6 @@ use crate::phy::mode::{MODES, Mode};
 /// `ThresholdPreambleDetectionModel`.
 const DETECTION: Span = Span::from_micros(4);
 
-/// At this ratio (20 dB) and above, the probability of success is exactly one in double precision for all modulations.
-/// Most frames meet no interference, and this limit saves them the computation of an exponential.
-pub const ERROR_FREE: f64 = 100.0;
-
 /// A radio whose bit errors are drawn.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
@@ -49,9 +45,13 @@ struct Bits {
     detection: Time,
     /// It has found the preamble.
     detected: bool,
-    /// When the body begins.
-    body: Time,
+    /// When the header begins and ends.
+    header: (Time, Time),
+    /// When the body begins and ends.
+    body: (Time, Time),
     mode: &'static Mode,
+    /// Thermal noise in the band of the frame, in watts.
+    noise: f64,
     /// Another signal came with some of the bits.
     disturbed: bool,
     /// Frames lost to bit errors.
@@ -65,8 +65,10 @@ impl Default for Bits {
             counted_until: Time::ZERO,
             detection: Time::ZERO,
             detected: false,
-            body: Time::ZERO,
+            header: (Time::ZERO, Time::ZERO),
+            body: (Time::ZERO, Time::ZERO),
             mode: &MODES[0],
+            noise: 0.0,
             disturbed: false,
             errors: 0,
         }
@@ -121,17 +123,17 @@ impl Radio for Sinr {
             // A radio that sends receives nothing. It senses the signal afterwards if the signal still lasts then.
         } else if is_strong {
             self.collisions += u32::from(self.locked != NONE);
-            self.lock(transmission, power, now, end, frame);
+            self.lock(transmission, power, (now, end), receiver, frame);
         } else if self.locked == NONE {
             if is_decodable {
-                self.lock(transmission, power, now, end, frame);
+                self.lock(transmission, power, (now, end), receiver, frame);
             }
         } else {
             // Until it has found a preamble, the receiver switches to a stronger frame.
             let deciding = self.bits.as_ref().is_some_and(|bits| now < bits.detection);
             if deciding && is_decodable && power > self.locked_power {
                 self.collisions += 1;
-                self.lock(transmission, power, now, end, frame);
+                self.lock(transmission, power, (now, end), receiver, frame);
             }
         }
         if self.signals.count() == 1 { Begin::Busy } else { Begin::Nothing }
@@ -191,8 +193,8 @@ impl Sinr {
 
     fn count_bits_until(&mut self, now: Time, receiver: &Receiver) {
         let interference = self.signals.others(self.locked_power);
-        let sinr = self.locked_power / (receiver.noise + interference);
         let bits = self.bits.get_or_insert_default();
+        let sinr = self.locked_power / (bits.noise + interference);
         if !bits.detected && now >= bits.detection {
             bits.detected = sinr >= receiver.preamble_sinr;
             if !bits.detected {
@@ -207,15 +209,16 @@ impl Sinr {
             }
         }
         bits.disturbed |= interference > 0.0;
-        if sinr >= ERROR_FREE {
+        if sinr >= bits.mode.body.error_free {
             bits.counted_until = now;
             return;
         }
         let Mode { header, body, .. } = bits.mode;
         let begin = bits.counted_until;
-        for (coding, from, until) in
-            [(header, begin.min(bits.body), now.min(bits.body)), (body, begin.max(bits.body), now)]
-        {
+        for (coding, from, until) in [
+            (header, begin.max(bits.header.0), now.min(bits.header.1)),
+            (body, begin.max(bits.body.0), now.min(bits.body.1)),
+        ] {
             let count = until.since(from).seconds() * coding.rate.bps() as f64;
             if count > 0.0 {
                 bits.success *= chunk_success(coding, sinr, count);
@@ -224,13 +227,24 @@ impl Sinr {
         bits.counted_until = bits.counted_until.max(now);
     }
 
-    fn lock<C>(&mut self, transmission: u32, power: f64, now: Time, end: Time, frame: &Frame<C>) {
+    fn lock<C>(
+        &mut self,
+        transmission: u32,
+        power: f64,
+        (now, end): (Time, Time),
+        receiver: &Receiver,
+        frame: &Frame<C>,
+    ) {
         self.locked = transmission;
         self.locked_power = power;
         self.locked_end = end;
         let bits = self.bits.get_or_insert_default();
-        bits.body = end - frame.airtime + frame.preamble;
+        let (start, body) = (end - frame.airtime, end - frame.airtime + frame.preamble);
+        let (before, behind) = frame.mode.training;
+        bits.header = (start + before, body - behind);
+        bits.body = (body, end - frame.mode.extension);
         bits.mode = frame.mode;
+        bits.noise = receiver.noise;
         bits.success = 1.0;
         bits.counted_until = now;
         bits.detection = now + DETECTION;
