@@ -9,7 +9,7 @@ use hopyard_model::address::NodeId;
 use hopyard_model::app;
 use hopyard_model::app::echo;
 use hopyard_model::link::wired;
-use hopyard_model::observe::{FlowRow, Outcome, PacketEvent, Probe};
+use hopyard_model::observe::{FlowRow, Outcome, PacketEvent, Probe, SegmentFlows, SegmentLog};
 use hopyard_model::packet::{Body, Packet, TcpHeader};
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::tcp::Connect;
@@ -147,6 +147,26 @@ fn messages_alone_are_those_of_constant_bit_rate() {
     assert_eq!(sent(&echoed), sent(&alone));
     assert_eq!(outcome.flows.len(), 1);
     assert!(alone.iter().all(|it| it.1 == 0 || it.2.len == 0), "nothing comes back");
+}
+
+/// Each direction has its data and its acknowledgements in its own flow.
+#[test]
+fn the_segments_of_each_direction_are_rows_of_its_flow() {
+    let mut spec = echo(700, Span::from_millis(100), "rfc", wired::Losses::default());
+    spec.flows[0].label = "talk".to_owned();
+    let world = World::with_probe(&spec, SegmentLog::new(SegmentFlows::All)).expect("a world");
+    let (outcome, _) = world.run_watched(&Watch::default()).expect("packets add up");
+    let labels: Vec<&str> = outcome.flows.iter().map(|flow| &*flow.label).collect();
+    assert_eq!(labels, ["talk", "talk answers"]);
+    let count = |flow, event| outcome.segments.iter().filter(|row| row.flow == flow && row.event == event).count();
+    for flow in [0, 1] {
+        // A SYN, 100 messages, a FIN.
+        assert_eq!([count(flow, "data_sent"), count(flow, "data_received")], [102, 102], "flow {flow}");
+        let acks = [count(flow, "ack_sent"), count(flow, "ack_received")];
+        assert!(acks[0] == acks[1] && acks[0] > 100, "flow {flow}: {acks:?}");
+    }
+    let windows: Vec<f64> = outcome.flows.iter().filter_map(|flow| flow.cwnd_mean).collect();
+    assert!(windows.len() == 2 && windows.iter().all(|&window| window >= 10.0), "{windows:?}");
 }
 
 #[test]

@@ -38,6 +38,6 @@ pub use results::{DropRow, OverheadRow, ProgramRow, SeriesRow};
 pub use route_change::{Path, PathEnd, RouteChangeView};
 pub use route_log::{RouteChangeRow, RouteChanges};
 pub use row::{Column, Report, Row, description};
-pub use segment_log::{SegmentFlows, SegmentRow};
+pub use segment_log::{SegmentFlows, SegmentLog, SegmentRow};
 pub use state::{PositionRow, QueueRow, RouteRow, Totals};
 pub use tables::{Outcome, TABLES, TableInfo, TableVisitor, tables, visit_tables};

@@ -222,6 +222,13 @@ struct Ends {
     from: NodeId,
     to: NodeId,
     opened: Option<Time>,
+    /// The flow of the data that goes the other way, if there is any. Each segment with ACK acknowledges that data too.
+    other_way: Option<FlowId>,
+}
+
+/// Whether a segment has something that is acknowledged.
+const fn takes_room(header: &TcpHeader) -> bool {
+    header.len > 0 || header.flags.syn || header.flags.fin
 }
 
 /// A segment that was sent or received.
@@ -255,12 +262,24 @@ impl SegmentLog {
         self.flows.get_mut(flow.index())?.as_mut()
     }
 
+    /// Adds an event of a flow, if it is recorded.
+    fn note(&mut self, flow: FlowId, entry: Entry) {
+        if self.which.has(flow.0) {
+            self.entries.push(Entry { flow: flow.0, ..entry });
+        }
+    }
+
     fn on_sent(&mut self, time: Time, flow: FlowId, header: &TcpHeader, cwnd: f64) {
         let Some(ends) = self.ends(flow) else { return };
         let is_again = header.flags.syn && *ends.opened.get_or_insert(time) < time;
-        let resent = header.retransmission || is_again;
-        let entry = Entry { time, flow: flow.0, event: Event::DataSent, cwnd: Some(cwnd), resent, header: *header };
-        self.entries.push(entry);
+        let (resent, other_way) = (header.retransmission || is_again, ends.other_way);
+        let data = Entry { time, flow: 0, event: Event::DataSent, cwnd: Some(cwnd), resent, header: *header };
+        if other_way.is_none() || takes_room(header) {
+            self.note(flow, data);
+        }
+        if let Some(other) = other_way.filter(|_| header.flags.ack) {
+            self.note(other, Entry { event: Event::AckSent, cwnd: None, resent: false, ..data });
+        }
     }
 
     fn rows(&self) -> Vec<SegmentRow> {
@@ -273,21 +292,26 @@ impl SegmentLog {
         if node == ends.to
             && let &Body::Tcp(header) = packet.carried()
         {
-            let (flow, event) = (packet.flow.0, Event::AckSent);
-            self.entries.push(Entry { time, flow, event, cwnd: None, resent: false, header });
+            let entry = Entry { time, flow: 0, event: Event::AckSent, cwnd: None, resent: false, header };
+            self.note(packet.flow, entry);
         }
     }
 
     fn on_delivered(&mut self, time: Time, node: NodeId, packet: &Packet) {
-        let Some(&mut Ends { from, to, opened }) = self.ends(packet.flow) else { return };
+        let Some(&mut Ends { from, to, opened, other_way }) = self.ends(packet.flow) else { return };
         let &Body::Tcp(header) = packet.carried() else { return };
-        let flow = packet.flow.0;
+        let entry = Entry { time, flow: 0, event: Event::AckReceived, cwnd: None, resent: false, header };
         if node == to {
             let is_again = header.flags.syn && opened.is_some_and(|first| first < packet.created);
             let resent = header.retransmission || is_again;
-            self.entries.push(Entry { time, flow, event: Event::DataReceived, cwnd: None, resent, header });
+            if other_way.is_none() || takes_room(&header) {
+                self.note(packet.flow, Entry { event: Event::DataReceived, resent, ..entry });
+            }
+            if let Some(other) = other_way.filter(|_| header.flags.ack) {
+                self.note(other, entry);
+            }
         } else if node == from {
-            self.entries.push(Entry { time, flow, event: Event::AckReceived, cwnd: None, resent: false, header });
+            self.note(packet.flow, entry);
         }
     }
 }
@@ -295,7 +319,11 @@ impl SegmentLog {
 impl Probe for SegmentLog {
     fn on_start(&mut self, network: &NetworkView<'_>) {
         let ends = |(number, flow): (u32, &FlowView<'_>)| {
-            self.which.has(number).then_some(Ends { from: flow.from, to: flow.to, opened: None })
+            let mut others = (0..).map(FlowId).zip(network.flows);
+            let is_other = |it: &FlowView<'_>| it.connection == flow.connection && it.from == flow.to;
+            let other_way = others.find(|(_, it)| is_other(it)).map(|(other, _)| other);
+            let is_recorded = self.which.has(number) || other_way.is_some_and(|it| self.which.has(it.0));
+            is_recorded.then_some(Ends { from: flow.from, to: flow.to, opened: None, other_way })
         };
         self.flows = (0..).zip(network.flows).map(ends).collect();
     }

@@ -1,4 +1,4 @@
-//! Transport: TCP's two ends, and the counters of a UDP receiver.
+//! Transport: TCP's two ends, each with one direction of data.
 //!
 //! This module does not use queues, the medium or the packet pool. A protocol object receives times and headers, and
 //! returns headers and deadlines. The world puts the headers into packets. Within TCP, three choices are independent of

@@ -96,18 +96,23 @@ fn build_flow(
         sink,
         answers,
         name,
-        label: Cow::Owned(flow.label.clone()),
+        label: Cow::Owned(if answers.is_some() { answers_of(&flow.label) } else { flow.label.clone() }),
         segment,
         meter: FlowMeter::new(spec.measure_from),
         route_changes: 0,
         route: None,
         errors: Vec::new(),
         sampled: Sampled::default(),
-        cwnd: WindowMean::new(flow.start, flow.stop),
+        cwnd: if answers.is_some() { WindowMean::of_answers() } else { WindowMean::new(flow.start, flow.stop) },
         before: Counts::default(),
         wants_notices: sender.is_some_and(TcpSender::wants_notices),
         classifies: sender.is_some_and(TcpSender::classifies),
     }
+}
+
+/// The label of the answers to flows with this label.
+fn answers_of(label: &str) -> String {
+    if label.is_empty() { "answers".to_owned() } else { format!("{label} answers") }
 }
 
 /// How wires number the segments of each flow, the answers included.

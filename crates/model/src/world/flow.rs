@@ -77,8 +77,16 @@ impl WindowMean {
         Self { area: 0.0, from: start, since: start, until: stop, window: 0.0 }
     }
 
+    /// The mean of answers, which run from the first window on.
+    pub(super) const fn of_answers() -> Self {
+        Self::new(Time::NEVER, Time::NEVER)
+    }
+
     /// The window from now on.
     pub(super) fn set(&mut self, now: Time, window: f64) {
+        if self.from == Time::NEVER {
+            (self.from, self.since) = (now, now);
+        }
         let now = now.min(self.until).max(self.since);
         self.area += self.window * now.since(self.since).seconds();
         (self.since, self.window) = (now, window);
@@ -86,6 +94,9 @@ impl WindowMean {
 
     /// The time before does not count for the mean.
     pub(super) fn restart(&mut self, now: Time) {
+        if self.from == Time::NEVER {
+            return;
+        }
         self.set(now, self.window);
         if now > self.from {
             (self.area, self.from, self.since) = (0.0, now, now);
@@ -94,6 +105,9 @@ impl WindowMean {
 
     /// The mean up to now; none if the flow has not run yet.
     pub(super) fn mean(mut self, now: Time) -> Option<f64> {
+        if self.from == Time::NEVER {
+            return None;
+        }
         self.set(now, self.window);
         (self.since > self.from).then(|| self.area / self.since.since(self.from).seconds())
     }

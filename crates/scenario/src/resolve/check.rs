@@ -8,7 +8,7 @@ use hopyard_model::mobility::movement_file::FileNodes;
 use hopyard_model::params::RFC;
 use hopyard_model::phy::{Reception, propagation};
 use hopyard_model::transport::congestion::{CongestionControl as _, Controller};
-use hopyard_model::transport::tcp::Connect;
+use hopyard_model::transport::tcp::{Connect, Reader};
 use hopyard_model::{app, mobility, routing};
 use serde_json::Value;
 
@@ -566,6 +566,10 @@ impl Resolver<'_> {
         if connect.is_some_and(|it| it != Connect::ThreeWay) {
             let message = format!("`{source}` has data both ways, for which the connection must open at both ends");
             self.flow_problem(flow, "traffic", message).hint = Some("set connect = \"three_way\" in [tcp]".to_owned());
+        }
+        if kind.tcp.as_ref().is_some_and(|tcp| tcp.machine.reader != Reader::AtOnce) {
+            let message = format!("`{source}` answers data when it arrives, and `reader` lets it wait");
+            self.flow_problem(flow, "traffic", message).hint = Some("set reader = \"at_once\" in [tcp]".to_owned());
         }
         if stack == Stack::Linux {
             let message = format!("`{source}` has data both ways, which flows of Linux have not");

@@ -310,32 +310,23 @@ impl params::Params for Params {
     }
 
     fn unused(&self) -> Vec<Unused> {
+        // Linux's recovery has these, whatever `recovery` says.
+        let lacks = |able: &[RecoveryChoice]| self.habits != Habits::Linux && !able.contains(&self.recovery);
         unused_where([
             (self.habits != Habits::Linux, "habits", &["linux"]),
             (
                 self.habits == Habits::Linux,
                 "habits",
-                &[
-                    "recovery",
-                    "prr",
-                    "limited_transmit",
-                    "recovery_exit",
-                    "recovery_burst",
-                    "fast_retransmit_restarts_timer",
-                ],
+                &["recovery", "limited_transmit", "recovery_exit", "recovery_burst", "fast_retransmit_restarts_timer"],
             ),
             (self.reader == Reader::AtOnce, "reader", &["read_rate"]),
             (!self.timestamps, "timestamps", &["echo_copies"]),
             (
-                !matches!(self.recovery, RecoveryChoice::Variant | RecoveryChoice::Rack),
+                lacks(&[RecoveryChoice::Variant, RecoveryChoice::Rack]),
                 "recovery",
                 &["tail_loss_probe", "max_ack_delay"],
             ),
-            (
-                !matches!(self.recovery, RecoveryChoice::Variant | RecoveryChoice::Rack | RecoveryChoice::Sack),
-                "recovery",
-                &["prr"],
-            ),
+            (lacks(&[RecoveryChoice::Variant, RecoveryChoice::Rack, RecoveryChoice::Sack]), "recovery", &["prr"]),
         ])
     }
 }

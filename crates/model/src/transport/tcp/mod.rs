@@ -1,14 +1,13 @@
 //! TCP (RFC 9293) as two objects without I/O: [`TcpSender`] and [`TcpReceiver`].
 //!
-//! Data flows one way, as in every study of this field. Sequence numbers count bytes from zero and do not wrap. With an
-//! opening exchange the SYN has number 0 and data begins at 1; without one, data begins at 0.
+//! Each object has one direction of data; an end with both is in `host/tcp.rs`. Sequence numbers count bytes from zero
+//! and do not wrap. With an opening exchange the SYN has number 0 and data begins at 1; without one, data begins at 0.
 //!
 //! Read: RFC 9293 (the protocol), RFC 5681 (congestion control), RFC 6298 (the timer), RFC 6582 (`NewReno`), RFC 6675
 //! (SACK), RFC 7323 (timestamps), RFC 8985 (RACK-TLP), RFC 9937 (proportional rate reduction), RFC 2883 (DSACK). The
 //! receiver closes its half as soon as the sender has closed its own, and a connection in TIME-WAIT stays there. Left
-//! out: data in both directions, urgent data, resets, giving up after many retransmissions (RFC 9293 §3.8.3), path MTU
-//! discovery, ECN. The profile `ns2` behaves as the one-way agents of ns-2.35 do, segment for segment
-//! (`tests/forced_drops.rs`).
+//! out: urgent data, resets, giving up after many retransmissions (RFC 9293 §3.8.3), path MTU discovery, ECN. The
+//! profile `ns2` behaves as the one-way agents of ns-2.35 do, segment for segment (`tests/forced_drops.rs`).
 
 mod config;
 mod idle;
