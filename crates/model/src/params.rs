@@ -150,8 +150,8 @@ fn to_value<P: Params>(params: &P) -> Value {
     serde_json::to_value(params).expect("parameters can be serialised")
 }
 
-/// Defaults in their serialised form where these keys are given, and the leading ones among them are followed. A value that is malformed or impossible
-/// leads to nothing: where it is read, it is refused.
+/// Defaults in their serialised form where these keys are given, and the leading ones among them are followed. A value
+/// that is malformed or impossible leads to nothing: where it is read, it is refused.
 fn led<P: Params>(defaults: &Value, given: &Map<String, Value>) -> Value {
     P::LEADING.iter().fold(defaults.clone(), |values, key| {
         let Some(value) = given.get(*key) else { return values };

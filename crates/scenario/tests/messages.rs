@@ -274,7 +274,8 @@ fn routes_that_expire_before_they_are_used_or_renewed_are_warned_of() {
         ("routing.aodv.neighbour_expiry", "900 ms"),
     ];
     let quiet = load(TWO, &deaf).unwrap_or_else(|shown| panic!("{shown}"));
-    assert_eq!(quiet.warnings().len(), 0, "no HELLO message is sent: {:?}", quiet.warnings());
+    let shown: Vec<String> = quiet.warnings().iter().map(ToString::to_string).collect();
+    assert!(shown.len() == 1 && shown[0].contains("does nothing here"), "no HELLO message is sent: {shown:?}");
 }
 
 #[test]

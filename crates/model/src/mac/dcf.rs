@@ -46,8 +46,8 @@ pub use counters::Counters;
 pub use frame::{Control, Frame, FrameKind};
 pub use mixed::Mixed;
 pub use ns2::Ns2;
-use params::Modes;
 pub use params::{ACK_BYTES, CTS_BYTES, Params, Protection, RTS_BYTES, Timing};
+use params::{Announcement, Modes};
 pub use procedure::Procedure;
 pub use standard::Standard;
 
@@ -76,14 +76,6 @@ struct Held {
     /// Whether an RTS must be answered, or a CTS to the station itself sent, before the data may be sent.
     needs_announcement: bool,
     announced_by: Announcement,
-}
-
-/// The frame that announces a data frame to other stations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Announcement {
-    None,
-    Rts,
-    CtsToSelf,
 }
 
 /// The back-off: running, frozen, or none.

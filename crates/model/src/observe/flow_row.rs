@@ -88,8 +88,8 @@ row! {
         destination: u32 = it.ends.1.0,
         /// The TCP variant, or "udp".
         transport: Cow<'static, str> = it.transport.clone(),
-        /// The flow's `label` in the scenario, by which flows are told apart in measures; "" without one. The answers to
-        /// a flow have its label and the word "answers".
+        /// The flow's `label` in the scenario, by which flows are told apart in measures; "" without one. The answers
+        /// to a flow have its label and the word "answers".
         label: Cow<'static, str> = it.label.clone(),
         /// The source's routing protocol.
         routing: &'static str = it.routing,

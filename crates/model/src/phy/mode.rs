@@ -229,8 +229,8 @@ pub struct Mode {
 pub const DSSS_BANDWIDTH: Frequency = Frequency::new(22e6);
 
 impl Mode {
-    /// The mode of DSSS with a rate, which the parameter of this name has, with a preamble; with the long one if none is
-    /// given.
+    /// The mode of DSSS with a rate, which the parameter of this name has, with a preamble; with the long one if none
+    /// is given.
     ///
     /// # Errors
     /// When no row has the rate; the fault names the existing rates. When only the long preamble has it.
@@ -299,8 +299,8 @@ impl Mode {
         Span::from_nanos(self.preamble.nanos() + self.body(bytes).nanos())
     }
 
-    /// The rate by which the rate of answers is chosen: of HT and VHT, the rate of OFDM with the same modulation, and the
-    /// same or the next slower code (IEEE Std 802.11-2016 Table 10-9).
+    /// The rate by which the rate of answers is chosen: of HT and VHT, the rate of OFDM with the same modulation, and
+    /// the same or the next slower code (IEEE Std 802.11-2016 Table 10-9).
     #[must_use]
     pub fn reference_rate(&self) -> Rate {
         use {CodeRate as Code, Constellation as Points};

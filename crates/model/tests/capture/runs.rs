@@ -143,7 +143,8 @@ impl Encoder {
         bytes
     }
 
-    /// The time on the air, less the long preamble, gives the bytes that are counted. In OFDM, bits fill the last symbol.
+    /// The time on the air, less the long preamble, gives the bytes that are counted. In OFDM, bits fill the last
+    /// symbol.
     fn sizes(&mut self, frame: &FrameView<'_>, body: usize, whole: usize) {
         if frame.mode.extra_bits > 0 {
             return;

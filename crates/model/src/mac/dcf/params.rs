@@ -5,7 +5,6 @@ use hopyard_engine::units::{Bytes, Frequency, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Announcement;
 use super::amendment::{Amendment, Constants};
 use crate::params::{self, Fault};
 use crate::phy::mode::{Band, Carrier, DSSS_BANDWIDTH, Format, Guard, MODES, Mode, Name, Preamble, in_words};
@@ -383,6 +382,14 @@ pub struct Timing {
     pub(super) rts: Span,
     pub(super) cts: Span,
     pub(super) ack: Span,
+}
+
+/// The frame that announces a data frame to other stations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Announcement {
+    None,
+    Rts,
+    CtsToSelf,
 }
 
 impl Timing {

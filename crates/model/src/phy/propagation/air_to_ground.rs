@@ -3,8 +3,8 @@
 //! Read: A. Al-Hourani, S. Kandeepan, S. Lardner, "Optimal LAP Altitude for Maximum Coverage", IEEE Wireless
 //! Communications Letters 3(6), 2014. The probability of sight is 1/(1 + a·exp(-b(θ - a))) at an elevation of θ
 //! degrees. The excess loss in decibels is the mean of the losses with and without sight. Between two nodes in the air,
-//! free space holds. Left out: a draw of sight for each pair, and links near the ground, for which the law was not made. Validated
-//! against values of the law.
+//! free space holds. Left out: a draw of sight for each pair, and links near the ground, for which the law was not
+//! made. Validated against values of the law.
 
 use hopyard_engine::units::{Coordinate, Frequency, Ratio};
 use schemars::JsonSchema;
