@@ -3,7 +3,7 @@
 use hopyard_engine::Span;
 use hopyard_engine::units::{Frequency, Rate};
 
-use super::{CodeRate, Coding, Constellation, DSSS_BANDWIDTH, Format, Guard, Mode, Modulation, Preamble};
+use super::row::{CodeRate, Coding, Constellation, DSSS_BANDWIDTH, Format, Guard, Mode, Modulation, Preamble};
 
 /// The number of rows: DSSS; OFDM of 20 MHz in each band, of 10 and of 5 MHz; HT in each band, of each bandwidth and
 /// guard interval; VHT of each bandwidth and guard interval, where 20 MHz lacks three modes, and 80 MHz one.

@@ -1,4 +1,7 @@
+use hopyard_engine::units::{Frequency, Rate};
+
 use super::*;
+use crate::params::Fault;
 
 const MHZ: f64 = 1e6;
 

@@ -1,25 +1,11 @@
-//! Modes: how the bits of a frame are sent. One table has all of them.
-//!
-//! The time of a frame on the air, its bit errors, the rate of its answer and its rate in a capture follow from its
-//! mode. A mode of a scenario that is in no row is refused where the scenario is read.
-//!
-//! Read: IEEE Std 802.11-1999 §15 (DSSS), IEEE Std 802.11b-1999 §18 (HR-DSSS), IEEE Std 802.11-2016 §17 (OFDM), §18
-//! (ERP), §19 (HT), §21 (VHT). Left out: the header behind a short preamble is sent at 2 Mb/s (§18.2.2.2), and has the
-//! bit errors of 1 Mb/s; HT without legacy preamble; LDPC, STBC and beamforming; VHT of 160 MHz and of more than four
-//! streams.
-
-mod name;
-mod table;
+//! A row of the table of modes, with the times and rates that follow from it.
 
 use hopyard_engine::Span;
 use hopyard_engine::units::{Frequency, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::params::Fault;
-
-pub use name::Name;
-pub use table::MODES;
+use super::name::Name;
 
 /// The preamble of a frame of DSSS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -74,7 +60,7 @@ pub enum Constellation {
 
 impl Constellation {
     /// Coded bits of a carrier.
-    const fn bits(self) -> u32 {
+    pub(super) const fn bits(self) -> u32 {
         match self {
             Self::Bpsk => 1,
             Self::Qpsk => 2,
@@ -152,7 +138,7 @@ pub enum Format {
 
 impl Format {
     /// Its place in the order in which radios learned to decode the formats.
-    const fn age(self) -> u8 {
+    pub(super) const fn age(self) -> u8 {
         match self {
             Self::Dsss(_) => 0,
             Self::Ofdm => 1,
@@ -229,39 +215,6 @@ pub struct Mode {
 pub const DSSS_BANDWIDTH: Frequency = Frequency::new(22e6);
 
 impl Mode {
-    /// The mode of DSSS with a rate, which the parameter of this name has, with a preamble; with the long one if none
-    /// is given.
-    ///
-    /// # Errors
-    /// When no row has the rate; the fault names the existing rates. When only the long preamble has it.
-    pub fn of(parameter: &'static str, rate: Rate, preamble: Option<Preamble>) -> Result<&'static Self, Fault> {
-        let mut rows = Self::dsss().filter(|mode| mode.rate() == rate);
-        let Some(first) = rows.next() else {
-            return Err(Fault::new(parameter, format!("expected {}, found {rate}", in_words(Self::dsss()))));
-        };
-        match preamble {
-            Some(Preamble::Short) => {
-                let short = rows.find(|mode| mode.has_short_preamble());
-                short.ok_or_else(|| Fault::new(parameter, format!("a frame at {rate} has the long preamble")))
-            }
-            Some(Preamble::Long) | None => Ok(first),
-        }
-    }
-
-    /// The modes of DSSS.
-    pub fn dsss() -> impl Iterator<Item = &'static Self> {
-        MODES.iter().filter(|mode| matches!(mode.format, Format::Dsss(_)))
-    }
-
-    /// The modes of OFDM, HT and VHT on a channel. They are in order of format, streams and rate.
-    pub fn on(carrier: Carrier) -> impl Iterator<Item = &'static Self> {
-        MODES.iter().filter(move |mode| {
-            let Carrier { band, bandwidth, guard } = carrier;
-            let band_of = if mode.extension.is_zero() { Band::High } else { Band::Low };
-            (band_of, mode.body.bandwidth, mode.guard) == (band, bandwidth, guard)
-        })
-    }
-
     /// The name in scenarios.
     #[must_use]
     pub const fn name(&self) -> Name {
@@ -338,20 +291,3 @@ impl Mode {
         basic.iter().copied().filter(possible).max_by_key(|mode| mode.rate())
     }
 }
-
-/// The names of modes in words, each once: "1, 2, 5.5 or 11 Mbps", "mcs0, mcs1 or mcs2".
-#[must_use]
-pub fn in_words<'a>(modes: impl Iterator<Item = &'a Mode>) -> String {
-    let mut names: Vec<Name> = modes.map(Mode::name).collect();
-    names.dedup();
-    let unit = if names.iter().all(|name| matches!(name, Name::Rate(_))) { " Mbps" } else { "" };
-    let words: Vec<String> = names.iter().map(|name| name.to_string().replace(unit, "")).collect();
-    match words.split_last() {
-        Some((last, [])) => format!("{last}{unit}"),
-        Some((last, others)) => format!("{} or {last}{unit}", others.join(", ")),
-        None => "nothing".to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests;
