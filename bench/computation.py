@@ -51,11 +51,7 @@ def costs(program: Path, variant: str) -> dict[str, float]:
     for line in text.splitlines():
         if found := _LINE.match(line):
             spent.setdefault(found[2], int(found[1].replace(",", "")))
-    return {
-        column: spent[name] / calls[name]
-        for name, column in EVENTS.items()
-        if name in spent and calls[name] > 0
-    }
+    return {column: spent[name] / calls[name] for name, column in EVENTS.items() if name in spent and calls[name] > 0}
 
 
 def main() -> None:

@@ -58,10 +58,7 @@ ROAMING = {250: 300, 500: 300, 1000: 300}
 
 def radio(range_m: float, sense_m: float, rate_mbps: float) -> str:
     """The radio and MAC sections."""
-    return (
-        f'\n[radio]\nreceive = "{range_m:g} m"\nsense = "{sense_m:g} m"\n'
-        f'\n[mac.dcf]\nrate = "{rate_mbps:g} Mbps"\n'
-    )
+    return f'\n[radio]\nreceive = "{range_m:g} m"\nsense = "{sense_m:g} m"\n\n[mac.dcf]\nrate = "{rate_mbps:g} Mbps"\n'
 
 
 def from_inputs(name: str, scenario: Scenario) -> str:
@@ -75,17 +72,13 @@ def from_inputs(name: str, scenario: Scenario) -> str:
     positions = (INPUTS / scenario.movement).read_text().count("set X_")
     text += f"\n[nodes]\ncount = {positions}\n"
     text += (
-        '\n[mobility]\nmodel = "movement_file"\n'
-        f'\n[mobility.movement_file]\npath = "../inputs/{scenario.movement}"\n'
+        f'\n[mobility]\nmodel = "movement_file"\n\n[mobility.movement_file]\npath = "../inputs/{scenario.movement}"\n'
     )
     for line in (INPUTS / scenario.traffic).read_text().splitlines():
         words = line.split()
         if words:
             _, source, destination, start, *_ = words
-            text += (
-                f"\n[[flow]]\nfrom = {source}\nto = {destination}\n"
-                f'tcp = "newreno"\nstart = "{float(start):g} s"\n'
-            )
+            text += f'\n[[flow]]\nfrom = {source}\nto = {destination}\ntcp = "newreno"\nstart = "{float(start):g} s"\n'
     return text
 
 
@@ -170,10 +163,7 @@ def roaming(hosts: int, seconds: int) -> str:
     text += '\n[routing]\nprotocol = "static"\n' + radio(250, 550, 11)
     text += '\n[agents.mobile_ip]\nmove_detection = "eager"\n'
     rng = random.Random(hosts)
-    places = [
-        (spacing * (number % columns + 0.5), spacing * (number // columns + 0.5))
-        for number in range(agents)
-    ]
+    places = [(spacing * (number % columns + 0.5), spacing * (number // columns + 0.5)) for number in range(agents)]
     places += [(rng.uniform(0, side), rng.uniform(0, side)) for _ in range(hosts)]
     shown = ", ".join(f"[{x:.0f}, {y:.0f}]" for x, y in places)
     text += f"\n[nodes]\npositions = [{shown}]\nwired = 2\n"

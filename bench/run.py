@@ -117,9 +117,7 @@ def command(scenario: str, hopyard: Path, like: Result) -> Result:
     with tempfile.TemporaryDirectory() as folder:
         words = [str(hopyard), "run", str(HERE / "scenarios" / f"{scenario}.toml"), "--runs", "1"]
         _, cpu, peak = run([*words, "--out", folder])
-    return Result(
-        scenario, "hopyard run", like.simulated_s, cpu, peak, like.goodput_kbps, like.frames
-    )
+    return Result(scenario, "hopyard run", like.simulated_s, cpu, peak, like.goodput_kbps, like.frames)
 
 
 def peer(name: str, scenario: str, duration: float | None) -> Result | None:
@@ -171,8 +169,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     """Rows as a Markdown table; the first row is the header."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = [
-        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
-        for row in rows
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |" for row in rows
     ]
     lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
     return "\n".join(lines) + "\n"

@@ -65,9 +65,7 @@ def python(hopyard: Path, builtin: Cost) -> Cost:
             words = [str(hopyard), "run", str(place / "segments.toml"), "--set", f"flow.tcp={name}"]
             _, costs[name], _ = run([*words, "--out", str(place / "results"), "--format", "csv"])
             head, row = (place / "results" / "flows.csv").read_text().splitlines()
-            segments = int(
-                dict(zip(head.split(","), row.split(","), strict=True))['"packets_sent"']
-            )
+            segments = int(dict(zip(head.split(","), row.split(","), strict=True))['"packets_sent"'])
     beyond = costs[PYTHON] - costs[builtin.variant]
     return Cost(f"{PYTHON}, in Python", segments, beyond + builtin.each_us * segments / 1e6)
 
@@ -92,23 +90,17 @@ def describe(costs: list[Cost]) -> str:
     for cost in costs:
         ratio = cost.each_us / reference
         within = "" if ":" in cost.variant else "yes" if ratio <= BOUND else "no"
-        rows.append(
-            [cost.variant, str(cost.segments), f"{cost.each_us:.2f}", f"{ratio:.2f}", within]
-        )
+        rows.append([cost.variant, str(cost.segments), f"{cost.each_us:.2f}", f"{ratio:.2f}", within])
     return table(rows)
 
 
 def main() -> None:
     """Measure, print the table and write it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--core", type=Path, default=ROOT / "target" / "release" / "hopyard-segments"
-    )
+    parser.add_argument("--core", type=Path, default=ROOT / "target" / "release" / "hopyard-segments")
     parser.add_argument("--hopyard", type=Path, default=ROOT / ".venv" / "bin" / "hopyard")
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument(
-        "--json", action="store_true", help="print the values as JSON and write no file"
-    )
+    parser.add_argument("--json", action="store_true", help="print the values as JSON and write no file")
     options = parser.parse_args()
     costs = measure(options.core, options.hopyard, options.repeat)
     if options.json:
@@ -116,10 +108,7 @@ def main() -> None:
         return
     text = describe(costs)
     print(text)
-    head = (
-        "Made by `make bench`: CPU time of a whole process, divided by the number of segments "
-        "that it sent.\n\n"
-    )
+    head = "Made by `make bench`: CPU time of a whole process, divided by the number of segments that it sent.\n\n"
     (HERE / "results").mkdir(exist_ok=True)
     (HERE / "results" / "segments.md").write_text(head + text)
 

@@ -99,15 +99,8 @@ def _case(file: str, kind: str, line: str) -> Broken:
 def prepare(folder: Path) -> None:
     """Writes the files that the inputs name."""
     good = scenario({})
-    moving = scenario(
-        {"mobility.model": '"movement_file"', "mobility.movement_file.path": '"PATH"'}
-    )
-    setdest = (
-        "\n".join(
-            f"$node_({node}) set X_ {node}00.0\n$node_({node}) set Y_ 0.0" for node in range(4)
-        )
-        + "\n"
-    )
+    moving = scenario({"mobility.model": '"movement_file"', "mobility.movement_file.path": '"PATH"'})
+    setdest = "\n".join(f"$node_({node}) set X_ {node}00.0\n$node_({node}) set Y_ 0.0" for node in range(4)) + "\n"
     bonnmotion = "0.0 1.0 1.0 2.0 3.0 3.0\n" * 4
     movements = {
         "empty.tcl": "",

@@ -159,10 +159,7 @@ def results() -> Results:
         for node in range(3)
         for message in ("RREP", "RREQ")
     ]
-    changes = [
-        _origin("reno", 0, time_s=float(at), node=0, destination=2, flow=0, hops=1 + at % 2)
-        for at in range(4)
-    ]
+    changes = [_origin("reno", 0, time_s=float(at), node=0, destination=2, flow=0, hops=1 + at % 2) for at in range(4)]
     paths = [
         _origin(tcp, run, flow=0, fate="delivered", path=path, packets=count, repeats=repeats)
         for tcp in goodput
@@ -207,7 +204,5 @@ def own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
     before = set(sys.modules)
     yield
     for name in set(sys.modules) - before:
-        if getattr(sys.modules[name], "__file__", "") and str(tmp_path) in str(
-            sys.modules[name].__file__
-        ):
+        if getattr(sys.modules[name], "__file__", "") and str(tmp_path) in str(sys.modules[name].__file__):
             del sys.modules[name]

@@ -196,9 +196,7 @@ def kills(folder: Path, tries: int, chance: random.Random) -> Found:
         if number // len(WAYS) % 2:
             shutil.copytree(folder / "few", out) if (folder / "few").exists() else None
         elif not (folder / "few").exists():
-            subprocess.run(
-                command(scenario, folder / "few", "--runs", "5"), check=True, capture_output=True
-            )
+            subprocess.run(command(scenario, folder / "few", "--runs", "5"), check=True, capture_output=True)
         process = start(command(scenario, out, "--plot"))
         time.sleep(chance.uniform(0, 1.1 * takes))
         before = committed(out)
@@ -235,9 +233,7 @@ def _told(what: str, number: int, found: Found) -> None:
 
 def _same(one: Path, other: Path) -> bool:
     return all(
-        parquet.read_table(one / f"{name}.parquet").equals(
-            parquet.read_table(other / f"{name}.parquet")
-        )
+        parquet.read_table(one / f"{name}.parquet").equals(parquet.read_table(other / f"{name}.parquet"))
         for name in ("flows", "nodes", "series")
     )
 
@@ -291,9 +287,7 @@ def disks(folder: Path, sizes: int) -> Found:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
         try:
-            done = subprocess.run(
-                command(scenario, mount / "o"), capture_output=True, text=True, preexec_fn=limit
-            )
+            done = subprocess.run(command(scenario, mount / "o"), capture_output=True, text=True, preexec_fn=limit)
             if done.returncode not in (0, 2, 3) or "Traceback" in done.stderr:
                 found.add(f"{what}: exit code {done.returncode}: {done.stderr[-800:]}")
             if done.returncode and str(mount) not in done.stderr:

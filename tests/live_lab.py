@@ -27,10 +27,7 @@ duration = "30 s"
 routing.protocol = "static"
 [nodes]
 wired = 4
-""" + "".join(
-    f'[[wire]]\nbetween = [{each}, {each + 1}]\nrate = "10 Mbps"\ndelay = "5 ms"\n'
-    for each in range(3)
-)
+""" + "".join(f'[[wire]]\nbetween = [{each}, {each + 1}]\nrate = "10 Mbps"\ndelay = "5 ms"\n' for each in range(3))
 #: Names of namespaces that no other process has which runs these tests at the same time.
 LEFT, RIGHT, TAKEN = (f"{name}-{os.getpid()}" for name in ("left", "right", "taken"))
 #: The time of an IP datagram over the three wires and back, in seconds.
@@ -96,9 +93,7 @@ def refused(prefix: list[str]) -> str | None:
         "with it.Namespaces() as made: made.make('probe-' + str(it.os.getpid()))\n"
     )
     try:
-        done = subprocess.run(
-            [*prefix, sys.executable, "-c", probe], capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([*prefix, sys.executable, "-c", probe], capture_output=True, text=True, check=False)
     except OSError as error:
         return str(error)
     return done.stderr.strip().rpartition("\n")[2] if done.returncode else None
@@ -147,9 +142,7 @@ class Lab:
     def start(self, *arguments: object) -> subprocess.Popen[str]:
         """Starts `hopyard live`."""
         words = [*allowed(), sys.executable, "-m", "hopyard", "live", *map(own, arguments)]
-        process = subprocess.Popen(
-            words, cwd=self.path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        process = subprocess.Popen(words, cwd=self.path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.started.append(process)
         return process
 

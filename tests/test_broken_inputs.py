@@ -42,9 +42,7 @@ def _answer(broken: Broken) -> tuple[str, int]:
 
 
 @pytest.mark.parametrize("broken", cases(), ids=str)
-def test_broken_input_is_refused(
-    broken: Broken, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_broken_input_is_refused(broken: Broken, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "200")
     # CPU time, because other programs may use the machine at the same time.

@@ -152,9 +152,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_mistakes_are_found_before_the_first_run(
-    wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mistakes_are_found_before_the_first_run(wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     arguments, message = WRONG[wrong]
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=message):
@@ -228,9 +226,7 @@ def test_a_full_disk(short: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
-def test_a_capture_that_is_not_complete_is_not_told_with_the_others(
-    short: Path, tmp_path: Path
-) -> None:
+def test_a_capture_that_is_not_complete_is_not_told_with_the_others(short: Path, tmp_path: Path) -> None:
     (tmp_path / "a-vegas-1.pcapng").symlink_to("/dev/full")
     file = tmp_path / "a.pcapng"
     compared = ["--set", "flow.tcp=newreno,vegas", "--runs", 2]
@@ -295,9 +291,7 @@ FULL_WIRE = {
     "nodes": {"count": 0, "wired": 2},
     "routing": {"protocol": "static", "static": {"others": "direct"}},
     "wire": [{"between": [0, 1], "rate": "1 Mbps", "delay": "1 ms", "queue_length": 5}],
-    "flow": [
-        {"from": 0, "to": 1, "udp": True, "cbr": {"packet_size": "12 B", "interval": "200 us"}}
-    ],
+    "flow": [{"from": 0, "to": 1, "udp": True, "cbr": {"packet_size": "12 B", "interval": "200 us"}}],
 }
 
 
@@ -345,9 +339,7 @@ def test_tshark_reads_what_the_command_writes(short: Path, tmp_path: Path) -> No
     )
     assert said.stdout == ""
     names = ["-T", "fields", "-e", "frame.interface_name", "-e", "frame.comment", "-e", "tcp.len"]
-    said = subprocess.run(
-        ["tshark", "-n", "-r", file, *names], capture_output=True, text=True, check=True
-    )
+    said = subprocess.run(["tshark", "-n", "-r", file, *names], capture_output=True, text=True, check=True)
     lines = [line.split("\t") for line in said.stdout.splitlines()]
     assert len(lines) == len(packets(file))
     comments = [line[1] for line in lines if line[0] == "node 0 radio" and line[1]]

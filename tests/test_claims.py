@@ -30,10 +30,7 @@ def cases(*means: float, runs: int = 30, spread: float = 1.0) -> dict[str, NDArr
     """Cases a, b, c, ... with these means; what the runs share does not count."""
     random = np.random.default_rng(11)
     shared = random.normal(0, 5 * spread, runs)
-    return {
-        chr(ord("a") + number): mean + shared + random.normal(0, spread, runs)
-        for number, mean in enumerate(means)
-    }
+    return {chr(ord("a") + number): mean + shared + random.normal(0, spread, runs) for number, mean in enumerate(means)}
 
 
 @pytest.mark.parametrize(

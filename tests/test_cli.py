@@ -176,17 +176,13 @@ def test_the_schema_is_json() -> None:
         (["--with"], "--with: expected KEY=V1,V2 after it"),
     ],
 )
-def test_what_is_given_twice_or_not_at_all_is_refused(
-    chain: Path, arguments: list[str], said: str
-) -> None:
+def test_what_is_given_twice_or_not_at_all_is_refused(chain: Path, arguments: list[str], said: str) -> None:
     done = hopyard("run", chain, *arguments)
     assert done.exit_code == 2
     assert said in done.output
 
 
-def test_a_series_without_samples_is_named_and_the_others_are_drawn(
-    chain: Path, tmp_path: Path
-) -> None:
+def test_a_series_without_samples_is_named_and_the_others_are_drawn(chain: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     wanted = ["--series", "bandwidth,cwnd", "--plot", "--runs", "1"]
     done = hopyard("run", chain, *SHORT, *wanted, "--out", out)
@@ -269,13 +265,9 @@ def test_check_counts_warnings_and_does_not_say_that_nothing_is_wrong(chain: Pat
         ("check nothing.toml >&- 2>&-", 2, ""),
     ],
 )
-def test_closed_streams_are_answered(
-    short: Path, tmp_path: Path, line: str, code: int, words: str
-) -> None:
+def test_closed_streams_are_answered(short: Path, tmp_path: Path, line: str, code: int, words: str) -> None:
     command = f"{sys.executable} -m hopyard {line.replace('FILE', str(short))}"
-    done = subprocess.run(
-        ["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, words in done.stderr) == (code, True), done.stderr
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr

@@ -27,10 +27,7 @@ def test_runs_of_different_seeds_are_no_pairs(short: Path, tmp_path: Path) -> No
     assert text.count("by pairs") == 2
     assert "difference from seed = 1, tcp" not in text
     assert text.count("vegas") == 2
-    assert (
-        command("run", short, "--set", "seed=1,2", "--runs", 2, "--out", tmp_path / "o").exit_code
-        == 0
-    )
+    assert command("run", short, "--set", "seed=1,2", "--runs", 2, "--out", tmp_path / "o").exit_code == 0
     done = command("show", tmp_path / "o", "--difference")
     assert done.exit_code == 0
     assert "by pairs" not in done.stdout
@@ -51,9 +48,7 @@ def test_a_difference_names_what_there_is(short: Path, tmp_path: Path) -> None:
     assert (done.exit_code, done.stdout.count("by pairs")) == (0, 2)
 
 
-def test_a_case_without_the_other_beside_it_is_told(
-    short: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_case_without_the_other_beside_it_is_told(short: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     results = hopyard.run(short, set={"tcp.segment_size": ["500 B", "1 kB"], **TCPS}, runs=2)
     # Vegas with the last size is not there, as after a sweep that was stopped.
     monkeypatch.setitem(vars(results), "cases", results.cases[:-1])
@@ -79,9 +74,7 @@ def test_lists_that_are_given_twice_add_up(short: Path, tmp_path: Path) -> None:
 @pytest.fixture
 def tuned(tmp_path: Path) -> Path:
     path = tmp_path / "tuned.toml"
-    path.write_text(
-        "[tcp.vegas]\nalpha = 2\n[tcp.reno]\n[nodes]\ncount = 3\n[[flow]]\nfrom = 0\nto = 2\n"
-    )
+    path.write_text("[tcp.vegas]\nalpha = 2\n[tcp.reno]\n[nodes]\ncount = 3\n[[flow]]\nfrom = 0\nto = 2\n")
     return path
 
 

@@ -52,9 +52,7 @@ def test_instructions_are_events_at_their_costs() -> None:
     parts = sum(np.nan_to_num(instructions(flows, phase)) for phase in PHASES)
     assert parts == pytest.approx(np.nan_to_num(found))
     (case,) = results.cases
-    assert results.values("computation", case) == pytest.approx(
-        [np.nansum(found[:2]), np.nansum(found[2:])]
-    )
+    assert results.values("computation", case) == pytest.approx([np.nansum(found[:2]), np.nansum(found[2:])])
     acks = [
         sum(row[f"acks_{phase}"] * costs()["westwood"][f"ack_{phase}"] for phase in PHASES)
         for row in sorted(flows.to_pylist(), key=lambda row: row["run"])

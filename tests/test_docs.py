@@ -27,10 +27,7 @@ CUSTOM_TCP = DOCS / "guide" / "custom-tcp"
 #: Folders whose Markdown files belong to the project.
 FOLDERS = ("docs", "studies", "validation", "bench", "fuzz")
 MARKDOWN = sorted(ROOT.glob("*.md")) + sorted(
-    page
-    for folder in FOLDERS
-    for page in (ROOT / folder).rglob("*.md")
-    if "target" not in page.parts
+    page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md") if "target" not in page.parts
 )
 #: Pages that a user works through. The README's examples have tests of their own below.
 GUIDES = [
@@ -131,9 +128,7 @@ def test_scenarios_of_the_pages_are_valid(page: Path, tmp_path: Path) -> None:
             nodes = "" if "[nodes]" in block.text else "\n[nodes]\ncount = 2\n"
             flow = "\n[[flow]]\nfrom = 0\nto = 1\n" if "[sweep]" in block.text else ""
             scenario.write_text(block.text + nodes + flow, encoding="utf-8")
-            programs = {
-                shlex.split(host["run"])[0] for host in tomllib.loads(block.text).get("host", [])
-            }
+            programs = {shlex.split(host["run"])[0] for host in tomllib.loads(block.text).get("host", [])}
             if absent := [each for each in sorted(programs) if not is_installed(each)]:
                 lacking.append(f"line {block.line}: {', '.join(absent)}")
                 continue
@@ -206,9 +201,7 @@ def run_line(line: str, where: str) -> None:
 
 @pytest.mark.parametrize("page", GUIDES, ids=name)
 @pytest.mark.filterwarnings("default")
-def test_commands_and_programs_of_the_guides_run(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_commands_and_programs_of_the_guides_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for source in [*(ROOT / "examples").glob("*.toml"), *CUSTOM_TCP.glob("*.toml")]:
         folder = tmp_path / "examples" if source.parent.name == "examples" else tmp_path
@@ -284,9 +277,7 @@ def test_pandas_is_not_there(environment: Path) -> None:
 def test_the_python_example_runs_as_printed(environment: Path, tmp_path: Path) -> None:
     (block,) = (each for each in blocks(ROOT / "README.md") if each.language == "python")
     (tmp_path / "readme.py").write_text(block.text, encoding="utf-8")
-    done = subprocess.run(
-        [environment / "python", "readme.py"], cwd=tmp_path, capture_output=True, text=True
-    )
+    done = subprocess.run([environment / "python", "readme.py"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     means = [line.rpartition(": ")[2].split(" ± ")[0] for line in done.stdout.splitlines()]
     assert len(means) == 4
@@ -306,9 +297,7 @@ def test_the_commands_run_as_printed(environment: Path, tmp_path: Path) -> None:
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert {"summary.csv", "goodput.png", "cwnd.png"} <= {
-        each.name for each in (tmp_path / "results").iterdir()
-    }
+    assert {"summary.csv", "goodput.png", "cwnd.png"} <= {each.name for each in (tmp_path / "results").iterdir()}
     assert (tmp_path / "hopyard.json").stat().st_size > 10_000
 
 
@@ -322,9 +311,7 @@ def test_the_page_of_linux_has_the_figures_of_its_table() -> None:
         assert len(found) == 140
         ordered = [row for row in found if not row["first_in_order"]]
         timed = [row for row in ordered if not row["first_in_time"]]
-        ends = [
-            float(row["completion_hopyard_s"]) / float(row["completion_linux_s"]) for row in found
-        ]
+        ends = [float(row["completion_hopyard_s"]) / float(row["completion_linux_s"]) for row in found]
         return len(ordered), len(timed), sum(abs(it - 1) <= 0.01 for it in ends)
 
     page = (ROOT / "docs" / "models" / "rack_linux.md").read_text(encoding="utf-8")

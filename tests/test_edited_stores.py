@@ -53,15 +53,11 @@ def edit(folder: Path, *statements: str) -> None:
 
 @pytest.mark.parametrize("table", ["flows", "nodes", "drops"])
 @pytest.mark.parametrize("which", ["", " WHERE run = 1", " WHERE rowid % 3 = 2"])
-def test_rows_that_are_missing_are_an_error_and_their_runs_made_again(
-    tmp_path: Path, table: str, which: str
-) -> None:
+def test_rows_that_are_missing_are_an_error_and_their_runs_made_again(tmp_path: Path, table: str, which: str) -> None:
     out = tmp_path / "o"
     whole = hopyard.run(Scenario(TWO_FLOWS), set=TCPS, runs=3, out=out)
     edit(out, f"DELETE FROM {table}{which}")
-    with pytest.raises(
-        StoreError, match=rf"results.sqlite: {table} has \d+ rows, and \d+ were add"
-    ):
+    with pytest.raises(StoreError, match=rf"results.sqlite: {table} has \d+ rows, and \d+ were add"):
         Results.load(out)
     done = command("show", out)
     assert (done.exit_code, f": {table} has " in done.stderr) == (2, True)
@@ -145,9 +141,7 @@ def test_no_value_is_a_traceback(made: Path, tmp_path: Path) -> None:
     with closing(sqlite3.connect(made / "results.sqlite")) as store:
         names = store.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
         columns = [
-            (table, column)
-            for (table,) in names
-            for _, column, *_ in store.execute(f"PRAGMA table_info({table})")
+            (table, column) for (table,) in names for _, column, *_ in store.execute(f"PRAGMA table_info({table})")
         ]
     # The tables of rows are read in one way: the first columns of flows stand for all.
     numbers = [each for each in columns if each[0] in ("flows", "nodes", "drops", "decisions")]

@@ -28,9 +28,7 @@ NAMES = ["s3:b", "file:x", "12:30", "res:z", "a b?c=d&e#f%20", "größe"]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_folder_may_have_any_name(
-    short: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_folder_may_have_any_name(short: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.chdir(short.parent)
     line = ["run", short, "--series", "cwnd", "--out", name]
     for more in (["--runs", 1], ["--runs", 1, "--format", "csv"], ["--runs", 2, "--plot"]):
@@ -135,9 +133,7 @@ def test_force_does_not_replace_what_is_no_store(short: Path, tmp_path: Path) ->
     assert (out / "results.sqlite").exists()
 
 
-def test_runs_of_another_scenario_follow_those_that_never_ended(
-    short: Path, tmp_path: Path
-) -> None:
+def test_runs_of_another_scenario_follow_those_that_never_ended(short: Path, tmp_path: Path) -> None:
     # A call that was ended before its first run leaves its cases in the store.
     Folder(tmp_path / "o", plan(short, seed=5)).close()
     done = command("run", short, "--runs", 2, "--out", tmp_path / "o")
@@ -146,9 +142,7 @@ def test_runs_of_another_scenario_follow_those_that_never_ended(
 
 
 @pytest.mark.parametrize("what", ["folder", "store", "moved"])
-def test_a_folder_that_goes_during_the_runs_is_an_error(
-    short: Path, tmp_path: Path, what: str
-) -> None:
+def test_a_folder_that_goes_during_the_runs_is_an_error(short: Path, tmp_path: Path, what: str) -> None:
     out = tmp_path / "o"
     with process("run", short, "--runs", 100_000, "--out", out) as running:
         while len(kills.committed(out)) < 5:
@@ -193,9 +187,7 @@ def test_a_comparison_is_complete_when_all_its_cases_are(short: Path, tmp_path: 
     out = tmp_path / "o"
     hopyard.run(short, set=TCPS, runs=3, out=out)
     with closing(sqlite3.connect(out / "results.sqlite")) as store, store:
-        (vegas,) = store.execute(
-            "SELECT config FROM cases WHERE settings LIKE '%vegas%'"
-        ).fetchone()
+        (vegas,) = store.execute("SELECT config FROM cases WHERE settings LIKE '%vegas%'").fetchone()
         for table in ("runs", *ROWS):
             store.execute(f"DELETE FROM {table} WHERE config = ? AND run = 2", (vegas,))
     # A call for a part of the comparison says nothing about the rest.

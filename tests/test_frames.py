@@ -79,9 +79,7 @@ def test_a_row_for_each_run_with_axes_as_numbers() -> None:
 
 
 def test_a_study_is_found_in_its_folder(folder: Path) -> None:
-    chosen = hopyard.load_results(
-        folder, out="store", only={"hops": 2}, measures="delay,window", frame="pyarrow"
-    )
+    chosen = hopyard.load_results(folder, out="store", only={"hops": 2}, measures="delay,window", frame="pyarrow")
     assert chosen.num_rows == 12
     assert {"delay", "window"} < set(chosen.column_names)
     assert "goodput" not in chosen.column_names
@@ -198,9 +196,7 @@ def test_failed_runs_are_no_rows(folder: Path, tmp_path: Path) -> None:
         ),
     ],
 )
-def test_stores_that_cannot_be_used(
-    folder: Path, tmp_path: Path, change: str, expected: str
-) -> None:
+def test_stores_that_cannot_be_used(folder: Path, tmp_path: Path, change: str, expected: str) -> None:
     copy = tmp_path / "results.sqlite"
     copy.write_bytes((folder / "store" / "results.sqlite").read_bytes())
     with sqlite3.connect(copy) as store:

@@ -115,9 +115,7 @@ def test_events_are_recorded_if_that_is_asked_for(file: Path, tmp_path: Path) ->
     assert times == sorted(times)
     later = [row for row in rows if row["time_s"] > 9]
     first = {name: next(row for row in later if row["event"] == name) for name in STEPS}
-    assert [row["time_s"] for row in first.values()] == sorted(
-        row["time_s"] for row in first.values()
-    )
+    assert [row["time_s"] for row in first.values()] == sorted(row["time_s"] for row in first.values())
     assert (first["moved"]["agent_before"], first["moved"]["agent"]) == (0, 1)
     assert (first["registered"]["care_of"], first["registered"]["lifetime"]) == (1, 300)
     assert first["tunnel_begun"]["node"] == 0

@@ -112,9 +112,7 @@ def _imports(name: str, tree: ast.AST, late: bool = False) -> Iterator[Import]:
 
 
 IMPORTS = [
-    each
-    for name, path in MODULES.items()
-    for each in _imports(name, ast.parse(path.read_text(encoding="utf-8")))
+    each for name, path in MODULES.items() for each in _imports(name, ast.parse(path.read_text(encoding="utf-8")))
 ]
 
 
@@ -162,11 +160,7 @@ def test_late_imports_are_those_of_start_up_and_of_optional_packages() -> None:
             used.setdefault(each.of, set()).add(what)
             if what not in LATE.get(each.of, ()):
                 wrong.append(str(each))
-    wrong += [
-        str(each)
-        for each in IMPORTS
-        if each.late and _room(each.what) not in {"hopyard", *OPTIONAL, *SLOW}
-    ]
+    wrong += [str(each) for each in IMPORTS if each.late and _room(each.what) not in {"hopyard", *OPTIONAL, *SLOW}]
     assert wrong == []
     assert used == LATE, "an exception that nothing needs is removed"
 

@@ -102,9 +102,7 @@ def test_duplicates_report_a_segment_each_and_what_follows_the_rest(drive: Drive
     steady = [f"ack {1 + 10_000 * n} {n * MSS} 0 50000" for n in range(1, 500)]
     # Nine duplicates, then ten segments acknowledged: the same data as ten acknowledgements.
     dupes = [f"ack {1 + 10_000 * (499 + n)} {499 * MSS} {n} -1" for n in range(1, 10)]
-    states = drive(
-        "westwood_2001", [*steady, *dupes, f"ack {1 + 10_000 * 509} {509 * MSS} 0 50000"]
-    )
+    states = drive("westwood_2001", [*steady, *dupes, f"ack {1 + 10_000 * 509} {509 * MSS} 0 50000"])
     assert states[-1].bandwidth == pytest.approx(100_000, rel=0.001)
 
 
@@ -143,9 +141,7 @@ def test_welcome_tells_three_causes_apart(drive: Drive) -> None:
     assert (halved.cwnd, halved.ssthresh) == (1, 10)
     # A timeout while it is steady: a broken link. The first acknowledgement restores two thirds
     # of the window, at most what the path holds.
-    *_, broken, back = drive(
-        "welcome", [*steady, "timeout 700000 1000000", f"ack 5000000 {61 * MSS} 0 -1"]
-    )
+    *_, broken, back = drive("welcome", [*steady, "timeout 700000 1000000", f"ack 5000000 {61 * MSS} 0 -1"])
     assert (broken.cwnd, broken.ssthresh) == (1, 12)
     assert back.cwnd == 12
 

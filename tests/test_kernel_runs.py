@@ -228,8 +228,7 @@ def test_audits_and_plots_say_where_linux_was_and_where_it_lacks_something(
     monkeypatch.chdir(tmp_path)
     Path("two.toml").write_text(hopyard.Scenario(**{**TWO, "duration": "2 s"}).to_toml())
     Path("study.toml").write_text(
-        'title = "Two"\nscenario = "two.toml"\n[axes.stack]\nkey = "flow.stack"\n'
-        'values = ["hopyard", "linux"]\n'
+        'title = "Two"\nscenario = "two.toml"\n[axes.stack]\nkey = "flow.stack"\nvalues = ["hopyard", "linux"]\n'
     )
     done = CliRunner().invoke(main, ["sweep", "study.toml", "--runs", "2", "--out", "store"])
     assert done.exit_code == 0, done.output
@@ -397,9 +396,7 @@ def test_what_became_of_programs_is_said() -> None:
         "run 0, node 3: true: ended at 1.004 s",
         "The output of programs is in the table `programs`.",
     ]
-    Found.programs = pa.Table.from_pylist(
-        [{"run": 0, "node": 3, **row} for row in [*rows[:2] * 3, rows[2], rows[3]]]
-    )
+    Found.programs = pa.Table.from_pylist([{"run": 0, "node": 3, **row} for row in [*rows[:2] * 3, rows[2], rows[3]]])
     found = _programs(Found())  # type: ignore[arg-type]
     assert found[:2] == [
         "warning: run 0, node 3: false: exit status 1: two",

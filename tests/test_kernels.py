@@ -174,9 +174,7 @@ def test_a_build_removes_what_a_dead_one_left_and_nothing_of_one_that_lives(tmp_
 
 # A scenario that is written whole has keys that kernels do not follow.
 @pytest.mark.filterwarnings("ignore")
-def test_a_kernel_that_cannot_be_started_is_found_before_a_run(
-    empty: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kernel_that_cannot_be_started_is_found_before_a_run(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check, "_trace", lambda: check.Finding("ptrace", True, "allowed"))
     program = _add(empty, "6.1-a", variants=["reno"]) / "linux"
     file = empty / "two.toml"
@@ -195,9 +193,7 @@ def test_a_kernel_that_cannot_be_started_is_found_before_a_run(
     program.chmod(0o644)
     if os.access(program, os.X_OK):
         pytest.skip("every file is a program here")
-    assert (
-        told() == f"{program} is not executable: `hopyard kernels build 6.1 --force` makes it anew"
-    )
+    assert told() == f"{program} is not executable: `hopyard kernels build 6.1 --force` makes it anew"
     whole = Path(sys.executable).read_bytes()
     program.write_bytes(whole)
     program.chmod(0o755)
@@ -212,9 +208,7 @@ def test_a_kernel_that_cannot_be_started_is_found_before_a_run(
         cache.newest("6.1")
 
 
-def test_a_folder_of_kernels_that_cannot_be_read_is_named(
-    empty: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_of_kernels_that_cannot_be_read_is_named(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = _add(empty, "6.1-a")
     file = empty / "two.toml"
     file.write_text(hopyard.Scenario(**TWO).to_toml())
@@ -303,9 +297,7 @@ def test_check_says_what_is_missing(empty: Path, monkeypatch: pytest.MonkeyPatch
     assert "missing  kernel 6.1: the kernel of a trial ended at 0.000000000 s" in done.stdout
     monkeypatch.setattr(_core, "try_kernel", lambda *_: "6.1.192-hopyard")
     done = CliRunner().invoke(main, ["kernels", "check"])
-    assert re.search(
-        r"ok       kernel 6\.1: boots in 0\.\d\d s; its agent answers from 6\.1\.192", done.stdout
-    )
+    assert re.search(r"ok       kernel 6\.1: boots in 0\.\d\d s; its agent answers from 6\.1\.192", done.stdout)
 
 
 @pytest.mark.usefixtures("empty")
@@ -321,9 +313,7 @@ def test_the_machine_is_checked_without_a_kernel(monkeypatch: pytest.MonkeyPatch
     assert "missing  ptrace: refused: Operation not permitted" in done.stdout
 
 
-def test_memory_that_forbids_programs_or_is_small_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_that_forbids_programs_or_is_small_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert check.memory(shared=tmp_path).good
     usual = os.statvfs(tmp_path)
     for place, value, found in ((8, os.ST_NOEXEC, "mounted noexec"), (4, 0, "0 MB free")):
@@ -408,9 +398,7 @@ def test_a_variant_without_a_twin_in_linux_is_named() -> None:
 def test_a_program_that_is_not_there_is_named(empty: Path) -> None:
     _add(empty, "6.1-a")
     hosts = [{"node": 0, "run": "true"}, {"node": 2, "run": "no-such-program -x"}]
-    with pytest.raises(
-        hopyard.ScenarioError, match="there is no program `no-such-program`"
-    ) as caught:
+    with pytest.raises(hopyard.ScenarioError, match="there is no program `no-such-program`") as caught:
         hopyard.run(hopyard.Scenario(**{**TWO, "flow": [], "host": hosts}))
     assert [problem.path for problem in caught.value.problems] == ["host.1.run"]
     nowhere = [{"node": 3, "run": "true"}]
@@ -418,9 +406,7 @@ def test_a_program_that_is_not_there_is_named(empty: Path) -> None:
         hopyard.run(hopyard.Scenario(**{**TWO, "flow": [], "host": nowhere}))
 
 
-def test_what_cannot_run_here_is_told_with_its_place_and_leaves_no_folder(
-    empty: Path, tmp_path: Path
-) -> None:
+def test_what_cannot_run_here_is_told_with_its_place_and_leaves_no_folder(empty: Path, tmp_path: Path) -> None:
     _add(empty, "6.1-a")
     file = tmp_path / "programs.toml"
     text = '[nodes]\ncount = 2\n[[host]]\nnode = 1\nrun = "no-such-program -x"\n'
@@ -488,9 +474,7 @@ def test_what_a_machine_lacks_is_said_before_a_run(empty: Path, tmp_path: Path) 
     done = CliRunner().invoke(main, ["sweep", str(study), "--out", str(out)])
     assert (done.exit_code, out.exists()) == (2, False), done.output
     assert "`hopyard kernels build 6.1`" in done.stderr
-    file.write_text(
-        hopyard.Scenario(**{**TWO, "host": [{"node": 1, "run": "no-such-program -s"}]}).to_toml()
-    )
+    file.write_text(hopyard.Scenario(**{**TWO, "host": [{"node": 1, "run": "no-such-program -s"}]}).to_toml())
     done = CliRunner().invoke(main, ["check", str(file)])
     assert done.exit_code == 2, done.output
     assert "no-such-program" in done.stderr
@@ -557,9 +541,7 @@ def test_runs_at_a_time_need_their_memory_at_the_same_time() -> None:
     assert most([(core, 5), (core, 5)], 3) == three
 
 
-def test_the_source_is_found_by_the_names_of_distributions(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_source_is_found_by_the_names_of_distributions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release = tmp_path / "os-release"
     monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}")
     monkeypatch.setattr(build, "_output", lambda command: command[-1])
@@ -583,9 +565,7 @@ def test_the_source_is_found_by_the_names_of_distributions(
     assert (build.recipe().version, build.recipe("6.12").source) == ("6.1", nested)
 
 
-def test_the_source_may_be_a_file_or_a_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_source_may_be_a_file_or_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: f"/bin/{name}")
     monkeypatch.setattr(build, "_output", lambda _: "gcc 1")
     folder = tmp_path / "linux-6.12.9"
@@ -616,9 +596,7 @@ def test_the_source_may_be_a_file_or_a_folder(
         build.recipe(None, tmp_path)
 
 
-def test_a_long_folder_for_temporary_files_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_folder_for_temporary_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     long = tmp_path / ("x" * check.LONGEST)
     long.mkdir()
     monkeypatch.setenv("TMPDIR", str(long))
@@ -642,10 +620,7 @@ def test_variants_with_a_twin_in_linux_are_named(tmp_path: Path) -> None:
     assert "--set flow.stack=linux runs flows with Linux's TCP" in listed
     assert "flow.stack" not in CliRunner().invoke(main, ["models", "tahoe"]).stdout
     assert "Linux kernels have westwood_plus too" in told("westwood_plus")
-    assert (
-        "Linux has it too, as `westwood`"
-        in CliRunner().invoke(main, ["models", "westwood_plus"]).stdout
-    )
+    assert "Linux has it too, as `westwood`" in CliRunner().invoke(main, ["models", "westwood_plus"]).stdout
     assert "Linux kernels have" not in told("westwood")
     listed = CliRunner().invoke(main, ["models", "westwood"]).stdout
     assert "What Linux has under this name is another model." in listed
@@ -661,9 +636,7 @@ def test_the_twins_are_variants_of_the_kernels() -> None:
     assert {"reno", "cubic", "welcome"} <= twins
 
 
-def test_a_simulation_in_steps_needs_a_kernel_that_is_built(
-    empty: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_simulation_in_steps_needs_a_kernel_that_is_built(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for question in ("TRACE", "PERSONALITY"):
         monkeypatch.setattr(check, question, "raise SystemExit(0)")
     with pytest.raises(ValueError, match=r"`hopyard kernels build 6\.1` makes it"):
@@ -681,9 +654,7 @@ def waited(condition: Callable[[], bool]) -> bool:
     return False
 
 
-def test_a_run_in_python_warns_of_flows_of_linux_as_check_does(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_in_python_warns_of_flows_of_linux_as_check_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOPYARD_KERNELS", str(tmp_path))
     flow = {"from": 0, "to": 1, "tcp": "westwood", "stack": "linux"}
     scenario = {

@@ -21,9 +21,7 @@ def test_a_sweep_that_is_killed_loses_nothing() -> None:
 
 def test_a_difference_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = kills.table
-    monkeypatch.setattr(
-        kills, "table", lambda folder, out, runs: whole(folder, out, runs + (out == "killed"))
-    )
+    monkeypatch.setattr(kills, "table", lambda folder, out, runs: whole(folder, out, runs + (out == "killed")))
     result = CliRunner().invoke(main, ["--kills", "1", "--runs", "60"])
     assert result.exit_code == 1
     assert "NOT equal" in result.output

@@ -94,9 +94,7 @@ def test_a_node_out_of_range_gets_nothing_and_the_drops_say_why(lab: Lab) -> Non
     it = lab.echo("chain.toml", 3, "--set", "nodes.spacing=600 m", tries=1)
     assert it.trips == [None, None, None]
     drops = parquet.read_table(it.out / "drops.parquet").to_pylist()
-    assert [(e["node"], e["kind"], e["reason"], e["count"]) for e in drops] == [
-        (0, "external", "no_route", 4)
-    ]
+    assert [(e["node"], e["kind"], e["reason"], e["count"]) for e in drops] == [(0, "external", "no_route", 4)]
     left, right = it.report["nodes"]
     assert (left["packets_in"], left["packets_out"]) == (4, 0)
     assert (right["packets_in"], right["packets_out"]) == (0, 0)
@@ -263,9 +261,7 @@ def test_a_congestion_control_that_fails_ends_the_run(lab: Lab) -> None:
     )
     (lab.path / "bad.toml").write_text(f'{CHAIN}[[flow]]\nfrom = 0\nto = 3\ntcp = "bad:Bad"\n')
     before = [] if allowed() else host_network()
-    _, errors = lab.run(
-        "bad.toml", "--attach", "left=0", "--out", "o", "--run", 0, "sleep 20", code=1
-    )
+    _, errors = lab.run("bad.toml", "--attach", "left=0", "--out", "o", "--run", 0, "sleep 20", code=1)
     assert "Bad.on_ack raised RuntimeError: no more" in errors
     assert not before or host_network() == before
     # The folder is as it was for the next one.

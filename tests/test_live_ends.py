@@ -149,9 +149,7 @@ class Made:
         self.told.append(word)
 
 
-def test_a_program_that_is_not_in_its_namespace_yet_is_ended_too(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_program_that_is_not_in_its_namespace_yet_is_ended_too(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     (lab.path / "ip").write_text("#!/bin/sh\nexec sleep 60\n")
     (lab.path / "ip").chmod(0o755)
     monkeypatch.setenv("PATH", str(lab.path), prepend=":")
@@ -201,9 +199,7 @@ def test_no_program_starts_of_which_the_guard_does_not_know(lab: Lab, when: str)
     (lab.path / "ip").chmod(0o755)
     made = lab.path / "made"
     path = f"{lab.path}:{os.environ['PATH']}"
-    done = subprocess.run(
-        [sys.executable, "-c", STARTING, made, when], env={**os.environ, "PATH": path}, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", STARTING, made, when], env={**os.environ, "PATH": path}, check=False)
     assert done.returncode == 9
     over = time.monotonic() + (1 if when == "before" else 20)
     while not made.exists() and time.monotonic() < over:

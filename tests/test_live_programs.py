@@ -89,9 +89,7 @@ def test_ssh(lab: Lab) -> None:
     for name in ("host", "user"):
         subprocess.run([keygen, "-q", "-t", "ed25519", "-N", "", "-f", lab.path / name], check=True)
     accounts = lab.path / "passwd"
-    accounts.write_text(
-        Path("/etc/passwd").read_text() + "sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin\n"
-    )
+    accounts.write_text(Path("/etc/passwd").read_text() + "sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin\n")
     # Programs have mounts of their own: neither the folder nor the account is that of the machine.
     options = {
         "HostKey": lab.path / "host",
@@ -183,9 +181,7 @@ def test_a_folder_with_other_files_is_refused(lab: Lab, monkeypatch: pytest.Monk
     _check(arguments, "holds chain.toml, client.py, echo.py, wires.toml, which no live run has")
 
 
-def test_a_system_that_cannot_is_told_what_is_missing(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_system_that_cannot_is_told_what_is_missing(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     installed("ip")
     arguments: list[object] = [lab.path / "chain.toml", "--attach", "a=0"]
     monkeypatch.setattr(namespaces, "_lacking", list)
@@ -218,9 +214,7 @@ def test_the_command_for_a_user_namespace_works_as_it_is_told(lab: Lab) -> None:
     hop = shlex.join([sys.executable, "-m", "hopyard", "live"])
     rest = 'chain.toml --attach a=0 --attach b=3 --bound 1s --quiet --run 0 "echo {node3}"'
     line = namespaces.ROOTLESS.replace("hopyard live ...", f"{hop} {rest}")
-    done = subprocess.run(
-        line, shell=True, cwd=lab.path, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(line, shell=True, cwd=lab.path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "[0 echo] 10.0.0.4\n"), done.stderr
 
 
@@ -232,9 +226,7 @@ def test_the_command_for_a_user_namespace_works_as_it_is_told(lab: Lab) -> None:
         (["10.0.0.1"], ["10.0.0.1"], 0),
     ],
 )
-def test_routes_have_the_other_addresses_and_no_more(
-    every: list[str], own: list[str], expected: int
-) -> None:
+def test_routes_have_the_other_addresses_and_no_more(every: list[str], own: list[str], expected: int) -> None:
     found = namespaces.routes(every, own)
     covered = [str(each) for net in found for each in IPv4Network(net)]
     assert sorted(covered) == sorted(set(every) - set(own))

@@ -86,9 +86,7 @@ def test_the_stub_says_what_help_says() -> None:
             found = getattr(getattr(_core, cls.name, None), method.name, None)
             is_property = any(isinstance(it, ast.Name) for it in method.decorator_list)
             if said and is_property and cls.name not in ("Scenario", "Batch", "Table"):
-                assert " ".join((found.__doc__ or "").split()) == " ".join(said.split()), (
-                    method.name
-                )
+                assert " ".join((found.__doc__ or "").split()) == " ".join(said.split()), method.name
                 seen += 1
     assert seen > 40
     assert "SND.UNA" in (CongestionControl.una.__doc__ or "")
@@ -113,8 +111,7 @@ def test_a_measure_of_the_flows_with_a_label() -> None:
     assert [row["label"] for row in rows[:5]] == ["files", "video", "video", "drawn", ""]
     for label in ("files", "video", "drawn"):
         mine = [
-            sum(row["goodput_kbps"] for row in rows if (row["run"], row["label"]) == (run, label))
-            for run in (0, 1)
+            sum(row["goodput_kbps"] for row in rows if (row["run"], row["label"]) == (run, label)) for run in (0, 1)
         ]
         assert results.values(f"goodput[{label}]", case) == pytest.approx(mine)
         assert min(mine) > 0
@@ -156,14 +153,10 @@ def test_labels_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         result = CliRunner().invoke(main, arguments)
         return result.exit_code, result.output
 
-    code, said = command(
-        "run", "s.toml", "--runs", "1", "--out", "o", "--measure", "goodput[vidoe]"
-    )
+    code, said = command("run", "s.toml", "--runs", "1", "--out", "o", "--measure", "goodput[vidoe]")
     assert (code, Path("o").exists()) == (2, False)
     assert "no flow has the label 'vidoe'; there are drawn, files, video" in said
-    code, said = command(
-        "run", "s.toml", "--runs", "2", "--out", "o", "--plot", "--measure", "goodput[video]"
-    )
+    code, said = command("run", "s.toml", "--runs", "2", "--out", "o", "--plot", "--measure", "goodput[video]")
     assert code == 0, said
     assert "Goodput of" in said
     assert Path("o/goodput[video].png").exists()

@@ -124,9 +124,7 @@ def test_advertisements_requests_and_replies(scenario: Path) -> None:
 
 
 def test_forged_requests_are_denied(scenario: Path) -> None:
-    text = scenario.read_text().replace(
-        "home = 0\n", 'home = 0\nforged = [{ from = "5.5 s", to = "6.5 s" }]\n'
-    )
+    text = scenario.read_text().replace("home = 0\n", 'home = 0\nforged = [{ from = "5.5 s", to = "6.5 s" }]\n')
     scenario.write_text(text)
     file, _ = captured(scenario)
     replies = tshark(
@@ -166,9 +164,7 @@ def test_tunnels(scenario: Path, form: str, protocol: int, more: int, *, reverse
             outer, *inner = [int(size) for size in sizes.split(",")]
             life = [int(life) for life in lives.split(",")]
             # An acknowledgement to the host, or a segment from it.
-            assert outer in (
-                (52 + more, 60 + more) if to_host else (1500 + more, 60 + more, 52 + more)
-            )
+            assert outer in ((52 + more, 60 + more) if to_host else (1500 + more, 60 + more, 52 + more))
             # RFC 2003 §3.1: the entry of the tunnel lowers the inner TTL once, as any forwarder.
             # With minimal encapsulation, the only header that has a TTL keeps it (RFC 2004 §3).
             before = 64 - (2 if to_host else 1)

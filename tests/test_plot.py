@@ -101,9 +101,7 @@ def test_keys_that_go_together_are_one_axis() -> None:
 
 
 def test_labels_of_many_variants_do_not_overlap() -> None:
-    results = made(
-        [{"flow.tcp": f"a_variant_with_a_long_name_{i}", "duration": "20 s"} for i in range(14)]
-    )
+    results = made([{"flow.tcp": f"a_variant_with_a_long_name_{i}", "duration": "20 s"} for i in range(14)])
     figure = comparison(results)
     assert not figure.legends, "a key with one value takes no colour"
     (axis,) = figure.axes

@@ -87,9 +87,7 @@ def test_a_study_is_drawn_without_a_figure_in_its_file(folder: Path) -> None:
         (("--kind", "pie"), "'pie'"),
     ],
 )
-def test_what_cannot_be_drawn_of_a_study(
-    folder: Path, words: tuple[str, ...], expected: str
-) -> None:
+def test_what_cannot_be_drawn_of_a_study(folder: Path, words: tuple[str, ...], expected: str) -> None:
     CliRunner().invoke(main, ["sweep", "study.toml", "--out", "store", "--quiet", "--runs", "1"])
     code, said = _plot("study.toml", "--out", "store", *words, "-o", "plot.png")
     assert (code != 0) == bool(expected), said
@@ -105,9 +103,7 @@ def test_a_study_that_has_not_been_run(folder: Path) -> None:
 
 
 def test_the_spread_of_runs(folder: Path) -> None:
-    results = hopyard.run(
-        folder / "chain.toml", set={"flow.tcp": ["newreno", "vegas"]}, runs=4, progress=False
-    )
+    results = hopyard.run(folder / "chain.toml", set={"flow.tcp": ["newreno", "vegas"]}, runs=4, progress=False)
     boxes = results.plot("goodput", kind="boxes")
     assert [each.get_text() for each in boxes.axes[0].get_yticklabels()] == [
         "tcp = newreno",
@@ -151,9 +147,7 @@ def test_maps_from_the_shell(folder: Path) -> None:
         code, said = _plot("chain.toml", *words)
         assert code != 0
         assert expected in said
-    (folder / "wired.toml").write_text(
-        'duration = "1 s"\n[nodes]\nwired = 2\n[[wire]]\nbetween = [0, 1]\n'
-    )
+    (folder / "wired.toml").write_text('duration = "1 s"\n[nodes]\nwired = 2\n[[wire]]\nbetween = [0, 1]\n')
     code, said = _plot("wired.toml", "--at", "1s")
     assert code != 0
     assert "no node has a radio" in said

@@ -51,9 +51,7 @@ def test_what_is_read_is_of_one_moment(tmp_path: Path, monkeypatch: pytest.Monke
         assert len(Results.load(out).flows) == 3
 
 
-def test_a_folder_that_is_given_twice_is_read_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_is_given_twice_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     once = hopyard.run(Scenario(SHORT), runs=2, out="o")
     (tmp_path / "linked").symlink_to("o")
@@ -116,9 +114,7 @@ def test_a_key_that_was_not_compared_has_the_value_of_the_scenario(tmp_path: Pat
     hopyard.run(Scenario(SHORT), set=TCPS, runs=1, out=one)
     hopyard.run(Scenario(SHORT), set={"nodes.count": [4, 5]}, runs=1, out=two)
     merged = Results.load(one, two)
-    pairs = [
-        (merged.setting(c, "flow.tcp"), merged.setting(c, "nodes.count")) for c in merged.cases
-    ]
+    pairs = [(merged.setting(c, "flow.tcp"), merged.setting(c, "nodes.count")) for c in merged.cases]
     assert pairs == [("newreno", "3"), ("vegas", "3"), ("newreno", "4"), ("newreno", "5")]
     assert merged.flows["nodes.count"].to_pylist() == ["3", "3", "4", "5"]
     (axis,) = merged.plot(x="nodes.count").axes
@@ -166,9 +162,7 @@ def damaged(path: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["gone", "empty", "cut", "zeros", "text", "other", "folder"])
-def test_a_damaged_file_of_series_is_named_and_made_again(
-    short: Path, tmp_path: Path, how: str
-) -> None:
+def test_a_damaged_file_of_series_is_named_and_made_again(short: Path, tmp_path: Path, how: str) -> None:
     out = tmp_path / "o"
     whole = hopyard.run(short, runs=3, series="cwnd", out=out)
     path = sorted((out / "series").iterdir())[1]
@@ -176,9 +170,7 @@ def test_a_damaged_file_of_series_is_named_and_made_again(
     results = Results.load(out)
     assert results.flows.equals(whole.flows)
     assert results.estimate("goodput", results.cases[0]).runs == 3
-    with pytest.raises(
-        StoreError, match=rf"{path.name} (is gone|cannot be read: .+); `hopyard run"
-    ):
+    with pytest.raises(StoreError, match=rf"{path.name} (is gone|cannot be read: .+); `hopyard run"):
         results.plot_series("cwnd")
     done = command("show", out)
     assert (done.exit_code, path.name in done.stderr) == (0, True)
@@ -188,9 +180,7 @@ def test_a_damaged_file_of_series_is_named_and_made_again(
     assert command("plot", out).exit_code == 0
     # The first run after it makes this run again, and no other.
     told: list[int] = []
-    again = hopyard.run(
-        short, runs=3, series="cwnd", out=out, progress=lambda p: told.append(p.runs)
-    )
+    again = hopyard.run(short, runs=3, series="cwnd", out=out, progress=lambda p: told.append(p.runs))
     assert set(told) == {1}
     assert again.series.equals(whole.series)
     assert Results.load(out).problem is None

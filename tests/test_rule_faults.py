@@ -159,9 +159,7 @@ FAILURES = {
 
 @pytest.mark.parametrize("line", FAILURES)
 def test_an_exception_names_the_line_and_the_simulated_time(tmp_path: Path, line: str) -> None:
-    text = (
-        f"{FAILING}\n    def fail(self):\n        {line}\n    def on_timer(self):\n        pass\n"
-    )
+    text = f"{FAILING}\n    def fail(self):\n        {line}\n    def on_timer(self):\n        pass\n"
     (tmp_path / "failing.py").write_text(text, encoding="utf-8")
     scenario = Scenario(WIRE | {"flow": [{"from": 0, "to": 1, "tcp": "failing:Base"}]})
     with pytest.raises(SimulationError) as caught:
@@ -184,9 +182,7 @@ def test_an_event_gives_nothing(tmp_path: Path) -> None:
 
 
 def test_the_finished_runs_of_others_are_kept(tmp_path: Path) -> None:
-    (tmp_path / "failing.py").write_text(
-        f"{FAILING}\n    def fail(self):\n        1 / 0\n", encoding="utf-8"
-    )
+    (tmp_path / "failing.py").write_text(f"{FAILING}\n    def fail(self):\n        1 / 0\n", encoding="utf-8")
     settings = {"flow.tcp": ["newreno", "failing:Base"]}
     with pytest.raises(SimulationError) as caught:
         hopyard.run(Scenario(WIRE), set=settings, runs=2, jobs=1)

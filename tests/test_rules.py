@@ -57,12 +57,8 @@ def test_the_same_rule_in_rust_gives_the_same_runs() -> None:
     assert example == (DOCS / "guide" / "custom-tcp" / "aimd.rs").read_text(encoding="utf-8")
     # With `--workspace`, it is what `cargo test` has built.
     cargo = ["cargo", "build", "--quiet", "--workspace", "--message-format", "json"]
-    built = subprocess.run(
-        [*cargo, "--example", "own_control"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    (program,) = filter(
-        None, (json.loads(line).get("executable") for line in built.stdout.splitlines())
-    )
+    built = subprocess.run([*cargo, "--example", "own_control"], cwd=ROOT, capture_output=True, text=True, check=True)
+    (program,) = filter(None, (json.loads(line).get("executable") for line in built.stdout.splitlines()))
     for settings in ({}, {"profile": "ns2"}, {'tcp."aimd:Aimd".keep': 0.9}):
         words = [f"{key}={value}" for key, value in settings.items()]
         command = [program, str(CHAIN), *words]
@@ -187,9 +183,7 @@ class Undoing(NewReno):
     def on_arrival(self, arrival: hopyard.congestion.Arrival) -> None:
         self.seen.append(("arrival", self.cwnd, arrival.round_trip))
 
-    def on_condition(
-        self, condition: Literal["open", "disorder", "reduced", "recovery", "loss"]
-    ) -> None:
+    def on_condition(self, condition: Literal["open", "disorder", "reduced", "recovery", "loss"]) -> None:
         self.seen.append(("condition", self.cwnd, condition))
 
     def on_undo(self, before: hopyard.congestion.Before) -> None:
@@ -338,9 +332,7 @@ def test_a_rule_hears_of_unreachable_segments(race: str) -> None:
         flow=[{"from": 0, "to": 2}],
     )
     name = f"{__name__}:Elfn"
-    (rule,) = scenario.cases(
-        {"flow.tcp": Elfn, f'tcp."{name}".before_timeout': race == "restore_before_timeout"}
-    )
+    (rule,) = scenario.cases({"flow.tcp": Elfn, f'tcp."{name}".before_timeout': race == "restore_before_timeout"})
     (model,) = scenario.cases({"flow.tcp": "elfn", "tcp.elfn.race": race})
     (other,) = scenario.cases({"flow.tcp": "newreno"})
     assert digests(rule, runs=2) == digests(model, runs=2) != digests(other, runs=2)

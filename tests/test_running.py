@@ -100,9 +100,7 @@ def test_tables_are_read_without_a_copy() -> None:
     flows = batch(runs=1)[1]["flows"]
     first, second = (pa.table(flows)["goodput_kbps"].chunk(0).buffers()[1] for _ in range(2))
     assert first.address == second.address
-    assert (
-        pl.DataFrame(flows)["goodput_kbps"].to_list() == pa.table(flows)["goodput_kbps"].to_pylist()
-    )
+    assert pl.DataFrame(flows)["goodput_kbps"].to_list() == pa.table(flows)["goodput_kbps"].to_pylist()
     assert flows.columns == pa.table(flows).column_names
     assert len(flows) == 2
 
@@ -241,9 +239,7 @@ def test_there_must_be_something_to_run() -> None:
         ("[nodes]\ncount = 2000\nspacing = '1 m'\n[flows]\nrandom = 3998000\n", "80.0 GB"),
     ],
 )
-def test_runs_that_cannot_have_their_memory_are_refused(
-    tmp_path: Path, text: str, needed: str
-) -> None:
+def test_runs_that_cannot_have_their_memory_are_refused(tmp_path: Path, text: str, needed: str) -> None:
     scenario = tmp_path / "large.toml"
     scenario.write_text(f"duration = '1 s'\n{text}")
     done = subprocess.run(
@@ -271,9 +267,7 @@ while not batch.poll(1).over:
     pass
 print((most() - before) / scenario.core.memory)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     # The bound is a lower one, and not far from what a run takes.
     assert 1 <= float(done.stdout) < 1.5
 
@@ -283,9 +277,7 @@ def test_columns_of_a_mac_have_no_value_at_other_nodes() -> None:
     results = hopyard.run(CHAIN | {"duration": "2 s", "runs": 1, "channel": [slotted]})
     slots = results.nodes["slots"].to_pylist()
     assert [value is None for value in slots] == [True, True, False, False]
-    for frames, rts, acks in zip(
-        *(results.nodes[name].to_pylist() for name in ("frames", "rts", "acks")), strict=True
-    ):
+    for frames, rts, acks in zip(*(results.nodes[name].to_pylist() for name in ("frames", "rts", "acks")), strict=True):
         assert frames >= rts + acks
 
 

@@ -77,9 +77,7 @@ def test_saving_adds_runs_and_replaces_nothing(tmp_path: Path) -> None:
     ("change", "words"),
     [("digest = '0'", "another result of run 0"), ("build = 'b'", r"build b.*may differ")],
 )
-def test_runs_that_do_not_belong_together_are_not_saved_together(
-    tmp_path: Path, change: str, words: str
-) -> None:
+def test_runs_that_do_not_belong_together_are_not_saved_together(tmp_path: Path, change: str, words: str) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     results = hopyard.run(Scenario(SHORT), runs=1, out=one)
     shutil.copytree(one, two)
@@ -117,9 +115,7 @@ def test_results_are_pickled_and_copied(tmp_path: Path) -> None:
             assert copied.setting(copied.cases[1], "flow.tcp") == "vegas"
 
 
-def test_results_that_come_from_another_process_are_saved(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_results_that_come_from_another_process_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = f"""
 import pickle, hopyard
 moving = {MOVING!r}
@@ -149,16 +145,12 @@ NAMES = ["größe.txt", 'q"d.txt', "b\\n.txt", "'.txt", "a b.txt", "x" * 240, "s
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_movement_file_may_have_any_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_movement_file_may_have_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     there = tmp_path / "there"
     (there / name).parent.mkdir(parents=True)
     (there / name).write_text(MOVES)
     mobility = {"model": "movement_file", "movement_file": {"path": name, "format": "bonnmotion"}}
-    first = hopyard.run(
-        Scenario(MOVING | {"mobility": mobility}, base=there), runs=2, out=tmp_path / "o"
-    )
+    first = hopyard.run(Scenario(MOVING | {"mobility": mobility}, base=there), runs=2, out=tmp_path / "o")
     shutil.rmtree(there)
     monkeypatch.chdir(tmp_path)
     assert Results.load("o").scenario(first.cases[0]).hash == first.cases[0].config
@@ -212,9 +204,7 @@ def _without_modules() -> object:
 
 @pytest.mark.usefixtures("_without_modules")
 @pytest.mark.parametrize("rule", MODULES)
-def test_the_modules_of_a_rule_are_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: str
-) -> None:
+def test_the_modules_of_a_rule_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: str) -> None:
     there, here = tmp_path / "there", tmp_path / "here"
     here.mkdir()
     for name, text in MODULES[rule].items():
@@ -241,9 +231,7 @@ def test_helpers_of_two_folders_are_told_apart(tmp_path: Path) -> None:
         folder.mkdir(exist_ok=True)
         (folder / "helped.py").write_text(RULE.format(imports="from helper_of_it import WINDOW"))
         (folder / "helper_of_it.py").write_text(f"WINDOW = {window}")
-        scenario = Scenario(
-            SHORT | {"flow": [{"from": 0, "to": 2, "tcp": "helped:F"}]}, base=folder
-        )
+        scenario = Scenario(SHORT | {"flow": [{"from": 0, "to": 2, "tcp": "helped:F"}]}, base=folder)
         rates.append(hopyard.run(scenario, runs=1).flows["goodput_kbps"][0].as_py())
     assert rates[0] == rates[2] != rates[1]
     # The helper's source is another one, too, in one folder.

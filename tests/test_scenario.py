@@ -116,11 +116,7 @@ def test_unknown_keys_are_attribute_and_key_errors(chain: Scenario) -> None:
 
 
 def test_every_problem_is_reported_with_its_place() -> None:
-    text = (
-        CHAIN.replace('"200 m"', '"200 Mbps"')
-        .replace("window", "windw")
-        .replace("to = 2", "to = 9")
-    )
+    text = CHAIN.replace('"200 m"', '"200 Mbps"').replace("window", "windw").replace("to = 2", "to = 9")
     with pytest.raises(ScenarioError) as caught:
         Scenario.parse(text, name="broken.toml")
     problems = {problem.path: problem for problem in caught.value.problems}
@@ -189,9 +185,7 @@ def test_the_schema_knows_every_section() -> None:
     from hopyard import _core
 
     schema = json.loads(_core.json_schema())
-    assert {"nodes", "mobility", "radio", "mac", "routing", "tcp", "flow"} <= set(
-        schema["properties"]
-    )
+    assert {"nodes", "mobility", "radio", "mac", "routing", "tcp", "flow"} <= set(schema["properties"])
 
 
 def test_numbers_of_numpy_and_lists_are_compared(chain: Scenario) -> None:
@@ -224,9 +218,7 @@ def test_keys_go_together(chain: Scenario) -> None:
         ({"seed": "x"}, "seed: expected a whole number"),
     ],
 )
-def test_what_a_program_gives_wrong_is_named(
-    chain: Scenario, change: dict[str, object], words: str
-) -> None:
+def test_what_a_program_gives_wrong_is_named(chain: Scenario, change: dict[str, object], words: str) -> None:
     with pytest.raises((TypeError, ValueError), match=words):
         chain.cases(**change)  # type: ignore[arg-type]
 
@@ -240,9 +232,7 @@ def test_a_key_that_is_not_there_is_a_scenario_error(chain: Scenario) -> None:
 
 def test_a_file_that_is_no_text_is_named_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "latin.toml").write_bytes(b'name = "a"\n# caf\xe9\n')
-    with pytest.raises(
-        ValueError, match=r"latin\.toml:2: expected UTF-8 text, found the byte 0xe9"
-    ):
+    with pytest.raises(ValueError, match=r"latin\.toml:2: expected UTF-8 text, found the byte 0xe9"):
         Scenario.load(tmp_path / "latin.toml")
     with (tmp_path / "large.toml").open("wb") as file:
         file.truncate(20 * 2**20)

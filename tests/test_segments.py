@@ -315,9 +315,7 @@ def test_results_without_segments_are_not_drawn() -> None:
         hopyard.run(Scenario(SHORT), runs=1).plot_segments()
 
 
-def test_the_command_records_and_draws(
-    short: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_records_and_draws(short: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     # A file after --segments is no list of flows.
     for arguments in (("--segments", short), (short, "--segments", "0"), (short, "--segments=0")):
@@ -354,9 +352,7 @@ def test_the_command_records_and_draws(
         (("plot", "OUT", "--segments", "--unit", "bytes"), "is not one of 'kB', 'segments'"),
     ],
 )
-def test_what_the_command_cannot_do_is_said(
-    arguments: tuple[str, ...], said: str, short: Path, tmp_path: Path
-) -> None:
+def test_what_the_command_cannot_do_is_said(arguments: tuple[str, ...], said: str, short: Path, tmp_path: Path) -> None:
     places = {"FILE": str(short), "OUT": str(tmp_path / "out")}
     if "OUT" in arguments:
         hopyard.run(short, runs=1, segments=True, out=places["OUT"])

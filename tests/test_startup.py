@@ -14,9 +14,7 @@ HEAVY = {"matplotlib", "numpy", "pandas", "polars", "pyarrow", "rich", "scipy"}
 
 def _imported(code: str) -> set[str]:
     program = f"import sys\n{code}\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
-    done = subprocess.run(
-        [sys.executable, "-c", program], check=True, capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     return set(done.stdout.splitlines()[-1].split())
 
 
@@ -32,9 +30,7 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
 
 def test_importing_the_package_imports_no_other_module() -> None:
     code = "before = set(sys.modules)\nimport hopyard\nprint(set(sys.modules) - before)"
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys\n{code}"], check=True, capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-c", f"import sys\n{code}"], check=True, capture_output=True, text=True)
     assert done.stdout == "{'hopyard'}\n"
 
 
@@ -129,9 +125,7 @@ def test_the_command_starts_in_a_fifth_of_a_second() -> None:
     took = []
     for _ in range(5):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(
-            [sys.executable, "-m", "hopyard", "--version"], check=True, capture_output=True
-        )
+        subprocess.run([sys.executable, "-m", "hopyard", "--version"], check=True, capture_output=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         took.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     # CPU time, and the best of five, because other programs may use this machine.

@@ -47,9 +47,7 @@ SECOND = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
 
 
 def test_command_imports_no_statistics() -> None:
-    code = (
-        "import sys, hopyard.statistics.estimates, hopyard.cli.main\nprint('scipy' in sys.modules)"
-    )
+    code = "import sys, hopyard.statistics.estimates, hopyard.cli.main\nprint('scipy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout == "False\n"
 
@@ -101,9 +99,7 @@ def test_bootstrap_of_equal_values_has_no_width() -> None:
     ("runs", "low", "high"),
     [(6, 1, 6), (8, 1, 8), (9, 2, 8), (10, 2, 9), (15, 4, 12), (20, 6, 15), (30, 10, 21)],
 )
-def test_interval_of_the_median_lies_between_order_statistics(
-    runs: int, low: int, high: int
-) -> None:
+def test_interval_of_the_median_lies_between_order_statistics(runs: int, low: int, high: int) -> None:
     values = np.random.default_rng(1).permutation(np.arange(1.0, runs + 1))
     found = median(values)
     assert (found.low, found.high) == (low, high)

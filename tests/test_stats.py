@@ -81,9 +81,7 @@ def test_unequal_runs_are_not_pairs() -> None:
         (1.5, math.nan, "1.50"),
     ],
 )
-def test_an_estimate_shows_the_digits_that_are_known(
-    mean: float, half_width: float, text: str
-) -> None:
+def test_an_estimate_shows_the_digits_that_are_known(mean: float, half_width: float, text: str) -> None:
     assert str(Estimate(mean, half_width, 10)) == text
 
 

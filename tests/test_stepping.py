@@ -113,9 +113,7 @@ def test_nodes_have_the_columns_of_the_results(mac: str) -> None:
         simulation.advance("2 s")
         nodes = simulation.nodes
         expected = simulation.finish().nodes
-    assert nodes.column_names == [
-        name for name in expected.column_names if name in nodes.column_names
-    ]
+    assert nodes.column_names == [name for name in expected.column_names if name in nodes.column_names]
     assert {"slots_unused", "rts_failures"} <= set(nodes.column_names)
     own = "slots_unused" if mac == "tdma" else "acks"
     assert sum(nodes[own].to_pylist()) > 0
@@ -330,9 +328,7 @@ except KeyboardInterrupt:
 def test_ctrl_c_stops_between_two_events() -> None:
     code = INTERRUPTED.replace("{scenario}", repr(LONG))
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
-    shown, errors = kills.start([sys.executable, "-c", code], env=environment).communicate(
-        timeout=60
-    )
+    shown, errors = kills.start([sys.executable, "-c", code], env=environment).communicate(timeout=60)
     assert shown == "True\n", errors
 
 
@@ -385,16 +381,10 @@ def test_datagrams_cross_the_network() -> None:
     assert {(each.node, each.error) for each in done} <= {(0, None), (2, None)}
     came = [each for each in left if isinstance(each, Datagram)]
     assert [each.address for each in came if each.node == 2] == ["10.0.0.3"] * 8
-    assert {each.data for each in came if each.node == 2} == {
-        datagram("10.0.0.1", "10.0.0.3", b"there", ttl=63)
-    }
-    assert {each.data for each in came if each.node == 0} == {
-        datagram("10.0.0.3", "10.0.0.1", b"back", ttl=8)
-    }
+    assert {each.data for each in came if each.node == 2} == {datagram("10.0.0.1", "10.0.0.3", b"there", ttl=63)}
+    assert {each.data for each in came if each.node == 0} == {datagram("10.0.0.3", "10.0.0.1", b"back", ttl=8)}
     assert [each.at_ns for each in left] == sorted(each.at_ns for each in left)
-    assert all(
-        second < each.at < second + 1 for second, each in zip(range(1, 9), came[::2], strict=True)
-    )
+    assert all(second < each.at < second + 1 for second, each in zip(range(1, 9), came[::2], strict=True))
     # The same calls in other steps give the same.
     assert exchanged("90 ms") == (left, found, numbers)
     with hopyard.start(OUTSIDE) as simulation:

@@ -45,8 +45,7 @@ def test_other_programs_read_the_store(tmp_path: Path) -> None:
     results = hopyard.run(Scenario(SHORT), set=TCPS, runs=2, out=tmp_path / "o")
     with closing(sqlite3.connect(f"file:{tmp_path}/o/results.sqlite?mode=ro", uri=True)) as store:
         found = store.execute(
-            "SELECT f.goodput_kbps FROM cases c JOIN flows f USING (config, seed)"
-            " ORDER BY c.number, f.run"
+            "SELECT f.goodput_kbps FROM cases c JOIN flows f USING (config, seed) ORDER BY c.number, f.run"
         ).fetchall()
         (toml,) = store.execute(
             "SELECT toml FROM configurations WHERE config = ?", (results.cases[1].config,)
@@ -86,9 +85,7 @@ def test_cases_of_two_folders_are_compared_run_by_run(tmp_path: Path) -> None:
     assert expected.runs == 3
 
 
-def test_builds_of_one_version_are_told_apart(
-    short: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_builds_of_one_version_are_told_apart(short: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     mine = _core.BUILD
     assert command("run", short, "--runs", 1, "--out", one).exit_code == 0
@@ -167,9 +164,7 @@ def test_a_folder_that_cannot_be_is_found_before_the_first_run(short: Path, out:
     assert time.monotonic() - began < 5
 
 
-def test_the_default_folder_is_a_safe_name_of_its_own(
-    short: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_default_folder_is_a_safe_name_of_its_own(short: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(short.parent)
     name = 'name="..[x] $y z"'
     for seed in (1, 2, 1):
@@ -191,15 +186,9 @@ def test_one_process_at_a_time(short: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("redirect", ["| true", "> /dev/full"])
-def test_results_are_kept_whatever_becomes_of_the_output(
-    short: Path, tmp_path: Path, redirect: str
-) -> None:
-    line = (
-        f'"{sys.executable}" -m hopyard run "{short}" --out o {redirect}; echo ${{PIPESTATUS[0]}}'
-    )
-    done = subprocess.run(
-        ["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
+def test_results_are_kept_whatever_becomes_of_the_output(short: Path, tmp_path: Path, redirect: str) -> None:
+    line = f'"{sys.executable}" -m hopyard run "{short}" --out o {redirect}; echo ${{PIPESTATUS[0]}}'
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ("141" if "true" in redirect else "3")
     assert "Traceback" not in done.stderr
     assert len(Results.load(tmp_path / "o").flows) == Scenario(SHORT).core.runs
@@ -251,18 +240,14 @@ def test_a_disk_that_is_full_before_the_first_run(short: Path, tmp_path: Path, w
     (tmp_path / "study.toml").write_text(f'title = "S"\nscenario = "{short}"\nruns = 2\n')
     file = short if what == "run" else "study.toml"
     line = f'ulimit -f 10; "{sys.executable}" -m hopyard {what} "{file}" -q --out o'
-    done = subprocess.run(
-        ["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 3, done.stderr
     assert "o cannot take results: o/results.sqlite: " in done.stderr
     assert "nothing has been run" in done.stderr
 
 
 @pytest.mark.parametrize("content", [b"no database, " * 1000, None])
-def test_the_way_out_of_a_damaged_store_works(
-    short: Path, tmp_path: Path, content: bytes | None
-) -> None:
+def test_the_way_out_of_a_damaged_store_works(short: Path, tmp_path: Path, content: bytes | None) -> None:
     out = tmp_path / "o"
     line = ["run", short, "--runs", 2, "--out", out]
     assert command(*line).exit_code == 0
@@ -286,9 +271,7 @@ def test_a_folder_of_folders_of_results_names_them(short: Path, tmp_path: Path) 
     assert f"there is no results.sqlite; there is one in {one}" in done.stderr
 
 
-def test_a_run_that_does_not_fit_leaves_the_store_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_does_not_fit_leaves_the_store_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = Store._insert
     tries: list[int] = []
 
@@ -370,9 +353,7 @@ class Sometimes(CongestionControl):
 """
 
 
-def test_a_failed_run_is_kept_with_what_makes_it_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_run_is_kept_with_what_makes_it_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("sometimes.py").write_text(FAILS)
     Path("s.toml").write_text(Scenario(SHORT).to_toml())
@@ -521,9 +502,7 @@ def test_a_log_has_a_line_every_so_often(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_an_endless_rule_is_ended_by_the_second_ctrl_c(short: Path, tmp_path: Path) -> None:
-    (tmp_path / "endless.py").write_text(
-        FAILS.replace('raise RuntimeError("no more")', "while 1: 1")
-    )
+    (tmp_path / "endless.py").write_text(FAILS.replace('raise RuntimeError("no more")', "while 1: 1"))
     line = ["run", short, "--set", "flow.tcp=newreno,endless:Sometimes", "--jobs", 1, "--runs", 5]
     with process(*line, "--out", "o", cwd=tmp_path) as running:
         # The endless run is the second one: each case has its first run started before others.

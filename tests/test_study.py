@@ -204,9 +204,7 @@ skip = [{ file = "short", nodes = "100 m" }]
         ('"newreno"', '"newrino"', ["the point hops=2, sender=NewReno is no valid", "newreno"]),
     ],
 )
-def test_what_is_wrong_is_named_with_its_line(
-    folder: Path, before: str, after: str, expected: list[str]
-) -> None:
+def test_what_is_wrong_is_named_with_its_line(folder: Path, before: str, after: str, expected: list[str]) -> None:
     text = STUDY.replace(before, after)
     if not expected:
         points(_load(folder, text))
@@ -304,9 +302,7 @@ class Fails(CongestionControl):
 """
 
 
-def test_failed_runs_are_kept_and_repeated_when_asked(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_runs_are_kept_and_repeated_when_asked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "failing_rule.py").write_text(RULE)
     (folder / "broken").touch()
     monkeypatch.syspath_prepend(str(folder))
@@ -339,9 +335,7 @@ def test_a_folder_of_other_results_is_refused() -> None:
 
 def _start(folder: Path, out: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "hopyard", "sweep", "study.toml", "--out", out, "--jobs", "2"]
-    return subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
@@ -370,9 +364,7 @@ def test_two_sweeps_at_once(folder: Path) -> None:
     assert len(_rows(folder)) == 80
 
 
-def test_a_full_disk_is_told_and_nothing_is_lost(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_told_and_nothing_is_lost(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from hopyard.errors import StoreError
     from hopyard.store.store import Store
 
@@ -442,11 +434,7 @@ def test_a_scheduler_that_ends_is_told_and_what_was_made_is_kept(folder: Path) -
     started = []
 
     def start(command: list[str]) -> subprocess.Popen[str]:
-        started.append(
-            subprocess.Popen(
-                command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-            )
-        )
+        started.append(subprocess.Popen(command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
         return started[-1]
 
     def wait(over: Callable[[], object]) -> None:
@@ -566,9 +554,7 @@ def test_a_figure_of_differences_has_the_means_of_the_pairs(folder: Path, kind: 
 
 def test_a_report(folder: Path) -> None:
     pytest.importorskip("great_tables")
-    (folder / "published.csv").write_text(
-        "hops,sender,measure,value\n2,NewReno,goodput,500\n3,Vegas,goodput,1\n"
-    )
+    (folder / "published.csv").write_text("hops,sender,measure,value\n2,NewReno,goodput,500\n3,Vegas,goodput,1\n")
     _load(folder, AXES.replace("runs = 3", 'runs = 3\npublished = "published.csv"') + MORE)
     assert command("sweep", "study.toml", "-q").exit_code == 0
     result = command("report", "study.toml")
@@ -580,9 +566,9 @@ def test_a_report(folder: Path) -> None:
     assert "tcp.window limits no flow most of the time" in page
     for part in ("published 500", "does not hold", "<svg", "hopyard sweep study.toml"):
         assert part in page, part
-    assert "http" not in page.replace("http://www.w3.org", "").replace(
-        "http://purl.org", ""
-    ).replace("http://creativecommons.org", "").replace("https://matplotlib.org", "")
+    assert "http" not in page.replace("http://www.w3.org", "").replace("http://purl.org", "").replace(
+        "http://creativecommons.org", ""
+    ).replace("https://matplotlib.org", "")
     names = {path.name for path in where.iterdir()}
     assert names == {
         "report.html",
@@ -655,9 +641,7 @@ def test_until_adds_runs_where_intervals_are_wide(folder: Path) -> None:
     assert not enough.wide
 
 
-def test_a_package_that_is_not_installed_is_named(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_package_that_is_not_installed_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _sweep(folder)
     for name in [name for name in sys.modules if name.startswith(("scipy", "hopyard.statistics"))]:
         monkeypatch.delitem(sys.modules, name)

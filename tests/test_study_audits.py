@@ -78,9 +78,7 @@ values = ["newreno", "vegas"]
     (folder / "study.toml").write_text(text.replace("chain.toml", "area.toml"))
     _sweep(folder, runs=1)
     said = command("audit", "study.toml", "--out", "store").output
-    found = re.findall(
-        r"network of area.toml, (nodes=\w+) +(\d+ nodes in 0.5 km² \(\d+/km²\))", said
-    )
+    found = re.findall(r"network of area.toml, (nodes=\w+) +(\d+ nodes in 0.5 km² \(\d+/km²\))", said)
     # One for each number of nodes, whatever the sender.
     assert found == [
         ("nodes=few", "6 nodes in 0.5 km² (12/km²)"),

@@ -200,9 +200,7 @@ def test_what_is_wrong_is_named(folder: Path, old: str, new: str, expected: str)
         ),
     ],
 )
-def test_a_study_that_is_no_toml_is_a_study(
-    folder: Path, old: str, new: str, expected: str
-) -> None:
+def test_a_study_that_is_no_toml_is_a_study(folder: Path, old: str, new: str, expected: str) -> None:
     said = _refused(folder, STUDY.replace(old, new, 1))
     assert expected in said
     assert said.count("\n") == 1
@@ -254,9 +252,7 @@ def test_a_value_that_no_row_can_have(folder: Path, table: str, where: str, expe
 )
 def test_a_value_of_no_kind_is_one_problem(folder: Path, value: str, said: str) -> None:
     of_rows = _refused(folder, _counting("flows", f"transport = {value}"))
-    of_points = _refused(
-        folder, STUDY.replace('case = { sender = "Vegas" }', f"case = {{ sender = {value} }}")
-    )
+    of_points = _refused(folder, STUDY.replace('case = { sender = "Vegas" }', f"case = {{ sender = {value} }}"))
     assert said in of_rows
     assert "claim.0.case.sender: expected a text, a number, true or false or a list" in of_points
     for output, line in ((of_rows, 25), (of_points, 26)):
@@ -344,9 +340,7 @@ def test_a_claim_over_two_axes_is_about_all_of_its_points(folder: Path) -> None:
 )
 def test_published_values_that_cannot_be_read(folder: Path, content: bytes, expected: str) -> None:
     (folder / "published.csv").write_bytes(content)
-    assert expected in _refused(
-        folder, STUDY.replace("runs = 2", 'runs = 2\npublished = "published.csv"')
-    )
+    assert expected in _refused(folder, STUDY.replace("runs = 2", 'runs = 2\npublished = "published.csv"'))
 
 
 @pytest.mark.parametrize(
@@ -365,13 +359,9 @@ def test_published_values_that_cannot_be_read(folder: Path, content: bytes, expe
         ("goodput", "1.2 Mbit/s", "", "found '1.2 Mbit/s'; a unit stands in the column unit"),
     ],
 )
-def test_published_values_have_units(
-    folder: Path, measure: str, value: str, unit: str, expected: float | str
-) -> None:
+def test_published_values_have_units(folder: Path, measure: str, value: str, unit: str, expected: float | str) -> None:
     text = STUDY.replace("runs = 2", 'runs = 2\npublished = "published.csv"')
-    (folder / "published.csv").write_text(
-        f"sender,measure,value,unit\nVegas,{measure},{value},{unit}\n"
-    )
+    (folder / "published.csv").write_text(f"sender,measure,value,unit\nVegas,{measure},{value},{unit}\n")
     if isinstance(expected, str):
         assert expected in _refused(folder, text)
         return

@@ -154,9 +154,7 @@ def test_quotients_and_means_over_an_axis(folder: Path) -> None:
     with Reader(folder / "store") as store:
         values = Values(study, store)
         ratios, senders = (grid(study, each, mine, values) for each in study.document.table)
-        sample = {
-            (p.labels["sender"], p.labels["segment"]): values.of(p, "goodput")[1] for p in mine
-        }
+        sample = {(p.labels["sender"], p.labels["segment"]): values.of(p, "goodput")[1] for p in mine}
     for (segment,), (first, second) in ratios.rows:
         assert first is not None
         assert second is not None
@@ -244,9 +242,7 @@ than = { sender = "Vegas" }
     for size, (ours, theirs) in found.items():
         # A label that begins with a digit stands beside the name of its axis.
         assert f"{size} {estimate(ours - theirs)}" in verdict.figure
-    (folder / "study.toml").write_text(
-        STUDY + claim.replace('{ sender = "Vegas" }', '{ segment = "500 B" }')
-    )
+    (folder / "study.toml").write_text(STUDY + claim.replace('{ sender = "Vegas" }', '{ segment = "500 B" }'))
     with pytest.raises(StudyError, match="segment stands in along and in than"):
         load(folder)
 
@@ -423,9 +419,7 @@ def test_a_range_of_whole_numbers(folder: Path) -> None:
     (folder / "study.toml").write_text(text.replace(old, 'key = "tcp.window"\nvalues = "4..6"'))
     found = points(load(folder), only={"sender": "Vegas"})
     assert [point.labels["segment"] for point in found] == ["4", "5", "6"]
-    windows = [
-        json.loads(point.planned.core.to_json(defaults=False))["tcp"]["window"] for point in found
-    ]
+    windows = [json.loads(point.planned.core.to_json(defaults=False))["tcp"]["window"] for point in found]
     assert windows == [4, 5, 6]
 
 
@@ -477,9 +471,7 @@ def test_figures_without_points(folder: Path) -> None:
 
 def test_a_watched_interval_has_thirty_runs(folder: Path) -> None:
     study = load(folder)
-    outcome = sweep(
-        study, out=folder / "store", runs=2, progress=False, until=Until(10.0, "goodput")
-    )
+    outcome = sweep(study, out=folder / "store", runs=2, progress=False, until=Until(10.0, "goodput"))
     assert not outcome.wide
     # Runs are added ten at a time.
     assert outcome.made == 4 * (LEAST_RUNS + 2)
@@ -489,9 +481,7 @@ def test_the_decisions_of_a_study_are_those_of_a_run(tmp_path: Path) -> None:
     study = load(STUDIES / "tcp_welcome")
     only = {"variant": "WELCOME", "situation": "Signal loss"}
     sweep(study, out=tmp_path, runs=2, only=only, progress=False)
-    results = hopyard.run(
-        STUDIES / "tcp_welcome" / "signal_loss.toml", runs=2, set={"flow.tcp": "welcome"}
-    )
+    results = hopyard.run(STUDIES / "tcp_welcome" / "signal_loss.toml", runs=2, set={"flow.tcp": "welcome"})
     rows = [row for row in results.decisions.to_pylist() if row["transmissions"] == 1]
     with Reader(tmp_path) as store:
         values = Values(study, store)

@@ -77,9 +77,7 @@ def test_a_run_whose_rows_are_gone_is_missing_and_not_zero(folder: Path) -> None
     config = before["config"][0]
     _execute(folder, f"DELETE FROM flows WHERE run = 1 AND config = '{config}'")
     result = command("results", "study.toml", "--out", "store", "--each")
-    assert (
-        "warning: left out: run 1 of sender=NewReno: flows has 0 rows, and 1 were" in result.output
-    )
+    assert "warning: left out: run 1 of sender=NewReno: flows has 0 rows, and 1 were" in result.output
     after = load_results("study.toml", out="store", measures="goodput")
     assert len(after) == len(before) - 1
     assert (after["goodput"] > 0).all()
@@ -132,18 +130,14 @@ class Fails(CongestionControl):
 """
 
 
-def test_until_ends_a_point_all_of_whose_runs_fail(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_until_ends_a_point_all_of_whose_runs_fail(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("scipy")
     (folder / "always_fails.py").write_text(RULE)
     monkeypatch.syspath_prepend(str(folder))
     (folder / "study.toml").write_text(STUDY.replace('"vegas"', '"always_fails:Fails"'))
     until = Until(0.5, "goodput", 500)
     outcome = sweep(load("study.toml"), out=folder / "store", progress=False, until=until)
-    assert [(str(point), count) for point, count in outcome.given_up] == [
-        ("sender=a=1, sender=2", 13)
-    ]
+    assert [(str(point), count) for point, count in outcome.given_up] == [("sender=a=1, sender=2", 13)]
     assert outcome.bad == 13
     words = ["sweep", "study.toml", "--out", "store", "--until", "50%", "--most", "500"]
     result = command(*words)
@@ -267,9 +261,9 @@ def test_a_watched_point_has_an_interval_that_may_be_watched(folder: Path) -> No
     assert [row["interval"] for row in rows] == ["anytime-valid", "Student"]
     assert float(rows[0]["Delay (ms) ±"]) == pytest.approx(mine.half_width)
     assert command("report", "study.toml", "--out", "store", "--to", "report").exit_code == 0
-    assert "† Runs were added until an interval was narrow enough" in (
-        folder / "report" / "report.html"
-    ).read_text(encoding="utf-8")
+    assert "† Runs were added until an interval was narrow enough" in (folder / "report" / "report.html").read_text(
+        encoding="utf-8"
+    )
     with (folder / "report" / "goodput.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["goodput interval"] for row in rows] == ["anytime-valid", "Student"]

@@ -54,9 +54,7 @@ def _stepped(program: Path, every: int, kinds: dict[str, str]) -> Found:
     """What the program that steps says of each path, and of calls with an inner function or not."""
     steps = compiled(program.parent)
     names = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout
-    known = {
-        line.split()[2]: line.split()[0] for line in names.splitlines() if len(line.split()) == 3
-    }
+    known = {line.split()[2]: line.split()[0] for line in names.splitlines() if len(line.split()) == 3}
     orders = "".join(f"{kind} {known[name]} {name}\n" for name, kind in kinds.items())
     with subprocess.Popen([program], stdin=subprocess.PIPE) as run:
         assert run.stdin is not None

@@ -138,9 +138,7 @@ PEERS: dict[str, Callable[[Scenario, float, int], tuple[Outcome, Usage | None]]]
 def main() -> int:
     """The command line; exit code 3 if the peer is missing or its run fails."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument(
-        "peer", choices=PEERS, help="ns2-frames counts the frames of ns2 in a run with a trace"
-    )
+    parser.add_argument("peer", choices=PEERS, help="ns2-frames counts the frames of ns2 in a run with a trace")
     parser.add_argument("scenario", choices=SCENARIOS)
     parser.add_argument("--duration", type=float, help="simulated seconds (default: all)")
     parser.add_argument("--seed", type=int, default=1)

@@ -23,9 +23,7 @@ def notebook(text: str) -> str:
         kind = "code" if number % 2 else "markdown"
         own = {"execution_count": None, "outputs": []} if number % 2 else {}
         source = part.strip().splitlines(keepends=True)
-        cells.append(
-            {"cell_type": kind, "id": f"cell-{number}", "metadata": {}, **own, "source": source}
-        )
+        cells.append({"cell_type": kind, "id": f"cell-{number}", "metadata": {}, **own, "source": source})
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     document = {
         "cells": cells,

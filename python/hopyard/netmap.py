@@ -36,9 +36,7 @@ def network(scenario: Scenario, at: str | float, run: int = 0) -> Plot:
         simulation.advance(until=at)
         seconds = simulation.now
         if simulation.now >= simulation.end and seconds < _seconds(at):
-            raise ValueError(
-                f"expected a time up to {simulation.end:g} s, the end of the run, found {at}"
-            )
+            raise ValueError(f"expected a time up to {simulation.end:g} s, the end of the run, found {at}")
         table = simulation.positions
         if not table.num_rows:
             raise ValueError("no node has a radio: there is nothing to draw")

@@ -68,9 +68,7 @@ def _scenario(situation: str, case: str) -> Scenario:
     scenario = hopyard.load(SCENARIOS / f"{situation}.toml")
     keys = {**OWN, **LINUX}[case]
     settings: dict[str, object] = {
-        f"flow.{flow}.{key}": value
-        for flow in range(SITUATIONS[situation])
-        for key, value in keys.items()
+        f"flow.{flow}.{key}": value for flow in range(SITUATIONS[situation]) for key, value in keys.items()
     }
     if situation == "interference":
         # The neighbour keeps NewReno.
@@ -103,9 +101,7 @@ def _read(name: str) -> list[tuple[str, Row]]:
     return [
         (
             " | ".join(row[:place]),
-            Row(
-                row[place], Over(row[place + 1]), int(row[place + 2]), *map(float, row[place + 3 :])
-            ),
+            Row(row[place], Over(row[place + 1]), int(row[place + 2]), *map(float, row[place + 3 :])),
         )
         for row in rows
     ]
@@ -244,9 +240,7 @@ def main() -> None:
     """Makes the parts that are asked for; all of them if none is."""
     parser = argparse.ArgumentParser(prog="python -m studies.sedlane", description=__doc__)
     parser.add_argument("--runs", type=int, default=10, help="runs of each case (10)")
-    parser.add_argument(
-        "--situations", nargs="+", default=list(SITUATIONS), choices=SITUATIONS, metavar="NAME"
-    )
+    parser.add_argument("--situations", nargs="+", default=list(SITUATIONS), choices=SITUATIONS, metavar="NAME")
     parser.add_argument(
         "--parts",
         nargs="+",
@@ -254,9 +248,7 @@ def main() -> None:
         choices=["hopyard", "linux", "rules", "tables"],
         help="hopyard, linux: the senders; rules; tables: only those of runs that are there",
     )
-    parser.add_argument(
-        "--senders", nargs="+", default=[*OWN, *LINUX], choices=[*OWN, *LINUX], metavar="NAME"
-    )
+    parser.add_argument("--senders", nargs="+", default=[*OWN, *LINUX], choices=[*OWN, *LINUX], metavar="NAME")
     given = parser.parse_args()
     RESULTS.mkdir(exist_ok=True)
     for part, cases in (("hopyard", OWN), ("linux", LINUX)):

@@ -139,9 +139,7 @@ def _numbers(rtt: Floats, rules: Rules) -> Integers:
         return np.searchsorted(edges, rtt, side="left").astype(np.int64)
     shortest = float(rtt.min())
     if shortest <= 0:
-        raise ValueError(
-            f"a round-trip time of {shortest:g} s: classes by ratio need more than 0 s"
-        )
+        raise ValueError(f"a round-trip time of {shortest:g} s: classes by ratio need more than 0 s")
     # A class has all from its shortest on, without its end; a rounding error must not move the
     # shortest one of all.
     numbers = np.floor(np.log(rtt / shortest) / math.log1p(rules.width))

@@ -56,8 +56,7 @@ def _rules(command: Command) -> Command:
                 "--width",
                 type=click.FloatRange(min=0, min_open=True),
                 metavar="SHARE",
-                help="The width of a class as a part of its shortest round-trip time; 0.1 if not "
-                "given.",
+                help="The width of a class as a part of its shortest round-trip time; 0.1 if not given.",
             ),
             click.option(
                 "--quantiles",
@@ -171,9 +170,7 @@ def sedlane() -> None:
 @_FLOW
 @_RUN
 @_rules
-def classes(
-    file: Path, settings: dict[tuple[str, ...], Columns], flow: int, number: int, **options: Any
-) -> None:
+def classes(file: Path, settings: dict[tuple[str, ...], Columns], flow: int, number: int, **options: Any) -> None:
     """Show the classes of packets with similar round-trip times in a run."""
     _, found = _classified(file, settings, flow, number, options)
     click.echo("round-trip time, ms   mean   packets   lost   loss, %   delay each way, ms")
@@ -193,9 +190,7 @@ def classes(
 
 @sedlane.command(cls=Comparing)
 @_SCENARIO
-@click.option(
-    "-o", "--output", type=Named(dir_okay=False), required=True, help="The scenario file."
-)
+@click.option("-o", "--output", type=Named(dir_okay=False), required=True, help="The scenario file.")
 @click.option("--force", is_flag=True, help="Overwrite the file if it is there.")
 @SET
 @WITH
@@ -234,9 +229,7 @@ def replay(
 @SET
 @WITH
 @_FLOW
-@click.option(
-    "--runs", type=click.IntRange(min=1), default=10, show_default=True, help="Runs of each case."
-)
+@click.option("--runs", type=click.IntRange(min=1), default=10, show_default=True, help="Runs of each case.")
 @_rules
 @_network
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
@@ -285,9 +278,7 @@ def _lines(rows: Sequence[Row], width: int) -> list[str]:
         rtt = estimate([1000 * it.rtt for it in each])
         distance = estimate([it.distance for it in each])
         known = f"{rtt.mean:>12.1f}   {distance.mean:>7.3f}" if rtt.runs else ""
-        lines.append(
-            f"{case:<{width}}  {over:<12}  {goodput!s:>15}  {loss.mean:>9.3f}   {known}".rstrip()
-        )
+        lines.append(f"{case:<{width}}  {over:<12}  {goodput!s:>15}  {loss.mean:>9.3f}   {known}".rstrip())
     return lines
 
 

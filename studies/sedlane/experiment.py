@@ -127,9 +127,7 @@ def _rows(
             now, before = (_known(it) for it in (seen[place], own[place]))
             rtt = float(now.mean()) if len(now) else rtt
             distance = kolmogorov_smirnov(before, now)
-        found.append(
-            Row(name, over, number, float(goodput[place]), float(loss[place]), rtt, distance)
-        )
+        found.append(Row(name, over, number, float(goodput[place]), float(loss[place]), rtt, distance))
     return found
 
 

@@ -120,9 +120,7 @@ def _nanoseconds(text: str) -> int:
     return int(text.removesuffix(" ns"))
 
 
-def replayed(
-    scenario: Scenario, flow: int, classes: Classes, network: Network | None = None
-) -> Scenario:
+def replayed(scenario: Scenario, flow: int, classes: Classes, network: Network | None = None) -> Scenario:
     """The scenario of one flow over the replay of a trace, in place of its network.
 
     Args:
@@ -139,9 +137,7 @@ def replayed(
     document = scenario.to_dict()
     flows = document.get("flow", [])
     if flow >= len(flows):
-        raise ValueError(
-            f"the scenario has no [[flow]] of number {flow}: expected less than {len(flows)}"
-        )
+        raise ValueError(f"the scenario has no [[flow]] of number {flow}: expected less than {len(flows)}")
     forth, back = schedules(classes)
     kept = {key: value for key, value in document.items() if key in KEPT}
     kept["name"] = f"{kept.get('name', 'scenario')} (replay)"

@@ -73,15 +73,10 @@ def trace(rows: pa.Table) -> Trace:
     data = [(int(a), int(b)) for a, b in zip(seq, end, strict=True)]
     acks = list(zip(values(rows["ack"]), values(rows["sack"]), strict=True))
     sent, received, answers, heard = (
-        np.flatnonzero(events == it)
-        for it in ("data_sent", "data_received", "ack_sent", "ack_received")
+        np.flatnonzero(events == it) for it in ("data_sent", "data_received", "ack_sent", "ack_received")
     )
-    arrival = _matched(
-        time, [data[it] for it in sent], sent, [data[it] for it in received], received
-    )
-    answer = _matched(
-        time, [acks[it] for it in answers], answers, [acks[it] for it in heard], heard
-    )
+    arrival = _matched(time, [data[it] for it in sent], sent, [data[it] for it in received], received)
+    answer = _matched(time, [acks[it] for it in answers], answers, [acks[it] for it in heard], heard)
     # The packet that an acknowledgement answers is the last one that arrived before it. Events of
     # one time are in the order in which they happened.
     arrived = np.flatnonzero(arrival >= 0)

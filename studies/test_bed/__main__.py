@@ -253,12 +253,8 @@ def main() -> None:
     parser.add_argument("--counted", type=int, default=5, help="runs for the costs (5)")
     parser.add_argument("--first", type=int, default=0, help="the number of the first run (0)")
     parser.add_argument("--every", type=int, default=37, help="one call of so many is stepped (37)")
-    parser.add_argument(
-        "--situations", nargs="+", default=list(SITUATIONS), choices=SITUATIONS, metavar="NAME"
-    )
-    parser.add_argument(
-        "--senders", nargs="+", default=list(SENDERS), choices=SENDERS, metavar="NAME"
-    )
+    parser.add_argument("--situations", nargs="+", default=list(SITUATIONS), choices=SITUATIONS, metavar="NAME")
+    parser.add_argument("--senders", nargs="+", default=list(SENDERS), choices=SENDERS, metavar="NAME")
     given = parser.parse_args()
     RESULTS.mkdir(exist_ok=True)
     if {"throughput", "costs"} & {*given.parts}:

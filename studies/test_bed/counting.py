@@ -93,12 +93,7 @@ def counted(arguments: Sequence[str], kernel: Path, number: int, every: int, ste
     if missing := {RECEIVE, TIMER, TRANSMIT} - set(known):
         raise CountingError(f"{kernel} has no function {', '.join(sorted(missing))}")
     kinds = {"root": ROOTS, "inner": (TRANSMIT,), "over": OTHERS}
-    lines = [
-        f"{kind} {known[name]:x} {name}\n"
-        for kind, names in kinds.items()
-        for name in names
-        if name in known
-    ]
+    lines = [f"{kind} {known[name]:x} {name}\n" for kind, names in kinds.items() for name in names if name in known]
     words = [sys.executable, "-m", "hopyard", *arguments]
     run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:

@@ -56,9 +56,7 @@ def _read(image: bytes, digits: int) -> dict[str, int] | None:
         end = stop + 1
     index = _aligned(end)
     offsets = struct.unpack_from("<256H", image, index)
-    if any(
-        image[start + it : start + it + len(t)] != t for it, t in zip(offsets, tokens, strict=True)
-    ):
+    if any(image[start + it : start + it + len(t)] != t for it, t in zip(offsets, tokens, strict=True)):
         return None
     markers, first = _markers(image, start)
     names = _names(image, first, markers)

@@ -54,9 +54,7 @@ def write(path: Path, found: Iterable[list[Row]]) -> None:
                 writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
                 writer.writeheader()
             for row in rows:
-                writer.writerow(
-                    {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()}
-                )
+                writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()})
             file.flush()
             print(f"{path.name}: {rows[-1]}", file=sys.stderr)
 

@@ -89,16 +89,12 @@ DECISIONS: dict[str, Callable[[np.random.Generator, str, int], bool]] = {
     "equivalent, though the difference is the margin": _equivalence,
     "equivalent, though the ratio is a bound": _equivalence_of_ratio,
     "a verdict, though there is no difference": _verdict,
-    f"any verdict among {TOGETHER}, without Holm": lambda r, d, n: _verdicts(
-        r, d, n, corrected=False
-    ),
+    f"any verdict among {TOGETHER}, without Holm": lambda r, d, n: _verdicts(r, d, n, corrected=False),
     f"any verdict among {TOGETHER}, with Holm": lambda r, d, n: _verdicts(r, d, n, corrected=True),
     "increasing, though it is level": _trend,
 }
 WARM_UPS: dict[str, Callable[[np.random.Generator, str, int], bool]] = {
-    "mean of a series with a start, not truncated": lambda r, d, n: _warm(
-        r, d, n, start=5.0, cut=False
-    ),
+    "mean of a series with a start, not truncated": lambda r, d, n: _warm(r, d, n, start=5.0, cut=False),
     "mean of a series with a start, MSER-5": lambda r, d, n: _warm(r, d, n, start=5.0, cut=True),
     "mean of a steady series, not truncated": lambda r, d, n: _warm(r, d, n, start=0.0, cut=False),
     "mean of a steady series, MSER-5": lambda r, d, n: _warm(r, d, n, start=0.0, cut=True),

@@ -67,9 +67,7 @@ def _welch(random: np.random.Generator, of: Distribution, runs: int) -> Interval
 def _bootstraps(
     draw: Callable[[np.random.Generator, Distribution, tuple[int, int]], Floats],
 ) -> Sampler:
-    def sampler(
-        random: np.random.Generator, of: Distribution, runs: int, draws: int
-    ) -> Iterator[Interval]:
+    def sampler(random: np.random.Generator, of: Distribution, runs: int, draws: int) -> Iterator[Interval]:
         at_once = max(1, BLOCK // (runs * RESAMPLES))
         for start in range(0, draws, at_once):
             rows = draw(random, of, (min(at_once, draws - start), runs))

@@ -42,10 +42,7 @@ def _intervals(found: list[dict[str, str]]) -> str:
     lines = []
     for interval, distribution in names:
         found_here = [cells.get((interval, distribution, n)) for n in runs]
-        texts = [
-            _marked(row["coverage"], float(row["coverage"]) < 0.9435) if row else ""
-            for row in found_here
-        ]
+        texts = [_marked(row["coverage"], float(row["coverage"]) < 0.9435) if row else "" for row in found_here]
         lines.append([interval, distribution, *texts])
     return _table(["interval", "values", *(f"{n} runs" for n in runs)], lines)
 
@@ -57,17 +54,13 @@ def _watched(found: list[dict[str, str]]) -> str:
         ("Student", "30"),
         *(("time-uniform", n) for n in ("10", "20", "30")),
     ]
-    cells = {
-        (row["interval"], row["fewest_runs"], row["distribution"], row["target"]): row
-        for row in found
-    }
+    cells = {(row["interval"], row["fewest_runs"], row["distribution"], row["target"]): row for row in found}
     lines = []
     for interval, fewest in keys:
         for distribution in dict.fromkeys(row["distribution"] for row in found):
             of = [cells[interval, fewest, distribution, target] for target in targets]
             texts = [
-                f"{_marked(row['coverage'], float(row['coverage']) < 0.9435)} "
-                f"({float(row['median_runs']):,.0f})"
+                f"{_marked(row['coverage'], float(row['coverage']) < 0.9435)} ({float(row['median_runs']):,.0f})"
                 for row in of
             ]
             lines.append([interval, fewest, distribution, *texts, percent(of[0]["ever_outside"])])

@@ -79,11 +79,7 @@ class Cell:
             for fewest in FEWEST
             for target in self.targets
         }
-        ever = {
-            (interval, fewest): np.zeros(draws, dtype=np.bool_)
-            for interval in CRITICAL
-            for fewest in FEWEST
-        }
+        ever = {(interval, fewest): np.zeros(draws, dtype=np.bool_) for interval in CRITICAL for fewest in FEWEST}
         left = np.arange(draws)
         sums, squares = np.zeros(draws), np.zeros(draws)
         done = 0

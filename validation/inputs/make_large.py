@@ -31,9 +31,7 @@ def side(nodes: int) -> float:
     return round(math.sqrt(nodes * AREA_OF_A_NODE_M2), 1)
 
 
-def _legs(
-    random_source: random.Random, start: Point, length: float
-) -> Iterator[tuple[float, Point]]:
+def _legs(random_source: random.Random, start: Point, length: float) -> Iterator[tuple[float, Point]]:
     """Times at which the node leaves for its next destination."""
     time, here = 0.0, start
     while time < DURATION_S:
@@ -65,9 +63,7 @@ def movement(nodes: int, seed: int) -> str:
             f"$node_({node}) set Z_ 0.0",
         ]
     departures = sorted(
-        (time, node, there)
-        for node, start in enumerate(starts)
-        for time, there in _legs(random_source, start, length)
+        (time, node, there) for node, start in enumerate(starts) for time, there in _legs(random_source, start, length)
     )
     lines += [
         f'$ns_ at {time:.6f} "$node_({node}) setdest {x:.1f} {y:.1f} {SPEED_M_S:.1f}"'

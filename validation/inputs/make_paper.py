@@ -56,10 +56,7 @@ def chain() -> str:
 
 def grid() -> str:
     """25 nodes, row by row."""
-    places = [
-        (MARGIN_M + node % 5 * GRID_SPACING_M, MARGIN_M + node // 5 * GRID_SPACING_M)
-        for node in range(25)
-    ]
+    places = [(MARGIN_M + node % 5 * GRID_SPACING_M, MARGIN_M + node // 5 * GRID_SPACING_M) for node in range(25)]
     there_s = 190.0 / SPEED_M_S
     trips = [
         (node, leaves, back - there_s, -190.0, 0.0)

@@ -55,9 +55,7 @@ def movement(seed: int) -> str:
             f"$node_({node}) set Z_ 0.0000",
         ]
     departures = sorted(
-        (time, node, there)
-        for node, start in enumerate(starts)
-        for time, there in _legs(random_source, start)
+        (time, node, there) for node, start in enumerate(starts) for time, there in _legs(random_source, start)
     )
     lines += [
         f'$ns_ at {time:.6f} "$node_({node}) setdest {x:.4f} {y:.4f} {SPEED_M_S:.4f}"'

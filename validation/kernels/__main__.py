@@ -194,14 +194,10 @@ def costs(place: Place, version: str) -> list[dict[str, object]]:
 
     for stack, (*sizes, duration) in TRANSFERS.items():
         settings = (of, f"flow.stack={stack}", f"duration={duration}")
-        runs = [
-            least(place, "wire.toml", *settings, f"traffic.transfer.size={size}") for size in sizes
-        ]
+        runs = [least(place, "wire.toml", *settings, f"traffic.transfer.size={size}") for size in sizes]
         more = runs[1]["segments"] - runs[0]["segments"]
         add(f"a data segment, {stack}", 1e3 * (runs[1]["cpu_s"] - runs[0]["cpu_s"]) / more, "ms")
-    short, long = (
-        least(place, "wire.toml", of, f"duration={each} s", "linux.sample=1000 s") for each in IDLE
-    )
+    short, long = (least(place, "wire.toml", of, f"duration={each} s", "linux.sample=1000 s") for each in IDLE)
     idle = (long["cpu_s"] - short["cpu_s"]) / (IDLE[1] - IDLE[0]) / ENDS
     add("an idle kernel and second", 1e3 * idle, "ms")
     fifty = place.run("fifty.toml", of)

@@ -34,9 +34,7 @@ HEAD = ("network", "sender", "stack", "run", *MEASURES)
 
 def _runs(out: Path | None, *, quick: bool = False) -> list[dict[str, Any]]:
     """A row for each run."""
-    table = hopyard.load_results(
-        HERE, out=out, measures=list(MEASURES), quick=quick, frame="pyarrow"
-    )
+    table = hopyard.load_results(HERE, out=out, measures=list(MEASURES), quick=quick, frame="pyarrow")
     found = []
     for row in table.to_pylist():
         network = row["network"] or row["moving"]

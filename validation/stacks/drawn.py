@@ -91,9 +91,7 @@ def cases(seed: int, count: int) -> list[Case]:
     return found
 
 
-def scenario(
-    drawn: Sequence[Case], sender: str, stack: str, settings: dict[str, object]
-) -> dict[str, object]:
+def scenario(drawn: Sequence[Case], sender: str, stack: str, settings: dict[str, object]) -> dict[str, object]:
     """All cases beside one another, each with two nodes of its own."""
     wires, flows = [], []
     for number, case in enumerate(drawn):
@@ -181,9 +179,7 @@ def differs(one: Sequence[Departure], other: Sequence[Departure]) -> tuple[int |
     return (None if len(one) == len(other) else min(len(one), len(other))), time
 
 
-def compared(
-    seed: int, count: int, senders: Sequence[str], names: Sequence[str]
-) -> Iterable[list[object]]:
+def compared(seed: int, count: int, senders: Sequence[str], names: Sequence[str]) -> Iterable[list[object]]:
     """A row for each case, sender and condition; prints the counts."""
     drawn = cases(seed, count)
     print(f"{'conditions':12} {'sender':9} order  time  within 1 %  cases")

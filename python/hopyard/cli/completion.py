@@ -122,9 +122,7 @@ def _of_list(word: str, names: Iterable[str]) -> list[str]:
     """Names that go on with the last word of a list with commas; none is offered twice."""
     before, comma, last = word.rpartition(",")
     there = before.split(",")
-    return [
-        f"{before}{comma}{name}" for name in names if name.startswith(last) and name not in there
-    ]
+    return [f"{before}{comma}{name}" for name in names if name.startswith(last) and name not in there]
 
 
 def _that_begin(word: str, names: Iterable[str]) -> list[str]:

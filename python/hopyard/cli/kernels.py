@@ -20,13 +20,10 @@ def kernels() -> None:
 
 
 @kernels.command(
-    epilog="Exit codes: 0 all are there; 1 a step failed; 2 a package is missing, or a version is "
-    "unknown."
+    epilog="Exit codes: 0 all are there; 1 a step failed; 2 a package is missing, or a version is unknown."
 )
 @click.argument("versions", nargs=-1, metavar="[VERSION...]")
-@click.option(
-    "--jobs", type=click.IntRange(min=1), default=1, help="Compilers at a time; one otherwise."
-)
+@click.option("--jobs", type=click.IntRange(min=1), default=1, help="Compilers at a time; one otherwise.")
 @click.option(
     "--source",
     type=click.Path(exists=True, path_type=Path),
@@ -34,9 +31,7 @@ def kernels() -> None:
 )
 @click.option("--force", is_flag=True, help="Build again what is there.")
 @click.pass_context
-def build(
-    ctx: click.Context, versions: Sequence[str], jobs: int, source: Path | None, *, force: bool
-) -> None:
+def build(ctx: click.Context, versions: Sequence[str], jobs: int, source: Path | None, *, force: bool) -> None:
     """Builds kernels from the source of Linux, and keeps them in the cache.
 
     Without a version, the one whose source is there; 6.1 if both are.

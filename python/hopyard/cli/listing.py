@@ -62,9 +62,7 @@ def _parameters(model: Model, profile: str | None, out: Console) -> None:
     profiles = [default["profile"] for default in model["parameters"][0]["defaults"]]
     if profile:
         if profile not in (*profiles, *GLOBAL_PROFILES):
-            raise ValueError(
-                f"{model['name']} has no profile {profile!r}; expected one of {', '.join(profiles)}"
-            )
+            raise ValueError(f"{model['name']} has no profile {profile!r}; expected one of {', '.join(profiles)}")
         profiles = [profile if profile in profiles else profiles[0]]
     rows = [
         (
@@ -117,8 +115,7 @@ def _sections() -> list[tuple[str, str, Sequence[tuple[str, str, str]]]]:
         ),
         (
             "Series",
-            "Quantities of each flow that `--series`, or `series` in `[measure]`, samples over "
-            "time.",
+            "Quantities of each flow that `--series`, or `series` in `[measure]`, samples over time.",
             series,
         ),
         (

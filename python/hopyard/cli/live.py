@@ -78,9 +78,7 @@ def _bound(_context: click.Context, _option: click.Parameter, given: str) -> int
 )
 @SET
 @WITH
-@click.option(
-    "--seed", type=click.IntRange(min=0, max=2**63 - 1), help="Seed; the scenario's otherwise."
-)
+@click.option("--seed", type=click.IntRange(min=0, max=2**63 - 1), help="Seed; the scenario's otherwise.")
 @click.option(
     "--number",
     type=click.IntRange(min=0, max=2**32 - 1),
@@ -100,22 +98,18 @@ def _bound(_context: click.Context, _option: click.Parameter, given: str) -> int
     "--mtu",
     type=click.IntRange(min=68, max=65535),
     metavar="N",
-    help="The longest datagram of programs, in bytes; otherwise what all links of their node carry,"
-    " at most 1500.",
+    help="The longest datagram of programs, in bytes; otherwise what all links of their node carry, at most 1500.",
 )
 @click.option(
     "--in-flight",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Take at most N packets from a node's programs that it has not sent yet, as a driver does;"
-    " all otherwise.",
+    help="Take at most N packets from a node's programs that it has not sent yet, as a driver does; all otherwise.",
 )
 @click.option("--packets", is_flag=True, help="Record every packet; with --out.")
 @click.option("--out", type=Named(), help="Folder for tables, live.json and programs' output.")
 @click.option("--force", is_flag=True, help="Replace a former live run in the folder.")
-@click.option(
-    "--format", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True
-)
+@click.option("--format", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True)
 @click.option("--quiet", "-q", is_flag=True, help="Show the output of programs alone.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.pass_context
@@ -262,9 +256,7 @@ def _prepare(out: Path, *, force: bool) -> None:
     own |= {name for end in FORMATS for name in table_files(end)}
     foreign = [name for name in there if name not in own and _LOG.fullmatch(name) is None]
     if foreign:
-        raise ValueError(
-            f"{out} holds {listed(foreign)}, which no live run has written: expected another folder"
-        )
+        raise ValueError(f"{out} holds {listed(foreign)}, which no live run has written: expected another folder")
     if there and not force:
         raise ValueError(f"{out} holds the results of a live run; --force replaces them")
     for name in there:
@@ -289,12 +281,8 @@ def _write(outcome: Outcome, out: Path, format: str) -> None:
 
 
 def _announce(addresses: dict[int, list[str]], request: Request, out: IO[str]) -> None:
-    lines = [
-        f"{name}: node {node}, {', '.join(addresses[node])}" for name, node in request.attached
-    ]
-    lines.append(
-        f"Programs reach the network with `ip netns exec {request.attached[0][0]} PROGRAM`."
-    )
+    lines = [f"{name}: node {node}, {', '.join(addresses[node])}" for name, node in request.attached]
+    lines.append(f"Programs reach the network with `ip netns exec {request.attached[0][0]} PROGRAM`.")
     # The reader may have gone, as with `| head`: the run goes on, and its results are written.
     with suppress(OSError):
         print("\n".join(lines), file=out, flush=True)
@@ -315,8 +303,7 @@ def _lines(report: dict[str, Any]) -> list[str]:
     lines = [
         f"{report['scenario']}, run {report['run']}: {report['simulated_s']:.3f} s in real time; "
         f"{ends.get(report['end'], report['end'])}",
-        f"{'lateness in ms':<16}{'count':>10}{'min':>10}{'median':>10}{'99 %':>10}{'max':>10}"
-        f"  over {bound}",
+        f"{'lateness in ms':<16}{'count':>10}{'min':>10}{'median':>10}{'99 %':>10}{'max':>10}  over {bound}",
     ]
     for name, it in report["lateness"].items():
         times = (it[key] for key in ("min_s", "median_s", "p99_s", "max_s"))
@@ -349,10 +336,7 @@ def _judge(outcome: Outcome) -> int:
     """Says loudly what makes the results worthless or is left behind, and gives the exit code."""
     report = outcome.report
     for name, processes in outcome.others.items():
-        say(
-            f"warning: {name} is removed, and was used by {', '.join(processes)}: these go on "
-            "without a network"
-        )
+        say(f"warning: {name} is removed, and was used by {', '.join(processes)}: these go on without a network")
     code = 0
     if not report["in_time"]:
         code = LATE

@@ -126,14 +126,10 @@ def main() -> None:
     """A laboratory for TCP over mobile ad hoc networks."""
 
 
-_FILES = click.argument(
-    "files", nargs=-1, required=True, metavar="FILE...", type=Named(allow_dash=True)
-)
+_FILES = click.argument("files", nargs=-1, required=True, metavar="FILE...", type=Named(allow_dash=True))
 
 
-def _series(
-    _context: click.Context, _option: click.Parameter, given: Sequence[str]
-) -> Sequence[str]:
+def _series(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> Sequence[str]:
     """Reads the names of quantities: `A,B`."""
     if not given:
         return []
@@ -142,9 +138,7 @@ def _series(
     return _checked(check_series, ",".join(given))
 
 
-def _segments(
-    _context: click.Context, _option: click.Parameter, given: str | None
-) -> bool | str | None:
+def _segments(_context: click.Context, _option: click.Parameter, given: str | None) -> bool | str | None:
     """Reads the flows whose segments are recorded."""
     if given is None or given == "all":
         return None if given is None else True
@@ -163,9 +157,7 @@ def _instant(_context: click.Context, _option: click.Parameter, given: str | Non
         raise click.BadParameter(str(error)) from None
 
 
-def _measures(
-    _context: click.Context, _option: click.Parameter, given: Sequence[str]
-) -> Sequence[str]:
+def _measures(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> Sequence[str]:
     """Reads the names of measures: `A,B`."""
     if not given:
         return []
@@ -192,9 +184,7 @@ _MEASURE = click.option(
 )
 
 
-def _capture(
-    path: Path | None, nodes: str | None, kinds: str | None, *, force: bool
-) -> Capture | None:
+def _capture(path: Path | None, nodes: str | None, kinds: str | None, *, force: bool) -> Capture | None:
     if path is None:
         if nodes is not None or kinds is not None:
             raise click.UsageError("--capture-nodes and --capture-kinds need --capture FILE")
@@ -213,9 +203,7 @@ def _capture(
 @click.argument("files", nargs=-1, metavar="[FILE...]", type=Named(allow_dash=True))
 @SET
 @WITH
-@click.option(
-    "--runs", type=click.IntRange(min=1), help="Runs of each case; the scenario says otherwise."
-)
+@click.option("--runs", type=click.IntRange(min=1), help="Runs of each case; the scenario says otherwise.")
 @click.option(
     "--run",
     "only",
@@ -239,9 +227,7 @@ def _capture(
     is_flag=True,
     help="Replace what the folder holds, once the new is whole, and captures.",
 )
-@click.option(
-    "--format", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True
-)
+@click.option("--format", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True)
 @click.option(
     "--series",
     "sampled",
@@ -267,8 +253,7 @@ def _capture(
     "--capture",
     metavar="FILE",
     type=Named(),
-    help="Write what nodes send, receive and drop into this pcapng file; several runs have one "
-    "each.",
+    help="Write what nodes send, receive and drop into this pcapng file; several runs have one each.",
 )
 @click.option(
     "--capture-nodes",
@@ -407,9 +392,7 @@ def show(
     help="Draw these series.",
 )
 @cli_plot.of_plots
-@click.option(
-    "--at", metavar="TIME", help="Of a scenario: a map of the network at this time, as 30s."
-)
+@click.option("--at", metavar="TIME", help="Of a scenario: a map of the network at this time, as 30s.")
 @click.option(
     "--segments",
     is_flag=True,
@@ -426,12 +409,8 @@ def show(
     type=click.IntRange(min=0, max=2**32 - 1),
     help="The flow whose segments are drawn; the first one otherwise.",
 )
-@click.option(
-    "--from", "since", metavar="TIME", callback=_instant, help="Draw segments from here, as 10s."
-)
-@click.option(
-    "--to", "until", metavar="TIME", callback=_instant, help="Draw segments up to here, as 12s."
-)
+@click.option("--from", "since", metavar="TIME", callback=_instant, help="Draw segments from here, as 10s.")
+@click.option("--to", "until", metavar="TIME", callback=_instant, help="Draw segments up to here, as 12s.")
 @click.option(
     "--unit",
     type=click.Choice(["kB", "segments"]),
@@ -497,9 +476,7 @@ def plot(
         raise click.UsageError("--run needs --series or --segments")
     trace = actions.Trace(flow, since, until, unit or "kB") if segments else None
     with signals.handled(leave=True) as stop:
-        code = actions.plot(
-            target, measures, sampled, x, output, stop, run=number, trace=trace, kind=kind
-        )
+        code = actions.plot(target, measures, sampled, x, output, stop, run=number, trace=trace, kind=kind)
     context.exit(code)
 
 
@@ -517,9 +494,7 @@ def _cases(path: Path, settings: Mapping[tuple[str, ...], Columns]) -> list[Scen
 @SET
 @WITH
 @click.pass_context
-def check(
-    context: click.Context, files: Sequence[Path], settings: Mapping[tuple[str, ...], Columns]
-) -> None:
+def check(context: click.Context, files: Sequence[Path], settings: Mapping[tuple[str, ...], Columns]) -> None:
     """Read scenarios, and report everything that is wrong with them, in all files."""
     from hopyard.scenario.plan import no_case_twice, warnings
 
@@ -565,8 +540,7 @@ def _of_linux(path: Path, cores: Sequence[_core.Scenario]) -> tuple[list[str], l
         if twins and all(twins):
             names = ", ".join(sorted({name for each in twins for name in each}))
             return [
-                f"Linux kernels have {names} too: --set flow.stack=linux uses their TCP in "
-                "place of Hopyard's own"
+                f"Linux kernels have {names} too: --set flow.stack=linux uses their TCP in place of Hopyard's own"
             ], []
         return [], []
     from hopyard.kernels.check import machine

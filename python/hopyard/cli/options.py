@@ -114,9 +114,7 @@ def _settings(
         if not text.startswith("&"):
             groups.append(([], Columns()))
         elif not groups:
-            raise click.BadParameter(
-                f"{key}: expected a --set before it, to go with", param_hint="'--with'"
-            )
+            raise click.BadParameter(f"{key}: expected a --set before it, to go with", param_hint="'--with'")
         keys, columns = groups[-1]
         keys.append(key)
         columns.append(columns[0] if values is None else [Given(value) for value in values])

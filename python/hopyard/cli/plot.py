@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def named_measures(
-    _context: click.Context, _option: click.Parameter, given: Sequence[str]
-) -> list[str]:
+def named_measures(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> list[str]:
     """Reads `A,B`; whether there are such measures depends on the study."""
     return [name.strip() for text in given for name in text.split(",")]
 

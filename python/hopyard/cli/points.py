@@ -51,9 +51,7 @@ class Chosen(dict[str, "Scalar | list[Scalar]"]):
             while rest:
                 name, _, rest = rest.partition("=")
                 fitting = [
-                    label
-                    for label in known.get(name.strip(), ())
-                    if re.match(rf"\s*{re.escape(label)}\s*(,|$)", rest)
+                    label for label in known.get(name.strip(), ()) if re.match(rf"\s*{re.escape(label)}\s*(,|$)", rest)
                 ]
                 if not fitting:
                     return dict(self)
@@ -115,9 +113,7 @@ def stored_points(study: Study, points: Sequence[Point], store: Reader) -> list[
     if len(lost) > TOLD:
         say(f"warning: and {many(len(lost) - TOLD, 'further run')}")
     if not any(point.runs for point in found):
-        raise StoreError(
-            f"{store.path} has no run of this study as it is now: hopyard sweep makes them"
-        )
+        raise StoreError(f"{store.path} has no run of this study as it is now: hopyard sweep makes them")
     return pooled(found)
 
 

@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 SHOWN_OF_FLOWS = tuple(name for name in SHOWN if MEASURES[name].of_a_flow)
 
 
-def show(
-    results: Results, measures: Sequence[str] | None = None, out: Console | None = None
-) -> None:
+def show(results: Results, measures: Sequence[str] | None = None, out: Console | None = None) -> None:
     """Prints the measures of each case: the mean over the runs with its 95 % interval.
 
     There is a table for each scenario; scenarios with one case each share a table.
@@ -44,16 +42,11 @@ def show(
         return
     for cases in _groups(results):
         _title(results, cases, "mean ± 95 % interval", out)
-        numbers = [
-            _numbers(measure, (results.estimate(measure.name, case) for case in cases))
-            for measure in chosen
-        ]
+        numbers = [_numbers(measure, (results.estimate(measure.name, case) for case in cases)) for measure in chosen]
         terminal.show(out, _names(results, cases), numbers, _gaps(results, cases))
 
 
-def flows(
-    results: Results, measures: Sequence[str] | None = None, out: Console | None = None
-) -> None:
+def flows(results: Results, measures: Sequence[str] | None = None, out: Console | None = None) -> None:
     """Prints the measures of each flow: the mean over the runs with its 95 % interval.
 
     Raises:
@@ -123,8 +116,7 @@ def differences(
             continue
         _title(results, cases, f"difference from {_text(results, cases, first)}, by pairs", out)
         numbers = [
-            _numbers(measure, (results.difference(measure.name, case, first) for case in others))
-            for measure in chosen
+            _numbers(measure, (results.difference(measure.name, case, first) for case in others)) for measure in chosen
         ]
         names = _names(results, others, cases)
         terminal.show(out, names, numbers, _gaps(results, others))
@@ -143,12 +135,9 @@ def latex(results: Results, measures: Sequence[str] | None = None) -> None:
         names = _names(results, cases)
         heads = [each.head for each in names] + [measure.label for measure in chosen]
         columns = [[_tex(cell) for cell in each.cells] for each in names] + [
-            [_tex_number(*results.estimate(measure.name, case).parts()) for case in cases]
-            for measure in chosen
+            [_tex_number(*results.estimate(measure.name, case).parts()) for case in cases] for measure in chosen
         ]
-        head, *rows = (
-            " & ".join(line) + r" \\" for line in (map(_tex, heads), *zip(*columns, strict=True))
-        )
+        head, *rows = (" & ".join(line) + r" \\" for line in (map(_tex, heads), *zip(*columns, strict=True)))
         aligned = "l" * len(names) + "r" * len(chosen)
         lines = [rf"\begin{{tabular}}{{{aligned}}}", r"\toprule", head, r"\midrule", *rows]
         print(*lines, r"\bottomrule", r"\end{tabular}", sep="\n")
@@ -202,10 +191,7 @@ def _check_case(results: Results, case_is: Mapping[str, str]) -> None:
             raise ValueError(f"no case has {key}={value}; there are {', '.join(values)}")
         if key == "seed":
             others = ", ".join(name for name in results.settings if name != key) or "none"
-            raise ValueError(
-                f"runs of different seeds are no pairs: expected another compared key; there are "
-                f"{others}"
-            )
+            raise ValueError(f"runs of different seeds are no pairs: expected another compared key; there are {others}")
 
 
 def _beside(cases: Sequence[Case], case_is: Mapping[str, str]) -> list[list[Case]]:
@@ -239,19 +225,14 @@ def _title(results: Results, cases: Sequence[Case], what: str, out: Console) -> 
         say(out, (f"In all cases {', '.join(shared)}.", "dim"))
 
 
-def _names(
-    results: Results, rows: Sequence[Case], cases: Sequence[Case] | None = None
-) -> list[Names]:
+def _names(results: Results, rows: Sequence[Case], cases: Sequence[Case] | None = None) -> list[Names]:
     """The columns that tell rows apart: scenario, compared keys, and runs where they differ."""
     cases = cases or rows
     names = []
     keys = varying(results, cases)
     if len({case.scenario for case in cases}) > 1 or not keys:
         names.append(Names("scenario", [case.scenario for case in rows]))
-    names += [
-        Names(short, [case.settings[key] for case in rows])
-        for key, short in short_keys(keys).items()
-    ]
+    names += [Names(short, [case.settings[key] for case in rows]) for key, short in short_keys(keys).items()]
     counts = [len(results.runs_of(case)) for case in rows]
     if len(set(counts)) > 1:
         names.append(Names("runs", [str(count) for count in counts]))

@@ -234,8 +234,7 @@ def _stored_cases(request: Request, files: Sequence[Path]) -> list[Planned]:
         raise ValueError("expected scenario files, or one folder of results")
     if request.settings or request.seed is not None:
         raise ValueError(
-            f"{files[0]} is a folder of results, whose scenarios are run as they are: "
-            "expected neither --set nor --seed"
+            f"{files[0]} is a folder of results, whose scenarios are run as they are: expected neither --set nor --seed"
         )
     with Reader(files[0]) as store:
         return planned(store, request.runs, [*request.series, *segment_names(request.segments)])
@@ -520,9 +519,7 @@ def plot(
             figure = results.plot_series(name, run)
             paths.append(save_plot(figure, place(_series_file(name))))
         if trace is not None:
-            figure = results.plot_segments(
-                trace.flow, run, since=trace.since, until=trace.until, unit=trace.unit
-            )
+            figure = results.plot_segments(trace.flow, run, since=trace.since, until=trace.until, unit=trace.unit)
             paths.append(save_plot(figure, place(_segments_file(trace.flow, run))))
     except signals.Stopped:
         return stop.exit_code

@@ -173,9 +173,7 @@ _MEASURE = click.option(
     help="Add runs to each point until half of its anytime-valid 95 % interval is at most this "
     "share of the mean, such as 2%.",
 )
-@click.option(
-    "--until-measure", metavar="MEASURE", help="The measure of --until; the study's first."
-)
+@click.option("--until-measure", metavar="MEASURE", help="The measure of --until; the study's first.")
 @click.option(
     "--most",
     type=click.IntRange(min=1),
@@ -290,9 +288,7 @@ def _tell(study: Study, outcome: Outcome, given: dict[str, Any]) -> None:
     if len(outcome.given_up) > TOLD:
         say(f"and of {many(len(outcome.given_up) - TOLD, 'further point')}")
     for point, width in outcome.wide[:TOLD]:
-        wide = (
-            "no interval as a share of the mean" if math.isinf(width) else f"± {100 * width:.3g} %"
-        )
+        wide = "no interval as a share of the mean" if math.isinf(width) else f"± {100 * width:.3g} %"
         after = many(len(point.planned.runs), "run")
         say(f"wider than --until after {after}: {point}: {wide}")
     if len(outcome.wide) > TOLD:
@@ -303,9 +299,7 @@ def _status(study: Study, given: dict[str, Any]) -> int:
     from hopyard.study.points import points
     from hopyard.study.sweep import default, opened, status
 
-    found = points(
-        study, quick=given["quick"], runs=given["runs"], seed=given["seed"], only=given["only"]
-    )
+    found = points(study, quick=given["quick"], runs=given["runs"], seed=given["seed"], only=given["only"])
     where = given["out"] or default(study, quick=given["quick"])
     if given["dry_run"] or not where.exists():
         for point in found:
@@ -373,10 +367,7 @@ def results(
     with opened(out or default(found, quick=quick)) as store, store.snapshot():
         values = Values(found, store)
         stored = stored_points(found, mine, store)
-        if each:
-            table = tables.each_run(stored, values, chosen)
-        else:
-            table = tables.whole(found, stored, values, chosen)
+        table = tables.each_run(stored, values, chosen) if each else tables.whole(found, stored, values, chosen)
         if output is None and not each:
             _show(found, stored, values, chosen)
             return
@@ -520,9 +511,7 @@ def audit(
     mine = points(found, quick=quick, seed=seed)
     with opened(out or default(found, quick=quick)) as store, store.snapshot():
         wanted = {point.planned.key: len(point.planned.runs) for point in mine}
-        made = look(
-            found, stored_points(found, mine, store), store, Values(found, store), chosen, wanted
-        )
+        made = look(found, stored_points(found, mine, store), store, Values(found, store), chosen, wanted)
     wide = max(len(each.topic) for each in made.findings)
     for each in made.findings:
         tell(f"{_SIGNS[each.grade]}  {each.topic:<{wide}}  {each.text}")
@@ -543,8 +532,7 @@ def audit(
     "--with",
     "python",
     metavar="PYTHON",
-    help="Run the second scenario, FIRST if there is no other, under the version of Hopyard that "
-    "this interpreter has.",
+    help="Run the second scenario, FIRST if there is no other, under the version of Hopyard that this interpreter has.",
 )
 @click.pass_context
 def diff(

@@ -113,9 +113,7 @@ class CongestionControl(ControllerState):
         If a class does not define this event, both return to those values where they are larger.
         """
 
-    def on_condition(
-        self, condition: Literal["open", "disorder", "reduced", "recovery", "loss"]
-    ) -> None:
+    def on_condition(self, condition: Literal["open", "disorder", "reduced", "recovery", "loss"]) -> None:
         """The sender begins or ends to see or to repair losses. Windows cannot be set here.
 
         Only Linux's TCP (`tcp.habits = "linux"`) says so, with the states that Linux has.

@@ -172,9 +172,7 @@ def _import(name: str, folder: Path) -> ModuleType:
         at = error.filename or (spec.origin if spec and top == name else None) or name
         at += f":{error.lineno}" if error.lineno else ""
         line = (error.text or "").strip()
-        raise RuleError(
-            f"the module `{name}` is not Python: {error.msg}, at {at}", None, line or None
-        ) from error
+        raise RuleError(f"the module `{name}` is not Python: {error.msg}, at {at}", None, line or None) from error
     except ModuleNotFoundError as error:
         hint = f"it, or a module that it imports: {error}"
         raise RuleError(f"the module `{name}` cannot be imported", None, hint) from error
@@ -188,9 +186,7 @@ def _import(name: str, folder: Path) -> ModuleType:
         what = f"{type(error).__name__}: {error}"
         raise RuleError(f"the module `{name}` cannot be imported: {what}{at}") from error
     places = " and ".join(str(place) for place in folders)
-    raise RuleError(
-        f"there is no module `{name}`", None, f"it was looked for on sys.path, in {places}"
-    )
+    raise RuleError(f"there is no module `{name}`", None, f"it was looked for on sys.path, in {places}")
 
 
 def _specs(top: str, folders: list[Path]) -> Iterator[ModuleSpec]:
@@ -207,8 +203,7 @@ def _import_beside(name: str, folder: Path) -> ModuleType:
     """
     importlib.invalidate_caches()
     if any(
-        place != folder or (file is not None and _content(file) != content)
-        for place, file, content in _beside.values()
+        place != folder or (file is not None and _content(file) != content) for place, file, content in _beside.values()
     ):
         _forget()
     before, writes = set(sys.modules), sys.dont_write_bytecode
@@ -261,9 +256,7 @@ def _missing(name: str, where: Any, step: str) -> RuleError:
     rules = [
         each
         for each, value in vars(where).items()
-        if isinstance(value, type)
-        and issubclass(value, CongestionControl)
-        and value is not CongestionControl
+        if isinstance(value, type) and issubclass(value, CongestionControl) and value is not CongestionControl
     ]
     message = f"`{name}` is not there: {getattr(where, '__name__', where)} has no `{step}`"
     near = difflib.get_close_matches(step, rules, 1)
@@ -355,9 +348,7 @@ def _parameters(name: str, rule: type) -> dict[str, Any]:
             if key.startswith("_") or _is_class_variable(annotation) or not hasattr(rule, key):
                 continue
             if hasattr(CongestionControl, key):
-                raise RuleError(
-                    f"`{key}` of `{name}` belongs to every congestion control: it is no parameter"
-                )
+                raise RuleError(f"`{key}` of `{name}` belongs to every congestion control: it is no parameter")
             kind = KINDS.get(annotation.strip() if isinstance(annotation, str) else annotation)
             if kind is None:
                 raise RuleError(
@@ -410,7 +401,5 @@ def _source(rule: type) -> str:
 
 
 def _code(code: CodeType) -> tuple[object, ...]:
-    constants = [
-        _code(each) if isinstance(each, CodeType) else repr(each) for each in code.co_consts
-    ]
+    constants = [_code(each) if isinstance(each, CodeType) else repr(each) for each in code.co_consts]
     return code.co_code.hex(), constants, code.co_names, code.co_varnames

@@ -119,9 +119,7 @@ def recipe(version: str | None = None, source: Path | None = None) -> Recipe:
         if source is not None and source.name.endswith(end) and shutil.which(tool) is None:
             missing.append(package)
     if missing:
-        raise ValueError(
-            f"the build of kernel {version} needs more packages: apt install {' '.join(missing)}"
-        )
+        raise ValueError(f"the build of kernel {version} needs more packages: apt install {' '.join(missing)}")
     if source is None:
         raise ValueError(
             f"there is no source of Linux {version} in {SOURCES}, and no package of this system is"
@@ -231,9 +229,7 @@ def patches(version: str) -> list[Path]:
     ]
 
 
-def build(
-    wanted: Recipe, tell: Callable[[str], None], *, jobs: int = 1, force: bool = False
-) -> Built:
+def build(wanted: Recipe, tell: Callable[[str], None], *, jobs: int = 1, force: bool = False) -> Built:
     """Builds a kernel, unless it is there.
 
     Raises:
@@ -259,10 +255,7 @@ def _kernel(wanted: Recipe, key: str, work: Path, tell: Callable[[str], None], j
     root = cache.root()
     free = shutil.disk_usage(root).free
     if free < ROOM:
-        raise BuildError(
-            f"{root}: the build takes {ROOM // 1024**2} MB for a while,"
-            f" {free // 1024**2} MB are free"
-        )
+        raise BuildError(f"{root}: the build takes {ROOM // 1024**2} MB for a while, {free // 1024**2} MB are free")
     kernel = _built(wanted, key, work, tell, jobs)
     final = root / f"{wanted.version}-{key}"
     if final.exists():
@@ -380,9 +373,7 @@ def _modules(kernel: Built, work: Path, tell: Callable[[str], None]) -> None:
 def variants(configuration: str) -> list[str]:
     """The TCP variants of a configuration, by the names that the kernel gives them."""
     options = re.findall(r"^CONFIG_TCP_CONG_([A-Z]+)=y$", configuration, re.MULTILINE)
-    return sorted(
-        ["reno", *(NAMES.get(it, it.lower()) for it in options if it not in {"ADVANCED"})]
-    )
+    return sorted(["reno", *(NAMES.get(it, it.lower()) for it in options if it not in {"ADVANCED"})])
 
 
 def _check_configuration(fragment: Path, configuration: str) -> None:

@@ -154,8 +154,7 @@ def _abouts() -> list[Path]:
         return []
     except OSError as error:
         raise ValueError(
-            f"{root()}: the folder of kernels cannot be read: {error.strerror};"
-            " HOPYARD_KERNELS names another one"
+            f"{root()}: the folder of kernels cannot be read: {error.strerror}; HOPYARD_KERNELS names another one"
         ) from error
     found = []
     for folder in folders:
@@ -195,8 +194,7 @@ def newest(version: str) -> Built:
         closed = [it for it in unreadable() if not os.access(it / ABOUT, os.R_OK)]
         also = f" ({', '.join(map(str, closed))} cannot be read)" if closed else ""
         raise ValueError(
-            f"there is no kernel {version} in {root()}{also}:"
-            f" `hopyard kernels build {version}` makes it{_others()}"
+            f"there is no kernel {version} in {root()}{also}: `hopyard kernels build {version}` makes it{_others()}"
         )
     if wrong := kernel.defect():
         raise ValueError(f"{wrong}: `hopyard kernels build {version} --force` makes it anew")
@@ -206,10 +204,7 @@ def newest(version: str) -> Built:
             f" `hopyard kernels build {version}` makes it, without the kernel"
         )
     if wrong := defect(agent()):
-        raise ValueError(
-            f"{wrong}: remove it, and `hopyard kernels build {version}` makes it anew, without the"
-            " kernel"
-        )
+        raise ValueError(f"{wrong}: remove it, and `hopyard kernels build {version}` makes it anew, without the kernel")
     return kernel
 
 

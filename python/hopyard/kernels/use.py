@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from hopyard import _core
 
 
-def needed(
-    cases: Sequence[tuple[_core.Scenario, int]], threads: int = 1
-) -> dict[str, tuple[Path, Path, Path]]:
+def needed(cases: Sequence[tuple[_core.Scenario, int]], threads: int = 1) -> dict[str, tuple[Path, Path, Path]]:
     """The program, the agent and the folder of modules of each version of Linux that is needed.
 
     This process may have as many file descriptors afterwards as the kernels need.

@@ -30,9 +30,7 @@ IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 def members(namespace: str) -> list[int]:
     """The processes in a network namespace; none where there is no such namespace."""
-    found = subprocess.run(
-        ["ip", "netns", "pids", namespace], check=False, capture_output=True, text=True
-    )
+    found = subprocess.run(["ip", "netns", "pids", namespace], check=False, capture_output=True, text=True)
     return [int(word) for word in found.stdout.split()]
 
 
@@ -85,9 +83,7 @@ def remove(namespaces: Iterable[str], sessions: Mapping[int, str]) -> bool:
                 break
             kill(left, signal.SIGKILL)
             time.sleep(0.01)
-        removed = subprocess.run(
-            ["ip", "netns", "delete", name], check=False, capture_output=True, text=True
-        )
+        removed = subprocess.run(["ip", "netns", "delete", name], check=False, capture_output=True, text=True)
         # Somebody else may have removed it.
         if removed.returncode and os.path.lexists(PLACE / name):
             print(f"{name}: {removed.stderr.strip()}", flush=True)

@@ -30,10 +30,7 @@ DEVICE = "hopyard0"
 #: Capabilities that are needed, with their bits.
 NEEDED = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21}
 #: How to have them without being root.
-ROOTLESS = (
-    "unshare --user --map-root-user --net --mount sh -c "
-    "'mount -t tmpfs tmpfs /run && exec hopyard live ...'"
-)
+ROOTLESS = "unshare --user --map-root-user --net --mount sh -c 'mount -t tmpfs tmpfs /run && exec hopyard live ...'"
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}")
 
 
@@ -81,10 +78,7 @@ def check_name(name: str) -> None:
         ValueError: when it is no name, or there is such a namespace.
     """
     if _NAME.fullmatch(name) is None:
-        raise ValueError(
-            "expected the name of a namespace of at most 63 letters, digits, _, - and ., "
-            f"found {name!r}"
-        )
+        raise ValueError(f"expected the name of a namespace of at most 63 letters, digits, _, - and ., found {name!r}")
     if os.path.lexists(guard.PLACE / name):
         raise ValueError(
             f"there is a network namespace {name} already, and a live run uses only namespaces "
@@ -153,9 +147,7 @@ class Namespaces:
         self.names.append(name)
         return guard.PLACE / name
 
-    def configure(
-        self, name: str, addresses: Sequence[str], prefixes: Sequence[str], mtu: int
-    ) -> None:
+    def configure(self, name: str, addresses: Sequence[str], prefixes: Sequence[str], mtu: int) -> None:
         """Gives the interface of a namespace its addresses, and the routes to the network.
 
         Raises:

@@ -77,8 +77,7 @@ class Command:
             raise ValueError(f"{option} {node}: expected a program, found {text!r}")
         if shutil.which(words[0]) is None:
             raise ValueError(
-                f"{option} {node}: there is no program {words[0]!r}; a line for the shell is given "
-                "as sh -c '...'"
+                f"{option} {node}: there is no program {words[0]!r}; a line for the shell is given as sh -c '...'"
             )
         return cls(node, text, words, waited)
 

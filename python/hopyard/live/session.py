@@ -119,8 +119,7 @@ class Session:
         cases = plan(request.file, runs=[request.run], seed=request.seed, set=request.settings)
         if len(cases) > 1:
             raise ValueError(
-                f"{request.file} has {many(len(cases), 'case')}: a live run is of one; expected "
-                "one value for each key"
+                f"{request.file} has {many(len(cases), 'case')}: a live run is of one; expected one value for each key"
             )
         self.request = request
         self.case = cases[0]
@@ -128,8 +127,7 @@ class Session:
         for name, node in request.attached:
             if not 0 <= node < nodes:
                 raise ValueError(
-                    f"{name}={node}: there is no node {node}; {self.case.scenario} has "
-                    f"nodes 0 to {nodes - 1}"
+                    f"{name}={node}: there is no node {node}; {self.case.scenario} has nodes 0 to {nodes - 1}"
                 )
         for name, _ in request.attached:
             check_name(name)
@@ -147,9 +145,7 @@ class Session:
         for name, node in request.attached:
             own = of_nodes[node]
             if not own:
-                raise ValueError(
-                    f"{name}={node}: node {node} has neither a radio nor a wire, and so no address"
-                )
+                raise ValueError(f"{name}={node}: node {node} has neither a radio nor a wire, and so no address")
             self.addresses[node] = own
             self._routes[node] = routes(every, own)
             self.mtus[node] = self._mtu(name, node)

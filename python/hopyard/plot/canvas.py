@@ -111,9 +111,7 @@ class Plot(Figure):
         """
         kind = path.suffix.removeprefix(".") if kind is None else kind
         if kind.lower() not in FORMATS:
-            raise ValueError(
-                f"{path}: plots have no format {kind!r}: expected the ending .png, .svg or .pdf"
-            )
+            raise ValueError(f"{path}: plots have no format {kind!r}: expected the ending .png, .svg or .pdf")
 
     def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()
@@ -128,9 +126,7 @@ def grid(
     columns = min(panels, 2)
     size = ((width or PANEL) * columns + legend, sum(heights) + 0.4)
     figure = Plot(figsize=size, layout="constrained")
-    axes = figure.subplots(
-        len(heights), columns, squeeze=False, height_ratios=heights if len(heights) > 1 else None
-    )
+    axes = figure.subplots(len(heights), columns, squeeze=False, height_ratios=heights if len(heights) > 1 else None)
     flat = list(axes.flat)
     for spare in flat[panels:]:
         spare.set_visible(False)

@@ -60,8 +60,7 @@ def spread(results: Measured, measure: str, kind: str) -> Plot:
     cases = results.cases
     short = short_keys(varying(results, cases))
     names = [
-        ", ".join(f"{name} = {case.settings[key]}" for key, name in short.items()) or case.scenario
-        for case in cases
+        ", ".join(f"{name} = {case.settings[key]}" for key, name in short.items()) or case.scenario for case in cases
     ]
     found = [results.values(measure, case) for case in cases]
     found = [values[~np.isnan(values)] for values in found]
@@ -106,9 +105,7 @@ def spread(results: Measured, measure: str, kind: str) -> Plot:
     return figure
 
 
-def comparison(
-    results: Measured, measure: str = "goodput", x: str | None = None, kind: str | None = None
-) -> Plot:
+def comparison(results: Measured, measure: str = "goodput", x: str | None = None, kind: str | None = None) -> Plot:
     """A measure's mean and interval for each case.
 
     A key goes along the axis: `x`, or one whose values are numbers, or the one with the most
@@ -132,9 +129,7 @@ def comparison(
     keys = list(dict.fromkeys(key for each in settings.values() for key in each))
     if x is not None and not all(x in each for each in settings.values()):
         able = ", ".join(key for key in keys if key not in ("scenario", x)) or "none"
-        raise ValueError(
-            f"not every scenario has one value of a key {x!r}; the compared keys are: {able}"
-        )
+        raise ValueError(f"not every scenario has one value of a key {x!r}; the compared keys are: {able}")
     values = {key: list(dict.fromkeys(each[key] for each in settings.values())) for key in keys}
     several = [key for key in keys if len(values[key]) > 1]
     along = x or _along(several, values)
@@ -149,9 +144,7 @@ def comparison(
 
     def heading(case: Case) -> str:
         parts = [key for key in rest if key != colour]
-        named = [
-            f"{short[key]} = {settings[case.number][key]}" for key in parts if key != "scenario"
-        ]
+        named = [f"{short[key]} = {settings[case.number][key]}" for key in parts if key != "scenario"]
         if "scenario" in parts or not (named or "scenario" in several):
             named.insert(0, case.scenario)
         return ", ".join(named)
@@ -264,14 +257,10 @@ def _handles(paints: dict[str, Any], lines: bool) -> tuple[list[Any], list[str]]
     return handles, ["\n".join(fold(name, NAME)) for name in paints]
 
 
-def _draw_lines(
-    axis: Axes, points: Sequence[_Point], places: dict[str, float], paints: dict[str, Any]
-) -> None:
+def _draw_lines(axis: Axes, points: Sequence[_Point], places: dict[str, float], paints: dict[str, Any]) -> None:
     """A line for each colour through the means, with a band for the intervals."""
     for index, (name, paint) in enumerate(paints.items()):
-        line = sorted(
-            (point for point in points if point.colour == name), key=lambda it: places[it.along]
-        )
+        line = sorted((point for point in points if point.colour == name), key=lambda it: places[it.along])
         x = np.array([places[point.along] for point in line])
         mean = np.array([point.estimate.mean for point in line])
         half = np.nan_to_num([point.estimate.half_width for point in line])
@@ -290,9 +279,7 @@ def _bars(
 ) -> tuple[Plot, list[Axes]]:
     """Bars: upright where their names fit below them, else lying, with a line for each name."""
     of_panels = {
-        panel: [
-            text for text in along[1] if any(p.panel == panel and p.along == text for p in points)
-        ]
+        panel: [text for text in along[1] if any(p.panel == panel and p.along == text for p in points)]
         for panel in panels
     }
     most = max(map(len, of_panels.values()))

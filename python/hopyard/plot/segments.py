@@ -31,9 +31,7 @@ WIDTH = 9.0
 #: matplotlib's marker of a tick below its place.
 _DOWN = 3
 
-SENT, AGAIN, ACK, WINDOW, CWND, SACK = (
-    *("#0072B2", "#D55E00", "#222222", "#E69F00", "#56B4E9", "#009E73"),
-)
+SENT, AGAIN, ACK, WINDOW, CWND, SACK = (*("#0072B2", "#D55E00", "#222222", "#E69F00", "#56B4E9", "#009E73"),)
 
 
 def time_sequence(
@@ -123,8 +121,7 @@ def _chosen(rows: pa.Table, name: str, wanted: int | None) -> int:
         return int(there[0])
     if wanted not in there:
         raise ValueError(
-            f"no segments of {name} {wanted} were recorded; there are those of {name} "
-            f"{write_numbers(there)}"
+            f"no segments of {name} {wanted} were recorded; there are those of {name} {write_numbers(there)}"
         )
     return int(wanted)
 
@@ -173,18 +170,14 @@ class _Trace:
         margin = max(0.03 * (high - low), 0.5 * self.largest / self.scale)
         axis.set_ylim(max(low - margin, -margin), high + margin)
         stop = min(end, last)
-        first = (
-            start if start > 0 else min(times.min(initial=last), self.ack_times.min(initial=last))
-        )
+        first = start if start > 0 else min(times.min(initial=last), self.ack_times.min(initial=last))
         wide = 0.01 * (stop - first) or 0.5
         axis.set_xlim(first - wide, stop + wide)
         return drawn
 
     def _lowest(self, mine: Mask, theirs: Mask) -> float:
         seq = floats(self.sent, "seq")[mine] / self.scale
-        return float(
-            min(seq.min(initial=math.inf), np.nanmin(self.highest[theirs], initial=math.inf))
-        )
+        return float(min(seq.min(initial=math.inf), np.nanmin(self.highest[theirs], initial=math.inf)))
 
     def _segments(self, axis: Axes, mine: Mask, drawn: dict[str, Any]) -> tuple[float, float]:
         rows = where(self.sent, mine)
@@ -241,9 +234,7 @@ class _Trace:
         )
         axis.add_collection(bars, autolim=False)
 
-    def _acknowledgements(
-        self, axis: Axes, theirs: Mask, start: float, drawn: dict[str, Any]
-    ) -> tuple[float, float]:
+    def _acknowledgements(self, axis: Axes, theirs: Mask, start: float, drawn: dict[str, Any]) -> tuple[float, float]:
         known = ~np.isnan(self.ack_numbers)
         if not known.any():
             return math.inf, -math.inf
@@ -282,9 +273,7 @@ class _Trace:
         ends = [number for line in lines for _, number in line]
         return min(ends), max(ends)
 
-    def _windows(
-        self, axis: Axes, time: tuple[float, float], ceiling: float, drawn: dict[str, Any]
-    ) -> float:
+    def _windows(self, axis: Axes, time: tuple[float, float], ceiling: float, drawn: dict[str, Any]) -> float:
         """Draws up to where the sender may send, by the receiver's window and by its own.
 
         A window that lies far above all segments does not count for the axis, and is a remark.

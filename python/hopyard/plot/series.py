@@ -75,9 +75,7 @@ def over_time(results: Measured, quantity: str, run: int | None = None) -> Plot:
         if many:
             shades = mpl.colors.ListedColormap(list(paints.values()))
             limits = mpl.colors.Normalize(-0.5, len(flows) - 0.5)
-            bar = figure.colorbar(
-                mpl.cm.ScalarMappable(limits, shades), ax=axes, label="flow", aspect=30
-            )
+            bar = figure.colorbar(mpl.cm.ScalarMappable(limits, shades), ax=axes, label="flow", aspect=30)
             places = np.unique(np.linspace(0, len(flows) - 1, 6).round()).astype(int)
             bar.set_ticks(places.tolist(), labels=[str(sorted(flows)[place]) for place in places])
         elif len(flows) > 1:
@@ -106,11 +104,7 @@ def _top(quantity: str, values: Any) -> tuple[float, float]:
     """
     largest = float(values.max())
     lower = values[values < largest / 10]
-    if (
-        quantity == "ssthresh"
-        and lower.size
-        and not ((values > largest / 10) & (values < largest)).any()
-    ):
+    if quantity == "ssthresh" and lower.size and not ((values > largest / 10) & (values < largest)).any():
         return float(lower.max()), largest
     return largest, 0.0
 

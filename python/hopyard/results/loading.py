@@ -115,9 +115,7 @@ def _check_rows(store: Reader, runs: Sequence[Record], rows: Mapping[str, pa.Tab
         )
 
 
-def _filed(
-    store: Reader, runs: Sequence[Record], table: str
-) -> tuple[pa.Table | None, StoreError | None]:
+def _filed(store: Reader, runs: Sequence[Record], table: str) -> tuple[pa.Table | None, StoreError | None]:
     """The rows of a large table of all runs; with the error of files that cannot be read."""
     parts, broken = [], []
     for run in runs:

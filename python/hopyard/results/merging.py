@@ -90,9 +90,7 @@ def merged(parts: Sequence[Part]) -> Merged:
     for case in cases:
         numbers.setdefault((case.config, case.seed), []).append(case.number)
     done, failed = _sources(parts)
-    rows: dict[str, list[pa.Table]] = {
-        name: [table.slice(0, 0)] for name, table in parts[0].rows.items()
-    }
+    rows: dict[str, list[pa.Table]] = {name: [table.slice(0, 0)] for name, table in parts[0].rows.items()}
     for index, part in enumerate(parts):
         first = {key: own[0].number for key, own in part.by_key.items()}
         for name in TABLES:
@@ -102,17 +100,11 @@ def merged(parts: Sequence[Part]) -> Merged:
                 if source.part_of(name) == index
             }
             table = part.rows[name]
-            if name in CHOSEN:
-                table = _chosen(table, name, index, first, done)
-            else:
-                table = tables.restrict(table, wanted)
+            table = _chosen(table, name, index, first, done) if name in CHOSEN else tables.restrict(table, wanted)
             rows[name] += _renumbered(table, {old: numbers[key] for key, old in first.items()})
     whole = {name: tables.ordered(each) for name, each in rows.items()}
     made = [
-        *(
-            (key[:2], replace(each.run, quantities=tuple(each.quantities)))
-            for key, each in done.items()
-        ),
+        *((key[:2], replace(each.run, quantities=tuple(each.quantities))) for key, each in done.items()),
         *((_key(run)[:2], run) for _, run in failed),
     ]
     records = tuple(replace(run, case=number) for key, run in made for number in numbers[key])
@@ -140,12 +132,7 @@ def _key(run: Record) -> RunKey:
 
 def _complete(parts: Sequence[Part], done: Container[RunKey]) -> bool:
     """Whether all runs are done that were asked for in any part."""
-    return all(
-        (case.config, case.seed, run) in done
-        for part in parts
-        for case in part.cases
-        for run in case.runs
-    )
+    return all((case.config, case.seed, run) in done for part in parts for case in part.cases for run in case.runs)
 
 
 def completed(cases: Sequence[Case], document: Callable[[Case], dict[str, Any]]) -> list[Case]:
@@ -188,10 +175,7 @@ def _one_build(parts: Sequence[Part]) -> None:
             builds.setdefault(maker.name, part.folder)
     if len(builds) > 1:
         made = ", ".join(f"{where} by {name}" for name, where in builds.items())
-        raise StoreError(
-            f"the folders were made by different builds of Hopyard, and their results may "
-            f"differ: {made}"
-        )
+        raise StoreError(f"the folders were made by different builds of Hopyard, and their results may differ: {made}")
 
 
 def _cases(parts: Sequence[Part]) -> list[Case]:

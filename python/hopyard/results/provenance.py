@@ -69,9 +69,7 @@ class Apart:
     def save(self, results: Measured, folder: Path, format: str, *, force: bool) -> list[Path]:
         """Adds the runs to a folder."""
         cases = []
-        for inputs, (name, file, settings, runs), seed in zip(
-            self.inputs, self.named, self.seeds, strict=True
-        ):
+        for inputs, (name, file, settings, runs), seed in zip(self.inputs, self.named, self.seeds, strict=True):
             made = inputs.scenario(name, seed)
             cases.append(Planned(made.core, name, file, settings, runs, base=made._base))
         return _save(results, cases, self.records, folder, format, force=force)
@@ -113,9 +111,7 @@ class Folders:
         return _save(results, cases, self.records, folder, format, force=force)
 
 
-def planned(
-    store: Reader, runs: int | Sequence[int] | None, series: Sequence[str]
-) -> list[Planned]:
+def planned(store: Reader, runs: int | Sequence[int] | None, series: Sequence[str]) -> list[Planned]:
     """The cases of a store, with the runs that it was to have or those that are wanted now."""
     chosen = numbers(runs)
     found = []
@@ -174,9 +170,7 @@ def _save(
     folder = Folder(path, cases, force=force, writes=table_files(format))
     try:
         _check_same(folder.store, cases, records)
-        wanted = {
-            (number, run) for number, case in enumerate(folder.missing(cases)) for run in case.runs
-        }
+        wanted = {(number, run) for number, case in enumerate(folder.missing(cases)) for run in case.runs}
         new = [each for each in records if (each.case, each.run) in wanted]
         if new:
             mine = {name: tables.restrict(table, wanted) for name, table in rows.items()}
@@ -200,10 +194,7 @@ def _check_same(store: Store, cases: Sequence[Planned], records: Sequence[Record
         there = kept[record.case].get(record.run)
         digests = {each.digest for each in (there, record) if each and each.digest}
         if len(digests) > 1:
-            raise FolderError(
-                f"{store.folder} has another result of run {record.run} of "
-                f"{cases[record.case].scenario}"
-            )
+            raise FolderError(f"{store.folder} has another result of run {record.run} of {cases[record.case].scenario}")
 
 
 def _bare(table: pa.Table, results: Measured) -> pa.Table:

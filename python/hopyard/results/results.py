@@ -62,13 +62,9 @@ class Results(Measured):
                 Where only a file of series or segments is damaged, this is raised when they are
                 used.
         """
-        return _of_parts(
-            loading.parts_of([path_of(folder, "a folder of results") for folder in folders])
-        )
+        return _of_parts(loading.parts_of([path_of(folder, "a folder of results") for folder in folders]))
 
-    def plot(
-        self, measure: str = "goodput", x: str | None = None, *, kind: str | None = None
-    ) -> Plot:
+    def plot(self, measure: str = "goodput", x: str | None = None, *, kind: str | None = None) -> Plot:
         """A measure of every case with its interval: `results.plot().savefig("goodput.png")`.
 
         `x` is the key on the x axis: a compared key, or any other key of the scenarios. `kind` is
@@ -119,9 +115,7 @@ class Results(Measured):
 
         return time_sequence(self, flow, run, since=since, until=until, unit=unit)
 
-    def save(
-        self, folder: str | PathLike[str], format: str = "parquet", *, force: bool = False
-    ) -> list[Path]:
+    def save(self, folder: str | PathLike[str], format: str = "parquet", *, force: bool = False) -> list[Path]:
         """Adds the runs to a folder, writes the tables and the summary, and returns their paths.
 
         Raises:
@@ -145,21 +139,12 @@ def of_batch(
 ) -> Results:
     """The results of runs that were kept in memory."""
     known = completed(
-        [
-            Case(number, each.scenario, each.settings, each.config, each.seed)
-            for number, each in enumerate(cases)
-        ],
+        [Case(number, each.scenario, each.settings, each.config, each.seed) for number, each in enumerate(cases)],
         lambda case: json.loads(cases[case.number].core.to_json(defaults=True)),
     )
     empty = tables.empty()
-    merged = {
-        name: tables.ordered([empty[name], *(part[name] for part in parts)]) for name in TABLES
-    }
-    failures = [
-        failure(cases[each.case], each.run, each.error)
-        for each in records
-        if each.error is not None
-    ]
+    merged = {name: tables.ordered([empty[name], *(part[name] for part in parts)]) for name in TABLES}
+    failures = [failure(cases[each.case], each.run, each.error) for each in records if each.error is not None]
     done = len(records) - len(failures)
     return Results(
         {name: tables.with_origin(each, known, _core.__version__) for name, each in merged.items()},
@@ -178,6 +163,4 @@ def _of_parts(parts: Sequence[Part]) -> Results:
     read = loading.together(parts)
     folders = tuple(part.folder for part in parts)
     origin = Folders(folders, tuple(read.cases), read.merged.asked, read.merged.records)
-    return Results(
-        read.tables, complete=read.merged.complete, failures=read.failures, origin=origin
-    )
+    return Results(read.tables, complete=read.merged.complete, failures=read.failures, origin=origin)

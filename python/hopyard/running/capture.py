@@ -67,8 +67,7 @@ class Capture:
         file = path_of(path, "a file for the capture")
         if str(file) == "-":
             raise ValueError(
-                "a capture does not go to standard output, where the results are shown: expected "
-                "a file for the capture"
+                "a capture does not go to standard output, where the results are shown: expected a file for the capture"
             )
         numbers = None if nodes is None else _numbers(nodes)
         names = None if kinds is None else _kinds(kinds)
@@ -88,10 +87,7 @@ class Capture:
                 "--run N (runs=[N]) makes one run alone"
             )
         labels = _labels(cases)
-        return [
-            [self._numbered(label, run) for run in case.runs]
-            for label, case in zip(labels, cases, strict=True)
-        ]
+        return [[self._numbered(label, run) for run in case.runs] for label, case in zip(labels, cases, strict=True)]
 
     def _numbered(self, label: str, run: int) -> Path:
         stem = "-".join(part for part in (self.path.stem, label, str(run)) if part)
@@ -113,9 +109,7 @@ class Capture:
                 )
         for file in {Path(case.file).resolve() for case in cases if case.file}:
             if self.path.resolve() == file:
-                raise ValueError(
-                    f"{self.path} is the scenario: expected another file to capture to"
-                )
+                raise ValueError(f"{self.path} is the scenario: expected another file to capture to")
         if self.path.is_dir():
             raise ValueError(f"{self.path} is a folder: expected a file for the capture")
         files = [path for paths in self.files(cases) for path in paths]
@@ -126,9 +120,7 @@ class Capture:
             )
         for path in files:
             check_file(path, force=self.force)
-        needed = sum(
-            case.core.capture_bytes(self.nodes, self.kinds) * len(case.runs) for case in cases
-        )
+        needed = sum(case.core.capture_bytes(self.nodes, self.kinds) * len(case.runs) for case in cases)
         many = max(case.core.nodes if self.nodes is None else len(self.nodes) for case in cases)
         if needed <= LARGE and many < MANY_NODES:
             return []
@@ -192,13 +184,10 @@ def check_file(path: Path, *, force: bool = False) -> None:
             with path.open("r+b") as file:
                 start = file.read(len(_MAGIC))
             if start and start != _MAGIC:
-                raise ValueError(
-                    f"{path} is there, and is no capture: expected another name for the capture"
-                )
+                raise ValueError(f"{path} is there, and is no capture: expected another name for the capture")
             if start and not force:
                 raise ValueError(
-                    f"{path} is there already; choose another name, or replace it with --force "
-                    "(force=True)"
+                    f"{path} is there already; choose another name, or replace it with --force (force=True)"
                 )
         elif stat.S_ISDIR(mode):
             raise ValueError(f"{path} is a folder: expected a file for the capture")
@@ -206,9 +195,7 @@ def check_file(path: Path, *, force: bool = False) -> None:
             raise ValueError(f"{path} is no regular file: expected a file for the capture")
     except FileNotFoundError:
         if not path.parent.exists():
-            raise ValueError(
-                f"{path}: there is no folder {path.parent}: expected a folder that is there"
-            ) from None
+            raise ValueError(f"{path}: there is no folder {path.parent}: expected a folder that is there") from None
         try:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
             path.unlink()
@@ -222,11 +209,7 @@ def _size(count: int) -> str:
     """A number of bytes in the unit that suits it."""
     for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
         if count >= size:
-            return (
-                f"{count / size:,.3g} {unit}"
-                if count < 1000 * size
-                else f"{count / size:,.0f} {unit}"
-            )
+            return f"{count / size:,.3g} {unit}" if count < 1000 * size else f"{count / size:,.0f} {unit}"
     return f"{count / 1e3:,.3g} kB"
 
 
@@ -271,9 +254,7 @@ def _kinds(given: str | Iterable[str]) -> tuple[str, ...]:
     unknown = [name for name in names if name not in _core.CAPTURE_KINDS]
     if unknown or not names:
         found = repr(unknown[0]) if unknown else "none"
-        raise ValueError(
-            f"expected kinds of capture ({', '.join(_core.CAPTURE_KINDS)}), found {found}"
-        )
+        raise ValueError(f"expected kinds of capture ({', '.join(_core.CAPTURE_KINDS)}), found {found}")
     return tuple(dict.fromkeys(names))
 
 

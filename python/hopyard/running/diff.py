@@ -128,9 +128,7 @@ def _samples(
     first: Results, case: Case, second: Results, other: Case, measures: Sequence[str]
 ) -> Iterator[tuple[str, Any, Any]]:
     """For each measure the values of the runs that both have."""
-    _, ours, theirs = np.intersect1d(
-        first.runs_of(case), second.runs_of(other), return_indices=True
-    )
+    _, ours, theirs = np.intersect1d(first.runs_of(case), second.runs_of(other), return_indices=True)
     for measure in measures:
         yield measure, first.values(measure, case)[ours], second.values(measure, other)[theirs]
 

@@ -159,9 +159,7 @@ def _capture(
     return capture
 
 
-def kernels_of(
-    cases: Sequence[Planned], threads: int = 1
-) -> dict[str, tuple[Path, Path, Path]] | None:
+def kernels_of(cases: Sequence[Planned], threads: int = 1) -> dict[str, tuple[Path, Path, Path]] | None:
     """The kernels that cases need, with memory for this many runs at a time.
 
     Raises:

@@ -23,9 +23,7 @@ _KINDS = (
 
 #: How papers write the units of rates that Hopyard writes in another way.
 _WRITTEN = {
-    written: f"{size}bps"
-    for size in ("", "k", "M", "G")
-    for written in (f"{size}bit/s", f"{size}b/s", f"{size}bits/s")
+    written: f"{size}bps" for size in ("", "k", "M", "G") for written in (f"{size}bit/s", f"{size}b/s", f"{size}bits/s")
 }
 
 

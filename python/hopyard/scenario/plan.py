@@ -157,9 +157,7 @@ def plan(
         if isinstance(each, Mapping) and not isinstance(each, Scenario):
             given[place] = Scenario(each)
         elif not isinstance(each, (Scenario, str, PathLike)):
-            raise TypeError(
-                f"scenario: expected a scenario, its keys or the path of a file, found {each!r}"
-            )
+            raise TypeError(f"scenario: expected a scenario, its keys or the path of a file, found {each!r}")
     if not given:
         raise ValueError("there is no scenario to run")
     chosen = numbers(runs)
@@ -235,9 +233,7 @@ def numbers(runs: int | Iterable[int] | None) -> Sequence[int] | None:
         if runs < 1:
             raise ValueError(f"runs: expected one run or more, found {runs}")
         if runs > MOST_RUNS:
-            raise ValueError(
-                f"runs: expected at most {MOST_RUNS:,} runs in one call, found {runs:,}"
-            )
+            raise ValueError(f"runs: expected at most {MOST_RUNS:,} runs in one call, found {runs:,}")
         return range(runs)
     if not isinstance(runs, Iterable) or isinstance(runs, (str, bytes, Mapping)):
         raise TypeError(f"runs: expected a whole number, or numbers of runs, found {runs!r}")
@@ -270,9 +266,7 @@ def _told_apart(scenarios: Sequence[Scenario], files: Sequence[str | None]) -> l
             if other != index:
                 here = files[index] or f"scenario {index + 1}"
                 there = files[other] or f"scenario {other + 1}"
-                raise ValueError(
-                    f"{here} and {there} are the same scenario, {name!r}: expected different ones"
-                )
+                raise ValueError(f"{here} and {there} are the same scenario, {name!r}: expected different ones")
         stems = [Path(files[index] or "").stem for index in members]
         if all(stems) and len(dict.fromkeys(stems)) == len(stems):
             labels = stems
@@ -292,9 +286,7 @@ def _by_their_keys(name: str, scenarios: Sequence[Scenario]) -> list[str]:
         if len({json.dumps(each.get(key)) for each in flat}) > 1
     ]
     return [
-        f"{name} ({', '.join(f'{key}={each.get(key)}' for key in keys)})"
-        if len(keys) <= 3
-        else f"{name} {number}"
+        f"{name} ({', '.join(f'{key}={each.get(key)}' for key in keys)})" if len(keys) <= 3 else f"{name} {number}"
         for number, each in enumerate(flat, 1)
     ]
 
@@ -332,9 +324,7 @@ def no_case_twice(cases: Iterable[tuple[str, dict[str, str], _core.Scenario]]) -
             problem = f"{what}: expected different values to compare"
             for each in settings:
                 if hidden := _hidden_by(each, core):
-                    problem += (
-                        f"; `{hidden}` is given by itself, and holds there instead of `{each}`"
-                    )
+                    problem += f"; `{hidden}` is given by itself, and holds there instead of `{each}`"
             raise ValueError(problem)
         seen[name, key] = mine
 
@@ -366,7 +356,5 @@ def warnings(cases: Iterable[tuple[str | None, _core.Scenario]]) -> list[str]:
         # The text names the model that is used instead: one of the texts is enough.
         shown = {unused[0][key] for key in everywhere}
         hidden = {text for each in unused for text in each.values()} - shown
-        found |= dict.fromkeys(
-            text for core in cores for text in core.warnings if text not in hidden
-        )
+        found |= dict.fromkeys(text for core in cores for text in core.warnings if text not in hidden)
     return list(found)

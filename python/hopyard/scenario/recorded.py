@@ -17,9 +17,7 @@ PATHS = "paths"
 MOBILE_EVENTS = "mobile_events"
 SEGMENTS = "segments="
 ALL_SEGMENTS = f"{SEGMENTS}all"
-_RECORDED = re.compile(
-    rf"{'|'.join((*ROUTES, PATHS, MOBILE_EVENTS, ALL_SEGMENTS))}|{SEGMENTS}[0-9]{{1,10}}"
-)
+_RECORDED = re.compile(rf"{'|'.join((*ROUTES, PATHS, MOBILE_EVENTS, ALL_SEGMENTS))}|{SEGMENTS}[0-9]{{1,10}}")
 
 
 def is_recorded(name: str) -> bool:

@@ -88,9 +88,7 @@ class Section(MutableMapping[str, Found]):
             if not isinstance(change, Mapping):
                 raise TypeError(f"update: expected a mapping of keys, found {change!r}")
         merged = {key: value for change in (*changes, keys) for key, value in change.items()}
-        self._scenario._change(
-            [((*self._path, *_steps(key)), value) for key, value in merged.items()]
-        )
+        self._scenario._change([((*self._path, *_steps(key)), value) for key, value in merged.items()])
 
     def _plain(self) -> Any:
         return self._scenario._lookup(self._path)
@@ -121,9 +119,7 @@ class Tables(Sequence["Section"]):
         try:
             numbers = range(len(self))[index]
         except IndexError:
-            raise IndexError(
-                f"there is no {name}[{index}]: there are {len(self)}, counted from 0"
-            ) from None
+            raise IndexError(f"there is no {name}[{index}]: there are {len(self)}, counted from 0") from None
         if isinstance(numbers, range):
             return [Section(self._scenario, (*self._path, number)) for number in numbers]
         return Section(self._scenario, (*self._path, numbers))
@@ -133,8 +129,7 @@ class Tables(Sequence["Section"]):
             raise AttributeError(name)
         what = ".".join(map(str, self._path))
         raise AttributeError(
-            f"{what} is a list of tables, and has no {name!r}: "
-            f"expected a key of one of them, such as {what}[0].{name}"
+            f"{what} is a list of tables, and has no {name!r}: expected a key of one of them, such as {what}[0].{name}"
         )
 
     def __setattr__(self, name: str, value: Found) -> None:
@@ -203,10 +198,7 @@ class Scenario(Section):
         """
         super().__init__(self, ())
         if document is not None and not isinstance(document, (Mapping, Section)):
-            raise TypeError(
-                f"Scenario: expected a mapping of keys, found {document!r}; "
-                "Scenario.load reads a file"
-            )
+            raise TypeError(f"Scenario: expected a mapping of keys, found {document!r}; Scenario.load reads a file")
         text = _json({**(document or {}), **keys})
         self._adopt(_core.Scenario.from_json(text, Path(base)), json.loads(text), Path(base))
 
@@ -223,9 +215,7 @@ class Scenario(Section):
         return cls.parse(_read_text(path), name=str(path), base=path.parent)
 
     @classmethod
-    def parse(
-        cls, text: str, *, name: str = "scenario", base: str | PathLike[str] = "."
-    ) -> Scenario:
+    def parse(cls, text: str, *, name: str = "scenario", base: str | PathLike[str] = ".") -> Scenario:
         """Reads a scenario from text; `name` stands for the file in problems.
 
         Raises:
@@ -456,9 +446,7 @@ def _read_text(path: Path) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise ValueError(
-            f"{path}:{line}: expected UTF-8 text, found the byte 0x{data[error.start]:02x}"
-        ) from None
+        raise ValueError(f"{path}:{line}: expected UTF-8 text, found the byte 0x{data[error.start]:02x}") from None
 
 
 def _kind_of(mode: int) -> str:
@@ -529,9 +517,7 @@ def _axes(set: Settings | None) -> list[list[tuple[str, list[str]]]]:
         rows = [_listed(row) for row in _listed(value) or [()]]
         if any(row is None or len(row) != len(keys) for row in rows):
             raise TypeError(f"set[{key!r}]: expected a list of tuples of {len(keys)} values each")
-        axes.append(
-            [(name, [_text(name, row[i]) for row in rows if row]) for i, name in enumerate(keys)]
-        )
+        axes.append([(name, [_text(name, row[i]) for row in rows if row]) for i, name in enumerate(keys)])
     return axes
 
 
@@ -553,9 +539,7 @@ def _checked(value: Any, key: str) -> Any:
     if isinstance(value, Mapping):
         for name in value:
             if not isinstance(name, str):
-                raise TypeError(
-                    f"{key or 'the scenario'}: expected keys that are text, found {name!r}"
-                )
+                raise TypeError(f"{key or 'the scenario'}: expected keys that are text, found {name!r}")
         return {n: _checked(each, f"{key}.{n}" if key else n) for n, each in value.items()}
     if isinstance(value, (Section, Tables)):
         return value
@@ -616,9 +600,7 @@ def _text(key: str, value: Any) -> str:
 
 
 #: Texts that TOML would read as something else.
-_NOT_TEXT = re.compile(
-    r"""\s*(["'\[{]|(true|false|[+-]?(inf|nan|[0-9_]*\.?[0-9_]+([eE].*)?))\s*$|$)"""
-)
+_NOT_TEXT = re.compile(r"""\s*(["'\[{]|(true|false|[+-]?(inf|nan|[0-9_]*\.?[0-9_]+([eE].*)?))\s*$|$)""")
 
 
 def _json_of(key: str, value: Any) -> str:

@@ -101,8 +101,7 @@ class Claim:
             unbounded = math.isinf(self.low) and math.isinf(self.high)
             if unbounded or not self.low <= self.high:
                 raise ValueError(
-                    f"range {self.low} to {self.high}: {self.kind!s} needs low, high or both, "
-                    "with low <= high"
+                    f"range {self.low} to {self.high}: {self.kind!s} needs low, high or both, with low <= high"
                 )
         if self.axis is not None and len(set(self.axis)) < len(self.axis):
             raise ValueError(f"axis {self.axis}: a value stands twice")
@@ -229,9 +228,7 @@ def _samples(claim: Claim, cases: Mapping[str, ArrayLike]) -> dict[str, Floats]:
     return samples
 
 
-def _findings(
-    claim: Claim, samples: dict[str, Floats], confidence: float, method: Method
-) -> Iterator[_Finding]:
+def _findings(claim: Claim, samples: dict[str, Floats], confidence: float, method: Method) -> Iterator[_Finding]:
     def mean(quantity: str, values: Floats, low: float, high: float) -> _Finding:
         return _mean(quantity, values, (low, high), confidence, method)
 
@@ -333,9 +330,7 @@ def _ratio(
     for bound, sign in ((low, 1.0), (high, -1.0)):
         if math.isinf(bound):
             continue
-        finding = _mean(
-            quantity, sign * subtract(values, bound * baseline), (0.0, math.inf), confidence, method
-        )
+        finding = _mean(quantity, sign * subtract(values, bound * baseline), (0.0, math.inf), confidence, method)
         ps.append((finding.inside, finding.p))
         inside = inside and finding.inside
     # Inside if both bounds say so; outside as surely as the surer of those that say so.

@@ -135,9 +135,7 @@ def hedges_g(values: ArrayLike, baseline: ArrayLike) -> float:
     apart = float(first.mean() - second.mean())
     if not (has_spread(first) or has_spread(second)):
         return _without_spread(apart, first)
-    found = effectsize_smd(
-        first.mean(), first.std(ddof=1), first.size, second.mean(), second.std(ddof=1), second.size
-    )
+    found = effectsize_smd(first.mean(), first.std(ddof=1), first.size, second.mean(), second.std(ddof=1), second.size)
     return float(found[0])
 
 
@@ -191,9 +189,7 @@ class Equivalence:
         return self.p <= self.alpha
 
 
-def equivalence(
-    values: ArrayLike, baseline: ArrayLike, margin: float, alpha: float = ALPHA
-) -> Equivalence:
+def equivalence(values: ArrayLike, baseline: ArrayLike, margin: float, alpha: float = ALPHA) -> Equivalence:
     """Whether the pairs' mean difference lies surely between -`margin` and `margin`."""
     if not 0 < margin < math.inf:
         raise ValueError(f"margin {margin}: expected a number above 0")

@@ -91,9 +91,7 @@ def estimate(values: ArrayLike, confidence: float = CONFIDENCE) -> Estimate:
     return Estimate(mean, quantile * error, int(sample.size))
 
 
-def paired_difference(
-    values: ArrayLike, baseline: ArrayLike, confidence: float = CONFIDENCE
-) -> Estimate:
+def paired_difference(values: ArrayLike, baseline: ArrayLike, confidence: float = CONFIDENCE) -> Estimate:
     """The mean of `values` minus `baseline`, run by run, with its interval.
 
     Cases of a comparison meet the same movement and the same channel in the runs of one number, so

@@ -61,9 +61,7 @@ def mser5(series: ArrayLike) -> WarmUp:
     """
     values = np.asarray(series, dtype=np.float64)
     if values.ndim not in (1, 2):
-        raise ValueError(
-            f"series: expected one row or rows of runs, found {values.ndim} dimensions"
-        )
+        raise ValueError(f"series: expected one row or rows of runs, found {values.ndim} dimensions")
     if values.ndim == 2:
         values = values.mean(axis=0)
     if not np.isfinite(values).all():
@@ -71,9 +69,7 @@ def mser5(series: ArrayLike) -> WarmUp:
         raise ValueError(f"series: the value at place {place} is {values[place]}")
     count = values.size // BATCH
     if count < FEWEST_BATCHES:
-        raise ValueError(
-            f"series: {values.size} values; MSER-5 needs {FEWEST_BATCHES * BATCH} or more"
-        )
+        raise ValueError(f"series: {values.size} values; MSER-5 needs {FEWEST_BATCHES * BATCH} or more")
     batches = values[: count * BATCH].reshape(count, BATCH).mean(axis=1)
     left = np.arange(count, 0, -1)
     statistic = _squares_from(batches) / left**2

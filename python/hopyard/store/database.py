@@ -84,9 +84,7 @@ class Database:
             raise StoreError(f"{self.folder} holds no results: there is no {NAME}{inside}")
         if self.write:
             # Who reads a large store without a log lets the writer wait until it has read it.
-            self._connection = sqlite3.connect(
-                _uri(self.path, "rwc"), uri=True, isolation_level=None, timeout=60
-            )
+            self._connection = sqlite3.connect(_uri(self.path, "rwc"), uri=True, isolation_level=None, timeout=60)
             # Readers and the writer do not wait for one another.
             self._connection.execute("PRAGMA journal_mode = WAL")
             # A run that is committed is on the disk, not only on its way there.
@@ -109,8 +107,7 @@ class Database:
             newer = found.isdecimal() and int(found) > int(FORMAT)
             hint = "; a newer version of Hopyard has made it, which can read it" if newer else ""
             raise StoreError(
-                f"{self.path} has format {found}: expected format {FORMAT}, "
-                f"that of Hopyard {_core.__version__}{hint}"
+                f"{self.path} has format {found}: expected format {FORMAT}, that of Hopyard {_core.__version__}{hint}"
             )
         self._read_columns()
 
@@ -119,10 +116,7 @@ class Database:
             key = f"columns of {name}"
             text = self.meta(key)
             if (text is not None) != self._has_table(name):
-                raise StoreError(
-                    f"{self.path}: meta, {key}: expected a row for the table {name}, and none "
-                    "without it"
-                )
+                raise StoreError(f"{self.path}: meta, {key}: expected a row for the table {name}, and none without it")
             if text is not None:
                 self._tables[name] = _columns(text, f"{self.path}: meta, {key}")
 
@@ -162,8 +156,7 @@ class Database:
         """
         if _identity(self.path) != self._file:
             raise GoneError(
-                f"{self.path} is gone: it was moved, removed or replaced while it was in use; no "
-                "run can be added to it"
+                f"{self.path} is gone: it was moved, removed or replaced while it was in use; no run can be added to it"
             )
 
     @contextmanager

@@ -104,8 +104,7 @@ class Folder:
             others = foreign(self.path)
             if others:
                 self.notes.append(
-                    f"{self.path} has files that Hopyard did not write, which stay as they are: "
-                    f"{listed(others)}"
+                    f"{self.path} has files that Hopyard did not write, which stay as they are: {listed(others)}"
                 )
             return replacing.begin(self.path, cases)
         reason = reason_against(self.path, cases, study)
@@ -119,8 +118,7 @@ class Folder:
             system, _, _ = maker.platform.partition(", ")
             if system != here():
                 self.notes.append(
-                    f"{_were(maker.runs, self.path)} made by Hopyard "
-                    f"{maker.version} on {system}; this is {here()}"
+                    f"{_were(maker.runs, self.path)} made by Hopyard {maker.version} on {system}; this is {here()}"
                 )
         self.notes += _other_kernels(store, cases)
         return store
@@ -261,9 +259,7 @@ def _missing(store: Store, case: Planned, stored: StoredCase, *, retry: bool) ->
     kept = {
         run: each
         for run, each in there.items()
-        if each.state == "done"
-        and each.whole
-        and (run not in wanted or _is_whole(store, each.files))
+        if each.state == "done" and each.whole and (run not in wanted or _is_whole(store, each.files))
     }
     failed = set() if retry else {run for run, each in there.items() if each.state == "failed"}
     runs = [

@@ -94,9 +94,7 @@ class Reader(Database):
 
     def kept(self, config: str, seed: int) -> dict[int, Kept]:
         """The runs of a configuration and seed, by number."""
-        columns = (
-            "run, version, platform, state, digest, quantities, interval, rows, series, segments"
-        )
+        columns = "run, version, platform, state, digest, quantities, interval, rows, series, segments"
         where = "WHERE config = ? AND seed = ?"
         with self.snapshot():
             there = self._counted(config, seed)
@@ -125,8 +123,7 @@ class Reader(Database):
     def makers(self) -> list[Maker]:
         """The builds and platforms that made the runs; first the one that has made most."""
         found = self._select(
-            "SELECT version, build, platform, count(*) FROM runs GROUP BY 1, 2, 3"
-            " ORDER BY count(*) DESC"
+            "SELECT version, build, platform, count(*) FROM runs GROUP BY 1, 2, 3 ORDER BY count(*) DESC"
         )
         return [Maker(*each) for each in found]
 
@@ -143,8 +140,7 @@ class Reader(Database):
             return None
         own = "".join(f', r."{column}"' for column, _ in self._tables[name])
         of_cases = (
-            f"FROM cases c JOIN {name} r ON r.config = c.config AND r.seed = c.seed"
-            " ORDER BY c.number, r.run, r.rowid"
+            f"FROM cases c JOIN {name} r ON r.config = c.config AND r.seed = c.seed ORDER BY c.number, r.run, r.rowid"
         )
         found = self._select(f"SELECT c.number, r.run{own} {of_cases}")
         try:
@@ -211,11 +207,7 @@ class Reader(Database):
         """How many rows of each run the tables have."""
         where = "WHERE config = ? AND seed = ?"
         return {
-            name: dict(
-                self._select(
-                    f"SELECT run, count(*) FROM {name} {where} GROUP BY run", (config, seed)
-                )
-            )
+            name: dict(self._select(f"SELECT run, count(*) FROM {name} {where} GROUP BY run", (config, seed)))
             for name in self._tables
         }
 
@@ -225,8 +217,7 @@ class Reader(Database):
         found: dict[int, tuple[object, ...]] = {}
         for row in self._rows("runs", ", ".join(("run", *MADE)), where, (config, seed)):
             found[row.whole("run", MOST_RUN - 1)] = tuple(
-                row.seconds(name) if kind is float else row.text_or_none(name)
-                for name, kind in MADE.items()
+                row.seconds(name) if kind is float else row.text_or_none(name) for name, kind in MADE.items()
             )
         return found
 
@@ -295,8 +286,7 @@ class Reader(Database):
                 except zlib.error:
                     raise file.wrong("content", "what zlib has compressed") from None
             sources = {
-                name: self._by_hash("rules", "source", key).text("source")
-                for name, key in row.pairs("rules").items()
+                name: self._by_hash("rules", "source", key).text("source") for name, key in row.pairs("rules").items()
             }
         place = f"{self.path}: configurations, {config}"
         return Inputs(row.text("toml"), contents, sources, place)
@@ -306,9 +296,7 @@ class Reader(Database):
             return row
         raise StoreError(f"{self.path}: {table} has no row {key}")
 
-    def _rows(
-        self, table: str, columns: str, more: str = "", values: Sequence[object] = ()
-    ) -> Iterator[Row]:
+    def _rows(self, table: str, columns: str, more: str = "", values: Sequence[object] = ()) -> Iterator[Row]:
         names = columns.split(", ")
         for found in self._select(f"SELECT rowid, {columns} FROM {table} {more}", values):
             yield Row(self.path, table, names, found)

@@ -24,9 +24,7 @@ class Row:
         StoreError: when it is not what is expected; the message names store, table and row.
     """
 
-    def __init__(
-        self, path: Path, table: str, columns: Sequence[str], values: Sequence[object]
-    ) -> None:
+    def __init__(self, path: Path, table: str, columns: Sequence[str], values: Sequence[object]) -> None:
         self._path = path
         self._table = table
         self._number, *rest = values
@@ -83,9 +81,7 @@ class Row:
         value = self._json(column)
         if isinstance(value, list) and all(isinstance(e, list) and len(e) == 2 for e in value):
             value = {key if isinstance(key, str) else None: each for key, each in value}
-        if not isinstance(value, dict) or not all(
-            isinstance(part, str) for pair in value.items() for part in pair
-        ):
+        if not isinstance(value, dict) or not all(isinstance(part, str) for pair in value.items() for part in pair):
             raise self.wrong(column, "pairs of texts in JSON")
         return value
 

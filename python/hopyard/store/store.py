@@ -84,8 +84,7 @@ class Store(Reader):
             if not anew and wanted.keys() < before.keys():
                 # A part of the comparison that is here: its order and its names stay.
                 self._connection.executemany(
-                    "UPDATE cases SET runs = ?, series = ?, interval = ?, numbers = ?"
-                    " WHERE config = ? AND seed = ?",
+                    "UPDATE cases SET runs = ?, series = ?, interval = ?, numbers = ? WHERE config = ? AND seed = ?",
                     [(*values, *key) for key, values in wanted.items()],
                 )
                 return
@@ -117,9 +116,7 @@ class Store(Reader):
 
     def _configuration(self, case: Planned) -> None:
         core = case.core
-        known = self._connection.execute(
-            "SELECT 1 FROM configurations WHERE config = ?", (case.config,)
-        )
+        known = self._connection.execute("SELECT 1 FROM configurations WHERE config = ?", (case.config,))
         if known.fetchone():
             return
         inputs = Inputs.of(core, case.base)
@@ -134,9 +131,7 @@ class Store(Reader):
             import hashlib
 
             rules[module] = source_hash = hashlib.sha256(source.encode()).hexdigest()
-            self._connection.execute(
-                "INSERT OR IGNORE INTO rules VALUES (?, ?, ?)", (source_hash, module, source)
-            )
+            self._connection.execute("INSERT OR IGNORE INTO rules VALUES (?, ?, ?)", (source_hash, module, source))
         profile = json.loads(core.to_json(defaults=True)).get("profile", "")
         self._connection.execute(
             "INSERT INTO configurations VALUES (?, ?, ?, ?, ?, ?)",
@@ -208,10 +203,7 @@ class Store(Reader):
     ) -> None:
         from hopyard.tables.tables import rows
 
-        heads = {
-            (each.case, each.run): (*cases[each.case].key, each.run, each.version)
-            for each in records
-        }
+        heads = {(each.case, each.run): (*cases[each.case].key, each.run, each.version) for each in records}
         added = {name: rows(tables[name]) for name in ROWS}
         counts = [(name, Counter((row[0], row[1]) for row in own)) for name, own in added.items()]
         with self._transaction():
@@ -219,9 +211,7 @@ class Store(Reader):
                 case = cases[each.case]
                 key = (*case.key, each.run)
                 for name in ("runs", *self._tables):
-                    self._connection.execute(
-                        f"DELETE FROM {name} WHERE config = ? AND seed = ? AND run = ?", key
-                    )
+                    self._connection.execute(f"DELETE FROM {name} WHERE config = ? AND seed = ? AND run = ?", key)
                 self._connection.execute(
                     "INSERT INTO runs (config, seed, run, version, platform, ended, wall_s, cpu_s,"
                     " state, digest, error, series, segments, quantities, interval, build, rows)"
@@ -286,9 +276,7 @@ class Store(Reader):
         wanted = columns(schema)
         if name in self._tables:
             if self._tables[name] != wanted:
-                raise StoreError(
-                    f"{self.path}: the columns of {name} are those of another build of Hopyard"
-                )
+                raise StoreError(f"{self.path}: the columns of {name} are those of another build of Hopyard")
             return
         own = "".join(f', "{column}" {sql_type(kind)}' for column, kind in wanted)
         self._connection.execute(
@@ -311,9 +299,7 @@ class Store(Reader):
         with self._named():
             runs = self._connection.execute(f"SELECT {', '.join(FILED)} FROM runs")
             named = set() if all_of_them else {name for row in runs for name in row if name}
-            keys = self._connection.execute(
-                "SELECT config, seed FROM cases UNION SELECT config, seed FROM runs"
-            )
+            keys = self._connection.execute("SELECT config, seed FROM cases UNION SELECT config, seed FROM runs")
             mine = {(config, str(seed)) for config, seed in keys}
         for path in folder.iterdir():
             found = _FILE.fullmatch(path.name)

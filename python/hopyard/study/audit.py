@@ -142,11 +142,7 @@ def _runs(
     failed = sum(len(lost) for each in ended for _, lost in each)
     least = min(counts)
     grade: Grade = "good" if least >= ENOUGH else "poor" if least < FEW else "look"
-    text = (
-        f"{least} to {many(max(counts), 'run')} a point"
-        if least < max(counts)
-        else f"{many(least, 'run')} a point"
-    )
+    text = f"{least} to {many(max(counts), 'run')} a point" if least < max(counts) else f"{many(least, 'run')} a point"
     advice = "" if grade == "good" else f"; {ENOUGH} or more: hopyard sweep --runs {ENOUGH}"
     found.add("replications", grade, text + advice)
     seeds = sorted({each.seed for point in points for each in point.all})
@@ -167,9 +163,7 @@ def _runs(
     return counts
 
 
-def _intervals(
-    found: Audit, points: Sequence[Point], values: Values, measures: Sequence[str]
-) -> None:
+def _intervals(found: Audit, points: Sequence[Point], values: Values, measures: Sequence[str]) -> None:
     for measure in measures:
         shares = []
         for point in points:
@@ -196,8 +190,7 @@ def _warm_up(found: Audit, documents: Sequence[dict[str, Any]]) -> None:
         found.add(
             "warm-up",
             "look",
-            "measuring begins at 0 s: start-up of routing and TCP is part of the figures; "
-            "measure.from leaves it out",
+            "measuring begins at 0 s: start-up of routing and TCP is part of the figures; measure.from leaves it out",
         )
     else:
         found.add("warm-up", "good", f"measuring begins at {', '.join(starts)}")
@@ -231,8 +224,7 @@ def _defaults(found: Audit, points: Sequence[Point], documents: Sequence[dict[st
     found.add(
         "parameters",
         "good",
-        f"{len(own)} given, {len(rest)} at their defaults of profile {profile}; all are stored "
-        "with the runs",
+        f"{len(own)} given, {len(rest)} at their defaults of profile {profile}; all are stored with the runs",
     )
 
 
@@ -267,20 +259,14 @@ def _windows(
 ) -> None:
     limited, text = at_window(points, documents, store)
     if limited:
-        found.add(
-            "window", "look", f"{text}: a larger tcp.window lets the congestion control decide"
-        )
+        found.add("window", "look", f"{text}: a larger tcp.window lets the congestion control decide")
     elif text:
         found.add("window", "good", text)
 
 
 def _movement(found: Audit, documents: Sequence[dict[str, Any]]) -> None:
     # `[[movement]]` has the models of single nodes.
-    tables = [
-        table
-        for each in documents
-        for table in (each.get("mobility") or {}, *(each.get("movement") or ()))
-    ]
+    tables = [table for each in documents for table in (each.get("mobility") or {}, *(each.get("movement") or ()))]
     for model in sorted({str(each["model"]) for each in tables if "model" in each}):
         if model == "movement_file":
             found.add(
@@ -289,18 +275,12 @@ def _movement(found: Audit, documents: Sequence[dict[str, Any]]) -> None:
                 "movement_file: every run has the same movement; results hold for it alone",
             )
         elif model == "random_waypoint":
-            starts = {
-                (each.get("random_waypoint") or {}).get("start")
-                for each in tables
-                if each.get("model") == model
-            }
+            starts = {(each.get("random_waypoint") or {}).get("start") for each in tables if each.get("model") == model}
             steady = starts == {"steady_state"}
             text = (
                 "random_waypoint, from its steady state"
                 if steady
-                else (
-                    "random_waypoint from uniform places: density and speed change while it settles"
-                )
+                else ("random_waypoint from uniform places: density and speed change while it settles")
             )
             found.add("movement", "good" if steady else "look", text)
         elif model in _SETTLED:
@@ -330,10 +310,7 @@ def _intervals_in_words(points: Sequence[Point], values: Values) -> str:
         rest = ", those of the others with Student intervals"
     else:
         rest = ""
-    return (
-        f"{text}; means of these are given with 95 % anytime-valid intervals (a confidence "
-        f"sequence){rest}."
-    )
+    return f"{text}; means of these are given with 95 % anytime-valid intervals (a confidence sequence){rest}."
 
 
 def _method(
@@ -351,12 +328,10 @@ def _method(
     runs = many(max(counts), "time")
     runs = runs if min(counts) == max(counts) else f"{min(counts)} to {runs}"
     sizes = {
-        name: len({point.labels[name] for point in points if name in point.labels})
-        for name in study.document.axes
+        name: len({point.labels[name] for point in points if name in point.labels}) for name in study.document.axes
     }
     axes = ", ".join(
-        f"{axis.title or name} ({many(sizes[name], 'value')})"
-        for name, axis in study.document.axes.items()
+        f"{axis.title or name} ({many(sizes[name], 'value')})" for name, axis in study.document.axes.items()
     )
     durations = sorted({str(each.get("duration")) for each in documents})
     parts = [

@@ -96,11 +96,7 @@ def _document(point: Point) -> dict[str, Any]:
 def _rows(study: Study, points: Sequence[Point]) -> Iterator[str]:
     """Refuses a measure of rows that no point has: of a flow, a node, a transport."""
     for name, own in study.document.measure.items():
-        mine = [
-            point
-            for point in points
-            if own.experiments is None or point.experiment in own.experiments
-        ]
+        mine = [point for point in points if own.experiments is None or point.experiment in own.experiments]
         place = study.place("measure", name)
         table = _table(own)
         if own.flow is not None:
@@ -131,18 +127,14 @@ def _table(own: Quantity) -> str:
     return MEASURES[own.measure].table if own.measure is not None else own.table
 
 
-def _absent(
-    place: str, column: str, values: Sequence[Scalar], points: Sequence[Point]
-) -> Iterator[str]:
+def _absent(place: str, column: str, values: Sequence[Scalar], points: Sequence[Point]) -> Iterator[str]:
     """A problem for each value of a column that no point has."""
     if column == "transport":
         names = dict.fromkeys(each for point in points for each in _transports(point))
         for value in values:
             if value not in names:
                 near = nearest(str(value), names)
-                tcp = (
-                    'all TCP flows are { transport = { not = "udp" } }; ' if value == "tcp" else ""
-                )
+                tcp = 'all TCP flows are { transport = { not = "udp" } }; ' if value == "tcp" else ""
                 yield f"{place}: no flow has the transport {value!r}; {tcp}{near}"
         return
     if column == "routing":
@@ -243,9 +235,7 @@ def _two_axes(
     )
 
 
-def _unrecorded(
-    study: Study, measure: str | None, points: Sequence[Point], *, all_of_them: bool
-) -> str | None:
+def _unrecorded(study: Study, measure: str | None, points: Sequence[Point], *, all_of_them: bool) -> str | None:
     """Why runs of the points have no value of a measure, of all of them or of one at least."""
     own = study.document.measure.get(measure or "")
     if own is not None:

@@ -62,10 +62,7 @@ class Comparison:
     @property
     def figure(self) -> str:
         """The means."""
-        means = {
-            name: str(interval(sample, watched=self.watched))
-            for name, sample in self.samples.items()
-        }
+        means = {name: str(interval(sample, watched=self.watched)) for name, sample in self.samples.items()}
         single = len(means) == 1
         text = ", ".join(mean if single else f"{name} {mean}" for name, mean in means.items())
         return f"{self.where}: {text}" if self.where else text
@@ -111,9 +108,7 @@ def judged(study: Study, points: Sequence[Point], values: Values) -> list[Verdic
     adjusted = statistics.holm([p for _, p in leaning]) if leaning else []
     return [
         _verdict(claim, group, outcome if p <= 1 - CONFIDENCE else Outcome.OPEN, p)
-        for claim, group, (outcome, _), p in zip(
-            study.document.claim, single, leaning, adjusted, strict=True
-        )
+        for claim, group, (outcome, _), p in zip(study.document.claim, single, leaning, adjusted, strict=True)
     ]
 
 
@@ -191,15 +186,9 @@ def _p(value: float) -> str:
     return "< 0.0001" if value < 1e-4 else f"{value:.2g}"
 
 
-def _comparisons(
-    study: Study, claim: Claim, points: Sequence[Point], values: Values
-) -> Iterator[Comparison]:
+def _comparisons(study: Study, claim: Claim, points: Sequence[Point], values: Values) -> Iterator[Comparison]:
     experiment = study.experiment_of(claim.experiment)
-    mine = [
-        point
-        for point in points
-        if point.experiment == experiment and fits(point.labels, claim.where)
-    ]
+    mine = [point for point in points if point.experiment == experiment and fits(point.labels, claim.where)]
     chosen = [point for point in mine if fits(point.labels, claim.case)]
     asked = [*chosen, *(p for p in mine if claim.than is not None and fits(p.labels, claim.than))]
     measures = [claim.measure, *([claim.against] if claim.against is not None else [])]
@@ -240,8 +229,7 @@ def _comparisons(
             if len(bases) != len(group):
                 # A mean over fewer points would be another one.
                 lacks = (
-                    f"{named(other)}: {len(group) - len(bases)} of {len(group)} points have no such"
-                    " case beside them"
+                    f"{named(other)}: {len(group) - len(bases)} of {len(group)} points have no such case beside them"
                 )
                 yield from (Comparison(each, {}, where, lacks=lacks) for each in _compared(claim))
                 continue
@@ -260,9 +248,7 @@ def _comparisons(
 
 def _short(study: Study, point: Point, axes: Collection[str]) -> str:
     """The labels of a point on these axes."""
-    return ", ".join(
-        _title(study, name, label) for name, label in point.labels.items() if name in axes
-    )
+    return ", ".join(_title(study, name, label) for name, label in point.labels.items() if name in axes)
 
 
 def _title(study: Study, axis: str, label: str) -> str:
@@ -308,10 +294,7 @@ def _trends(
             common = np.intersect1d(common, runs)
         known = numbers(list(samples))
         axis = None if known is None else tuple(known[0])
-        paired = {
-            _title(study, along, name): found[np.isin(runs, common)]
-            for name, (runs, found) in samples.items()
-        }
+        paired = {_title(study, along, name): found[np.isin(runs, common)] for name, (runs, found) in samples.items()}
         wanted = statistics.Claim(Kind(claim.expect), axis=axis)
         yield Comparison(wanted, paired, where, watched[where])
 
@@ -327,39 +310,26 @@ def _correlations(
     along, against = str(claim.along), claim.against or claim.measure
     groups: dict[str, dict[str, list[tuple[Point, Point]]]] = {}
     for point in points:
-        rest = named(
-            {n: v for n, v in point.labels.items() if n != along and n not in claim.mean_over}
-        )
+        rest = named({n: v for n, v in point.labels.items() if n != along and n not in claim.mean_over})
         for base in [point] if claim.than is None else beside(point, others, claim.than):
             case = named({name: base.labels[name] for name in claim.than or {}})
             where = f"{rest} with {case}" if case else rest
             pairs = groups.setdefault(where, {}).setdefault(point.labels[along], [])
             pairs.append((point, base))
     for where, pairs_of in groups.items():
-        ours = [
-            mean_of([point for point, _ in it], values, claim.measure) for it in pairs_of.values()
-        ]
+        ours = [mean_of([point for point, _ in it], values, claim.measure) for it in pairs_of.values()]
         theirs = [mean_of([base for _, base in it], values, against) for it in pairs_of.values()]
         if len(ours) < 3:
-            lacks = (
-                f"{where}: a correlation needs three values of {along}, and there are {len(ours)}"
-            )
+            lacks = f"{where}: a correlation needs three values of {along}, and there are {len(ours)}"
             yield Comparison(_correlated(claim), {}, where, lacks=lacks)
             continue
         common = ours[0][0]
         for runs, _ in (*ours, *theirs):
             common = np.intersect1d(common, runs)
-        first, second = (
-            np.array([found[np.isin(runs, common)] for runs, found in each])
-            for each in (ours, theirs)
-        )
-        found = np.array(
-            [_coefficient(a, b, ranks=claim.ranks) for a, b in zip(first.T, second.T, strict=True)]
-        )
+        first, second = (np.array([found[np.isin(runs, common)] for runs, found in each]) for each in (ours, theirs))
+        found = np.array([_coefficient(a, b, ranks=claim.ranks) for a, b in zip(first.T, second.T, strict=True)])
         watched = values.watched([each for it in pairs_of.values() for pair in it for each in pair])
-        yield Comparison(
-            _correlated(claim), {"coefficient": found[~np.isnan(found)]}, where, watched
-        )
+        yield Comparison(_correlated(claim), {"coefficient": found[~np.isnan(found)]}, where, watched)
 
 
 def _correlated(claim: Claim) -> statistics.Claim:

@@ -75,9 +75,7 @@ class Cluster:
         try:
             import distributed
         except ImportError:
-            raise ClusterError(
-                f"a cluster needs the package distributed: {install('lab')}"
-            ) from None
+            raise ClusterError(f"a cluster needs the package distributed: {install('lab')}") from None
         # The end of a scheduler or worker is told by errors of this class alone.
         for name in logging.root.manager.loggerDict:
             if name.partition(".")[0] == "distributed":
@@ -118,9 +116,7 @@ class Cluster:
             ClusterLostError: when the scheduler goes meanwhile.
         """
         self._check()
-        waiting = deque(
-            _Task(place, [run]) for place, case in enumerate(cases) for run in case.runs
-        )
+        waiting = deque(_Task(place, [run]) for place, case in enumerate(cases) for run in case.runs)
         total = len(waiting)
         inputs: dict[int, tuple[Inputs, str, int]] = {}
         cost: dict[int, float] = {}
@@ -160,9 +156,7 @@ class Cluster:
         try:
             self._client.wait_for_workers(1, timeout=PATIENCE_S)
         except TimeoutError:
-            raise ClusterError(
-                f"the cluster at {self.address} has no worker after {PATIENCE_S:.0f} s"
-            ) from None
+            raise ClusterError(f"the cluster at {self.address} has no worker after {PATIENCE_S:.0f} s") from None
         builds = self._client.run(_build)
         for worker, build in builds.items():
             if build != _core.BUILD:
@@ -302,7 +296,4 @@ def make(
             parts[name].append(table)
     import pyarrow as pa
 
-    return records, {
-        name: pa.concat_tables(part).unify_dictionaries().combine_chunks()
-        for name, part in parts.items()
-    }
+    return records, {name: pa.concat_tables(part).unify_dictionaries().combine_chunks() for name, part in parts.items()}

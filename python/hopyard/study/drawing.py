@@ -45,11 +45,7 @@ def plot(
     study = source.study
     chosen = study.experiment_of(experiment)
     check_chosen(study, only or {})
-    mine = [
-        point
-        for point in source.points
-        if point.experiment == chosen and fits(point.labels, only or {})
-    ]
+    mine = [point for point in source.points if point.experiment == chosen and fits(point.labels, only or {})]
     given = {"x": x, "lines": lines, "panels": panels}
     named = [axis for axis in given.values() if axis is not None]
     axes = study.axes_of(chosen)
@@ -59,9 +55,7 @@ def plot(
         if axis is not None and axis not in axes
     ]
     if len(set(named)) < len(named):
-        problems.append(
-            f"{study.path}: x, lines and panels need different axes, found {', '.join(named)}"
-        )
+        problems.append(f"{study.path}: x, lines and panels need different axes, found {', '.join(named)}")
     if problems:
         raise StudyError(problems)
     placed = _placed(mine, given, without_x=kind == "distribution")
@@ -100,19 +94,13 @@ def _scale(points: Sequence[Point], axis: str | None) -> bool:
 
 
 def _values(points: Sequence[Point], axis: str | None) -> list[str]:
-    return list(
-        dict.fromkeys(p.labels[axis] for p in points if axis is not None and axis in p.labels)
-    )
+    return list(dict.fromkeys(p.labels[axis] for p in points if axis is not None and axis in p.labels))
 
 
-def _placed(
-    points: Sequence[Point], given: Mapping[str, str | None], *, without_x: bool
-) -> dict[str, str | None]:
+def _placed(points: Sequence[Point], given: Mapping[str, str | None], *, without_x: bool) -> dict[str, str | None]:
     """Which axis goes where: the named ones first."""
     placed = dict(given)
-    several = [
-        name for name in (points[0].labels if points else ()) if len(_values(points, name)) > 1
-    ]
+    several = [name for name in (points[0].labels if points else ()) if len(_values(points, name)) > 1]
     free = [name for name in several if name not in given.values()]
     # What is a scale goes along; then what has the most values.
     free.sort(key=lambda name: (_scale(points, name), len(_values(points, name))), reverse=True)
@@ -120,10 +108,5 @@ def _placed(
         if placed[place] is None and free and not (place == "x" and without_x):
             placed[place] = free.pop(0)
     if free:
-        raise StudyError(
-            [
-                f"the points differ in {name} too: choose a value with --only {name}=..."
-                for name in free
-            ]
-        )
+        raise StudyError([f"the points differ in {name} too: choose a value with --only {name}=..." for name in free])
     return placed

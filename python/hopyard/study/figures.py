@@ -52,11 +52,7 @@ class Source:
 def draw(figure: Figure, source: Source) -> Plot:
     """Draws a figure as the study describes it."""
     experiment = source.study.experiment_of(figure.experiment)
-    mine = [
-        point
-        for point in source.points
-        if point.experiment == experiment and fits(point.labels, figure.where)
-    ]
+    mine = [point for point in source.points if point.experiment == experiment and fits(point.labels, figure.where)]
     if figure.against is not None and figure.kind != "heat":
         # The case itself differs from itself in nothing.
         mine = [point for point in mine if beside(point, source.points, figure.against)]
@@ -247,18 +243,14 @@ def _label_of_means(axis: Axes, figure: Figure, source: Source) -> None:
     _label(axis, label)
 
 
-def _lines(
-    axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, Any], source: Source
-) -> None:
+def _lines(axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, Any], source: Source) -> None:
     measure = str(figure.measure)
     places = _x_axis(axis, figure, source, points)
     labels = _different(points, figure.x)
     said = False
     for number, (line, colour) in enumerate(hues.items()):
         mine = {p.labels[str(figure.x)]: p for p in _chosen(points, figure.lines, line)}
-        there = [
-            (x, mine[str(label)]) for x, label in zip(places, labels, strict=True) if label in mine
-        ]
+        there = [(x, mine[str(label)]) for x, label in zip(places, labels, strict=True) if label in mine]
         if not there:
             continue
         found = [_estimate(point, figure, source) for _, point in there]
@@ -293,9 +285,7 @@ def _lines(
     _label_of_means(axis, figure, source)
 
 
-def _bars(
-    axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, Any], source: Source
-) -> None:
+def _bars(axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, Any], source: Source) -> None:
     measure = str(figure.measure)
     places = _x_axis(axis, figure, source, points)
     labels = _different(points, figure.x)
@@ -333,9 +323,7 @@ def _bars(
     _label_of_means(axis, figure, source)
 
 
-def _boxes(
-    axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, Any], source: Source
-) -> None:
+def _boxes(axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, Any], source: Source) -> None:
     measure = str(figure.measure)
     places = _x_axis(axis, figure, source, points)
     labels = _different(points, figure.x)
@@ -361,9 +349,7 @@ def _boxes(
     _label(axis, source.values.label(measure))
 
 
-def _over_time(
-    axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, Any], source: Source
-) -> None:
+def _over_time(axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, Any], source: Source) -> None:
     name = str(figure.series)
     known = {each["name"]: each for each in catalogue.quantities()}[name]
     for number, (line, colour) in enumerate(hues.items()):
@@ -395,9 +381,7 @@ def _over_time(
         axis.yaxis.set_major_locator(MaxNLocator(integer=True))
 
 
-def _heat(
-    axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, Any], source: Source
-) -> None:
+def _heat(axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, Any], source: Source) -> None:
     """A field for each pair of values of `x` and `lines`, with its number."""
     measure, x, y = str(figure.measure), str(figure.x), str(figure.lines)
     across = _different(points, x)
@@ -437,9 +421,7 @@ def _heat(
     bar.set_label(f"{label}, ratio" if figure.against else label)
 
 
-def _scatter(
-    axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, Any], source: Source
-) -> None:
+def _scatter(axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, Any], source: Source) -> None:
     """A mark for each point: one measure against another, with both intervals."""
     up, right = str(figure.measure), str(figure.beside)
     for number, (line, colour) in enumerate(hues.items()):
@@ -466,9 +448,7 @@ def _scatter(
     _label(axis, source.values.label(up))
 
 
-def _distribution(
-    axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, Any], source: Source
-) -> None:
+def _distribution(axis: Axes, figure: Figure, points: Sequence[Point], hues: dict[Any, Any], source: Source) -> None:
     """The share of the runs with at most each value."""
     measure = str(figure.measure)
     for number, (line, colour) in enumerate(hues.items()):

@@ -48,9 +48,7 @@ Names = Annotated[list[str], BeforeValidator(_texts)]
 class Part(BaseModel):
     """A table of a study file. A key that it does not have is an error."""
 
-    model_config = ConfigDict(
-        extra="forbid", strict=True, frozen=True, populate_by_name=True, allow_inf_nan=False
-    )
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True, allow_inf_nan=False)
 
 
 class Not(Part):
@@ -97,16 +95,12 @@ class Quantity(Part):
     #: A column of a table of results, or a series, or a measure of Hopyard of chosen rows.
     column: str | None = None
     measure: str | None = None
-    table: Literal[
-        "flows", "nodes", "decisions", "overhead", "handoffs", "mobile_events", "detours"
-    ] = "flows"
+    table: Literal["flows", "nodes", "decisions", "overhead", "handoffs", "mobile_events", "detours"] = "flows"
     series: str | None = None
     #: `first`: seconds from `since` to the first sample above zero. `count`: how many rows have a
     #: value in the column.
     #: `below`: how many samples of a series are below `limit`.
-    reduce: Literal[
-        "sum", "mean", "median", "max", "min", "std", "last", "first", "count", "below"
-    ] = "sum"
+    reduce: Literal["sum", "mean", "median", "max", "min", "std", "last", "first", "count", "below"] = "sum"
     limit: float | None = None
     #: Only this flow.
     flow: int | None = Field(default=None, ge=0)

@@ -121,8 +121,7 @@ def load_results(
         raise ValueError(f"frame: expected pandas, polars or pyarrow, found {frame!r}")
     if only is not None and not isinstance(only, Mapping):
         raise TypeError(
-            'only: expected the values of axes, such as {"sender": ["Vegas", "Reno"]}, '
-            f"found {only!r:.80}"
+            f'only: expected the values of axes, such as {{"sender": ["Vegas", "Reno"]}}, found {only!r:.80}'
         )
     path = path_of(source, "a study or a folder of results")
     named = measures.split(",") if isinstance(measures, str) and measures else list(measures)
@@ -208,9 +207,7 @@ def _of_folder(path: Path, measures: Sequence[str]) -> pa.Table:
         return _table(heads, None, store, chosen)
 
 
-def _table(
-    heads: Sequence[Head], study: Study | None, store: Reader, measures: Sequence[str]
-) -> pa.Table:
+def _table(heads: Sequence[Head], study: Study | None, store: Reader, measures: Sequence[str]) -> pa.Table:
 
     values = Values(study, store)
     return rows_of_runs(heads, values, {name: name for name in measures}, made=True)

@@ -70,9 +70,7 @@ def parse(text: str, path: Path) -> Study:
     return study
 
 
-def _of_pydantic(
-    errors: Iterable[Any], keys: dict[str, Any], path: Path, text: str
-) -> Iterator[str]:
+def _of_pydantic(errors: Iterable[Any], keys: dict[str, Any], path: Path, text: str) -> Iterator[str]:
     """The problems of the form of the file."""
     # A value that may be of several kinds has an error for each of them, below its own place.
     several: dict[tuple[str | int, ...], list[str]] = {}
@@ -97,9 +95,7 @@ def _found(keys: Any, steps: Sequence[str | int]) -> tuple[tuple[str | int, ...]
     return tuple(steps), keys
 
 
-def _of_several(
-    steps: Sequence[str | int], kinds: Iterable[str], value: Any, path: Path, text: str
-) -> str:
+def _of_several(steps: Sequence[str | int], kinds: Iterable[str], value: Any, path: Path, text: str) -> str:
     """A problem of a value that may be of several kinds, and is of none."""
     place, key = _place(steps, path, text), ".".join(map(str, steps))
     words = {"str": "a text", "float": "a number", "bool": "true or false", "Not": "{ not = ... }"}

@@ -87,9 +87,7 @@ def named(labels: Mapping[str, object]) -> str:
 
 def axes_of(settings: Mapping[str, str]) -> dict[str, str]:
     """The labels of axes among the settings of a case of a store."""
-    return {
-        key.removeprefix(PREFIX): value for key, value in settings.items() if key.startswith(PREFIX)
-    }
+    return {key.removeprefix(PREFIX): value for key, value in settings.items() if key.startswith(PREFIX)}
 
 
 def fits(labels: Mapping[str, str], where: Mapping[str, Scalar | list[Scalar]]) -> bool:

@@ -52,9 +52,7 @@ class Published:
         for name in names:
             near = get_close_matches(name, axes, n=1, cutoff=0.8)
             if name not in axes and near and near[0] not in names:
-                problems.append(
-                    f"{path}: column {name}: no axis is called so; did you mean {near[0]!r}?"
-                )
+                problems.append(f"{path}: column {name}: no axis is called so; did you mean {near[0]!r}?")
         known = [*study.document.measure, *MEASURES]
         #: The names of all columns.
         self.columns = names
@@ -130,9 +128,7 @@ def _rows(path: Path, text: str) -> tuple[list[str], list[tuple[int, dict[str, s
         names = list(reader.fieldnames or ())
         for row in reader:
             if None in row:
-                raise StudyError(
-                    [f"{path}:{reader.line_num}: expected {len(names)} values, found more"]
-                )
+                raise StudyError([f"{path}:{reader.line_num}: expected {len(names)} values, found more"])
             rows.append((reader.line_num, {name: row[name] or "" for name in names}))
     except csv.Error as error:
         raise StudyError([f"{path}:{reader.line_num}: the file cannot be read: {error}"]) from None

@@ -59,9 +59,7 @@ def references(study: Study) -> Iterator[str]:
     if not document.scenario:
         for name, experiment in study.experiments.items():
             named = any(
-                "scenario" in case
-                for axis in study.axes_of(name).values()
-                for case in (axis.cases or {}).values()
+                "scenario" in case for axis in study.axes_of(name).values() for case in (axis.cases or {}).values()
             )
             if experiment.scenario is None and not named:
                 yield f"{study.place('experiment', name)}: expected a scenario"
@@ -176,9 +174,7 @@ def _twice(names: Sequence[str]) -> list[str]:
 
 def _lists(study: Study) -> Iterator[str]:
     """Refuses a name that stands twice in a list of names."""
-    parts: list[tuple[str, object, tuple[str, ...]]] = [
-        (str(study.path), study.document, ("series", "measures"))
-    ]
+    parts: list[tuple[str, object, tuple[str, ...]]] = [(str(study.path), study.document, ("series", "measures"))]
     for name, experiment in study.document.experiment.items():
         parts.append((study.place("experiment", name), experiment, ("axes", "series")))
     for number, table in enumerate(study.document.table):
@@ -206,9 +202,7 @@ def _keys_once(study: Study, experiment: str) -> Iterator[str]:
             yield f"{place}: quick.set: {key} is that of the axis {owner[key]}"
 
 
-def _where(
-    study: Study, experiment: str, where: Mapping[str, Scalar | list[Scalar]], place: str
-) -> Iterator[str]:
+def _where(study: Study, experiment: str, where: Mapping[str, Scalar | list[Scalar]], place: str) -> Iterator[str]:
     axes = study.axes_of(experiment)
     for name, values in chosen(where).items():
         if name in study.experiments[experiment].pool and "skip" not in place:
@@ -226,9 +220,7 @@ def _of_experiment(study: Study, name: str | None, place: str) -> Iterator[str]:
         yield f"{place}: expected an experiment: {', '.join(study.experiments)}"
 
 
-def _known_axes(
-    study: Study, experiment: str | None, names: Iterable[str | None], place: str
-) -> Iterator[str]:
+def _known_axes(study: Study, experiment: str | None, names: Iterable[str | None], place: str) -> Iterator[str]:
     axes = study.axes_of(study.experiment_of(experiment))
     pool = study.experiments[study.experiment_of(experiment)].pool
     for name in names:
@@ -238,9 +230,7 @@ def _known_axes(
             yield f"{place}: no axis is called {name!r}; {nearest(name, axes)}"
 
 
-def _sampled_there(
-    study: Study, experiment: str, names: Iterable[str | None], place: str
-) -> Iterator[str]:
+def _sampled_there(study: Study, experiment: str, names: Iterable[str | None], place: str) -> Iterator[str]:
     """Refuses a measure of a series that an experiment does not sample."""
     for name in names:
         own = study.document.measure.get(name or "")
@@ -265,9 +255,7 @@ def _quantity(study: Study, name: str, quantity: Quantity) -> Iterator[str]:
         if quantity.of == name or (quantity.of in own and own[quantity.of].of is not None):
             yield f"{place}: of: expected a measure that is not divided itself"
     yield from _known_measures(quantity.plus, [*own, *MEASURES], f"{place}: plus")
-    if any(
-        name == each or (each in own and (own[each].of or own[each].plus)) for each in quantity.plus
-    ):
+    if any(name == each or (each in own and (own[each].of or own[each].plus)) for each in quantity.plus):
         yield f"{place}: plus: expected measures that are neither sums nor divided themselves"
     if quantity.of is not None and quantity.of == quantity.measure and not _picks(quantity):
         yield f"{place}: of: {quantity.of} is divided by itself: expected another one"
@@ -298,10 +286,7 @@ def _quantity(study: Study, name: str, quantity: Quantity) -> Iterator[str]:
             near = nearest(quantity.series, sampled)
             yield f"{place}: no series is called {quantity.series!r}; {near}"
         if quantity.reduce in ("sum", "count"):
-            yield (
-                f"{place}: expected reduce = mean, median, max, min, std, last or first for a "
-                "series"
-            )
+            yield (f"{place}: expected reduce = mean, median, max, min, std, last or first for a series")
         if quantity.where:
             yield f"{place}: where is for columns of tables"
         for each in quantity.experiments or ():
@@ -423,9 +408,7 @@ def _figure(study: Study, figure: Figure, place: str, known: list[str]) -> Itera
         yield f"{place}: x, lines and panels need different axes, and {name} stands in two of them"
 
 
-def _correlated(
-    study: Study, claim: Claim, experiment: str, place: str, known: list[str]
-) -> Iterator[str]:
+def _correlated(study: Study, claim: Claim, experiment: str, place: str, known: list[str]) -> Iterator[str]:
     if (claim.against is None) == (claim.than is None):
         yield f"{place}: correlated needs another measure (against) or another case (than), and one"
     if claim.against is not None:

@@ -68,10 +68,7 @@ def make(source: Source, out: Path, *, command: str, quick: bool = False) -> Mad
     if out.resolve() == study.folder.resolve():
         raise ReportError(f"{out} is the study's own folder, whose files a report might replace")
     out.mkdir(parents=True, exist_ok=True)
-    grids = [
-        tables.grid(study, each, source.points, source.values, source.published)
-        for each in study.document.table
-    ]
+    grids = [tables.grid(study, each, source.points, source.values, source.published) for each in study.document.table]
     written = [_csv(each, out) for each in grids]
     drawn: list[dict[str, Any]] = []
     files: list[Path] = []

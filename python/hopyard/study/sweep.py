@@ -304,9 +304,7 @@ class _Work:
             return
         began = time.monotonic()
 
-        def add(
-            mine: Sequence[Planned], records: Sequence[Record], tables: Mapping[str, pa.Table]
-        ) -> None:
+        def add(mine: Sequence[Planned], records: Sequence[Record], tables: Mapping[str, pa.Table]) -> None:
             self.folder.store.add(mine, records, tables)
             self.outcome.made += len(records)
             self.outcome.bad += sum(each.state == "failed" for each in records)
@@ -346,16 +344,10 @@ def _narrow(
             for place, each in states.items()
             if not each.done and len(each.failed) >= min(MOST_FAILURES, until.most)
         }
-        more = [
-            place
-            for place in wide
-            if place not in lost and len(found[place].planned.runs) < until.most
-        ]
+        more = [place for place in wide if place not in lost and len(found[place].planned.runs) < until.most]
         work.outcome.given_up = [(found[place], count) for place, count in lost.items()]
         work.outcome.wide = [
-            (found[place], width)
-            for place, width in wide.items()
-            if width > until.share and place not in lost
+            (found[place], width) for place, width in wide.items() if width > until.share and place not in lost
         ]
         if not more:
             break

@@ -71,9 +71,7 @@ class Grid:
         return any(cell is not None and cell.watched for _, cells in self.rows for cell in cells)
 
 
-def whole(
-    study: Study, points: Sequence[Point], values: Values, measures: Sequence[str]
-) -> pa.Table:
+def whole(study: Study, points: Sequence[Point], values: Values, measures: Sequence[str]) -> pa.Table:
     """A row for each point: each measure's mean, and half the width of its 95 % interval."""
     axes = list(dict.fromkeys(name for point in points for name in point.labels))
     columns: dict[str, list[object]] = {}
@@ -91,9 +89,7 @@ def whole(
         columns[label] = [each.mean for each in found[name]]
         columns[f"{label} ±"] = [each.half_width for each in found[name]]
     if values.watched(points):
-        columns["interval"] = [
-            ANYTIME if values.watched([point]) else "Student" for point in points
-        ]
+        columns["interval"] = [ANYTIME if values.watched([point]) else "Student" for point in points]
     columns["config"] = [point.planned.config for point in points]
     columns["seed"] = [point.planned.seed for point in points]
     return pa.table(columns)
@@ -103,10 +99,7 @@ def titles(values: Values, measures: Sequence[str]) -> dict[str, str]:
     """What the columns of measures are called; with its own name where several have one title."""
     labels = {name: values.label(name) for name in measures}
     shared = list(labels.values())
-    return {
-        name: label if shared.count(label) == 1 else f"{label} [{name}]"
-        for name, label in labels.items()
-    }
+    return {name: label if shared.count(label) == 1 else f"{label} [{name}]" for name, label in labels.items()}
 
 
 def _free(label: str, taken: Collection[str]) -> str:
@@ -135,16 +128,12 @@ class Head:
 def each_run(points: Sequence[Point], values: Values, measures: Sequence[str]) -> pa.Table:
     """A row for each run: the labels of its point, its number, and each measure."""
     heads = [
-        Head({"experiment": each.experiment}, each.labels, *part.key, part.runs)
-        for each in points
-        for part in each.all
+        Head({"experiment": each.experiment}, each.labels, *part.key, part.runs) for each in points for part in each.all
     ]
     return rows_of_runs(heads, values, titles(values, measures))
 
 
-def rows_of_runs(
-    heads: Sequence[Head], values: Values, measures: Mapping[str, str], *, made: bool = False
-) -> pa.Table:
+def rows_of_runs(heads: Sequence[Head], values: Values, measures: Mapping[str, str], *, made: bool = False) -> pa.Table:
     """A row for each finished run of these points.
 
     Labels that are all numbers make a column of numbers. `measures` says what the columns of
@@ -219,11 +208,7 @@ def grid(
     values, stands in the rows.
     """
     experiment = study.experiment_of(table.experiment)
-    mine = [
-        point
-        for point in points
-        if point.experiment == experiment and fits(point.labels, table.where)
-    ]
+    mine = [point for point in points if point.experiment == experiment and fits(point.labels, table.where)]
     rows, columns = list(table.rows), list(table.columns)
     for name in study.axes_of(experiment):
         several = len({point.labels.get(name) for point in mine}) > 1
@@ -248,9 +233,7 @@ def grid(
         cells: list[Cell | None] = []
         for over, measure in made.columns:
             here = by_place.get((labels, over))
-            cells.append(
-                None if here is None else _cell(table, here, points, values, measure, published)
-            )
+            cells.append(None if here is None else _cell(table, here, points, values, measure, published))
         made.rows.append((labels, cells))
     return made
 
@@ -293,9 +276,7 @@ def mean_of(points: Sequence[Point], values: Values, measure: str) -> Sample:
     return runs, total / len(points)
 
 
-def beside(
-    point: Point, others: Sequence[Point], change: Mapping[str, Scalar | list[Scalar]]
-) -> list[Point]:
+def beside(point: Point, others: Sequence[Point], change: Mapping[str, Scalar | list[Scalar]]) -> list[Point]:
     """The points that differ from one in these values of axes alone."""
     rest = {name: label for name, label in point.labels.items() if name not in change}
     return [

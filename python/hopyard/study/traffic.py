@@ -35,9 +35,7 @@ def flows_of(document: dict[str, Any]) -> int:
     return len(document.get("flow") or ()) + drawn(document)
 
 
-def at_window(
-    points: Sequence[Point], documents: Sequence[dict[str, Any]], store: Reader
-) -> tuple[int, str]:
+def at_window(points: Sequence[Point], documents: Sequence[dict[str, Any]], store: Reader) -> tuple[int, str]:
     """How many flows have a mean congestion window at `tcp.window`, and that in words.
 
     There are no words where no run has a flow of TCP.

@@ -66,9 +66,7 @@ class Values:
         numbers = [place * MOST_RUNS + runs for place, (runs, _) in enumerate(samples)]
         return np.concatenate(numbers), np.concatenate([found for _, found in samples])
 
-    def every(
-        self, config: str, seed: int, measure: str, numbers: Sequence[int] | None = None
-    ) -> Sample:
+    def every(self, config: str, seed: int, measure: str, numbers: Sequence[int] | None = None) -> Sample:
         """One value for each finished run of a configuration and seed, of these numbers."""
         key = config, seed, measure
         own = self._own.get(measure)
@@ -88,9 +86,7 @@ class Values:
         """Whether runs were added to one of the points until an interval was narrow enough."""
         if self._watched is None:
             self._watched = self._store.watched()
-        return bool(self._watched) and any(
-            each.key in self._watched for point in points for each in point.all
-        )
+        return bool(self._watched) and any(each.key in self._watched for point in points for each in point.all)
 
     def estimate(self, point: Point, measure: str) -> Estimate:
         """The mean of a measure over the runs of a point, with its interval."""

@@ -16,9 +16,7 @@ class Case:
     seed: int
 
     def __str__(self) -> str:
-        return ", ".join(
-            [self.scenario, *(f"{key}={value}" for key, value in self.settings.items())]
-        )
+        return ", ".join([self.scenario, *(f"{key}={value}" for key, value in self.settings.items())])
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,16 +74,9 @@ class Confusion:
 
     def __str__(self) -> str:
         rows = [["", *self.decided]]
-        rows += [
-            [true, *map(str, row)]
-            for true, row in zip(self.true, self.counts.tolist(), strict=True)
-            if sum(row)
-        ]
+        rows += [[true, *map(str, row)] for true, row in zip(self.true, self.counts.tolist(), strict=True) if sum(row)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        return "\n".join(
-            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-            for row in rows
-        )
+        return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
 
 
 def confusion(decisions: pa.Table) -> Confusion:

@@ -17,11 +17,7 @@ def short_keys(keys: Sequence[str]) -> dict[str, str]:
     for key in keys:
         parts = key.split(".")
         tails = (".".join(parts[-count:]) for count in range(1, len(parts) + 1))
-        shared = (
-            tail
-            for tail in tails
-            if sum(other == tail or other.endswith(f".{tail}") for other in keys) == 1
-        )
+        shared = (tail for tail in tails if sum(other == tail or other.endswith(f".{tail}") for other in keys) == 1)
         short[key] = next(shared, key)
     return short
 

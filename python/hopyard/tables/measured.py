@@ -222,12 +222,8 @@ class Measured:
                 f"{case} and {baseline} have the seeds {seeds[0]} and {seeds[1]}: their runs of "
                 "one number share nothing, and are no pairs; compare their estimates"
             )
-        _, ours, theirs = np.intersect1d(
-            self.runs_of(case), self.runs_of(baseline), return_indices=True
-        )
-        return paired_difference(
-            self.values(measure, case)[ours], self.values(measure, baseline)[theirs]
-        )
+        _, ours, theirs = np.intersect1d(self.runs_of(case), self.runs_of(baseline), return_indices=True)
+        return paired_difference(self.values(measure, case)[ours], self.values(measure, baseline)[theirs])
 
     def confusion(self, case: Case | None = None, since: float = 0.0) -> Confusion:
         """The classifications of losses by the senders and the true causes, in all runs of a case.

@@ -78,8 +78,7 @@ def _percent(part: str, whole: str) -> Reduction:
 
 def _delivered(rows: pa.Table, group: Integers, runs: int) -> Floats:
     sent, again, unique = (
-        _sum(floats(rows, name), group, runs)
-        for name in ("packets_sent", "retransmissions", "packets_unique")
+        _sum(floats(rows, name), group, runs) for name in ("packets_sent", "retransmissions", "packets_unique")
     )
     return 100 * _divide(unique, sent - again)
 
@@ -315,8 +314,7 @@ MEASURES = {
             "Route changes",
             "",
             _total("route_changes"),
-            "How often a source's route to its destination changed in next hop or in length; the "
-            "sum over the flows.",
+            "How often a source's route to its destination changed in next hop or in length; the sum over the flows.",
         ),
         *(
             Measure(
@@ -357,8 +355,7 @@ MEASURES = {
             "Routing packets/s",
             "1/s",
             _per_second(("routing_packets",)),
-            "Packets of the routing protocol, counted at each hop, per second of the run; the sum "
-            "over the nodes.",
+            "Packets of the routing protocol, counted at each hop, per second of the run; the sum over the nodes.",
             **_NODES,
         ),
         Measure(
@@ -436,8 +433,7 @@ MEASURES = {
             "Energy in vain",
             "%",
             _present("energy_in_vain_j", _in_vain),
-            "`energy_in_vain_j` as a share of the energy that the packets of flows took; over the "
-            "whole run.",
+            "`energy_in_vain_j` as a share of the energy that the packets of flows took; over the whole run.",
         ),
         Measure(
             "first_death",
@@ -477,9 +473,7 @@ def check(names: str | Iterable[str]) -> tuple[str, ...]:
             raise ValueError(f"{name!r}: expected a label of flows between the brackets")
         if label is not None and MEASURES[base].table != "flows":
             able = ", ".join(name for name, each in MEASURES.items() if each.table == "flows")
-            raise ValueError(
-                f"{base!r} is not a measure of flows, as {name!r} needs; those: {able}"
-            )
+            raise ValueError(f"{base!r} is not a measure of flows, as {name!r} needs; those: {able}")
     return chosen
 
 
@@ -495,9 +489,7 @@ def named(name: str) -> Measure:
         found = measure.of_runs(where(rows, mine), group[mine], runs)
         return np.where(np.bincount(group[mine], minlength=runs) > 0, found, np.nan)
 
-    return replace(
-        measure, name=name, title=f"{measure.title} of {label}", of_runs=of_runs, flows=label
-    )
+    return replace(measure, name=name, title=f"{measure.title} of {label}", of_runs=of_runs, flows=label)
 
 
 def check_labels(names: Iterable[str], labels: Iterable[str]) -> None:

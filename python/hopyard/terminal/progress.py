@@ -64,16 +64,11 @@ class Bar:
         self._display = Display(
             TextColumn("{task.fields[finished]}/{task.fields[runs]} runs"),
             BarColumn(),
-            TextColumn(
-                "{task.percentage:>3.0f}%  {task.fields[speed]:,.0f} simulated s/s"
-                "  {task.fields[left]}"
-            ),
+            TextColumn("{task.percentage:>3.0f}%  {task.fields[speed]:,.0f} simulated s/s  {task.fields[left]}"),
             console=Console(stderr=True),
             transient=True,
         )
-        self._task = self._display.add_task(
-            "", total=None, finished=0, runs="?", speed=0.0, left=""
-        )
+        self._task = self._display.add_task("", total=None, finished=0, runs="?", speed=0.0, left="")
 
     def __enter__(self) -> Bar:
         self._display.start()

@@ -63,9 +63,7 @@ class Numbers:
 _Column = tuple[list[str], list[list[str]], str]
 
 
-def show(
-    out: Console, names: Sequence[Names], numbers: Sequence[Numbers], gaps: Iterable[int] = ()
-) -> None:
+def show(out: Console, names: Sequence[Names], numbers: Sequence[Numbers], gaps: Iterable[int] = ()) -> None:
     """Prints a table; `gaps` are the rows that an empty line precedes.
 
     Where the table is too wide, names are folded; then ± and the half width go below the mean; then
@@ -119,10 +117,7 @@ def _beside(column: Numbers, sign: str) -> _Column:
 
 def _below(column: Numbers, sign: str) -> _Column:
     """Half widths on a line of their own."""
-    cells = [
-        [mean, *([f"{sign} {half_width}"] if half_width else [])]
-        for mean, half_width in column.cells
-    ]
+    cells = [[mean, *([f"{sign} {half_width}"] if half_width else [])] for mean, half_width in column.cells]
     return (
         _head(column, max((len(line) for cell in cells for line in cell), default=0)),
         cells,
@@ -132,8 +127,7 @@ def _below(column: Numbers, sign: str) -> _Column:
 
 def _width(columns: Iterable[_Column]) -> int:
     return EDGE + sum(
-        max(len(line) for cell in (head, *cells) for line in cell) + PADDING
-        for head, cells, _ in columns
+        max(len(line) for cell in (head, *cells) for line in cell) + PADDING for head, cells, _ in columns
     )
 
 
@@ -165,9 +159,7 @@ def _list(out: Console, names: Sequence[Names], numbers: Sequence[Numbers]) -> N
             say(out, (f"  {column.title:<{wide}}  {value} {column.unit}".rstrip(), ""))
 
 
-def definitions(
-    out: Console, heads: Sequence[str], rows: Sequence[Sequence[str]], narrow: int = 70
-) -> None:
+def definitions(out: Console, heads: Sequence[str], rows: Sequence[Sequence[str]], narrow: int = 70) -> None:
     """Prints short texts with a long one at the end of each row; below one another where narrow."""
     if out.width < narrow:
         for row in rows:

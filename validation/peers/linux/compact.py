@@ -40,9 +40,7 @@ def departures(capture: Path) -> list[list[object]]:
 
 def main(folder: Path) -> None:
     """Reads all captures of the folder."""
-    cases = [
-        row for table in sorted(folder.glob("cases_*.csv")) for row in csv.DictReader(table.open())
-    ]
+    cases = [row for table in sorted(folder.glob("cases_*.csv")) for row in csv.DictReader(table.open())]
     if not cases:
         sys.exit(f"{folder}: expected tables cases_*.csv, found none")
     OUTPUT.mkdir(parents=True, exist_ok=True)
@@ -61,9 +59,7 @@ def main(folder: Path) -> None:
             capture = folder / f"{row['kernel']}-{'-'.join(name)}.csv.gz"
             for index, fields in enumerate(departures(capture)):
                 # The name stands in the first line of a case only.
-                lines.append(
-                    ",".join([*(name if index == 0 else ["", "", ""]), *map(str, fields)]) + "\n"
-                )
+                lines.append(",".join([*(name if index == 0 else ["", "", ""]), *map(str, fields)]) + "\n")
         packed.write("".join(lines).encode())
 
 

@@ -44,9 +44,7 @@ def _cases(experiment: Experiment, seeds: int | None) -> Sequence[Case]:
     return [case for case in cases if getattr(case, "key", {}).get("seed", 0) <= seeds]
 
 
-def _results(
-    experiment: Experiment, cases: Sequence[Case], jobs: int
-) -> Iterator[tuple[Case, Tables]]:
+def _results(experiment: Experiment, cases: Sequence[Case], jobs: int) -> Iterator[tuple[Case, Tables]]:
     if jobs == 1:
         yield from ((case, experiment.run(case)) for case in cases)
         return
@@ -71,9 +69,7 @@ def _perform(peer: str, experiment: Experiment, seeds: int | None, jobs: int, fo
     print(f"{peer} {experiment.name}: {total} runs in {seconds:.0f} s", file=sys.stderr)
 
 
-def main(
-    peer: str, experiments: Sequence[Experiment], prepare: Callable[[], object], about: str
-) -> int:
+def main(peer: str, experiments: Sequence[Experiment], prepare: Callable[[], object], about: str) -> int:
     """Run a peer's command line. The exit status is 1 when the peer is missing or a run fails."""
     listing = "\n".join(f"  {e.name:10} {e.about}" for e in experiments)
     parser = argparse.ArgumentParser(

@@ -59,9 +59,7 @@ def run(
         else:
             reading, writing = os.pipe()
             words += ["-trace", f"/dev/fd/{writing}"]
-            with subprocess.Popen(
-                words, stdout=output, stderr=complaints, pass_fds=(writing,)
-            ) as process:
+            with subprocess.Popen(words, stdout=output, stderr=complaints, pass_fds=(writing,)) as process:
                 os.close(writing)
                 with os.fdopen(reading, "rb", buffering=1 << 20) as trace:
                     on_trace(trace)

@@ -59,10 +59,7 @@ class Case:
     def name(self) -> str:
         """The text of the progress line."""
         access = "RTS" if self.rts else "basic"
-        return (
-            f"{self.scenario} {self.senders} senders {self.size} B "
-            f"{self.rate_mbps} Mb/s {access} seed {self.seed}"
-        )
+        return f"{self.scenario} {self.senders} senders {self.size} B {self.rate_mbps} Mb/s {access} seed {self.seed}"
 
 
 def one_hop_cases() -> list[Case]:

@@ -83,9 +83,7 @@ def run(case: Case) -> dict[str, list[Row]]:
     row = ns2_tcp.run_row(as_tcp, tally, sum(result.values["timeouts"] for result in results))
     hops = rounded(FIRST_LIFE + 1 - tally.lives / tally.deliveries)
     flows = [
-        ns2_tcp.flow_row(
-            as_tcp, number, it, tally.flows.get((it.source, it.destination), FlowTally())
-        )
+        ns2_tcp.flow_row(as_tcp, number, it, tally.flows.get((it.source, it.destination), FlowTally()))
         for number, it in enumerate(results)
         if case.reach == "near"
     ]

@@ -29,12 +29,7 @@ class Case:
 
 def cases() -> list[Case]:
     """Each leaving time with each interval and each seed."""
-    return [
-        Case(leaves, interval, seed)
-        for leaves in LEAVING
-        for interval in INTERVALS
-        for seed in SEEDS
-    ]
+    return [Case(leaves, interval, seed) for leaves in LEAVING for interval in INTERVALS for seed in SEEDS]
 
 
 def run(case: Case) -> dict[str, list[Row]]:

@@ -70,9 +70,7 @@ class Trace:
         if layer != b"AGT" or event != b"r" or kind != b"udp":
             return
         start = next(place for place, word in enumerate(words) if word == b"-------")
-        source, destination = (
-            word.strip(b"[]").split(b":")[0] for word in words[start + 1 : start + 3]
-        )
+        source, destination = (word.strip(b"[]").split(b":")[0] for word in words[start + 1 : start + 3])
         bytes_ = int(size)
         broadcast = destination == b"2147483647"
         if node != _HOST:
@@ -164,12 +162,7 @@ class Case:
 
 def cases() -> list[Case]:
     """Each speed with each pair of sender and receiver, and each seed."""
-    return [
-        Case(speed, variant, acking, seed)
-        for speed in SPEEDS
-        for variant, acking in PAIRS
-        for seed in SEEDS
-    ]
+    return [Case(speed, variant, acking, seed) for speed in SPEEDS for variant, acking in PAIRS for seed in SEEDS]
 
 
 def _kbps(packets: int, seconds: float) -> float:
@@ -181,9 +174,7 @@ def _handoffs(case: Case, trace: Trace) -> list[Row]:
     rows: list[Row] = []
     if case.speed == 0:
         return rows
-    for crossing, (border, until) in enumerate(
-        zip(BORDERS_S, (*BORDERS_S[1:], STOP_S), strict=True), start=1
-    ):
+    for crossing, (border, until) in enumerate(zip(BORDERS_S, (*BORDERS_S[1:], STOP_S), strict=True), start=1):
         agent = "foreign" if crossing % 2 else "home"
         found = [at for at, by in trace.replies if border <= at < until and by == agent]
         wait = table.rounded(found[0] - border) if found else None
@@ -216,7 +207,5 @@ def run(case: Case) -> dict[str, list[Row]]:
         "mobile_ip.csv": [{**case.key, "throughput_kbps": total, "acks": trace.acks}],
         "mobile_ip_series.csv.gz": series,
         "mobile_ip_handoffs.csv": _handoffs(case, trace),
-        "mobile_ip_sizes.csv": [{"message": it, "bytes": size} for it, size in sorted(trace.sizes)]
-        if first
-        else [],
+        "mobile_ip_sizes.csv": [{"message": it, "bytes": size} for it, size in sorted(trace.sizes)] if first else [],
     }

@@ -30,9 +30,7 @@ _TOPOLOGIES: dict[str, dict[str, Option]] = {
     },
     "grid": {
         "nodes": 25,
-        "positions": " ".join(
-            f"{i % 5 * GRID_SPACING_M} {i // 5 * GRID_SPACING_M}" for i in range(25)
-        ),
+        "positions": " ".join(f"{i % 5 * GRID_SPACING_M} {i // 5 * GRID_SPACING_M}" for i in range(25)),
         "flows": "tcp 0 24 100 360 tcp 4 20 100 360",
     },
 }

@@ -145,11 +145,7 @@ class Tally:
         Drops at the MAC are frames, not packets: a collision is followed by another attempt, and
         after the last attempt routing gets the packet back, to save it or to drop it itself.
         """
-        return sum(
-            count
-            for (layer, _, dropped), count in self.drops.items()
-            if layer != "MAC" and dropped == kind
-        )
+        return sum(count for (layer, _, dropped), count in self.drops.items() if layer != "MAC" and dropped == kind)
 
     def drop_rows(self, key: Row) -> list[Row]:
         """One row for each layer, reason and type: `key` and the `DROP_COLUMNS`."""

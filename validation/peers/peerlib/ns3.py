@@ -32,8 +32,7 @@ def check() -> None:
     """Raises a `PeerError` that names the packages if ns-3 or the compiler is missing."""
     if not _HEADER.exists():
         raise PeerError(
-            "ns-3 is not installed: the Debian packages are ns3 and libns3-dev "
-            "(apt-get install ns3 libns3-dev)"
+            "ns-3 is not installed: the Debian packages are ns3 and libns3-dev (apt-get install ns3 libns3-dev)"
         )
     if shutil.which("g++") is None:
         raise PeerError("no C++ compiler: the Debian package is g++ (apt-get install g++)")

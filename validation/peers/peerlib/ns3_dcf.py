@@ -38,10 +38,7 @@ class Case:
     def name(self) -> str:
         """The text of the progress line."""
         access = "RTS" if self.rts else "basic"
-        return (
-            f"{self.scenario} {self.senders} senders {self.size} B "
-            f"{self.rate_mbps} Mb/s {access} run {self.run}"
-        )
+        return f"{self.scenario} {self.senders} senders {self.size} B {self.rate_mbps} Mb/s {access} run {self.run}"
 
 
 def one_hop_cases() -> list[Case]:

@@ -39,9 +39,7 @@ def cases() -> list[Case]:
     """A chain, a grid, and random graphs of 10 to 50 nodes."""
     fixed = [Case("chain", 6, 0, 0), Case("grid", 25, 0, 0)]
     sizes = ((10, 450), (25, 320), (50, 230))
-    return fixed + [
-        Case("random", nodes, reach, seed) for nodes, reach in sizes for seed in range(1, 4)
-    ]
+    return fixed + [Case("random", nodes, reach, seed) for nodes, reach in sizes for seed in range(1, 4)]
 
 
 def run(case: Case) -> dict[str, list[Row]]:

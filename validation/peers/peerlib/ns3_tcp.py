@@ -73,10 +73,6 @@ def run(case: Case) -> dict[str, list[Row]]:
         "hops": case.hops,
         "tcp": case.variant,
         "run": case.run,
-        **{
-            name: value
-            for name, value in result.items()
-            if name in COLUMNS and not isinstance(value, list)
-        },
+        **{name: value for name, value in result.items() if name in COLUMNS and not isinstance(value, list)},
     }
     return {"hops.csv": [row]}
