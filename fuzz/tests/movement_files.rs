@@ -121,7 +121,8 @@ const CSV_SEEDS: &[&str] = &[
     "time;longitude;latitude\n0;8.5417;47.3769\n1;8.5418;47.3769\n",
 ];
 
-const GPX_SEEDS: &[&str] = &["<?xml version=\"1.0\"?>\n<gpx><trk><trkseg>\n<trkpt lat=\"47\" lon=\"8\"><ele>400</ele>\n\
+const GPX_SEEDS: &[&str] =
+    &["<?xml version=\"1.0\"?>\n<gpx><trk><trkseg>\n<trkpt lat=\"47\" lon=\"8\"><ele>400</ele>\n\
      <time>2026-05-01T10:00:00Z</time></trkpt>\n<trkpt lat=\"47.001\" lon=\"8\"><time>2026-05-01T10:00:10.5Z</time>\n\
      </trkpt></trkseg></trk></gpx>\n"];
 
@@ -136,7 +137,10 @@ const LINK_SEEDS: &[&str] = &[
 fn tables_and_receivers_tracks_spoilt() {
     check!().with_type::<Spoilt>().for_each(|spoilt| {
         check_reading(&spoilt.text(CSV_SEEDS, &["nan", "-1", "1e9", "time"]), &CSV);
-        check_reading(&spoilt.text(GPX_SEEDS, &["<trk>", "</trk>", "<time>", "<trkpt lat='1' lon='2'/>", "&#0;"]), &GPX);
+        check_reading(
+            &spoilt.text(GPX_SEEDS, &["<trk>", "</trk>", "<time>", "<trkpt lat='1' lon='2'/>", "&#0;"]),
+            &GPX,
+        );
     });
 }
 
