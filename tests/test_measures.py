@@ -17,7 +17,7 @@ from hopyard.cli.main import main
 from hopyard.congestion import CongestionControl
 from hopyard.scenario.catalogue import ORIGIN, tables
 from hopyard.scenario.scenario import Scenario
-from hopyard.tables.measures import MEASURES, check, check_series
+from hopyard.tables.measures import MEASURES, check, check_labels, check_series
 
 ROOT = Path(__file__).parent.parent
 
@@ -211,3 +211,11 @@ def test_labels_of_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     plotting = ("plot", "study.toml", "--out", "o", "--measure", "goodput[video]", "-o", "p.png")
     code, said = command(*plotting)
     assert code == 0, said
+
+
+def test_answers_have_a_label_of_their_own_before_they_are_there() -> None:
+    check_labels(["goodput[video.answers]", "goodput[answers]"], ["video"], before=True)
+    with pytest.raises(ValueError, match=r"label 'vidoe.answers'; there are video$"):
+        check_labels(["goodput[vidoe.answers]"], ["video"], before=True)
+    with pytest.raises(ValueError, match=r"label 'answers'; there are video$"):
+        check_labels(["goodput[answers]"], ["video"])

@@ -157,7 +157,7 @@ fn the_segments_of_each_direction_are_rows_of_its_flow() {
     let world = World::with_probe(&spec, SegmentLog::new(SegmentFlows::All)).expect("a world");
     let (outcome, _) = world.run_watched(&Watch::default()).expect("packets add up");
     let labels: Vec<&str> = outcome.flows.iter().map(|flow| &*flow.label).collect();
-    assert_eq!(labels, ["talk", "talk answers"]);
+    assert_eq!(labels, ["talk", "talk.answers"]);
     let count = |flow, event| outcome.segments.iter().filter(|row| row.flow == flow && row.event == event).count();
     for flow in [0, 1] {
         // A SYN, 100 messages, a FIN.

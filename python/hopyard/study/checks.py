@@ -15,7 +15,7 @@ from hopyard.study.points import fits
 from hopyard.study.published import read
 from hopyard.study.tables import beside
 from hopyard.study.traffic import flows_of
-from hopyard.tables.measures import MEASURES
+from hopyard.tables.measures import MEASURES, is_label_of_answers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -156,7 +156,7 @@ def _absent(place: str, column: str, values: Sequence[Scalar], points: Sequence[
     if column == "label":
         labels = dict.fromkeys(each for point in points for each in _labels(point))
         for value in values:
-            if value not in labels:
+            if value not in labels and not is_label_of_answers(str(value), labels):
                 near = nearest(str(value), labels) if labels else "no flow has one"
                 yield f"{place}: no flow has the label {value!r}; {near}"
         return

@@ -5,7 +5,7 @@ Each measure is one number a run, made from the run's rows; runs are then replic
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -492,8 +492,15 @@ def named(name: str) -> Measure:
     return replace(measure, name=name, title=f"{measure.title} of {label}", of_runs=of_runs, flows=label)
 
 
-def check_labels(names: Iterable[str], labels: Iterable[str]) -> None:
+def is_label_of_answers(label: str, labels: Container[str]) -> bool:
+    """Whether the answers to a flow with one of these labels, or to a flow without a label, may have the label."""
+    return label == "answers" or (label.endswith(".answers") and label.removesuffix(".answers") in labels)
+
+
+def check_labels(names: Iterable[str], labels: Iterable[str], *, before: bool = False) -> None:
     """Checks that measures such as `goodput[video]` name labels of flows that are there.
+
+    With `before`, the labels are those of a scenario, to whose flows there may be answers.
 
     Raises:
         ValueError: when no flow has the label; the message lists those that there are.
@@ -501,9 +508,10 @@ def check_labels(names: Iterable[str], labels: Iterable[str]) -> None:
     known = sorted({label for label in labels if label})
     for name in names:
         _, label = _parts(name)
-        if label is not None and label not in known:
-            there = f"there are {', '.join(known)}" if known else "no flow has a label"
-            raise ValueError(f"{name}: no flow has the label {label!r}; {there}")
+        if label is None or label in known or (before and is_label_of_answers(label, known)):
+            continue
+        there = f"there are {', '.join(known)}" if known else "no flow has a label"
+        raise ValueError(f"{name}: no flow has the label {label!r}; {there}")
 
 
 def _parts(name: str) -> tuple[str, str | None]:

@@ -89,7 +89,7 @@ row! {
         /// The TCP variant, or "udp".
         transport: Cow<'static, str> = it.transport.clone(),
         /// The flow's `label` in the scenario, by which flows are told apart in measures; "" without one. The answers
-        /// to a flow have its label and the word "answers".
+        /// to a flow have its label and ".answers", or "answers".
         label: Cow<'static, str> = it.label.clone(),
         /// The source's routing protocol.
         routing: &'static str = it.routing,

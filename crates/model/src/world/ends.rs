@@ -112,7 +112,7 @@ fn build_flow(
 
 /// The label of the answers to flows with this label.
 fn answers_of(label: &str) -> String {
-    if label.is_empty() { "answers".to_owned() } else { format!("{label} answers") }
+    if label.is_empty() { "answers".to_owned() } else { format!("{label}.answers") }
 }
 
 /// How wires number the segments of each flow, the answers included.
