@@ -1,6 +1,5 @@
 //! The trait of every transport protocol at one end of a flow, with its arguments and answers.
 
-use auto_impl::auto_impl;
 use enum_dispatch::enum_dispatch;
 use hopyard_engine::Time;
 
@@ -48,7 +47,6 @@ pub(crate) struct Received {
 /// A transport protocol at one end of a flow. After each event, [`Endpoint::poll_transmit`] must be called until it
 /// gives nothing more.
 #[enum_dispatch]
-#[auto_impl(Box)]
 pub(crate) trait Endpoint {
     /// The application writes so many bytes; `u64::MAX` means without end.
     fn write(&mut self, bytes: u64, now: Time);

@@ -13,7 +13,7 @@ use crate::packet::Packet;
 #[derive(Debug)]
 pub(crate) enum AnyEndpoint {
     Udp(Udp),
-    Tcp(Box<Tcp>),
+    Tcp(Tcp),
 }
 
 impl AnyEndpoint {

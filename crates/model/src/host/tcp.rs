@@ -17,9 +17,9 @@ use crate::transport::tcp::{TcpReceiver, TcpSender};
 #[derive(Debug)]
 pub(crate) struct Tcp {
     /// The data of this end, if it sends any.
-    pub sender: Option<TcpSender>,
+    pub sender: Option<Box<TcpSender>>,
     /// The data of the other end, if it sends any.
-    pub receiver: Option<TcpReceiver>,
+    pub receiver: Option<Box<TcpReceiver>>,
     /// The other end's SYN has arrived.
     has_syn: bool,
     /// The application knows that the other end has closed.
@@ -28,7 +28,8 @@ pub(crate) struct Tcp {
 
 impl Tcp {
     /// An end without a connection.
-    pub(crate) const fn new(sender: Option<TcpSender>, receiver: Option<TcpReceiver>) -> Self {
+    pub(crate) fn new(sender: Option<TcpSender>, receiver: Option<TcpReceiver>) -> Self {
+        let (sender, receiver) = (sender.map(Box::new), receiver.map(Box::new));
         Self { sender, receiver, has_syn: false, has_ended: false }
     }
 
@@ -143,8 +144,8 @@ impl Endpoint for Tcp {
     }
 
     fn deadline(&self) -> Time {
-        let sender = self.sender.as_ref().map_or(Time::NEVER, TcpSender::deadline);
-        self.receiver.as_ref().map_or(Time::NEVER, TcpReceiver::deadline).min(sender)
+        let sender = self.sender.as_ref().map_or(Time::NEVER, |sender| sender.deadline());
+        self.receiver.as_ref().map_or(Time::NEVER, |receiver| receiver.deadline()).min(sender)
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {

@@ -45,7 +45,7 @@ pub(super) fn build(spec: &Spec, streams: &Streams) -> (Vec<Flow>, Vec<Socket>) 
                     Some(_) => [forward, sender("tcp/back", flow.to)]
                         .map(|it| Tcp::new(Some(it), Some(TcpReceiver::duplex(acking, &config.tcp, sack)))),
                 };
-                ends.map(|end| AnyEndpoint::from(Box::new(end)))
+                ends.map(AnyEndpoint::from)
             }
         };
         let (source_at, sink_at) = (number, count + number);
@@ -88,7 +88,7 @@ fn build_flow(
             (Cow::Owned(config.congestion.name().to_owned()), config.tcp.segment_size.count())
         }
     };
-    let sender = endpoint.tcp().and_then(|tcp| tcp.sender.as_ref());
+    let sender = endpoint.tcp().and_then(|tcp| tcp.sender.as_deref());
     Flow {
         from,
         to,

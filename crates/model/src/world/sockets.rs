@@ -15,12 +15,12 @@ use crate::transport::tcp::{NetworkEvent, TcpSender};
 impl<P: Probe> World<P> {
     /// The TCP sender of a flow; none if it has another transport.
     pub(super) fn sender(&self, flow: usize) -> Option<&TcpSender> {
-        self.sockets[self.flows[flow].source].endpoint.tcp()?.sender.as_ref()
+        self.sockets[self.flows[flow].source].endpoint.tcp()?.sender.as_deref()
     }
 
     /// As [`Self::sender`].
     pub(super) fn sender_mut(&mut self, flow: usize) -> Option<&mut TcpSender> {
-        self.sockets[self.flows[flow].source].endpoint.tcp_mut()?.sender.as_mut()
+        self.sockets[self.flows[flow].source].endpoint.tcp_mut()?.sender.as_deref_mut()
     }
 
     /// Sets the timer of a socket.
