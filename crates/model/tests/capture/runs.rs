@@ -261,7 +261,7 @@ fn radios_of_the_amendments() {
         dcf.check().expect("possible parameters");
         spec.channels[0].mac = mac::Config::Dcf(dcf.into());
         // The flows begin at 100 s. 256-QAM needs 30 dB over 200 m.
-        spec.duration = Span::from_millis(100_300);
+        spec.duration = Span::from_secs(102);
         spec.channels[0].radio.transmit_power = Power::from_watts(3.0);
         let seen = watched(&spec).frames;
         let mut writer = create(&file);
