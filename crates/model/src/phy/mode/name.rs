@@ -22,8 +22,7 @@ pub enum Name {
     },
 }
 
-const NAME: &str =
-    "a rate above zero such as \"2 Mbps\", or the name of a mode of HT or VHT such as \"mcs7\" or \"vht-mcs9-2ss\"";
+const NAME: &str = "a rate above zero such as \"2 Mbps\", up to 1e15 bps, or the name of a mode of HT or VHT such as \"mcs7\" or \"vht-mcs9-2ss\"";
 as_text!(Name, "ModeName", NAME, ["2 Mbps", "mcs7", "vht-mcs9-2ss"]);
 
 impl From<Rate> for Name {
