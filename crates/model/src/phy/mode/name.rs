@@ -75,7 +75,7 @@ mod tests {
     fn other_words_are_no_names() {
         for text in ["", "mcs", "mcs-1", "mcs7.5", "vht-mcs", "vht-mcs9-2", "vht-mcs9-ss", "vht-9", "54", "fast"] {
             let error = text.parse::<Name>().expect_err(text);
-            assert!(error.starts_with("expected a rate such as"), "{error}");
+            assert!(error.starts_with("expected a rate above zero such as"), "{error}");
         }
     }
 }
