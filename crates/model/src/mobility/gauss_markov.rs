@@ -114,7 +114,7 @@ impl Facts for Params {
     }
 }
 
-/// A value that remembers what it was.
+/// A Gauss-Markov process: each value depends on the one before.
 #[derive(Clone, Copy, Debug)]
 struct Process {
     mean: f64,

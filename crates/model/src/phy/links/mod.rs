@@ -116,7 +116,7 @@ impl Links {
         self.quantity
     }
 
-    /// The remarks for a user who reads the file: what was not read.
+    /// Remarks for the user about lines of the file that were not read.
     #[must_use]
     pub fn remarks(&self) -> &[String] {
         &self.remarks
