@@ -1,8 +1,8 @@
 //! Movement files.
 //!
 //! [`setdest`] reads the files of ns-2's setdest and of the many tools that write the same format, [`bonnmotion`] the
-//! native files of BonnMotion. Recorded tracks are tables ([`csv`]), tracks of satellite receivers ([`gpx`]), and logs
-//! of PX4 ([`ulog`]), whose places on the globe become a plane ([`globe`]). All can be compressed with gzip. The caller
+//! native files of BonnMotion. Recorded tracks are tables (`csv`), tracks of satellite receivers (`gpx`), and logs
+//! of PX4 (`ulog`), whose places on the globe become a plane ([`globe`]). All can be compressed with gzip. The caller
 //! reads the bytes, because models do no input.
 //!
 //! Reading is strict. Every line of movement that cannot be understood is counted, the first twenty are reported with

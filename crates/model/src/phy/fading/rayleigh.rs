@@ -1,6 +1,6 @@
 //! Rayleigh fading: a signal comes over many scattered paths, and none of them is direct.
 //!
-//! The power has an exponential distribution with mean one. Read: the papers of [`super::scatter`], which has the paths
+//! The power has an exponential distribution with mean one. Read: the papers of `scatter`, which has the paths
 //! and their memory. Left out: correlation between pairs, and an environment that moves while the radios do not.
 //! Validated against closed forms: distribution, level crossings, duration of fades, and autocorrelation.
 

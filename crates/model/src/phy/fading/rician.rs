@@ -2,7 +2,7 @@
 //!
 //! K is the power of the direct path over the power of all others. The mean of the factor is one. Read: S. O. Rice,
 //! "Statistical Properties of a Sine Wave Plus Random Noise", Bell System Technical Journal 27, 1948, and the papers of
-//! [`super::scatter`], which has the scattered paths and their memory. The phase of the direct path turns with the
+//! `scatter`, which has the scattered paths and their memory. The phase of the direct path turns with the
 //! distance. Left out: a K that depends on the distance or on the elevation. Validated against closed forms:
 //! distribution, level crossings, and duration of fades.
 

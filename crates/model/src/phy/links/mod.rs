@@ -1,8 +1,8 @@
 //! Links as data: for each pair of nodes, in each direction, the loss of its signals, their ratio to noise, or the
 //! share of frames that arrive.
 //!
-//! The readers understand a table with a header ([`csv`]), the pathloss events of EMANE ([`eel`]), the configuration of
-//! wmediumd ([`wmediumd`]), and a square of numbers ([`matrix`]). A pair that the file does not name is deaf. Reading
+//! The readers understand a table with a header (`csv`), the pathloss events of EMANE (`eel`), the configuration of
+//! wmediumd (`wmediumd`), and a square of numbers (`matrix`). A pair that the file does not name is deaf. Reading
 //! is strict: every faulty row is counted, and the first twenty are reported with line, value and expectation.
 
 mod csv;
