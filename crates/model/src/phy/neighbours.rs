@@ -2,9 +2,10 @@
 //!
 //! A list holds all stations within reach plus a margin. A station outside the list comes within reach only after the
 //! two stations together have covered the margin. At their top speeds this takes a known time, and the list is valid
-//! for that time. A transmission examines a few dozen stations, also in a network of thousands. Lists are made from the
-//! plain array of all stations when these are few, from a grid when they are many. The kind of search and the order
-//! within a list change no result, because the exact distance decides.
+//! for that time. A station that sends more rarely than that makes no use of a margin: its list is of the moment, and
+//! holds the stations within reach alone. A transmission examines a few dozen stations, also in a network of thousands.
+//! Lists are made from the plain array of all stations when these are few, from a grid when they are many. The kind of
+//! search and the order within a list change no result, because the exact distance decides.
 
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
@@ -41,6 +42,8 @@ pub struct Neighbours {
     squares: Vec<f64>,
     /// The stations of a new list, each with the square of its distance, whose bits are in the order of the numbers.
     found: Vec<(u64, u32)>,
+    /// The list of the moment that was made last, whose squares are those of `squares`: its station, and the moment.
+    fresh: (usize, Time),
     reach: f64,
     margin: f64,
     top_speed: f64,
@@ -70,6 +73,7 @@ struct List {
     /// In order of distance at an earlier search. Distances are not kept: the distances of all stations would not fit
     /// into the processor's cache.
     stations: Vec<u32>,
+    made: Time,
     good_until: Time,
 }
 
@@ -89,6 +93,7 @@ impl Neighbours {
             lists: vec![List::default(); legs.len()],
             squares: Vec::new(),
             found: Vec::new(),
+            fresh: (usize::MAX, Time::NEVER),
             paths: Paths::new(legs),
             reach,
             margin,
@@ -104,7 +109,7 @@ impl Neighbours {
     /// Given lists of the stations that hear each station, up to `reach` metres.
     #[must_use]
     pub fn of_lists(legs: &[Leg], reach: f64, lists: Vec<Vec<u32>>) -> Self {
-        let list = |stations| List { stations, good_until: Time::NEVER };
+        let list = |stations| List { stations, made: Time::ZERO, good_until: Time::NEVER };
         let lists = lists.into_iter().map(list).collect();
         Self { lists, are_given: true, ..Self::new(legs, reach, Search::Array) }
     }
@@ -148,7 +153,10 @@ impl Neighbours {
             self.refresh(station, now);
         }
         let stations = &self.lists[station].stations;
-        self.paths.squares(station, stations, now, &mut self.squares);
+        if self.fresh != (station, now) {
+            self.paths.squares(station, stations, now, &mut self.squares);
+        }
+        self.fresh.1 = Time::NEVER;
         Near { stations, squares: &self.squares, reach_squared: self.reach * self.reach, paths: &self.paths }
     }
 
@@ -177,8 +185,10 @@ impl Neighbours {
     #[cold]
     fn refresh(&mut self, station: usize, now: Time) {
         let here = self.paths.position(station, now);
-        let bound = (self.reach + self.margin) * (self.reach + self.margin);
         let holds = self.holds();
+        let is_reused = now.since(self.lists[station].made) < holds;
+        let radius = if is_reused { self.reach + self.margin } else { self.reach };
+        let bound = radius * radius;
         let paths = &self.paths;
         let found = &mut self.found;
         found.clear();
@@ -191,10 +201,10 @@ impl Neighbours {
         if self.search == Search::Grid {
             if self.grid.good_until <= now {
                 // In `holds` a station leaves its place in the grid by half the margin at most.
-                self.grid.fill(paths, self.reach + 2.0 * self.margin, now);
+                self.grid.fill(paths, self.reach + 1.5 * self.margin, now);
                 self.grid.good_until = now + holds;
             }
-            self.grid.around(here, add);
+            self.grid.around(here, radius + 0.5 * self.margin, add);
         } else {
             (0..paths.len() as u32).for_each(&mut add);
         }
@@ -202,7 +212,15 @@ impl Neighbours {
         let list = &mut self.lists[station];
         list.stations.clear();
         list.stations.extend(found.iter().map(|&(_, other)| other));
-        list.good_until = now + holds;
+        list.made = now;
+        if is_reused {
+            list.good_until = now + holds;
+        } else {
+            list.good_until = now + Span::from_nanos(1);
+            self.squares.clear();
+            self.squares.extend(found.iter().map(|&(squared, _)| f64::from_bits(squared)));
+            self.fresh = (station, now);
+        }
     }
 }
 
@@ -213,34 +231,40 @@ fn headroom(speed: f64) -> f64 {
 }
 
 /// Nodes by cell of a square grid of the plane: a cell holds the nodes of every height. Cells are kept as one array of
-/// stations and one of where each cell starts.
+/// stations, with their places when the grid was filled, and one of where each cell starts.
 #[derive(Clone, Debug, Default)]
 struct Grid {
-    origin: Position,
+    origin: (f64, f64),
     cell: f64,
     columns: usize,
     rows: usize,
     starts: Vec<u32>,
     stations: Vec<u32>,
+    places: Vec<(f64, f64)>,
     good_until: Time,
 }
 
 /// A grid has at most this many cells on a side: scattered stations make cells larger, not more.
 const MOST_CELLS: f64 = 1024.0;
 
+/// The largest distance of a search, in cells.
+const RINGS: f64 = 2.0;
+
 impl Grid {
-    fn fill(&mut self, paths: &Paths, cell: f64, now: Time) {
-        let positions: Vec<Position> = (0..paths.len()).map(|station| paths.position(station, now)).collect();
-        let low = |of: fn(&Position) -> f64| positions.iter().map(of).fold(f64::INFINITY, f64::min);
-        let high = |of: fn(&Position) -> f64| positions.iter().map(of).fold(f64::NEG_INFINITY, f64::max);
-        self.origin = Position::ground(low(|p| p.x), low(|p| p.y));
-        let (width, height) = (high(|p| p.x) - self.origin.x, high(|p| p.y) - self.origin.y);
-        self.cell = cell.max(width / MOST_CELLS).max(height / MOST_CELLS);
+    /// Stations at their places of `now`, for searches up to `radius` metres.
+    fn fill(&mut self, paths: &Paths, radius: f64, now: Time) {
+        let places: Vec<(f64, f64)> =
+            (0..paths.len()).map(|it| paths.position(it, now)).map(|it| (it.x, it.y)).collect();
+        let low = |of: fn(&(f64, f64)) -> f64| places.iter().map(of).fold(f64::INFINITY, f64::min);
+        let high = |of: fn(&(f64, f64)) -> f64| places.iter().map(of).fold(f64::NEG_INFINITY, f64::max);
+        self.origin = (low(|it| it.0), low(|it| it.1));
+        let (width, height) = (high(|it| it.0) - self.origin.0, high(|it| it.1) - self.origin.1);
+        self.cell = (radius / RINGS).max(width / MOST_CELLS).max(height / MOST_CELLS);
         self.columns = (width / self.cell) as usize + 1;
         self.rows = (height / self.cell) as usize + 1;
         self.starts.clear();
         self.starts.resize(self.columns * self.rows + 1, 0);
-        let cells: Vec<usize> = positions.iter().map(|&p| self.column(p.x) + self.row(p.y) * self.columns).collect();
+        let cells: Vec<usize> = places.iter().map(|&it| self.column(it.0) + self.row(it.1) * self.columns).collect();
         for &cell in &cells {
             self.starts[cell + 1] += 1;
         }
@@ -249,29 +273,36 @@ impl Grid {
         }
         let mut next = self.starts.clone();
         self.stations.clear();
-        self.stations.resize(positions.len(), 0);
-        for (station, &cell) in cells.iter().enumerate() {
+        self.stations.resize(places.len(), 0);
+        self.places.clear();
+        self.places.resize(places.len(), (0.0, 0.0));
+        for (station, (&cell, &place)) in cells.iter().zip(&places).enumerate() {
             self.stations[next[cell] as usize] = station as u32;
+            self.places[next[cell] as usize] = place;
             next[cell] += 1;
         }
     }
 
     fn column(&self, x: f64) -> usize {
-        (((x - self.origin.x) / self.cell).max(0.0) as usize).min(self.columns - 1)
+        (((x - self.origin.0) / self.cell).max(0.0) as usize).min(self.columns - 1)
     }
 
     fn row(&self, y: f64) -> usize {
-        (((y - self.origin.y) / self.cell).max(0.0) as usize).min(self.rows - 1)
+        (((y - self.origin.1) / self.cell).max(0.0) as usize).min(self.rows - 1)
     }
 
-    /// Every station of the cell around `here` and of the eight beside it.
-    fn around(&self, here: Position, mut each: impl FnMut(u32)) {
-        let (column, row) = (self.column(here.x), self.row(here.y));
-        for row in row.saturating_sub(1)..(row + 2).min(self.rows) {
-            let first = row * self.columns + column.saturating_sub(1);
-            let last = row * self.columns + (column + 1).min(self.columns - 1);
-            for &station in &self.stations[self.starts[first] as usize..self.starts[last + 1] as usize] {
-                each(station);
+    /// Every station whose place is within `radius` metres of `here` in the plane.
+    fn around(&self, here: Position, radius: f64, mut each: impl FnMut(u32)) {
+        let bound = radius * radius;
+        let (left, right) = (self.column(here.x - radius), self.column(here.x + radius));
+        for row in self.row(here.y - radius)..=self.row(here.y + radius) {
+            let first = self.starts[row * self.columns + left] as usize;
+            let last = self.starts[row * self.columns + right + 1] as usize;
+            for (&station, place) in self.stations[first..last].iter().zip(&self.places[first..last]) {
+                let (dx, dy) = (place.0 - here.x, place.1 - here.y);
+                if dx * dx + dy * dy <= bound {
+                    each(station);
+                }
             }
         }
     }
