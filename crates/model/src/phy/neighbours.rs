@@ -42,8 +42,6 @@ pub struct Neighbours {
     squares: Vec<f64>,
     /// The stations of a new list, each with the square of its distance, whose bits are in the order of the numbers.
     found: Vec<(u64, u32)>,
-    /// The list of the moment that was made last, whose squares are those of `squares`: its station, and the moment.
-    fresh: (usize, Time),
     reach: f64,
     margin: f64,
     top_speed: f64,
@@ -93,7 +91,6 @@ impl Neighbours {
             lists: vec![List::default(); legs.len()],
             squares: Vec::new(),
             found: Vec::new(),
-            fresh: (usize::MAX, Time::NEVER),
             paths: Paths::new(legs),
             reach,
             margin,
@@ -149,14 +146,11 @@ impl Neighbours {
     /// All stations, other than `station`, that may be within reach at `now`, with their distances.
     #[inline]
     pub fn near(&mut self, station: usize, now: Time) -> Near<'_> {
-        if self.lists[station].good_until <= now {
-            self.refresh(station, now);
-        }
+        let has_squares = self.lists[station].good_until <= now && self.refresh(station, now);
         let stations = &self.lists[station].stations;
-        if self.fresh != (station, now) {
+        if !has_squares {
             self.paths.squares(station, stations, now, &mut self.squares);
         }
-        self.fresh.1 = Time::NEVER;
         Near { stations, squares: &self.squares, reach_squared: self.reach * self.reach, paths: &self.paths }
     }
 
@@ -182,8 +176,9 @@ impl Neighbours {
         if self.top_speed > 0.0 { Span::from_secs_f64(self.margin / (2.0 * self.top_speed)) } else { Span::MAX }
     }
 
+    /// Makes a station's list anew. Returns whether it is one of the moment, whose squares are already in `squares`.
     #[cold]
-    fn refresh(&mut self, station: usize, now: Time) {
+    fn refresh(&mut self, station: usize, now: Time) -> bool {
         let here = self.paths.position(station, now);
         let holds = self.holds();
         let is_reused = now.since(self.lists[station].made) < holds;
@@ -213,14 +208,12 @@ impl Neighbours {
         list.stations.clear();
         list.stations.extend(found.iter().map(|&(_, other)| other));
         list.made = now;
-        if is_reused {
-            list.good_until = now + holds;
-        } else {
-            list.good_until = now + Span::from_nanos(1);
+        list.good_until = if is_reused { now + holds } else { now };
+        if !is_reused {
             self.squares.clear();
             self.squares.extend(found.iter().map(|&(squared, _)| f64::from_bits(squared)));
-            self.fresh = (station, now);
         }
+        !is_reused
     }
 }
 
@@ -356,7 +349,7 @@ mod tests {
                 let next = leg(now, legs[turning].position(now), if step > 100 { 20.0 } else { 5.0 });
                 legs[turning] = next;
                 neighbours.set_leg(turning, next);
-                for station in [turning, (step as usize * 13) % 300] {
+                for station in [turning, (step as usize * 13) % 300, 5] {
                     let here = legs[station].position(now);
                     let expected: Vec<u32> = (0..300_u32)
                         .filter(|&other| {
