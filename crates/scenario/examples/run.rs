@@ -5,11 +5,23 @@
 use std::error::Error;
 use std::io::Write;
 use std::path::Path;
+use std::process::ExitCode;
 
 use hopyard_model::world::{self, Watch};
 use hopyard_scenario::Scenario;
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // A closed stderr hears nothing.
+            drop(writeln!(std::io::stderr(), "{error}"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let mut words = std::env::args().skip(1);
     let path = words.next().ok_or("expected a scenario file, and then KEY=VALUE for each key to change")?;
     let setting = |word: String| -> Result<(String, String), String> {
