@@ -2,10 +2,10 @@
 //!
 //! A list holds all stations within reach plus a margin. A station outside the list comes within reach only after the
 //! two stations together have covered the margin. At their top speeds this takes a known time, and the list is valid
-//! for that time. A station that sends more rarely than that makes no use of a margin: its list is of the moment, and
-//! holds the stations within reach alone. A transmission examines a few dozen stations, also in a network of thousands.
-//! Lists are made from the plain array of all stations when these are few, from a grid when they are many. The kind of
-//! search and the order within a list change no result, because the exact distance decides.
+//! for that time. In a large network, a station that sends more rarely makes no use of a margin: its list is of the
+//! moment, and holds the stations within reach alone. A transmission examines a few dozen stations, also in a network of
+//! thousands. Lists are made from the plain array of all stations when these are few, from a grid when they are many.
+//! The kind of search and the order within a list change no result, because the exact distance decides.
 
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
@@ -181,7 +181,8 @@ impl Neighbours {
     fn refresh(&mut self, station: usize, now: Time) -> bool {
         let here = self.paths.position(station, now);
         let holds = self.holds();
-        let is_reused = now.since(self.lists[station].made) < holds;
+        // Few stations are searched so fast that a list of the moment saves nothing.
+        let is_reused = self.search == Search::Array || now.since(self.lists[station].made) < holds;
         let radius = if is_reused { self.reach + self.margin } else { self.reach };
         let bound = radius * radius;
         let paths = &self.paths;
