@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hopyard_coupling::{Program, ProgramError};
 use hopyard_engine::Streams;
 use hopyard_model::transport::tcp::TcpSender;
-use hopyard_model::world::{NodeSpec, Transport};
+use hopyard_model::world::{FlowSpec, NodeSpec, Transport};
 use hopyard_scenario as core;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -231,6 +231,22 @@ impl Scenario {
             }
         };
         self.inner.spec(0).flows.into_iter().map(|flow| of(flow.transport)).collect()
+    }
+
+    /// For each flow of results, the flow that it answers; nothing for the flows of the scenario, which come first.
+    fn answered(&self) -> Vec<Option<u32>> {
+        let flows = self.inner.spec(0).flows;
+        let answers = (0..).zip(&flows).filter(|(_, flow)| flow.traffic.is_answered()).map(|(number, _)| Some(number));
+        flows.iter().map(|_| None).chain(answers).collect()
+    }
+
+    /// The labels of the flows of results.
+    fn labels(&self) -> BTreeSet<String> {
+        let of = |flow: FlowSpec| {
+            let answers = flow.traffic.is_answered().then(|| flow.label_of_answers());
+            answers.into_iter().chain([flow.label])
+        };
+        self.inner.spec(0).flows.into_iter().flat_map(of).filter(|label| !label.is_empty()).collect()
     }
 
     /// The name of the scenario.

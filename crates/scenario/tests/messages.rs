@@ -377,3 +377,15 @@ fn segments_of_flows_that_have_none_are_refused() {
         assert!(load(&with_udp, &[("measure.segments", value)]).is_ok(), "{value}");
     }
 }
+
+#[test]
+fn segments_of_answers_are_recorded_by_number() {
+    let echo = "udp = false\ntraffic = \"echo\"\n";
+    let drawn = "[flows]\nrandom = 1\nudp = true\ntraffic = \"echo\"\n";
+    let text = format!("{TWO}[[flow]]\nfrom = 2\nto = 0\n{echo}{drawn}");
+    let with = |value: &str| load(&text, &[("measure.segments", value)]);
+    // Flow 3 answers flow 1, and flow 4 the drawn flow 2.
+    assert!(with("\"0,1,3\"").is_ok());
+    assert_one(&with("4").expect_err("a mistake"), &["flow 4 has no segments: it is UDP"]);
+    assert_one(&with("5").expect_err("a mistake"), &["there is no flow 5", "expected numbers of flows from 0 to 4"]);
+}

@@ -75,7 +75,7 @@ def run(request: Request, stop: Stop) -> int:
 
     # Nothing can be lost yet: a signal ends the process at once.
     cases = signals.patiently(lambda: _cases(request))
-    check_labels(request.measures, [label for case in cases for label in case.labels], before=True)
+    check_labels(request.measures, (label for case in cases for label in case.core.labels()))
     if not request.quiet:
         for warning in doubts((case.file or case.scenario, case.core) for case in cases):
             say(warning)

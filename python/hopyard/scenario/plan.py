@@ -70,14 +70,6 @@ class Planned:
             object.__setattr__(self, name, value)
 
     @property
-    def labels(self) -> list[str]:
-        """The labels of its flows."""
-        document = json.loads(self.core.to_json(defaults=True))
-        sets = document.get("flows", ())
-        flows = [*document.get("flow", ()), *([sets] if isinstance(sets, dict) else sets)]
-        return list(dict.fromkeys(each["label"] for each in flows if each.get("label")))
-
-    @property
     def key(self) -> tuple[str, int]:
         """Configuration and seed: with a number they make a run."""
         return self.config, self.seed

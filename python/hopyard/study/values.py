@@ -14,7 +14,7 @@ from hopyard import _core
 from hopyard.statistics.estimates import Estimate, estimate
 from hopyard.study.file import MOST_RUNS, columns, is_text, nearest, picked, text_of
 from hopyard.tables.arrays import floats, integers, where
-from hopyard.tables.measures import SHOWN, check, check_labels, named
+from hopyard.tables.measures import SHOWN, answering, check, check_labels, named
 from hopyard.tables.tables import read_filed
 
 if TYPE_CHECKING:
@@ -132,6 +132,9 @@ class Values:
             rows = self._store.rows_of(table, config, seed)
             # The other ones have lost rows.
             chosen = np.isin(integers(rows, "run"), runs)
+            if "flow" in rows.column_names and not (own is None and named(measure).flows):
+                flows = rows if table == "flows" else self._store.rows_of("flows", config, seed)
+                chosen &= _of_flows(own, rows, answering(flows))
             if own is not None:
                 chosen &= _chosen(own, rows)
             rows = where(rows, chosen)
@@ -196,6 +199,7 @@ class Values:
         since = _core.parse_time(own.since) / 1e9 if own.since else -np.inf
         until = _core.parse_time(own.until) / 1e9 if own.until else np.inf
         files = self._store.series_of(*key[:2])
+        answers = answering(self._store.rows_of("flows", *key[:2]))
         found = np.full(len(runs), np.nan)
         for place, run in enumerate(runs):
             if run not in files:
@@ -203,9 +207,7 @@ class Values:
             rows = read_filed(files[run], "series")
             chosen = rows["quantity"].to_numpy() == own.series
             times = floats(rows, "time_s")
-            chosen &= (times >= since) & (times < until)
-            if own.flow is not None:
-                chosen &= integers(rows, "flow") == own.flow
+            chosen &= (times >= since) & (times < until) & _of_flows(own, rows, answers)
             values, times = floats(rows, "value")[chosen], times[chosen]
             if own.reduce == "first":
                 above = times[values > 0]
@@ -261,11 +263,29 @@ def _reduced(own: Quantity, rows: pa.Table, group: Integers, runs: int) -> Float
     return found
 
 
+def _of_flows(own: Quantity | None, rows: pa.Table, answers: Mapping[int, int]) -> npt.NDArray[np.bool_]:
+    """Which rows are of the flows that a measure is about: without another choice, the flows of the scenario.
+
+    Args:
+        own: the measure; a measure of Hopyard if there is none.
+        rows: rows with a column `flow`.
+        answers: the flows that answer others, each with the flow that it answers.
+    """
+    flows = integers(rows, "flow")
+    if own is not None and own.answers:
+        return np.isin(flows, [number for number, to in answers.items() if own.flow in (None, to)])
+    if own is not None and own.flow is not None:
+        return np.asarray(flows == own.flow)
+    # Rows that are picked by number or by label are the rows that are meant, whoever wrote the data.
+    picks = () if own is None else [name for name, given in own.where.items() if not picked(given)[1]]
+    if {"flow", "label", "answers"}.intersection(picks):
+        return np.ones(rows.num_rows, dtype=bool)
+    return ~np.isin(flows, [*answers])
+
+
 def _chosen(own: Quantity, rows: pa.Table) -> npt.NDArray[np.bool_]:
-    """Which rows of a table a measure is about."""
+    """Which rows of a table have the values of `where`."""
     chosen = np.ones(rows.num_rows, dtype=bool)
-    if own.flow is not None:
-        chosen &= integers(rows, "flow") == own.flow
     for name, given in own.where.items():
         named, without = picked(given)
         texts = np.array([text_of(each) for each in rows[name].to_pylist()], dtype=object)
