@@ -109,8 +109,8 @@ class Scenario:
     @property
     def warnings(self) -> list[str]: ...
     @property
-    def unused(self) -> list[tuple[str, str]]:
-        """Warnings about tables that are not used: the key, and the text among `warnings`."""
+    def unused(self) -> list[tuple[str, str | None]]:
+        """The keys and tables that do nothing, each with its text among `warnings`; without one if it is as default."""
     def to_json(self, defaults: bool) -> str: ...
     def to_toml(self, defaults: bool) -> str: ...
 

@@ -57,6 +57,8 @@ fn a_mistake_gives_one_problem_that_names_value_and_expectation() {
         ("measure.series", "[\"cwndd\"]", &["has the word `cwndd` in it", "did you mean \"cwnd\"?"]),
         ("measure.series", "[3]", &["`series` has `3` in it", "a word in quotes"]),
         ("measure.series", "cwnd", &["the text \"cwnd\"", "expected a list", "in brackets it is one, [\"cwnd\"]"]),
+        ("nodes.placement", "{chain = 3}", &["the table `{ chain = 3 }`", "expected `chain`, `grid`"]),
+        ("tcp.recovery", "{sack = 1}", &["the table `{ sack = 1 }`", "expected `variant`, `go_back_n`"]),
         ("measure.segments", "\"0,a\"", &["`segments`", "0,2..4", "0,a"]),
         ("measure.segments", "\"2..1\"", &["is the text \"2..1\"", "numbers of flows such as \"0,2..4\""]),
         ("measure.segments", "0.5", &["`segments` is `0.5`", "true, false, or numbers of flows"]),

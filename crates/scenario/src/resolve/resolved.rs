@@ -222,6 +222,8 @@ pub(crate) struct Outcome {
     pub resolved: Option<Resolved>,
     pub problems: Vec<Problem>,
     pub warnings: Vec<Problem>,
+    /// The given keys that do nothing and have their defaults.
+    pub idle: Vec<String>,
 }
 
 /// The memory that a node needs in a run, at least. It was measured as the growth of the process in runs of 0.1 s with
