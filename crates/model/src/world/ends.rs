@@ -56,7 +56,7 @@ pub(super) fn build(spec: &Spec, streams: &Streams) -> (Vec<Flow>, Vec<Socket>) 
         }
         let (node, peer, flow_back) = (flow.from, flow.to, back.unwrap_or(number));
         sources.push(Socket { node, peer, flow: number, endpoint: source, app: at_source });
-        sinks.push(Socket { node: peer, peer: node, flow: flow_back, endpoint: sink, app: flow.traffic.sink() });
+        sinks.push(Socket { node: peer, peer: node, flow: flow_back, endpoint: sink, app: flow.traffic.destination() });
     }
     flows.append(&mut answers);
     sources.append(&mut sinks);
