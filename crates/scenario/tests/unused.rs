@@ -165,7 +165,7 @@ fn keys_that_do_nothing_change_no_run() {
             }
         }
     }
-    for name in ["tcp", "link", "aodv", "dsr", "olsr", "tdma", "cubic"] {
+    for name in ["tcp", "link", "aodv", "aomdv", "dsr", "olsr", "tdma", "cubic"] {
         assert!(compared.iter().any(|(it, _)| *it == name), "{name}: {compared:?}");
     }
 }

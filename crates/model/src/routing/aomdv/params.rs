@@ -261,7 +261,8 @@ impl params::Params for Params {
                 "link_detection",
                 &["hello_interval", "hello_jitter", "allowed_hello_loss", "neighbour_expiry"],
             ),
-            (self.rules == Rules::Ns2, "rules", &["delete_period"]),
+            (self.rules == Rules::Ns2, "rules", &["delete_period", "rreq_ratelimit", "rerr_ratelimit"]),
+            (self.rules != Rules::Ns2, "rules", &["purge_interval"]),
         ])
     }
 }
