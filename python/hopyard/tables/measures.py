@@ -493,8 +493,8 @@ def named(name: str) -> Measure:
 
 
 def answering(flows: pa.Table) -> dict[int, int]:
-    """The flows of a scenario that answer others, each with the flow that it answers, from their rows in `flows`."""
-    if flows["answers"].null_count == flows.num_rows:
+    """The flows that answer others, each with the flow that it answers; none in a table without the column."""
+    if "answers" not in flows.column_names or flows["answers"].null_count == flows.num_rows:
         return {}
     rows = where(flows, np.asarray(flows["answers"].is_valid()))
     return dict(zip(integers(rows, "flow").tolist(), integers(rows, "answers").tolist(), strict=True))
