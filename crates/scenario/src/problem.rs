@@ -144,7 +144,8 @@ impl Problem {
         self
     }
 
-    /// The texts that distinguish the problem: its own texts and the texts of its place, without the rest of the source.
+    /// The texts that distinguish the problem: its own texts and the texts of its place, without the rest of the
+    /// source.
     pub(crate) fn identity(&self) -> [String; 5] {
         let place = self.mark.as_ref().map_or_else(String::new, |Mark { source, span }| {
             let (name, text) = (source.name.as_deref().unwrap_or_default(), &source.text[span.clone()]);

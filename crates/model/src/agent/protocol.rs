@@ -25,8 +25,8 @@ pub struct Doubt {
 
 /// The facts about an agent with these parameters, for the checks of a scenario and for a node.
 pub trait Facts {
-    /// The UDP ports of the agent, and [`ICMP`] if messages of ICMP are for it. Messages for other ports do not reach the
-    /// agent.
+    /// The UDP ports of the agent, and [`ICMP`] if messages of ICMP are for it. Messages for other ports do not reach
+    /// the agent.
     const PORTS: &'static [u16];
 
     /// Whether it finds slots for the MACs of its node (`Action::SlotsAssigned`).

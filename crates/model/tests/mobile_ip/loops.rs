@@ -27,8 +27,8 @@ const FORMER: [u64; 4] = [332, 6676, 7486, 9570];
 /// has a copy, with an outer header of its own; a copy of the MAC whose acknowledgement is lost is dropped there.
 ///
 /// With reverse tunnels a node may receive a packet twice. Where each of two agents is the home agent of a host at the
-/// other agent, a packet between these hosts goes through the reverse tunnel to the home network of its destination, and
-/// back through the forward tunnel, which has the same two ends.
+/// other agent, a packet between these hosts goes through the reverse tunnel to the home network of its destination,
+/// and back through the forward tunnel, which has the same two ends.
 fn most_visits(spec: &Spec) -> u32 {
     let is_reverse = agent::Config::takes_reverse_tunnels;
     if spec.nodes.iter().flat_map(|node| &node.agents).any(is_reverse) { 2 } else { 1 }

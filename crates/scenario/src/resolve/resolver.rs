@@ -395,8 +395,8 @@ impl<'a> Resolver<'a> {
         chosen
     }
 
-    /// A replacement for a model that cannot be used in this table of a list, and that was reported. So the other tables
-    /// can be checked.
+    /// A replacement for a model that cannot be used in this table of a list, and that was reported. So the other
+    /// tables can be checked.
     pub(super) fn stand_in<C: Config>(&mut self, table: &str) -> Chosen<C> {
         self.faulty.insert(table.to_owned());
         let model = &room(C::ROOM).models[0];

@@ -133,7 +133,8 @@ impl Code {
         matches!(self, Self::ACCEPTED | Self::ACCEPTED_WITHOUT_SIMULTANEOUS)
     }
 
-    /// The agent that refuses the registration, by the range of the code; `None` if it is accepted, or the code is in no range.
+    /// The agent that refuses the registration, by the range of the code; `None` if it is accepted, or the code is in
+    /// no range.
     #[must_use]
     pub const fn denied_by(self) -> Option<Denier> {
         match self.0 {

@@ -22,8 +22,8 @@ pub trait Fading: Copy {
     /// The factor on the power of a signal.
     fn factor(&self, signal: &Signal) -> f64;
 
-    /// The largest factor, which is never exceeded. The search for hearers looks as far as a signal with this factor can
-    /// be heard.
+    /// The largest factor, which is never exceeded. The search for hearers looks as far as a signal with this factor
+    /// can be heard.
     fn limit(&self) -> f64;
 
     /// Whether the factor is always one.

@@ -10,8 +10,8 @@ struct Heard {
     originator: Address,
     /// The highest number heard.
     highest: u32,
-    /// A bit for each of the last 64 numbers, set if the number was heard. The lowest bit belongs to the highest number.
-    /// Zero marks an empty slot.
+    /// A bit for each of the last 64 numbers, set if the number was heard. The lowest bit belongs to the highest
+    /// number. Zero marks an empty slot.
     bits: u64,
     /// The time at which the originator's messages are forgotten.
     forget: Time,
