@@ -140,7 +140,7 @@ def swans(nodes: int, seconds: int) -> str:
     sense = 100 * math.sqrt(35 / 4.5)
     text = f'name = "swans{nodes}"\nduration = "{seconds} s"\nruns = 1\nseed = 1\n'
     text += '\n[routing]\nprotocol = "static"\n\n[agents]\nrun = ["neighbours"]\n'
-    text += 'neighbours.interval = "5 s"\nneighbours.jitter = "2 s"\nneighbours.hold = "12 s"\n'
+    text += 'neighbours.interval = "4.6 s"\nneighbours.jitter = "2.2 s"\nneighbours.hold = "12 s"\n'
     text += radio(100, round(sense), 11)
     text += f'\n[nodes]\ncount = {nodes}\narea = ["{side:.0f} m", "{side:.0f} m"]\n'
     text += (

@@ -401,6 +401,11 @@ def test_a_program_that_is_not_there_is_named(empty: Path) -> None:
     with pytest.raises(hopyard.ScenarioError, match="there is no program `no-such-program`") as caught:
         hopyard.run(hopyard.Scenario(**{**TWO, "flow": [], "host": hosts}))
     assert [problem.path for problem in caught.value.problems] == ["host.1.run"]
+    # One error of several programs is one problem.
+    hosts += [{"node": 0, "run": "no-such-program"}]
+    with pytest.raises(hopyard.ScenarioError, match=r"no-such-program` in .*\(2 programs\)") as caught:
+        hopyard.run(hopyard.Scenario(**{**TWO, "flow": [], "host": hosts}))
+    assert [problem.path for problem in caught.value.problems] == ["host.1.run"]
     nowhere = [{"node": 3, "run": "true"}]
     with pytest.raises(ValueError, match=r"host\.0\.node|\[\[host\]\]"):
         hopyard.run(hopyard.Scenario(**{**TWO, "flow": [], "host": nowhere}))

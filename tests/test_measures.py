@@ -17,7 +17,8 @@ from hopyard.cli.main import main
 from hopyard.congestion import CongestionControl
 from hopyard.scenario.catalogue import ORIGIN, tables
 from hopyard.scenario.scenario import Scenario
-from hopyard.tables.measures import MEASURES, check, check_labels, check_series
+from hopyard.store.reading import Reader
+from hopyard.tables.measures import MEASURES, check, check_series
 
 ROOT = Path(__file__).parent.parent
 
@@ -213,9 +214,128 @@ def test_labels_of_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert code == 0, said
 
 
-def test_answers_have_a_label_of_their_own_before_they_are_there() -> None:
-    check_labels(["goodput[video.answers]", "goodput[answers]"], ["video"], before=True)
-    with pytest.raises(ValueError, match=r"label 'vidoe.answers'; there are video$"):
-        check_labels(["goodput[vidoe.answers]"], ["video"], before=True)
-    with pytest.raises(ValueError, match=r"label 'answers'; there are video$"):
-        check_labels(["goodput[answers]"], ["video"])
+ANSWERED = """
+duration = "4 s"
+[nodes]
+count = 3
+spacing = "200 m"
+[[flow]]
+from = 0
+to = 2
+label = "talk"
+traffic = "echo"
+[[flow]]
+from = 2
+to = 0
+udp = true
+traffic = "echo"
+"""
+ANSWERED_STUDY = """
+title = "Data both ways"
+scenario = "s.toml"
+runs = 2
+
+[axes.window]
+key = "tcp.window"
+values = [4]
+
+[measure.own]
+measure = "goodput"
+[measure.there]
+column = "goodput_kbps"
+[measure.by_label]
+measure = "goodput"
+where = { label = "talk.answers" }
+[measure.by_number]
+measure = "goodput"
+flow = 2
+[measure.answers]
+measure = "goodput"
+answers = true
+[measure.of_one]
+column = "goodput_kbps"
+answers = true
+flow = 1
+[measure.rest]
+measure = "goodput"
+where = { label = { not = "talk" } }
+[measure.window]
+series = "srtt"
+reduce = "mean"
+[measure.window_back]
+series = "srtt"
+reduce = "mean"
+answers = true
+"""
+
+
+#: The measures of `ANSWERED_STUDY`.
+OWN = ("own", "there", "by_label", "by_number", "answers", "of_one", "rest", "window", "window_back")
+
+
+def test_answers_count_where_they_are_named() -> None:
+    results = run(Scenario.parse(ANSWERED), runs=1, segments="2", progress=False)
+    (case,) = results.cases
+    rows = {row["flow"]: row["goodput_kbps"] for row in results.flows.to_pylist()}
+    assert sorted(rows) == [0, 1, 2, 3]
+    assert min(rows.values()) > 0
+    assert set(results.segments["flow"].to_pylist()) == {2}
+    for measure, flows in [
+        ("goodput", [0, 1]),
+        ("goodput[talk]", [0]),
+        ("goodput[talk.answers]", [2]),
+        ("goodput[answers]", [3]),
+    ]:
+        assert results.values(measure, case) == pytest.approx(sum(rows[flow] for flow in flows)), measure
+
+
+def test_answers_of_a_study_and_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("scipy")
+    monkeypatch.chdir(tmp_path)
+    Path("s.toml").write_text(ANSWERED)
+    Path("study.toml").write_text(ANSWERED_STUDY)
+
+    def command(*arguments: str) -> tuple[int, str]:
+        result = CliRunner().invoke(main, arguments)
+        return result.exit_code, result.output
+
+    code, said = command("sweep", "study.toml", "--out", "o", "-q")
+    assert code == 0, said
+    code, said = command("results", "study.toml", "--out", "o", "--each", "-o", "t.csv", "--measure", ",".join(OWN))
+    assert code == 0, said
+    rows = [line.split(",") for line in Path("t.csv").read_text().splitlines()[1:]]
+    with Reader(Path("o")) as store:
+        (case,) = store.cases()
+        flows = store.rows_of("flows", case.config, case.seed).to_pylist()
+    for number, row in enumerate(rows):
+        found = dict(zip(OWN, map(float, row[3:]), strict=False))
+        mine = {each["flow"]: each["goodput_kbps"] for each in flows if each["run"] == number}
+        assert found["own"] == found["there"] == pytest.approx(mine[0] + mine[1])
+        assert found["by_label"] == found["by_number"] == pytest.approx(mine[2])
+        assert found["answers"] == pytest.approx(mine[2] + mine[3])
+        assert (found["of_one"], found["rest"]) == pytest.approx((mine[3], mine[1]))
+        assert found["window"] != found["window_back"] > 0
+    code, said = command("show", "o", "--flows")
+    assert code == 0, said
+    assert re.findall(r"s +(\d) +(\d) +(\d) +4\.10 ", said) == [tuple(row) for row in ("002", "120", "220", "302")]
+    for old, new, told in [
+        ("flow = 2\n", "flow = 4\n", "no point has a flow 4; there are flows from 0 to 3"),
+        ('"talk.answers"', '"talk.answer"', "no flow has the label 'talk.answer'; did you mean 'talk.answers'?"),
+        ("answers = true\nflow = 1", "answers = true\nflow = 2", "flow 2 is not answered"),
+        (
+            "[measure.window]\nseries",
+            '[measure.nodes]\ntable = "nodes"\ncolumn = "collisions"\nanswers = true\n[measure.window]\nseries',
+            "are of no flow",
+        ),
+    ]:
+        Path("wrong.toml").write_text(ANSWERED_STUDY.replace(old, new))
+        code, said = command("check", "wrong.toml")
+        assert (code, told in said) == (2, True), said
+    # Before the first run, it is known which flows are answered.
+    Path("one_way.toml").write_text(ANSWERED.replace('traffic = "echo"\n[[', "[["))
+    for file, label, there in [
+        ("s.toml", "vidoe", "answers, talk, talk.answers"),
+        ("one_way.toml", "talk.answers", "answers, talk"),
+    ]:
+        code, said = command("run", file, "--runs", "1", "--out", "w", "--measure", f"goodput[{label}]")
+        assert (code, f"no flow has the label '{label}'; there are {there}" in said) == (2, True), said

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import os
 import pickle
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import hopyard
 import numpy as np
 import pytest
 from hopyard import Scenario, ScenarioError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CHAIN = """
 duration = "5 s"
@@ -294,3 +291,11 @@ def test_tables_are_added_to_a_list(chain: Scenario) -> None:
     assert len(scenario.flow) == before + 1
     assert (scenario.flow[-1]["from"], scenario.flow[-1].tcp) == (1, "vegas")
     assert Scenario.parse(scenario.to_toml()).hash == scenario.hash
+
+
+@pytest.mark.parametrize("name", ["flood100", "tcp100", "swans1000", "roaming250"])
+def test_the_scenarios_of_the_benchmarks_are_sound(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parent.parent / "bench")
+    from make_scenarios import MADE
+
+    assert Scenario.parse(MADE[name]).to_toml()

@@ -220,6 +220,26 @@ def test_a_signal_keeps_what_is_done(short: Path, tmp_path: Path, name: str, cod
     assert (out / "flows.parquet").exists()
 
 
+def test_a_signal_does_not_cut_off_an_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hopyard.terminal import signals
+
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "signalled_module.py").write_text(
+        "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\nwhole = 1\n"
+    )
+    with signals.handled(leave=True) as stop:
+        stop.idle, stop.drawing = False, True
+        import signalled_module  # type: ignore[import-not-found]
+
+        assert (signalled_module.whole, stop.number) == (1, signal.SIGTERM)
+        with pytest.raises(signals.Stopped):
+            stop.check()
+        # Of everything else, a signal is the end.
+        stop.number = None
+        with pytest.raises(signals.Stopped):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
 def test_kills_at_random_moments_lose_nothing(tmp_path: Path) -> None:
     found = kills.kills(tmp_path, 5, random.Random(7))
     assert found.problems == []

@@ -1,13 +1,13 @@
 //! An object with a deadline, lent together with its timer.
 //!
-//! A caller that changes such an object would have to set its timer afterwards. A loan does it: when it ends, the timer
-//! has the deadline that the object has then.
+//! A caller that changes such an object would have to set its timer afterwards. The end of a loan sets the timer to the
+//! deadline that the object has then.
 
 use std::ops::{Deref, DerefMut};
 
 use crate::{Queue, Time};
 
-/// An object that must be called at a time that it says itself.
+/// An object that names the time at which it must be called.
 pub trait Deadline {
     /// When the object must next be called; [`Time::NEVER`] if it waits for nothing.
     fn deadline(&self) -> Time;

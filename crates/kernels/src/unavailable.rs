@@ -1,4 +1,4 @@
-//! The replacement where there are no user-mode kernels: the same functions, the first of which says so.
+//! The replacement on systems without user-mode kernels. It has the same functions, and the first one gives an error.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use crate::error::Error;
 use crate::network::Network;
 use crate::settings::{Counters, Guest, Settings};
 
-/// Kernels in simulated time, which this system cannot have: no value exists.
+/// Kernels in simulated time, which this system cannot have. The type has no value.
 #[derive(Debug)]
 pub enum Kernels {}
 
 impl Kernels {
-    /// Says that there are none.
+    /// Gives the error that there are no kernels.
     ///
     /// # Errors
     /// Always.
@@ -34,7 +34,7 @@ impl Kernels {
         match *self {}
     }
 
-    /// When the first kernel wishes to run.
+    /// The time at which the first kernel wishes to run.
     #[must_use]
     pub fn next_wish(&self) -> Option<Time> {
         match *self {}
@@ -58,7 +58,7 @@ impl Kernels {
         match *self {}
     }
 
-    /// What the agent of a kernel has reported since the last call.
+    /// The reports of a kernel's agent since the last call.
     ///
     /// # Errors
     /// Never.

@@ -2,8 +2,8 @@
 //!
 //! The simulated clock is the clock of the host from the start of the run. [`couple`] carries out each event when the
 //! host's clock has reached its time. It puts in the packets that programs sent, at the time at which they were read.
-//! It gives out the packets that reached the programs. The host is never exactly in time: how much later than due
-//! everything happened is in the [`Report`].
+//! It gives out the packets that reached the programs. The host is never exactly in time: the [`Report`] says how late
+//! each event was.
 //!
 //! The loop needs the trait [`Host`] of the host. On Linux, [`Kernel`] is the system's clock with a TUN device for each
 //! node whose programs are real; tests have a clock that they move themselves.

@@ -49,6 +49,9 @@ pub trait Params: Serialize + DeserializeOwned + JsonSchema + Clone + std::fmt::
     fn unused(&self) -> Vec<Unused> {
         Vec::new()
     }
+
+    /// The parameters that do nothing in a network without wires.
+    const FOR_WIRES: &'static [&'static str] = &[];
 }
 
 /// Parameters that do nothing, and the parameter whose value makes them so.
@@ -200,6 +203,8 @@ pub struct ModelInfo {
     pub canonical: fn(&Value) -> Result<Value, ParamsError>,
     /// The parameters among such values that do nothing ([`Params::unused`]).
     pub unused: fn(&Value) -> Vec<Unused>,
+    /// The parameters that do nothing in a network without wires.
+    pub for_wires: &'static [&'static str],
     /// Whether Linux has this model too.
     pub has_twin: bool,
     /// Linux's name of this model. For a model that Linux lacks, the name of the nearest one there.
@@ -221,6 +226,7 @@ impl ModelInfo {
             check: |value| read::<P>(value).map(|_| ()),
             canonical: |value| read::<P>(value).map(|params| to_value(&params)),
             unused: |value| read::<P>(value).map_or(Vec::new(), |params| params.unused()),
+            for_wires: P::FOR_WIRES,
             has_twin: false,
             in_linux: None,
         }

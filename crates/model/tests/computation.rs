@@ -1,4 +1,4 @@
-//! The phases of senders around a break: where the time goes, and what is counted.
+//! The phases of senders around a break: their times and their counts.
 
 mod common;
 

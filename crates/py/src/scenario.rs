@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hopyard_coupling::{Program, ProgramError};
 use hopyard_engine::Streams;
 use hopyard_model::transport::tcp::TcpSender;
-use hopyard_model::world::{NodeSpec, Transport};
+use hopyard_model::world::{FlowSpec, NodeSpec, Transport};
 use hopyard_scenario as core;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -133,11 +133,13 @@ impl Scenario {
         self.inner.warnings().iter().map(core::Problem::as_warning).collect()
     }
 
-    /// Warnings about tables of models that the scenario does not use: the key, and the text among `warnings`.
+    /// The given keys and tables that do nothing here, each with its text among `warnings`; without one if the key has
+    /// its default.
     #[getter]
-    fn unused(&self) -> Vec<(String, String)> {
+    fn unused(&self) -> Vec<(String, Option<String>)> {
         let unused = self.inner.warnings().iter().filter(|problem| problem.unused);
-        unused.map(|problem| (problem.path.clone(), problem.as_warning())).collect()
+        let warned = unused.map(|problem| (problem.path.clone(), Some(problem.as_warning())));
+        warned.chain(self.inner.idle().iter().map(|key| (key.clone(), None))).collect()
     }
 
     /// The files that the scenario names: name, hash and content.
@@ -152,7 +154,8 @@ impl Scenario {
         self.inner.linux().map(|linux| linux.version.clone())
     }
 
-    /// Raises `ScenarioError` if programs in simulated time cannot run on this machine, with the place of each.
+    /// Raises `ScenarioError` if programs in simulated time cannot run on this machine. The place of the first one with
+    /// an error stands for all that have the same error.
     fn check_programs(&self, py: Python<'_>) -> PyResult<()> {
         let programs = crate::linux::programs(&self.inner);
         let fault = |(number, program): (usize, &Program)| {
@@ -160,8 +163,19 @@ impl Scenario {
             let key = if matches!(error, ProgramError::Folder(_)) { "folder" } else { "run" };
             Some((format!("host.{number}.{key}"), error.to_string()))
         };
-        let found: Vec<_> = programs.iter().enumerate().filter_map(fault).collect();
-        self.inner.problems_at(found).map_or(Ok(()), |problems| Err(scenario_error(py, &problems)))
+        // Of each error the first place, and how many programs have it.
+        let mut found: Vec<((String, String), u32)> = Vec::new();
+        for (place, error) in programs.iter().enumerate().filter_map(fault) {
+            match found.iter_mut().find(|((_, before), _)| *before == error) {
+                Some((_, count)) => *count += 1,
+                None => found.push(((place, error), 1)),
+            }
+        }
+        let told = found.into_iter().map(|((place, error), count)| match count {
+            1 => (place, error),
+            _ => (place, format!("{error} ({count} programs)")),
+        });
+        self.inner.problems_at(told).map_or(Ok(()), |problems| Err(scenario_error(py, &problems)))
     }
 
     /// The parameters of the kernels, as they stand in the scenario.
@@ -231,6 +245,22 @@ impl Scenario {
             }
         };
         self.inner.spec(0).flows.into_iter().map(|flow| of(flow.transport)).collect()
+    }
+
+    /// For each flow of results, the flow that it answers; nothing for the flows of the scenario, which come first.
+    fn answered(&self) -> Vec<Option<u32>> {
+        let flows = self.inner.spec(0).flows;
+        let answers = (0..).zip(&flows).filter(|(_, flow)| flow.traffic.is_answered()).map(|(number, _)| Some(number));
+        flows.iter().map(|_| None).chain(answers).collect()
+    }
+
+    /// The labels of the flows of results.
+    fn labels(&self) -> BTreeSet<String> {
+        let of = |flow: FlowSpec| {
+            let answers = flow.traffic.is_answered().then(|| flow.label_of_answers());
+            answers.into_iter().chain([flow.label])
+        };
+        self.inner.spec(0).flows.into_iter().flat_map(of).filter(|label| !label.is_empty()).collect()
     }
 
     /// The name of the scenario.

@@ -363,6 +363,9 @@ fn expectation(problem: Problem, words: &str) -> Problem {
     }
 }
 
+/// The end of serde's message about a table whose only key is a word that stands alone.
+const UNIT: &str = ", expected unit";
+
 /// The message of serde about a value of the wrong type or unit: "invalid type: integer `2`, expected a rate …".
 struct Expected {
     message: String,
@@ -378,7 +381,7 @@ impl Expected {
         let mut place = leaf.path.iter().try_fold(&mut values, |value, step| value.get_mut(*step));
         let length = place.as_deref().and_then(Value::as_array).map(Vec::len).filter(|length| *length > 0);
         let mut words = None;
-        if message.ends_with("expected string or map")
+        if (message.ends_with("expected string or map") || message.ends_with(UNIT))
             && let Some(place) = place.as_mut().filter(|place| place.is_string())
         {
             // Of a word that none of the choices is, serde tells the choices.
@@ -420,7 +423,7 @@ fn malformed(path: &str, leaf: &Leaf<'_>, wrong: &Expected) -> Problem {
         };
     };
     // The marked value is a list or a table; the wrong value is inside it.
-    let is_inner = !is_whole(node, found);
+    let is_inner = !is_whole(node, found) && !message.ends_with(UNIT);
     let expected = match wrong.length.filter(|_| !is_inner) {
         Some(length) if expected.ends_with(" in array") || expected.starts_with("an array of length ") => {
             format!("a list of {length} values")

@@ -6,14 +6,14 @@ use std::sync::{Arc, OnceLock};
 
 use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
 
-/// Where text comes from.
+/// The source of a text.
 #[derive(Debug)]
 pub(crate) struct Source {
     /// The file's name, `--set` for a setting, or nothing for a scenario that a program has made.
     pub name: Option<String>,
-    /// All of it.
+    /// The whole text.
     pub text: String,
-    /// The start of each line, computed when it is needed first.
+    /// The start of each line, computed at the first use.
     lines: OnceLock<Vec<usize>>,
 }
 
@@ -105,11 +105,11 @@ pub struct Problem {
     pub expected: Option<String>,
     /// A hint for the user.
     pub hint: Option<String>,
-    /// Whether it is a warning about a table of a model that the scenario does not use, or about a key that does
-    /// nothing in it. Another case of a comparison may use it.
+    /// Whether the problem is a warning about a table of a model that the scenario does not use, or about a key that
+    /// does nothing. Another case of a comparison may use the table or the key.
     pub unused: bool,
     pub(crate) mark: Option<Mark>,
-    /// The file, where the problem is that something is not in it, and no line can be named.
+    /// The file that lacks something, where no line can be named.
     pub(crate) of_file: Option<String>,
 }
 
@@ -144,7 +144,8 @@ impl Problem {
         self
     }
 
-    /// The texts that tell a problem from others: its own, and the texts of its place, without the rest of the source.
+    /// The texts that distinguish the problem: its own texts and the texts of its place, without the rest of the
+    /// source.
     pub(crate) fn identity(&self) -> [String; 5] {
         let place = self.mark.as_ref().map_or_else(String::new, |Mark { source, span }| {
             let (name, text) = (source.name.as_deref().unwrap_or_default(), &source.text[span.clone()]);
@@ -262,7 +263,7 @@ impl fmt::Display for Problems {
 
 impl std::error::Error for Problems {}
 
-/// The name among `names` that `word` is probably a misspelling of.
+/// The name among `names` that a user who wrote `word` probably meant.
 pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let normal = |text: &str| text.to_lowercase().replace(['-', ' '], "_");
     let word = normal(word);

@@ -37,6 +37,7 @@ pub struct Scenario {
     pub(crate) sweep: Sweep,
     pub(crate) resolved: Arc<Resolved>,
     warnings: Vec<Problem>,
+    idle: Vec<String>,
 }
 
 impl Scenario {
@@ -110,7 +111,7 @@ impl Scenario {
                 let given = canonical(&tree.to_map(), &resolved.complete);
                 let resolved = Arc::new(resolved);
                 let sweep = sweep.without(settings.iter().map(|(key, _)| key.as_str()));
-                Ok(Self { source, files, settings, given, sweep, resolved, warnings })
+                Ok(Self { source, files, settings, given, sweep, resolved, warnings, idle: outcome.idle })
             }
             (Some(problems), _) => Err(problems),
             // A scenario is rejected only with a problem.
@@ -229,6 +230,12 @@ impl Scenario {
     #[must_use]
     pub fn warnings(&self) -> &[Problem] {
         &self.warnings
+    }
+
+    /// The given keys that do nothing here and have their defaults: no warning names them.
+    #[must_use]
+    pub fn idle(&self) -> &[String] {
+        &self.idle
     }
 
     /// The scenario as data in canonical form: with all defaults that apply, or only the given values.

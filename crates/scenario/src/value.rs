@@ -12,7 +12,7 @@ fn value_to_toml(value: &Value) -> Option<toml::Value> {
         Value::Bool(flag) => (*flag).into(),
         Value::Number(number) => match (number.as_i64(), number.as_f64()) {
             (Some(integer), _) => integer.into(),
-            // TOML has no integers of more than 63 bits. The reader reports what was expected.
+            // TOML has no integers of more than 63 bits. The reader reports the expected value.
             (None, Some(float)) => float.into(),
             (None, None) => return None,
         },

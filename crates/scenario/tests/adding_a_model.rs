@@ -122,7 +122,8 @@ fn main() {
     let drift = world::simulate(&leaving.spec(0), &Watch::default()).expect("packets add up");
     assert!(drift.flows[0].delivered_bytes < plain.flows[0].delivered_bytes);
     let burst = run(&[("flow.traffic", "burst"), ("traffic.burst.packets", "7")]);
-    assert_eq!(burst.flows[0].delivered_bytes, 7 * 512);
+    assert_eq!((burst.flows[0].delivered_bytes, burst.flows[1].delivered_bytes), (7 * 512, 40));
+    assert_eq!(burst.flows[1].answers, Some(0));
     let mut world = World::new(&scenario(&[("agents.run", "[\"listener\"]")]).spec(0)).expect("a world");
     world.advance(Time::NEVER, &Watch::default());
     let [Model::Listener(agent)] = world.agents(NodeId(1)) else { panic!("one agent") };

@@ -57,6 +57,8 @@ fn a_mistake_gives_one_problem_that_names_value_and_expectation() {
         ("measure.series", "[\"cwndd\"]", &["has the word `cwndd` in it", "did you mean \"cwnd\"?"]),
         ("measure.series", "[3]", &["`series` has `3` in it", "a word in quotes"]),
         ("measure.series", "cwnd", &["the text \"cwnd\"", "expected a list", "in brackets it is one, [\"cwnd\"]"]),
+        ("nodes.placement", "{chain = 3}", &["the table `{ chain = 3 }`", "expected `chain`, `grid`"]),
+        ("tcp.recovery", "{sack = 1}", &["the table `{ sack = 1 }`", "expected `variant`, `go_back_n`"]),
         ("measure.segments", "\"0,a\"", &["`segments`", "0,2..4", "0,a"]),
         ("measure.segments", "\"2..1\"", &["is the text \"2..1\"", "numbers of flows such as \"0,2..4\""]),
         ("measure.segments", "0.5", &["`segments` is `0.5`", "true, false, or numbers of flows"]),
@@ -376,4 +378,16 @@ fn segments_of_flows_that_have_none_are_refused() {
     for value in ["true", "false", "0", "\"0\"", "[0]"] {
         assert!(load(&with_udp, &[("measure.segments", value)]).is_ok(), "{value}");
     }
+}
+
+#[test]
+fn segments_of_answers_are_recorded_by_number() {
+    let echo = "udp = false\ntraffic = \"echo\"\n";
+    let drawn = "[flows]\nrandom = 1\nudp = true\ntraffic = \"echo\"\n";
+    let text = format!("{TWO}[[flow]]\nfrom = 2\nto = 0\n{echo}{drawn}");
+    let with = |value: &str| load(&text, &[("measure.segments", value)]);
+    // Flow 3 answers flow 1, and flow 4 the drawn flow 2.
+    assert!(with("\"0,1,3\"").is_ok());
+    assert_one(&with("4").expect_err("a mistake"), &["flow 4 has no segments: it is UDP"]);
+    assert_one(&with("5").expect_err("a mistake"), &["there is no flow 5", "expected numbers of flows from 0 to 4"]);
 }

@@ -35,6 +35,22 @@ fn a_key_that_does_nothing_is_said_with_the_key_that_decides() {
             "[agents]\nrun = [\"mobile_ip\"]\n[agents.mobile_ip]\nprofile = \"ns2\"\nbeacon_jitter = 0.2\n",
             "`beacon_jitter`",
         ),
+        (
+            "[routing.aodv]\nlink_detection = \"link_layer\"\nhello_interval = \"2 s\"\n",
+            "`hello_interval` does nothing here with `link_detection` = \"link_layer\"",
+        ),
+        (
+            "[routing]\nprotocol = \"olsr\"\n[routing.olsr]\nhna_hold = \"9 s\"\n",
+            "`hna_hold` does nothing here in a network without wires",
+        ),
+        (
+            "[mac]\nmodel = \"tdma\"\n[mac.tdma]\nbackoff_slot = \"9 us\"\n",
+            "`backoff_slot` does nothing here with `empty_slots` = \"unused\"",
+        ),
+        (
+            "[mac]\nmodel = \"tdma\"\n[mac.tdma]\ncontention_slot = \"2 ms\"\n",
+            "`contention_slot` does nothing here with `contention_access` = \"sense\"",
+        ),
     ] {
         let cubic = CHAIN.replace("to = 3\n", "to = 3\ntcp = \"cubic\"\n");
         let text = format!("{}{more}", if more.contains("cubic") { &cubic } else { CHAIN });
@@ -54,6 +70,8 @@ fn a_key_that_does_something_somewhere_is_not_said() {
         "[tcp]\nread_rate = \"3 kbps\"\n[[flow]]\nfrom = 1\nto = 2\nreader = \"steady\"\n",
         "[tcp.linux]\nsack = false\n[[flow]]\nfrom = 1\nto = 2\nhabits = \"linux\"\n",
         "[tcp]\nreader = \"steady\"\nread_rate = \"3 kbps\"\n",
+        // The entries of routes are kept as long as this says.
+        "[routing.aodv]\nlink_detection = \"link_layer\"\nhello_interval = \"20 s\"\n",
     ] {
         let found = warnings(&format!("{CHAIN}{more}"));
         assert!(found.is_empty(), "{more}: {found:?}");
@@ -147,7 +165,24 @@ fn keys_that_do_nothing_change_no_run() {
             }
         }
     }
-    for name in ["tcp", "link", "aodv", "dsr", "olsr", "tdma", "cubic"] {
+    for name in ["tcp", "link", "aodv", "aomdv", "dsr", "olsr", "tdma", "cubic"] {
         assert!(compared.iter().any(|(it, _)| *it == name), "{name}: {compared:?}");
     }
+}
+
+#[test]
+fn a_key_that_has_its_default_is_idle_without_a_warning() {
+    let idle = |more: &str| {
+        let text = format!("{CHAIN}{more}");
+        let scenario = Scenario::load(&text, "s.toml", Path::new(""), &[]).expect("it is sound");
+        assert!(scenario.warnings().is_empty(), "{more}: {:?}", scenario.warnings());
+        scenario.idle().to_vec()
+    };
+    assert_eq!(idle("[tcp]\nread_rate = \"1 Mbps\"\n"), ["tcp.read_rate"]);
+    assert_eq!(idle("[tcp]\nread_rate = \"1 Mbps\"\n[[flow]]\nfrom = 1\nto = 2\nreader = \"steady\"\n"), [""; 0]);
+    assert_eq!(idle("[[flow]]\nfrom = 1\nto = 2\nread_rate = \"1 Mbps\"\n"), ["flow.1.read_rate"]);
+    assert_eq!(
+        idle("[routing]\nprotocol = \"olsr\"\n[routing.olsr]\nhna_hold = \"auto\"\n"),
+        ["routing.olsr.hna_hold"]
+    );
 }

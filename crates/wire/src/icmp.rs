@@ -16,8 +16,6 @@ impl Unreachable {
     pub const NETWORK: Self = Self(0);
     /// The host does not answer on its link.
     pub const HOST: Self = Self(1);
-    /// The host does not know the protocol.
-    pub const PROTOCOL: Self = Self(2);
     /// No program uses the port.
     pub const PORT: Self = Self(3);
     /// The datagram is too long for the next link, and must not be fragmented.

@@ -20,18 +20,10 @@ impl Flags {
     pub const FIN: Self = Self(0x01);
     /// Opens a connection.
     pub const SYN: Self = Self(0x02);
-    /// Resets a connection.
-    pub const RST: Self = Self(0x04);
     /// The receiver should deliver the data immediately (push).
     pub const PSH: Self = Self(0x08);
     /// The acknowledgement number is valid.
     pub const ACK: Self = Self(0x10);
-    /// The urgent pointer is valid.
-    pub const URG: Self = Self(0x20);
-    /// The receiver has received a congestion mark (RFC 3168).
-    pub const ECE: Self = Self(0x40);
-    /// The sender has reduced its window (RFC 3168).
-    pub const CWR: Self = Self(0x80);
 
     /// Whether all bits of `other` are set.
     #[must_use]

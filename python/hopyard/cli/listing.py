@@ -110,7 +110,8 @@ def _sections() -> list[tuple[str, str, Sequence[tuple[str, str, str]]]]:
             "One number for each run. `--measure` chooses those that tables and plots show: the "
             "mean over the runs with its 95 % confidence interval. With a label in brackets, as "
             "`goodput[video]`, it is about the flows that have this `label` in the scenario; a "
-            "case without such flows has no value.",
+            "case without such flows has no value. Without a label, it is about the flows of the "
+            "scenario, and not about the answers to them; measures of nodes count the packets of both.",
             measures,
         ),
         (

@@ -75,7 +75,7 @@ def run(request: Request, stop: Stop) -> int:
 
     # Nothing can be lost yet: a signal ends the process at once.
     cases = signals.patiently(lambda: _cases(request))
-    check_labels(request.measures, [label for case in cases for label in case.labels], before=True)
+    check_labels(request.measures, (label for case in cases for label in case.core.labels()))
     if not request.quiet:
         for warning in doubts((case.file or case.scenario, case.core) for case in cases):
             say(warning)
@@ -319,11 +319,11 @@ def _draw(
             if results.lacks(name):
                 say(f"warning: no run has the measure {name}: it is not drawn")
                 continue
-            paths += [save_plot(results.plot(name), folder.drawing(_measure_file(name)))]
+            paths += [save_plot(results.plot(name), folder.drawing(_measure_file(name)), stop)]
         for name in _sampled(results, series):
-            paths += [save_plot(results.plot_series(name), folder.drawing(_series_file(name)))]
+            paths += [save_plot(results.plot_series(name), folder.drawing(_series_file(name)), stop)]
         if results.problem is None and len(results.segments):
-            paths += [save_plot(results.plot_segments(), folder.drawing(_segments_file()))]
+            paths += [save_plot(results.plot_segments(), folder.drawing(_segments_file()), stop)]
     except signals.Stopped:
         say(f"The results are in {folder.where}; not all plots are drawn.")
         return 0, paths
@@ -364,10 +364,16 @@ def _segments_file(flow: int | None = None, run: int | None = None) -> str:
 _GLYPH = re.compile(r"^Glyph (\d+) ")
 
 
-def save_plot(figure: Any, path: Path) -> Path:
-    """Writes a figure whole, and says which letters its font lacks; gives its path."""
+def save_plot(figure: Any, path: Path, stop: Stop | None = None) -> Path:
+    """Writes a figure whole, and says which letters its font lacks; gives its path.
+
+    Raises:
+        Stopped: when a signal came while the figure was made.
+    """
     from hopyard.files import whole
 
+    if stop is not None:
+        stop.check()
     # The file is written under another name first.
     figure.check_format(path)
     with warnings.catch_warnings(record=True) as caught:
@@ -514,13 +520,13 @@ def plot(
         stop.idle, stop.drawing = False, True
         for name in chosen:
             figure = results.plot(name, x, kind=kind)
-            paths.append(save_plot(figure, place(_measure_file(name))))
+            paths.append(save_plot(figure, place(_measure_file(name)), stop))
         for name in series:
             figure = results.plot_series(name, run)
-            paths.append(save_plot(figure, place(_series_file(name))))
+            paths.append(save_plot(figure, place(_series_file(name)), stop))
         if trace is not None:
             figure = results.plot_segments(trace.flow, run, since=trace.since, until=trace.until, unit=trace.unit)
-            paths.append(save_plot(figure, place(_segments_file(trace.flow, run))))
+            paths.append(save_plot(figure, place(_segments_file(trace.flow, run)), stop))
     except signals.Stopped:
         return stop.exit_code
     finally:

@@ -1,4 +1,4 @@
-"""Captures: which files they go to, what they hold, and whether they can be written."""
+"""Captures: their files, their contents, and the check that they can be written."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 
 #: The most captures of one call.
 MOST_FILES = 1000
-#: How many files and errors are told one by one.
+#: The number of files and errors that are told one by one.
 MOST_TOLD = 5
 #: Captures that may have more bytes than this, or that are of as many nodes, give a warning.
 LARGE = 2_000_000_000
 MANY_NODES = 10_000
-#: How a pcapng file begins: the type of its section header block.
+#: The first bytes of a pcapng file: the type of its section header block.
 _MAGIC = bytes.fromhex("0a0d0d0a")
 
 
 @dataclass(frozen=True)
 class Capture:
-    """What is captured, and where it goes.
+    """The order for a capture: its contents and its file.
 
     Args:
         path: the file. Where several runs are made, it gives the folder and the beginning and
             ending of the names.
         nodes: the numbers of the nodes; none for all.
-        kinds: what is captured there; none for what is usual.
+        kinds: the kinds of frames and packets that are captured; none for the usual kinds.
         force: whether captures that are there are replaced.
 
     Raises:
@@ -51,7 +51,7 @@ class Capture:
     kinds: tuple[str, ...] | None = None
     #: Whether captures that are there are replaced.
     force: bool = False
-    #: Why captures are not complete, by case and run; the runs add to it.
+    #: The reasons why captures are not complete, by case and run; the runs add them.
     errors: dict[tuple[int, int], str] = field(default_factory=dict)
 
     @classmethod
@@ -76,7 +76,7 @@ class Capture:
     def files(self, cases: Sequence[Planned]) -> list[list[Path]]:
         """The file of each run of each case: the path itself where one run is made.
 
-        Otherwise the name has what is compared, and the number of the run: `out-vegas-3.pcapng`.
+        Otherwise the name has the compared values and the number of the run: `out-vegas-3.pcapng`.
         """
         count = sum(len(case.runs) for case in cases)
         if count == 1:
@@ -151,14 +151,14 @@ class Capture:
         return _core.Captures(self.files(planned), self.nodes, self.kinds)
 
     def failures(self) -> list[str]:
-        """What to say about captures that are not complete."""
+        """The messages about captures that are not complete."""
         found = [f"error: {error}" for error in list(self.errors.values())[:MOST_TOLD]]
         if len(self.errors) > MOST_TOLD:
             found.append(f"{len(self.errors) - MOST_TOLD} further captures could not be written.")
         return found
 
     def summary(self, cases: Sequence[Planned], *, stopped: bool) -> str:
-        """Where the captures are that were written to their ends; empty if there is none."""
+        """The sentence that names the complete captures; empty if there is none."""
         files = [
             str(path)
             for number, (case, paths) in enumerate(zip(cases, self.files(cases), strict=True))
@@ -249,7 +249,7 @@ def _range(text: str) -> Iterable[int]:
 
 
 def _kinds(given: str | Iterable[str]) -> tuple[str, ...]:
-    """Kinds of what is captured: `radio,drops`, or one by one."""
+    """Kinds of captured frames and packets: `radio,drops`, or one by one."""
     names = [name.strip() for name in given.split(",")] if isinstance(given, str) else list(given)
     unknown = [name for name in names if name not in _core.CAPTURE_KINDS]
     if unknown or not names:
@@ -259,7 +259,7 @@ def _kinds(given: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def _labels(cases: Sequence[Planned]) -> list[str]:
-    """What tells the cases apart, in the names of files; nothing where there is one case."""
+    """The words that distinguish the cases in the names of files; nothing where there is one case."""
     if len(cases) == 1:
         return [""]
     several = len({case.scenario for case in cases}) > 1

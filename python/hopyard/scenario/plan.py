@@ -70,14 +70,6 @@ class Planned:
             object.__setattr__(self, name, value)
 
     @property
-    def labels(self) -> list[str]:
-        """The labels of its flows."""
-        document = json.loads(self.core.to_json(defaults=True))
-        sets = document.get("flows", ())
-        flows = [*document.get("flow", ()), *([sets] if isinstance(sets, dict) else sets)]
-        return list(dict.fromkeys(each["label"] for each in flows if each.get("label")))
-
-    @property
     def key(self) -> tuple[str, int]:
         """Configuration and seed: with a number they make a run."""
         return self.config, self.seed
@@ -344,7 +336,8 @@ def _hidden_by(setting: str, core: _core.Scenario) -> str | None:
 def warnings(cases: Iterable[tuple[str | None, _core.Scenario]]) -> list[str]:
     """The warnings of the cases of a comparison, each with the file that it is from.
 
-    A table that one of the cases of a file uses is not one that is not used.
+    A table that one of the cases of a file uses is not one that is not used. A case in which a key has its default
+    does not use it.
     """
     by_file: dict[str | None, list[_core.Scenario]] = {}
     for file, core in cases:
@@ -354,7 +347,7 @@ def warnings(cases: Iterable[tuple[str | None, _core.Scenario]]) -> list[str]:
         unused = [dict(core.unused) for core in cores]
         everywhere = {key for key in unused[0] if all(key in each for each in unused)}
         # The text names the model that is used instead: one of the texts is enough.
-        shown = {unused[0][key] for key in everywhere}
+        shown = {next(filter(None, (each[key] for each in unused)), None) for key in everywhere}
         hidden = {text for each in unused for text in each.values()} - shown
         found |= dict.fromkeys(text for core in cores for text in core.warnings if text not in hidden)
     return list(found)

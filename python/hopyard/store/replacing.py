@@ -22,9 +22,9 @@ BEGUN, WHOLE = "begun", "yes"
 
 
 def begin(path: Path, cases: Sequence[Planned]) -> Store:
-    """The store of results that are to replace those of a folder.
+    """The store of the results that will replace the results of a folder.
 
-    A former call that was ended is gone on with, if it had the same cases or some of them.
+    The store of a former call that did not end is continued, if it has the same cases or some of them.
 
     Raises:
         FolderError: when something else is in its place.
@@ -47,7 +47,7 @@ def begin(path: Path, cases: Sequence[Planned]) -> Store:
 
 
 def finish(path: Path) -> None:
-    """Moves results that are whole to the place of those that they replace."""
+    """Moves results that are whole to the place of the results that they replace."""
     new = path / NEW
     if not (new / NAME).exists():
         return
@@ -58,13 +58,12 @@ def finish(path: Path) -> None:
             files, filed = store.files(), store.filed()
     except StoreError:
         return
-    # The old tables go first: they can be made from the old store again, and never stand beside
-    # the new one.
+    # The old tables go first: they can be made from the old store again, and they never stand beside the new store.
     if (path / NAME).exists():
         _remove(path)
     if filed:
         (path / SERIES).mkdir(exist_ok=True)
-    # The log of the store, if somebody reads it, is there before the store.
+    # A log that a reader of the store needs is moved before the store.
     for name in (*filed, *files, f"{NAME}-wal", NAME):
         if (new / name).exists():
             (new / name).replace(path / name)
@@ -95,7 +94,7 @@ def _remove(folder: Path) -> None:
 
 
 def _clear(new: Path) -> None:
-    """Removes what is empty."""
+    """Removes empty folders."""
     (new / f"{NAME}-shm").unlink(missing_ok=True)
     for folder in (new / SERIES, new):
         with suppress(OSError):

@@ -14,8 +14,7 @@ from hopyard.study.file import Claim, Quantity, Scalar, Study, StudyError, neare
 from hopyard.study.points import fits
 from hopyard.study.published import read
 from hopyard.study.tables import beside
-from hopyard.study.traffic import flows_of
-from hopyard.tables.measures import MEASURES, is_label_of_answers
+from hopyard.tables.measures import MEASURES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -102,6 +101,9 @@ def _rows(study: Study, points: Sequence[Point]) -> Iterator[str]:
         if own.flow is not None:
             there = study.place("measure", name, "flow")
             yield from _absent(f"{there}: measure.{name}: flow", "flow", [own.flow], mine)
+        if own.answers and not any(_answers(own.flow, point) for point in mine):
+            which = "no flow of these points is answered" if own.flow is None else f"flow {own.flow} is not answered"
+            yield f"{study.place('measure', name, 'answers')}: measure.{name}: answers: {which}"
         for column, given in own.where.items():
             if column in _ROWS:
                 there = study.place("measure", name, "where", column)
@@ -156,7 +158,7 @@ def _absent(place: str, column: str, values: Sequence[Scalar], points: Sequence[
     if column == "label":
         labels = dict.fromkeys(each for point in points for each in _labels(point))
         for value in values:
-            if value not in labels and not is_label_of_answers(str(value), labels):
+            if value not in labels:
                 near = nearest(str(value), labels) if labels else "no flow has one"
                 yield f"{place}: no flow has the label {value!r}; {near}"
         return
@@ -169,6 +171,12 @@ def _absent(place: str, column: str, values: Sequence[Scalar], points: Sequence[
             yield f"{place}: no point has a {what} {value}{as_what}; there are {there}"
 
 
+def _answers(flow: int | None, point: Point) -> bool:
+    """Whether a point has answers to a flow, or to any flow."""
+    found = [each for each in point.planned.core.answered() if each is not None]
+    return flow in found if flow is not None else bool(found)
+
+
 def _transports(point: Point) -> list[str]:
     """What results call the transports of the flows of a point."""
     found = [name for part in point.all for name, _ in part.core.transports()]
@@ -177,7 +185,7 @@ def _transports(point: Point) -> list[str]:
 
 
 def _labels(point: Point) -> list[str]:
-    return [label for part in point.all for label in part.labels]
+    return sorted({label for part in point.all for label in part.core.labels()})
 
 
 def _classifies(point: Point) -> bool:
@@ -185,7 +193,7 @@ def _classifies(point: Point) -> bool:
 
 
 def _count(what: str, point: Point) -> int:
-    return point.planned.core.nodes if what == "node" else flows_of(_document(point))
+    return point.planned.core.nodes if what == "node" else len(point.planned.core.answered())
 
 
 def _claim(study: Study, claim: Claim, points: Sequence[Point], place: str) -> Iterator[str]:

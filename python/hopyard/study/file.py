@@ -104,6 +104,8 @@ class Quantity(Part):
     limit: float | None = None
     #: Only this flow.
     flow: int | None = Field(default=None, ge=0)
+    #: Only the answers to flows; with `flow`, only those to this flow.
+    answers: bool = False
     #: Only rows with these values.
     where: Rows = {}
     #: Only samples from this time on, and before that one.

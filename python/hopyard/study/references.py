@@ -305,7 +305,7 @@ def _quantity(study: Study, name: str, quantity: Quantity) -> Iterator[str]:
 
 def _picks(quantity: Quantity) -> bool:
     """Whether a measure of Hopyard is taken of some rows, or with others beside it."""
-    return bool(quantity.where or quantity.plus) or quantity.flow is not None
+    return bool(quantity.where or quantity.plus or quantity.answers) or quantity.flow is not None
 
 
 def _rows(quantity: Quantity, table: str, place: str) -> Iterator[str]:
@@ -316,6 +316,8 @@ def _rows(quantity: Quantity, table: str, place: str) -> Iterator[str]:
     if quantity.flow is not None and "flow" not in known:
         hint = f", such as where = {{ node = {quantity.flow} }}" if "node" in known else ""
         yield f"{place}: flow: the rows of the table {table} are of no flow: expected where{hint}"
+    if quantity.answers and "flow" not in known:
+        yield f"{place}: answers: the rows of the table {table} are of no flow: expected a table of flows"
     for column, given in quantity.where.items():
         if column not in known:
             near = nearest(column, known)

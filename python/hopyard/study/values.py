@@ -1,6 +1,6 @@
 """The measures of a study: one number for each run of a point, read from the store point by point.
 
-What is held at a time are the rows of one point, so that memory does not grow with the study.
+Only the rows of one point are held at a time, so that memory does not grow with the study.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hopyard import _core
 from hopyard.statistics.estimates import Estimate, estimate
 from hopyard.study.file import MOST_RUNS, columns, is_text, nearest, picked, text_of
 from hopyard.tables.arrays import floats, integers, where
-from hopyard.tables.measures import SHOWN, check, check_labels, named
+from hopyard.tables.measures import SHOWN, answering, check, check_labels, named
 from hopyard.tables.tables import read_filed
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _REDUCTIONS: dict[str, Callable[[Floats], float]] = {
 
 
 class Values:
-    """The measures of a study's points in a store; without a study, those of Hopyard."""
+    """The measures of a study's points in a store; without a study, the measures of Hopyard."""
 
     def __init__(self, study: Study | None, store: Reader) -> None:
         self._own: Mapping[str, Quantity] = {} if study is None else study.document.measure
@@ -52,13 +52,13 @@ class Values:
         self._known: dict[tuple[str, int, str], Sample] = {}
         self._watched: set[tuple[str, int]] | None = None
         self._done: dict[tuple[str, int], Integers] = {}
-        #: The values of runs in whose series one was looked for.
+        #: The values that were computed from the series of runs.
         self._sampled: dict[tuple[str, int, str], dict[int, float]] = {}
         self._unseen: dict[str, list[str]] = {}
 
     def of(self, point: Point, measure: str) -> Sample:
         """One value for each finished run of a point."""
-        # Runs beyond those that are asked for now may be there from former calls.
+        # The store may have runs of former calls, beyond the runs that are asked for now.
         samples = [self.every(*each.key, measure, each.runs) for each in point.all]
         if len(samples) == 1:
             return samples[0]
@@ -71,7 +71,7 @@ class Values:
         key = config, seed, measure
         own = self._own.get(measure)
         if own is not None and (own.series is not None or own.of in self._own):
-            # Each run has a file, which may be damaged: those of other runs are not read.
+            # Each run has a file, which may be damaged: the files of other runs are not read.
             runs = self._runs(config, seed)
             return self._read(*key, runs if numbers is None else _within(runs, numbers))
         if key not in self._known:
@@ -95,8 +95,8 @@ class Values:
     def interval(self, sample: Floats, points: Iterable[Point]) -> Estimate:
         """The mean of a sample that is of these points, with its interval.
 
-        That is Student's, or, where the number of runs depends on what they have shown, the one
-        that holds at every number of runs.
+        It is Student's interval. Where the number of runs depends on their values, it is the interval that holds at
+        every number of runs.
         """
         return interval(sample, watched=self.watched(points))
 
@@ -130,8 +130,11 @@ class Values:
                 check_labels([measure], self._store.texts("flows", "label"))
             table = named(name).table if name is not None else str(own and own.table)
             rows = self._store.rows_of(table, config, seed)
-            # The other ones have lost rows.
+            # Runs that have not finished may have lost rows.
             chosen = np.isin(integers(rows, "run"), runs)
+            if "flow" in rows.column_names and not (own is None and named(measure).flows):
+                flows = rows if table == "flows" else self._store.rows_of("flows", config, seed)
+                chosen &= _of_flows(own, rows, answering(flows))
             if own is not None:
                 chosen &= _chosen(own, rows)
             rows = where(rows, chosen)
@@ -153,12 +156,12 @@ class Values:
         if own.missing is not None:
             found = np.where(np.isnan(found), own.missing, found)
         if self.unseen(measure):
-            # No row would count as zero, and what was written may be no such text at all.
+            # A sum over no row would be zero, and the text in the study may be misspelt.
             found = np.full(len(runs), np.nan)
         return runs, found
 
     def unseen(self, measure: str) -> list[str]:
-        """Why no row of any run is chosen by `where`: texts that none has, which may be misspelt.
+        """The reasons why `where` chooses no row of any run: texts that no row has, and that may be misspelt.
 
         Columns whose texts are few and fixed are checked with the study file.
         """
@@ -196,6 +199,7 @@ class Values:
         since = _core.parse_time(own.since) / 1e9 if own.since else -np.inf
         until = _core.parse_time(own.until) / 1e9 if own.until else np.inf
         files = self._store.series_of(*key[:2])
+        answers = answering(self._store.rows_of("flows", *key[:2]))
         found = np.full(len(runs), np.nan)
         for place, run in enumerate(runs):
             if run not in files:
@@ -203,9 +207,7 @@ class Values:
             rows = read_filed(files[run], "series")
             chosen = rows["quantity"].to_numpy() == own.series
             times = floats(rows, "time_s")
-            chosen &= (times >= since) & (times < until)
-            if own.flow is not None:
-                chosen &= integers(rows, "flow") == own.flow
+            chosen &= (times >= since) & (times < until) & _of_flows(own, rows, answers)
             values, times = floats(rows, "value")[chosen], times[chosen]
             if own.reduce == "first":
                 above = times[values > 0]
@@ -220,7 +222,7 @@ class Values:
         return found
 
     def title(self, measure: str) -> tuple[str, str]:
-        """What a measure is called, and its unit."""
+        """The title of a measure, and its unit."""
         own = self._own.get(measure)
         if own is None:
             return named(measure).title, named(measure).unit
@@ -233,7 +235,7 @@ class Values:
 
 
 def interval(sample: Floats, *, watched: bool) -> Estimate:
-    """The mean with Student's interval, or with the one that holds at every number of runs."""
+    """The mean with Student's interval, or with the interval that holds at every number of runs."""
     if not watched:
         return estimate(sample)
     from hopyard.statistics import sequence
@@ -261,11 +263,29 @@ def _reduced(own: Quantity, rows: pa.Table, group: Integers, runs: int) -> Float
     return found
 
 
+def _of_flows(own: Quantity | None, rows: pa.Table, answers: Mapping[int, int]) -> npt.NDArray[np.bool_]:
+    """Which rows are of the flows that a measure is about: without another choice, the flows of the scenario.
+
+    Args:
+        own: the measure; a measure of Hopyard if there is none.
+        rows: rows with a column `flow`.
+        answers: the flows that answer others, each with the flow that it answers.
+    """
+    flows = integers(rows, "flow")
+    if own is not None and own.answers:
+        return np.isin(flows, [number for number, to in answers.items() if own.flow in (None, to)])
+    if own is not None and own.flow is not None:
+        return np.asarray(flows == own.flow)
+    # A number or a label chooses rows by itself, whichever end wrote the data.
+    picks = () if own is None else [name for name, given in own.where.items() if not picked(given)[1]]
+    if {"flow", "label", "answers"}.intersection(picks):
+        return np.ones(rows.num_rows, dtype=bool)
+    return ~np.isin(flows, [*answers])
+
+
 def _chosen(own: Quantity, rows: pa.Table) -> npt.NDArray[np.bool_]:
-    """Which rows of a table a measure is about."""
+    """Which rows of a table have the values of `where`."""
     chosen = np.ones(rows.num_rows, dtype=bool)
-    if own.flow is not None:
-        chosen &= integers(rows, "flow") == own.flow
     for name, given in own.where.items():
         named, without = picked(given)
         texts = np.array([text_of(each) for each in rows[name].to_pylist()], dtype=object)
@@ -274,7 +294,7 @@ def _chosen(own: Quantity, rows: pa.Table) -> npt.NDArray[np.bool_]:
 
 
 def chosen_measures(study: Study, given: Sequence[str] = ()) -> list[str]:
-    """The measures that are shown: those given, those of the study, or the usual ones.
+    """The measures to show: the given ones, or the measures of the study, or the usual ones.
 
     Raises:
         ValueError: when there is no such measure.

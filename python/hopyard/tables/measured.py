@@ -16,7 +16,7 @@ from hopyard.tables import tables
 from hopyard.tables.arrays import distinct, floats, integers, values, where
 from hopyard.tables.cases import Case
 from hopyard.tables.confusion import confusion
-from hopyard.tables.measures import SHOWN, check, check_labels, named
+from hopyard.tables.measures import SHOWN, answering, check, check_labels, named
 from hopyard.tables.names import TABLES
 from hopyard.terminal.words import many
 
@@ -196,6 +196,9 @@ class Measured:
         if chosen.flows:
             check_labels([measure], set(values(self.flows["label"])))
         rows, runs = self.rows(chosen.table, case), self.runs_of(case)
+        if not chosen.flows and "flow" in rows.column_names:
+            answers = answering(self.rows("flows", case))
+            rows = where(rows, ~np.isin(integers(rows, "flow"), [*answers]))
         group = np.searchsorted(runs, integers(rows, "run"))
         return chosen.of_runs(rows, group, len(runs))
 

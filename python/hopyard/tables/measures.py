@@ -5,14 +5,14 @@ Each measure is one number a run, made from the run's rows; runs are then replic
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from hopyard.scenario import catalogue
-from hopyard.tables.arrays import floats, values, where
+from hopyard.tables.arrays import floats, integers, values, where
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,7 @@ class Measure:
     table: str = "flows"
     #: Whether it says something of a single flow, too.
     of_a_flow: bool = True
-    #: The label of the flows that it is about; empty for all flows.
+    #: The label of the flows that it is about; empty for the flows of the scenario, without answers to them.
     flows: str = ""
 
     @property
@@ -492,23 +492,24 @@ def named(name: str) -> Measure:
     return replace(measure, name=name, title=f"{measure.title} of {label}", of_runs=of_runs, flows=label)
 
 
-def is_label_of_answers(label: str, labels: Container[str]) -> bool:
-    """Whether the answers to a flow with one of these labels, or to a flow without a label, may have the label."""
-    return label == "answers" or (label.endswith(".answers") and label.removesuffix(".answers") in labels)
+def answering(flows: pa.Table) -> dict[int, int]:
+    """The flows that answer others, each with the flow that it answers; none in a table without the column."""
+    if "answers" not in flows.column_names or flows["answers"].null_count == flows.num_rows:
+        return {}
+    rows = where(flows, np.asarray(flows["answers"].is_valid()))
+    return dict(zip(integers(rows, "flow").tolist(), integers(rows, "answers").tolist(), strict=True))
 
 
-def check_labels(names: Iterable[str], labels: Iterable[str], *, before: bool = False) -> None:
+def check_labels(names: Iterable[str], labels: Iterable[str]) -> None:
     """Checks that measures such as `goodput[video]` name labels of flows that are there.
-
-    With `before`, the labels are those of a scenario, to whose flows there may be answers.
 
     Raises:
         ValueError: when no flow has the label; the message lists those that there are.
     """
-    known = sorted({label for label in labels if label})
-    for name in names:
-        _, label = _parts(name)
-        if label is None or label in known or (before and is_label_of_answers(label, known)):
+    named = {name: label for name in names if (label := _parts(name)[1]) is not None}
+    known = sorted({label for label in labels if label}) if named else []
+    for name, label in named.items():
+        if label in known:
             continue
         there = f"there are {', '.join(known)}" if known else "no flow has a label"
         raise ValueError(f"{name}: no flow has the label {label!r}; {there}")

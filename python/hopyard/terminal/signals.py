@@ -37,7 +37,7 @@ class Stop:
         self.number: int | None = None
         #: Whether a signal may end the process at once, because nothing is lost by it.
         self.idle = leave
-        #: Whether a signal raises `Stopped`.
+        #: Whether a signal raises `Stopped`: at once, or at the next `check` if it comes during an import.
         self.drawing = False
         #: What Ctrl-C says.
         self.told = "\nThe finished runs are kept. Ctrl-C once more ends at once.\n"
@@ -55,14 +55,14 @@ class Stop:
             return "Ctrl-C"
         return signal.Signals(self.number).name if self.number else ""
 
-    def __call__(self, number: int, _frame: FrameType | None) -> None:
+    def __call__(self, number: int, frame: FrameType | None) -> None:
         """Handles a signal."""
         if self.idle:
             _exit(number, "Interrupted.\n")
         first = self.number is None
         if first:
             self.number = number
-            if self.drawing:
+            if self.drawing and not _imports(frame):
                 raise Stopped
             if number == signal.SIGINT:
                 _say(self.told)
@@ -73,6 +73,24 @@ class Stop:
             _exit(number, "")
         else:
             raise KeyboardInterrupt
+
+    def check(self) -> None:
+        """Raises `Stopped` if a signal has come."""
+        if self.number is not None:
+            raise Stopped
+
+
+def _imports(frame: FrameType | None) -> bool:
+    """Whether a module is being imported.
+
+    An exception amid the start of an extension module leaves it half made: the import then fails with another
+    exception, or the process aborts when the interpreter ends.
+    """
+    while frame is not None:
+        if frame.f_globals.get("__name__") == "importlib._bootstrap":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _say(text: str) -> None:

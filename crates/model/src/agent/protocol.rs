@@ -12,10 +12,10 @@ use crate::params::Metric;
 /// Stands for ICMP, which has no ports, among the ports of an agent. UDP gives the port to nobody (RFC 768).
 pub const ICMP: u16 = 0;
 
-/// A value that is possible and hardly meant.
+/// A doubt about a value that is possible, but hardly meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
-    /// The parameter, and others from which the doubt may come too.
+    /// The parameter, and other parameters that may be the cause of the doubt.
     pub parameters: &'static [&'static str],
     /// The doubt.
     pub message: String,
@@ -25,14 +25,14 @@ pub struct Doubt {
 
 /// The facts about an agent with these parameters, for the checks of a scenario and for a node.
 pub trait Facts {
-    /// The UDP ports at which it is reached, and [`ICMP`] if messages of ICMP are for it. A message for any other one
-    /// does not come to it.
+    /// The UDP ports of the agent, and [`ICMP`] if messages of ICMP are for it. Messages for other ports do not reach
+    /// the agent.
     const PORTS: &'static [u16];
 
     /// Whether it finds slots for the MACs of its node (`Action::SlotsAssigned`).
     const FINDS_SLOTS: bool = false;
 
-    /// Whether it serves hosts that move between networks, and is such a host's part in this ([`super::Role`]).
+    /// Whether the agent serves hosts that move between networks, in one of the parts of a node ([`super::Role`]).
     const SERVES_MOVING_HOSTS: bool = false;
 
     /// The types of its messages, as [`Message::kind`](crate::packet::Message::kind) and the parts of a message name
@@ -47,7 +47,7 @@ pub trait Facts {
         false
     }
 
-    /// The parameter which says that the agent has no keys with another agent; nothing if there are keys.
+    /// The parameter by which the agent has no keys with another agent; nothing if there are keys.
     fn lacks_keys(&self, _: Keys) -> Option<&'static str> {
         None
     }
@@ -62,8 +62,8 @@ pub trait Facts {
         0
     }
 
-    /// From when on a node without neighbours has a slot, as a mean, if the agent finds slots; and how much of that
-    /// hangs on each parameter that may be too large, from the first one on.
+    /// The mean time after which a node without neighbours has a slot, if the agent finds slots, and the part of this
+    /// time that each parameter causes.
     fn first_slot(&self) -> Vec<(&'static str, Span)> {
         Vec::new()
     }
@@ -74,7 +74,7 @@ pub trait Facts {
         0
     }
 
-    /// Values that are possible and hardly meant: each parameter with what is doubtful about it, and what is expected.
+    /// The doubts about values that are possible, but hardly meant.
     fn doubts(&self) -> Vec<Doubt> {
         Vec::new()
     }
@@ -102,8 +102,8 @@ pub trait Agent {
         false
     }
 
-    /// A packet of any kind was decoded that neighbour `from` sent to neighbour `to`. The packet is a copy on loan: the
-    /// agent reads it, and leaves it where it is. Only agents that ask for it are called ([`Self::overhears`]).
+    /// The node decoded a packet that neighbour `from` sent to neighbour `to`. The packet is a copy on loan: the agent
+    /// reads the packet and does not end it. Only agents that ask for such packets are called ([`Self::overhears`]).
     fn on_overheard(&mut self, _packet: PacketId, _from: Address, _to: Address, _cx: &mut Context) {}
 
     /// The deadline is reached.

@@ -64,7 +64,7 @@ macro_rules! models {
 
             /// The application at the destination.
             #[must_use]
-            pub fn sink(&self) -> App {
+            pub fn destination(&self) -> App {
                 match self {
                     $(Self::$variant(_params) => {
                         let answering: Option<App> = None;
@@ -77,7 +77,7 @@ macro_rules! models {
             /// Whether the application at the destination sends data too.
             #[must_use]
             pub fn is_answered(&self) -> bool {
-                !matches!(self.sink(), App::Sink(_))
+                !matches!(self.destination(), App::Sink(_))
             }
         }
     };

@@ -43,8 +43,8 @@ impl<M: Mac, E: From<Scheduled> + Copy, P, G: Meter> Macs<'_, M, E, P, G> {
         self.queue.set(self.interfaces[station].0, self.macs[station].deadline(self.shared).max(now));
     }
 
-    /// Whether there is work left to do. A single packet that only has to wait for the processing delay enters the
-    /// receive path here, and needs no other work.
+    /// Whether there is work left to do. A single packet that only waits for the processing delay enters the receive
+    /// path here, and needs no other work.
     #[inline(always)]
     fn must_act(&mut self, now: Time) -> bool {
         let Self { queue, cx, receive_path, .. } = self;

@@ -5,14 +5,14 @@
 //! from it ([`Endpoint`]).
 
 mod endpoint;
-mod protocol;
+mod endpoints;
 mod tcp;
 mod udp;
 
 use hopyard_engine::Time;
 
 pub(crate) use self::endpoint::{Endpoint, News, Outgoing, Received};
-pub(crate) use self::protocol::AnyEndpoint;
+pub(crate) use self::endpoints::AnyEndpoint;
 pub(crate) use self::tcp::Tcp;
 pub(crate) use self::udp::Udp;
 use crate::address::NodeId;

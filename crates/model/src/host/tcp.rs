@@ -46,6 +46,9 @@ impl Tcp {
             after.unique_bytes > before.unique_bytes || first_syn
         });
         let ended = self.sender.is_some() && receiver.has_ended() && !std::mem::replace(&mut self.has_ended, true);
+        if let Some(sender) = self.sender.as_mut().filter(|_| ended) {
+            sender.on_peer_closed();
+        }
         Received {
             unique,
             delivered: Some(after.delivered_bytes - before.delivered_bytes),
@@ -167,5 +170,59 @@ impl Endpoint for Tcp {
         let size = sender.header_bytes(&header) + header.len;
         let data = is_data(&header).then_some(new);
         Some(Outgoing { size, body: Body::Tcp(header), data, waits })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hopyard_engine::Streams;
+
+    use super::*;
+    use crate::params::{Params as _, RFC};
+    use crate::transport::tcp::{self, Close, Connection};
+    use crate::transport::{acking, congestion};
+
+    fn end(params: &tcp::Params) -> Tcp {
+        let congestion = congestion::Config::of_profile("newreno", RFC).expect("a variant");
+        let acking = acking::Config::of_profile("every", RFC).expect("a way of acknowledging");
+        let config = tcp::Config { tcp: params.clone(), congestion };
+        let sender = TcpSender::new(&config, Streams::new(1, 0).stream("tcp"));
+        Tcp::new(Some(sender), Some(TcpReceiver::duplex(&acking, params, false)))
+    }
+
+    /// Carries segments between two ends until neither sends.
+    fn talk(ends: &mut [Tcp; 2], now: Time) {
+        let mut quiet = 0;
+        for number in (0..2).cycle() {
+            let sent = ends[number].next_of_both(now);
+            quiet = if sent.is_some() { 0 } else { quiet + 1 };
+            if let Some(header) = sent {
+                ends[1 - number].exchange(&header, now);
+            }
+            if quiet == 2 {
+                return;
+            }
+        }
+    }
+
+    #[test]
+    fn each_end_knows_the_state_of_a_connection_that_closes_both_ways() {
+        let params = tcp::Params { close: Close::Fin, ..tcp::Params::of_profile(RFC) };
+        let mut ends = [end(&params), end(&params)];
+        let states = |ends: &[Tcp; 2]| ends.each_ref().map(|it| it.sender.as_ref().expect("both send").connection());
+        let now = Time::ZERO;
+        ends[0].write(100, now);
+        talk(&mut ends, now);
+        assert_eq!(states(&ends), [Connection::Established; 2]);
+        ends[0].close(now);
+        talk(&mut ends, now);
+        assert_eq!(states(&ends), [Connection::FinWait2, Connection::CloseWait]);
+        ends[1].close(now);
+        let last = ends[1].next_of_both(now).expect("a FIN");
+        assert_eq!(states(&ends)[1], Connection::LastAck);
+        ends[0].exchange(&last, now);
+        talk(&mut ends, now);
+        assert_eq!(states(&ends), [Connection::TimeWait, Connection::Closed]);
+        assert!(ends.iter().all(|it| it.sender.as_ref().is_some_and(|sender| sender.is_finished())));
     }
 }

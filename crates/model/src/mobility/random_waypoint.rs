@@ -132,8 +132,8 @@ impl Params {
     }
 
     /// The mean speed over time in the steady state, pauses included, in metres a second.
-    #[must_use]
-    pub fn mean_speed(&self) -> f64 {
+    #[cfg(test)]
+    fn mean_speed(&self) -> f64 {
         self.mean_leg() / (self.mean_journey() + self.mean_pause())
     }
 

@@ -1,5 +1,5 @@
-//! The times at which hosts that move between networks come into the range of agents, and leave it. Places decide here,
-//! and not the messages that hosts hear.
+//! The times at which hosts that move between networks enter and leave the range of agents. Positions decide, and not
+//! the messages that hosts hear.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ use crate::mobility::Leg;
 /// the range is within it.
 const MARGIN: f64 = 1e-12;
 
-/// A host has come into the range of an agent, or has left it.
+/// The entry of a host into the range of an agent, or its exit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Crossing {
     pub at: Time,
     pub agent: NodeId,
-    /// It has come.
+    /// Whether it is an entry.
     pub enters: bool,
 }
 
@@ -30,7 +30,7 @@ struct Pair {
     /// The square of the range, in square metres.
     reach: f64,
     is_inside: bool,
-    /// Up to when crossings are known.
+    /// The time up to which crossings are known.
     known: Time,
 }
 
@@ -60,7 +60,7 @@ impl Pair {
 /// The crossings of all hosts so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cells {
-    /// The nodes that are looked at, sorted, with the legs on which they are.
+    /// The watched nodes, sorted, each with its present leg.
     nodes: Vec<(NodeId, Leg)>,
     pairs: Vec<Pair>,
     found: BTreeMap<NodeId, Vec<Crossing>>,
@@ -112,7 +112,7 @@ impl Cells {
         }
     }
 
-    /// The crossings of a host up to the time that was looked at last, in order.
+    /// The crossings that were found for a host, in order.
     pub fn of_host(&self, host: NodeId) -> Vec<Crossing> {
         let mut crossings = self.found.get(&host).cloned().unwrap_or_default();
         crossings.sort_by_key(|it| (it.at, it.agent));

@@ -56,7 +56,7 @@ pub(super) fn build(spec: &Spec, streams: &Streams) -> (Vec<Flow>, Vec<Socket>) 
         }
         let (node, peer, flow_back) = (flow.from, flow.to, back.unwrap_or(number));
         sources.push(Socket { node, peer, flow: number, endpoint: source, app: at_source });
-        sinks.push(Socket { node: peer, peer: node, flow: flow_back, endpoint: sink, app: flow.traffic.sink() });
+        sinks.push(Socket { node: peer, peer: node, flow: flow_back, endpoint: sink, app: flow.traffic.destination() });
     }
     flows.append(&mut answers);
     sources.append(&mut sinks);
@@ -96,7 +96,7 @@ fn build_flow(
         sink,
         answers,
         name,
-        label: Cow::Owned(if answers.is_some() { answers_of(&flow.label) } else { flow.label.clone() }),
+        label: Cow::Owned(if answers.is_some() { flow.label_of_answers() } else { flow.label.clone() }),
         segment,
         meter: FlowMeter::new(spec.measure_from),
         route_changes: 0,
@@ -108,11 +108,6 @@ fn build_flow(
         wants_notices: sender.is_some_and(TcpSender::wants_notices),
         classifies: sender.is_some_and(TcpSender::classifies),
     }
-}
-
-/// The label of the answers to flows with this label.
-fn answers_of(label: &str) -> String {
-    if label.is_empty() { "answers".to_owned() } else { format!("{label}.answers") }
 }
 
 /// How wires number the segments of each flow, the answers included.

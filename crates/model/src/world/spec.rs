@@ -274,6 +274,14 @@ pub struct FlowSpec {
     pub label: String,
 }
 
+impl FlowSpec {
+    /// The label of the flow that answers it, if one does.
+    #[must_use]
+    pub fn label_of_answers(&self) -> String {
+        if self.label.is_empty() { "answers".to_owned() } else { format!("{}.answers", self.label) }
+    }
+}
+
 /// The transport of a flow.
 #[derive(Clone, Debug)]
 pub enum Transport {

@@ -16,37 +16,37 @@ use rayon::prelude::*;
 
 use crate::random::numbered;
 
-/// Networks in which packets once went round: what came to a foreign agent through the tunnel of another home agent,
-/// from a host of its own for a host that was no visitor, went back to that home agent. In 6676 that home agent was
-/// the foreign agent of the sender too. In 7486 and 9570 two agents are each the home agent of a host that is, or has
-/// been, at the other one: what came through the forward tunnel for a host that had left was taken for that of a
-/// reverse tunnel.
+/// Networks in which packets once went round. A packet came to a foreign agent through the tunnel of a home agent, from
+/// a visitor there for a host that was no visitor, and the foreign agent sent the packet back to this home agent. In
+/// 6676 the home agent was the sender's foreign agent too. In 7486 and 9570 each of two agents is the home agent of a
+/// host that is or was at the other agent: a packet of the forward tunnel, for a host that had left, was taken for a
+/// packet of a reverse tunnel.
 const FORMER: [u64; 4] = [332, 6676, 7486, 9570];
 
 /// How often a node may receive a packet from the same neighbour with the same outer header. Each binding of its host
 /// has a copy, with an outer header of its own; a copy of the MAC whose acknowledgement is lost is dropped there.
 ///
-/// With reverse tunnels it is twice: where two agents are each the home agent of a host that is at the other one, a
-/// packet between these hosts goes through the reverse tunnel, back to the home network of its destination, and through
-/// the tunnel from there, which has the same ends as the first one.
+/// With reverse tunnels a node may receive a packet twice. Where each of two agents is the home agent of a host at the
+/// other agent, a packet between these hosts goes through the reverse tunnel to the home network of its destination,
+/// and back through the forward tunnel, which has the same two ends.
 fn most_visits(spec: &Spec) -> u32 {
     let is_reverse = agent::Config::takes_reverse_tunnels;
     if spec.nodes.iter().flat_map(|node| &node.agents).any(is_reverse) { 2 } else { 1 }
 }
 
-/// How many networks there are: a fifth of the cases of other properties.
+/// The number of networks: a fifth of the cases of other properties.
 fn networks() -> u64 {
     u64::from(Config::default().cases / 5)
 }
 
-/// Which packet it is, in which header, from whom, at which node.
+/// A packet at a node: its number, its outer header, the neighbour that sent it, and the node.
 type Visit = (u32, Time, Address, Address, NodeId, NodeId);
 
 /// The way of each packet of data.
 #[derive(Debug, Default)]
 struct Ways {
     visits: BTreeMap<Visit, u32>,
-    /// Packets that were dropped because they would have gone round in circles, or were on their way too long.
+    /// The dropped packets that would have gone round in circles, or whose time to live ended.
     circles: Vec<(Time, NodeId, DropReason, PacketKind)>,
     tunnelled: u64,
 }
@@ -114,7 +114,7 @@ fn packets_add_up_and_under_static_routing_none_goes_round_in_circles() {
     let wrong: Vec<&String> = found.iter().filter_map(|it| it.0.as_ref()).collect();
     let first = &wrong[..wrong.len().min(10)];
     assert!(wrong.is_empty(), "{} of {} networks: {first:#?}", wrong.len(), found.len());
-    // The networks do what they are for.
+    // The networks use tunnels, and packets arrive.
     let (tunnelled, arrived) = found.iter().fold((0, 0), |sum, it| (sum.0 + it.1, sum.1 + it.2));
     assert!(tunnelled > 50 * networks() && arrived > 200 * networks(), "{tunnelled} tunnelled, {arrived} arrived");
 }

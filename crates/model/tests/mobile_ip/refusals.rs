@@ -1,4 +1,4 @@
-//! What hosts and agents do when a registration is refused.
+//! Hosts and agents after a registration is refused.
 
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Time};
@@ -31,7 +31,7 @@ fn codes(seen: &Seen, node: NodeId) -> Vec<u8> {
     .collect()
 }
 
-/// A node that is like another one, in the same networks.
+/// A copy of a node, in the same networks.
 fn like(spec: &mut Spec, node: NodeId) -> NodeId {
     let copy: NodeSpec = spec.nodes[node.index()].clone();
     spec.nodes.push(copy);
@@ -56,7 +56,7 @@ fn a_refused_renewal_is_tried_again_with_back_off() {
     }
     let registered = seen.times(MH, "registered");
     let after = registered.iter().filter(|at| **at > 100.0).count();
-    // It is registered again, and renews that after 18 s.
+    // The host is registered again, and renews the registration after 18 s.
     assert!(after >= 1 && registered.iter().any(|at| *at < 25.0), "{registered:?}");
 }
 
@@ -73,8 +73,8 @@ fn a_host_that_is_refused_at_home_asks_again_while_its_registration_abroad_lasts
     assert!(ended.len() == 1 && (45.0..60.0).contains(&ended[0]), "{ended:?}");
 }
 
-/// Three cells in a row, as wide as those of [`cells`], of which the last two are foreign; and the host goes through
-/// all of them.
+/// Three cells in a row, as wide as the cells of [`cells`]. The last two are foreign, and the host goes through all
+/// three.
 fn three_cells(change: impl FnOnce(&mut agent::mobile_ip::Params)) -> (Spec, NodeId) {
     let track = [(0.0, 200.0), (1.0, 200.0), (61.0, 800.0)];
     let mut spec = cells("rfc", "static", &track, |it| {

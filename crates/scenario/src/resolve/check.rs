@@ -144,10 +144,9 @@ impl Resolver<'_> {
             return;
         }
         let count = resolved.all_flows();
-        let ranges = resolved.measure.segments.ranges();
-        if let Some(&(_, last)) = ranges.last()
-            && u64::from(last) >= count
-        {
+        let segments = &resolved.measure.segments;
+        let Some(&(_, last)) = segments.ranges().last() else { return };
+        if u64::from(last) >= count {
             let expected = match count {
                 0 => "no number: the scenario has no flows".to_owned(),
                 1 => "0, the number of the only flow".to_owned(),
@@ -157,10 +156,11 @@ impl Resolver<'_> {
             problem.expected = Some(expected);
             return;
         }
-        let kind = |flow: u32| resolved.kind(flow);
-        let has_none = |&flow: &u32| self.problems.is_empty() && kind(flow).is_some_and(|kind| kind.tcp.is_none());
-        let without = ranges.iter().flat_map(|&(first, last)| first..=last).find(has_none);
-        if let Some(flow) = without {
+        if !self.problems.is_empty() {
+            return;
+        }
+        let without = (0..=last).zip(resolved.kinds()).find(|(flow, kind)| segments.has(*flow) && kind.tcp.is_none());
+        if let Some((flow, _)) = without {
             let problem = self.problem("measure.segments", format!("flow {flow} has no segments: it is UDP"));
             problem.expected = Some("numbers of flows over TCP".to_owned());
         }

@@ -9,8 +9,10 @@ use crate::catalogue::layout;
 /// What is known of keys that do nothing.
 #[derive(Default)]
 pub(super) struct Idle {
-    /// Keys of tables for the whole scenario: the model, the key, its path and what to say.
-    pub(super) shared: Vec<(&'static ModelInfo, String, String, String)>,
+    /// Keys of tables for the whole scenario: the model, the key, its path, and the warning if it needs one.
+    pub(super) shared: Vec<(&'static ModelInfo, String, String, Option<String>)>,
+    /// The paths of given keys that do nothing and have their defaults.
+    pub(super) as_default: Vec<String>,
     /// The models and keys of tables of lists of which it has been said. Many flows may have the same.
     pub(super) said: BTreeSet<(&'static str, String)>,
     /// The models without a name to choose them by that are in use.

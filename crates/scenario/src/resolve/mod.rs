@@ -66,8 +66,8 @@ pub(crate) fn resolve(root: &Table, files: &Files) -> Outcome {
         idle: idle::Idle::default(),
     };
     let resolved = resolver.run();
-    let Resolver { problems, warnings, .. } = resolver;
-    Outcome { resolved: resolved.filter(|_| problems.is_empty()), problems, warnings }
+    let Resolver { problems, warnings, idle, .. } = resolver;
+    Outcome { resolved: resolved.filter(|_| problems.is_empty()), problems, warnings, idle: idle.as_default }
 }
 
 impl Resolver<'_> {

@@ -127,6 +127,13 @@ pub(crate) struct FlowKind {
     pub traffic: Chosen<app::Config>,
 }
 
+impl FlowKind {
+    /// The number of flows in results: one for each direction with data.
+    fn results(&self) -> u64 {
+        1 + u64::from(self.traffic.config.is_answered())
+    }
+}
+
 /// A flow's TCP.
 #[derive(Clone, Debug)]
 pub(crate) struct TcpKind {
@@ -215,6 +222,8 @@ pub(crate) struct Outcome {
     pub resolved: Option<Resolved>,
     pub problems: Vec<Problem>,
     pub warnings: Vec<Problem>,
+    /// The given keys that do nothing and have their defaults.
+    pub idle: Vec<String>,
 }
 
 /// The memory that a node needs in a run, at least. It was measured as the growth of the process in runs of 0.1 s with
@@ -242,24 +251,25 @@ impl Resolved {
         self.links.get(chosen.table()?).map(|file| Arc::clone(&file.meaning))
     }
 
-    /// The number of flows, the drawn ones included.
+    /// The number of flows in results: the listed ones, the drawn ones, and the answers to both.
     pub(crate) fn all_flows(&self) -> u64 {
-        let drawn = self.random_flows.iter().map(|set| u64::from(set.flows.number(self.nodes.count)));
-        self.flows.len() as u64 + drawn.sum::<u64>()
+        let listed = self.flows.iter().map(|(_, kind)| kind.results());
+        let drawn =
+            self.random_flows.iter().map(|set| u64::from(set.flows.number(self.nodes.count)) * set.kind.results());
+        listed.chain(drawn).sum()
     }
 
-    /// The transport and traffic of a flow: the listed flows come first, then the flows of each set.
-    pub(crate) fn kind(&self, flow: u32) -> Option<&FlowKind> {
-        if let Some((_, kind)) = self.flows.get(flow as usize) {
-            return Some(kind);
-        }
-        let mut after = u64::from(flow) - self.flows.len() as u64;
-        self.random_flows.iter().find_map(|set| {
-            let count = u64::from(set.flows.number(self.nodes.count));
-            let is_here = after < count;
-            after = after.saturating_sub(count);
-            is_here.then_some(&set.kind)
-        })
+    /// Transport and traffic of each flow in results: the listed flows, the flows of each set, and the answers.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = &FlowKind> {
+        let scenario = || {
+            let listed = self.flows.iter().map(|(_, kind)| kind);
+            let drawn = self
+                .random_flows
+                .iter()
+                .flat_map(|set| std::iter::repeat_n(&set.kind, set.flows.number(self.nodes.count) as usize));
+            listed.chain(drawn)
+        };
+        scenario().chain(scenario().filter(|kind| kind.traffic.config.is_answered()))
     }
 
     /// The memory that a run takes at the least, in bytes.

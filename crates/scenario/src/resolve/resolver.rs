@@ -147,7 +147,8 @@ impl<'a> Resolver<'a> {
         values
     }
 
-    /// Nodes that draw their own paths draw them in the scenario's area, unless their model is given another one.
+    /// Puts the scenario's area into the parameters of models whose nodes draw their own paths, unless the parameters
+    /// give another area.
     fn put_area(&self, room: &str, values: &mut Values, is_given: impl Fn(&str) -> bool) {
         if let Some([width, height]) = &self.area
             && room == "mobility"
@@ -394,8 +395,8 @@ impl<'a> Resolver<'a> {
         chosen
     }
 
-    /// A model in the place of one that cannot be used in this table of a list, which was reported. The other tables
-    /// are checked all the same.
+    /// A replacement for a model that cannot be used in this table of a list, and that was reported. So the other
+    /// tables can be checked.
     pub(super) fn stand_in<C: Config>(&mut self, table: &str) -> Chosen<C> {
         self.faulty.insert(table.to_owned());
         let model = &room(C::ROOM).models[0];

@@ -1,6 +1,6 @@
 //! Keys that do nothing beside the value of another key.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use hopyard_model::params::ModelInfo;
 use serde_json::Value;
@@ -12,13 +12,15 @@ use crate::merge::{PROFILE, profiles};
 use crate::tree::{Kind, Table};
 use crate::value::{Values, inline};
 
-/// The keys that do nothing among these values of a model, each with the one that decides.
-fn idle(info: &ModelInfo, values: &Values) -> Vec<(String, String)> {
-    let unused = (info.unused)(&Value::Object(values.clone())).into_iter();
-    let keys = unused.flat_map(|it| {
-        it.parameters.iter().map(move |key| (join(it.table, key), join(it.table, it.by))).collect::<Vec<_>>()
-    });
-    keys.collect()
+/// The keys that do nothing among these values of a model, each with the one that decides; nothing decides where the
+/// network has no wires.
+fn idle(info: &ModelInfo, values: &Values, wires: bool) -> BTreeMap<String, Option<String>> {
+    let of_wires = info.for_wires.iter().filter(|_| !wires).map(|key| ((*key).to_owned(), None));
+    let mut found: BTreeMap<_, _> = of_wires.collect();
+    for it in (info.unused)(&Value::Object(values.clone())) {
+        found.extend(it.parameters.iter().map(|key| (join(it.table, key), Some(join(it.table, it.by)))));
+    }
+    found
 }
 
 /// The value of a key, which may stand in a table.
@@ -40,7 +42,8 @@ fn gives(table: &Table, key: &str) -> bool {
 
 impl Resolver<'_> {
     /// Notes the keys of a model's table that do nothing, with the values that they would have had and have. A key that
-    /// says what would hold anyway is none of them. Tables of lists are of one flow, wire or channel alone.
+    /// says what would hold anyway needs no warning; another case of a comparison may give it another value. Tables of
+    /// lists are of one flow, wire or channel alone.
     pub(super) fn note_unused(
         &mut self,
         info: &'static ModelInfo,
@@ -53,19 +56,30 @@ impl Resolver<'_> {
         let own = table.get(PROFILE).filter(|_| !profiles(info).is_empty()).and_then(|entry| entry.node.as_str());
         let own = own.map(|profile| (info.defaults)(profile));
         let base = own.as_ref().and_then(Value::as_object).unwrap_or(base);
-        for (key, by) in idle(info, values) {
-            if !gives(table, &key) || at(base, &key) == at(values, &key) {
+        for (key, by) in idle(info, values, self.has_wires()) {
+            if !gives(table, &key) {
                 continue;
             }
-            let why = at(values, &by).and_then(inline).map_or_else(|| format!("`{by}`"), |it| format!("`{by}` = {it}"));
-            let (at, message) = (join(path, &key), format!("`{key}` does nothing here with {why}"));
-            if is_of_list(path) {
-                if self.idle.said.insert((info.name, key)) {
-                    self.unused(&at, message);
-                }
-            } else {
+            let value = |by: &String| at(values, by).and_then(inline).map_or_else(String::new, |it| format!(" = {it}"));
+            let why = by.map_or("in a network without wires".to_owned(), |by| format!("with `{by}`{}", value(&by)));
+            let message = (at(base, &key) != at(values, &key)).then(|| format!("`{key}` does nothing here {why}"));
+            let at = join(path, &key);
+            if !is_of_list(path) {
                 self.idle.shared.push((info, key, at, message));
+            } else if message.is_none() || self.idle.said.insert((info.name, key)) {
+                self.note_idle(at, message);
             }
+        }
+    }
+
+    fn has_wires(&self) -> bool {
+        self.root.get("wire").is_some()
+    }
+
+    fn note_idle(&mut self, path: String, message: Option<String>) {
+        match message {
+            Some(message) => self.unused(&path, message),
+            None => self.idle.as_default.push(path),
         }
     }
 
@@ -73,8 +87,9 @@ impl Resolver<'_> {
     pub(super) fn note_use(&mut self, info: &'static ModelInfo, values: &Values) {
         self.idle.in_use.insert(info.name);
         if self.idle.shared.iter().any(|(it, ..)| it.name == info.name && it.room == info.room) {
-            let idle: BTreeSet<String> = idle(info, values).into_iter().map(|(key, _)| key).collect();
-            self.idle.shared.retain(|(it, key, ..)| it.name != info.name || it.room != info.room || idle.contains(key));
+            let idle = idle(info, values, self.has_wires());
+            let is_another = |it: &ModelInfo| it.name != info.name || it.room != info.room;
+            self.idle.shared.retain(|(it, key, ..)| is_another(it) || idle.contains_key(key));
         }
     }
 
@@ -87,7 +102,7 @@ impl Resolver<'_> {
                 room => self.used.contains(&(room, info.name)),
             };
             if is_used {
-                self.unused(&path, message);
+                self.note_idle(path, message);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! `[linux]`: the kernels of flows whose TCP is Linux's.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::RangeInclusive;
 
@@ -128,9 +129,14 @@ impl Linux {
     /// The parameters of the kernels, as paths below `/proc/sys` with their values.
     #[must_use]
     pub fn parameters(&self) -> Vec<(String, String)> {
-        let pairs = self.sysctls.iter().filter_map(|text| text.split_once('='));
-        pairs.map(|(name, value)| (name.trim().replace('.', "/"), value.trim().to_owned())).collect()
+        self.sysctls.iter().filter_map(|text| parameter(text)).collect()
     }
+}
+
+/// A parameter of the kernels as its path below `/proc/sys`, with its value.
+fn parameter(text: &str) -> Option<(String, String)> {
+    let (name, value) = text.split_once('=')?;
+    Some((name.trim().replace('.', "/"), value.trim().to_owned()))
 }
 
 impl Params for Linux {
@@ -152,7 +158,7 @@ impl Params for Linux {
         }
         // A name leads nowhere but below /proc/sys.
         let name = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
-        let is_sound = |text: &&String| {
+        let is_sound = |text: &String| {
             text.len() < 100
                 && text.split_once('=').is_some_and(|(key, value)| {
                     let key = key.trim();
@@ -164,13 +170,20 @@ impl Params for Linux {
                 })
                 && !text.contains(char::is_control)
         };
-        match self.sysctls.iter().find(|text| !is_sound(text)) {
-            Some(text) => {
-                let problem = format!("expected a parameter such as \"net.ipv4.tcp_sack=0\", found \"{text}\"");
-                Err(Fault::new("sysctls", problem))
+        let mut faults = Vec::new();
+        let mut seen = BTreeSet::new();
+        for (place, text) in self.sysctls.iter().enumerate() {
+            if !is_sound(text) {
+                let expected = format!("expected a parameter such as \"net.ipv4.tcp_sack=0\", found \"{text}\"");
+                faults.push((place, expected));
+            } else if let Some((path, _)) = parameter(text)
+                && !seen.insert(path.clone())
+            {
+                let name = path.replace('/', ".");
+                faults.push((place, format!("expected each parameter once, found {name} again")));
             }
-            None => Ok(()),
         }
+        Fault::of_elements("sysctls", faults)
     }
 }
 
@@ -285,5 +298,9 @@ mod tests {
         for text in ["", "tcp_sack=0", "net.ipv4.tcp_sack", "net.x=", "net. x=1", "../../x.y=1", "net.x=1\n"] {
             assert_eq!(parameter(Linux { sysctls: vec![text.to_owned()], ..Linux::default() }), Some("sysctls"));
         }
+        let sysctls = ["net.ipv4.tcp_sack=0", "net.ipv4.tcp_ecn=0", "net/ipv4.tcp_sack = 1"].map(str::to_owned);
+        let fault = Linux { sysctls: sysctls.to_vec(), ..Linux::default() }.check().expect_err("one is there twice");
+        let again = "expected each parameter once, found net.ipv4.tcp_sack again";
+        assert_eq!(fault.elements, [(2, again.to_owned())]);
     }
 }

@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// What every room of the model may know besides itself: headers, parameters, the context of a handler.
+/// The parts that every room of the model may know besides itself: headers, parameters, the context of a handler.
 const COMMON: &[&str] = &["file", "address", "packet", "params", "context", "order", "registry"];
 
-/// The rooms of the model, from the bottom up, with what each may know besides [`COMMON`].
+/// The rooms of the model, from the bottom up, each with the rooms that it may know besides [`COMMON`].
 const ROOMS: &[(&str, &[&str])] = &[
     ("file", &[]),
     ("address", &[]),
@@ -30,7 +30,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("link", &[]),
     ("ip", &[]),
     ("agent", &[]),
-    // Oracles look at the true connectivity, which is of places.
+    // Oracles use the true connectivity, which follows from positions.
     ("routing", &["mobility"]),
     ("transport", &[]),
     ("app", &[]),
@@ -60,7 +60,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The crates, from the bottom up, with those of the workspace that each may name.
+/// The crates, from the bottom up, each with the crates of the workspace that it may name.
 const CRATES: &[(&str, &[&str])] = &[
     ("engine", &[]),
     ("wire", &["hopyard_engine"]),
@@ -79,12 +79,12 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
+fn sources(directory: &Path, kind: &str, found: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
         if path.is_dir() {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            sources(&path, kind, found);
+        } else if path.extension().is_some_and(|extension| extension == kind) {
             found.push(path);
         }
     }
@@ -138,7 +138,7 @@ fn tokens(path: &Path) -> TokenStream {
     text.parse().unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// What breaks the rules among the rooms in one file of the model.
+/// The imports in one file of the model that break the rules among rooms.
 fn broken(room: &str, file: TokenStream) -> Vec<String> {
     let mut found = BTreeMap::new();
     imports(file, &["crate", "hopyard_model"], &mut found);
@@ -158,7 +158,7 @@ fn broken(room: &str, file: TokenStream) -> Vec<String> {
 fn rooms_do_not_know_one_another() {
     let model = root().join("crates/model/src");
     let mut files = Vec::new();
-    sources(&model, &mut files);
+    sources(&model, "rs", &mut files);
     assert!(files.len() > 40, "the model is found: {} files", files.len());
     let mut faults = Vec::new();
     let mut seen = BTreeSet::new();
@@ -184,7 +184,7 @@ fn crates_know_those_below_them_only() {
     let mut faults = Vec::new();
     for (name, may) in CRATES {
         let mut files = Vec::new();
-        sources(&root().join("crates").join(name).join("src"), &mut files);
+        sources(&root().join("crates").join(name).join("src"), "rs", &mut files);
         for path in files {
             let mut found = BTreeMap::new();
             imports(tokens(&path), &all, &mut found);
@@ -207,7 +207,7 @@ fn no_files_import_one_another_in_a_circle() {
     for (name, _) in CRATES {
         let source = root().join("crates").join(name).join("src");
         let mut files = Vec::new();
-        sources(&source, &mut files);
+        sources(&source, "rs", &mut files);
         let within = |path: &'_ PathBuf| path.strip_prefix(&source).expect("it was found there").to_owned();
         let files: Vec<_> = files.iter().map(|path| (within(path), tokens(path))).collect();
         let uses = graph::Crate::new(files.iter().map(|(path, tokens)| (path.as_path(), tokens.clone()))).uses();

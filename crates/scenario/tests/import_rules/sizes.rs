@@ -2,9 +2,12 @@
 //!
 //! A function that a single model answers does not belong to a seam; a seam that grows is found here.
 
+use std::fs;
+use std::path::PathBuf;
+
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-use super::{root, tokens};
+use super::{root, sources, tokens};
 
 /// The seams of the model: file, trait, and how many functions it may have.
 const SEAMS: &[(&str, &str, usize)] = &[
@@ -19,6 +22,7 @@ const SEAMS: &[(&str, &str, usize)] = &[
     ("routing/protocol.rs", "Routes", 8),
     ("transport/congestion/control/congestion_control.rs", "CongestionControl", 15),
     ("transport/connection/receiving_end.rs", "ReceivingEnd", 5),
+    ("transport/connection/sending_end.rs", "SendingEnd", 11),
     ("transport/recovery/mod.rs", "LossRecovery", 8),
 ];
 
@@ -90,4 +94,21 @@ fn functions_and_fields_are_counted() {
                 struct W<P: D = ()> { pub a: Vec<(u8, b::C)>, b: BTreeMap<u8, fn(u8) -> u8>, c: d::E }";
     let of = |kind: &str, name: &str| body(text.parse().expect("it is Rust"), kind, name).expect("it is there");
     assert_eq!((functions(of("trait", "A")), fields(of("struct", "W"))), (2, 3));
+}
+
+/// The most lines that a file may have, its tests included.
+const MOST_LINES: usize = 700;
+
+#[test]
+fn no_file_is_too_long() {
+    let mut files = Vec::new();
+    for folder in ["bench", "crates", "ebpf", "fuzz", "python", "studies", "tests", "validation"] {
+        for extension in ["rs", "py", "pyi"] {
+            sources(&root().join(folder), extension, &mut files);
+        }
+    }
+    assert!(files.len() > 1000, "all files are found: {}", files.len());
+    let lines = |path: &PathBuf| fs::read_to_string(path).expect("UTF-8").lines().count();
+    let long: Vec<_> = files.iter().map(|path| (lines(path), path)).filter(|(lines, _)| *lines > MOST_LINES).collect();
+    assert!(long.is_empty(), "{long:#?}");
 }

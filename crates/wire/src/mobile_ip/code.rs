@@ -1,11 +1,11 @@
 //! The codes of registration replies.
 
-/// Whether a registration is accepted, and if not, why: the code of a reply (RFC 5944 §3.4; 74 to 76, 79 and 137 to
-/// 139 are of RFC 3024 §3.4).
+/// The code of a reply: it accepts the registration, or gives the reason for the refusal (RFC 5944 §3.4; RFC 3024 §3.4
+/// for 74 to 76, 79 and 137 to 139).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Code(pub u8);
 
-/// Who refuses a registration.
+/// The agent that refuses a registration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Denier {
     /// The foreign agent.
@@ -133,7 +133,8 @@ impl Code {
         matches!(self, Self::ACCEPTED | Self::ACCEPTED_WITHOUT_SIMULTANEOUS)
     }
 
-    /// Who refuses the registration, by the range of the code; `None` if it is accepted, or the code is in no range.
+    /// The agent that refuses the registration, by the range of the code; `None` if it is accepted, or the code is in
+    /// no range.
     #[must_use]
     pub const fn denied_by(self) -> Option<Denier> {
         match self.0 {

@@ -411,8 +411,12 @@ impl params::Params for Params {
     }
 
     fn unused(&self) -> Vec<Unused> {
+        let apart = self.contention_share() > 0.0 && self.control != ControlPlace::OutOfBand;
+        let contends = apart && self.contention_access == Access::Sense;
         unused_where([
+            (self.contention_share() == 0.0, "contention", &["contention_access", "contention_slot"]),
             (self.contention_access != Access::RandomSlot, "contention_access", &["contention_slot"]),
+            (!contends && self.empty_slots == EmptySlots::Unused, "empty_slots", &["backoff_slot", "backoff_window"]),
             (!self.acknowledge, "acknowledge", &["retry_limit", "turnaround", "propagation"]),
             (self.empty_slots == EmptySlots::Unused, "empty_slots", &["owner_wait"]),
             (

@@ -9,7 +9,7 @@ pub struct Signal {
     pub transmission: u64,
     /// A key of the two radios, equal for both directions.
     pub pair: u64,
-    /// When the transmission begins.
+    /// The time at which the transmission begins.
     pub at: Time,
     /// The square of the distance, in square metres.
     pub distance_squared: f64,
@@ -22,7 +22,8 @@ pub trait Fading: Copy {
     /// The factor on the power of a signal.
     fn factor(&self, signal: &Signal) -> f64;
 
-    /// The largest factor, which is never exceeded: the search for hearers looks as far as it makes signals strong.
+    /// The largest factor, which is never exceeded. The search for hearers looks as far as a signal with this factor
+    /// can be heard.
     fn limit(&self) -> f64;
 
     /// Whether the factor is always one.

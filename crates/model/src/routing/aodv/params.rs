@@ -305,6 +305,7 @@ impl params::Params for Params {
                 "link_detection",
                 &["hello_jitter", "allowed_hello_loss", "neighbour_expiry", "hellos_to_accept"],
             ),
+            (!self.link_detection.by_hello() && !self.hello_lengthens_memory(), "link_detection", &["hello_interval"]),
             (!self.local_repair, "local_repair", &["local_add_ttl", "max_repair_ttl", "repair_timer"]),
             (self.rules != Rules::Ns2, "rules", &["repair_timer", "purge_interval"]),
             (
@@ -332,6 +333,8 @@ impl params::Params for Params {
             (self.gateways == Gateways::Off, "gateways", &["to_gateway", "locality"]),
         ])
     }
+
+    const FOR_WIRES: &'static [&'static str] = &["to_gateway", "locality"];
 }
 
 impl Facts for Params {
@@ -451,6 +454,12 @@ impl Params {
     #[must_use]
     pub fn next_hop_wait(&self) -> Span {
         self.next_hop_wait.or(self.node_traversal_time + Span::from_millis(10))
+    }
+
+    /// Whether DELETE_PERIOD follows from the interval of HELLO messages.
+    fn hello_lengthens_memory(&self) -> bool {
+        let derived = self.rules != Rules::Ns2 && self.delete_period == Auto::Derived;
+        derived && self.hello_interval > self.active_route_timeout()
     }
 
     /// DELETE_PERIOD.

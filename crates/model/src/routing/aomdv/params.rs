@@ -259,9 +259,10 @@ impl params::Params for Params {
             (
                 !self.link_detection.by_hello(),
                 "link_detection",
-                &["hello_jitter", "allowed_hello_loss", "neighbour_expiry"],
+                &["hello_interval", "hello_jitter", "allowed_hello_loss", "neighbour_expiry"],
             ),
-            (self.rules == Rules::Ns2, "rules", &["delete_period"]),
+            (self.rules == Rules::Ns2, "rules", &["delete_period", "rreq_ratelimit", "rerr_ratelimit"]),
+            (self.rules != Rules::Ns2, "rules", &["purge_interval"]),
         ])
     }
 }

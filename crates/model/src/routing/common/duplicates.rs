@@ -10,16 +10,17 @@ struct Heard {
     originator: Address,
     /// The highest number heard.
     highest: u32,
-    /// Which of the last 64 numbers were heard. The lowest bit belongs to the highest number. Zero marks an empty slot.
+    /// A bit for each of the last 64 numbers, set if the number was heard. The lowest bit belongs to the highest
+    /// number. Zero marks an empty slot.
     bits: u64,
-    /// When the originator's messages are forgotten.
+    /// The time at which the originator's messages are forgotten.
     forget: Time,
 }
 
 impl Heard {
     const EMPTY: Self = Self { originator: Address::BROADCAST, highest: 0, bits: 0, forget: Time::ZERO };
 
-    /// Notes a number. Whether it is new.
+    /// Notes a number. Returns whether the number is new.
     #[inline]
     fn note(&mut self, id: u32) -> bool {
         let ahead = id.wrapping_sub(self.highest).cast_signed();
@@ -43,13 +44,13 @@ impl Heard {
 /// number. If the slot is taken, the next free slot is used. The order of the slots has no influence on results.
 #[derive(Debug, Default)]
 pub struct Duplicates {
-    /// None, or a power of two, at most three quarters of them in use.
+    /// The slots: none, or a power of two, at most three quarters of them in use.
     places: Vec<Heard>,
     used: usize,
 }
 
 impl Duplicates {
-    /// Notes that a message is heard, to be remembered until `forget`. Whether it is new.
+    /// Notes a message, which is remembered until `forget`. Returns whether the message is new.
     #[inline]
     pub fn note(&mut self, originator: Address, id: u32, now: Time, forget: Time) -> bool {
         if 4 * self.used >= 3 * self.places.len() {
@@ -69,14 +70,14 @@ impl Duplicates {
         new
     }
 
-    /// Reads where an originator's messages are noted into the cache; the value means nothing.
+    /// Loads the slot of an originator into the processor's cache; the value means nothing.
     #[inline]
     #[must_use]
     pub fn prefetch(&self, originator: Address) -> u32 {
         self.places.get(self.first_place(originator)).map_or(0, |heard| heard.highest)
     }
 
-    /// Where the search for an originator's place starts.
+    /// The slot at which the search for an originator starts.
     #[inline]
     fn first_place(&self, originator: Address) -> usize {
         // Fibonacci hashing: a factor of 2^32 divided by the golden ratio spreads consecutive numbers. The high bits
@@ -84,7 +85,7 @@ impl Duplicates {
         (originator.0.wrapping_mul(0x9E37_79B9) >> 16) as usize & self.places.len().wrapping_sub(1)
     }
 
-    /// The place of an originator, or the empty one that it may have.
+    /// The slot of an originator, or the empty slot where it belongs.
     #[inline]
     fn find(&self, originator: Address) -> usize {
         let mask = self.places.len() - 1;

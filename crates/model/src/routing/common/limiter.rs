@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use hopyard_engine::{Span, Time};
 
-/// A second, over which rates are limited.
+/// The span over which rates are limited.
 const SECOND: Span = Span::from_secs(1);
 
-/// Allows so many messages in any second.
+/// A limit on the number of messages in any second.
 #[derive(Debug)]
 pub struct Limiter {
     limit: usize,

@@ -226,9 +226,11 @@ impl params::Params for Params {
             (!self.hysteresis, "hysteresis", &["hysteresis_high", "hysteresis_low", "hysteresis_scaling"]),
             (self.metric == Metric::Hops, "metric", &["etx_window"]),
             (!matches!(self.hna, Announced::Listed | Announced::Both), "hna", &["hna_networks"]),
-            (self.hna == Announced::Off, "hna", &["hna_hold"]),
+            (self.hna == Announced::Off, "hna", &["hna_interval", "hna_hold"]),
         ])
     }
+
+    const FOR_WIRES: &'static [&'static str] = &["hna_interval", "hna_hold"];
 }
 
 /// The longest time that Vtime can tell (RFC 3626 §18.3).

@@ -36,6 +36,6 @@ pub(crate) use self::peer::{Peer, Persist, Stage};
 pub use self::phases::{Phase, Phases, Work};
 pub(crate) use self::receiving_end::ReceivingEnd;
 pub use self::scoreboard::{Acked, Board, Marks, Segment};
-pub(crate) use self::sending_end::SendingEnd;
+pub(crate) use self::sending_end::{Parts, SendingEnd};
 pub use self::state::Connection;
 pub use self::wheel::Wheel;

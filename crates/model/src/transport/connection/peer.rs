@@ -26,6 +26,8 @@ pub(crate) struct Peer {
     pub next: u64,
     /// It has closed its half.
     pub closed: bool,
+    /// It has closed before this end did.
+    pub closed_first: bool,
     /// Something of it is to be acknowledged.
     pub answer: bool,
     /// It opened the connection.

@@ -10,37 +10,22 @@ use crate::packet::TcpHeader;
 use crate::transport::congestion::Controller;
 use crate::transport::notice::NetworkEvent;
 
-/// A sending end. The documentation of each function is at [`TcpSender`](crate::transport::tcp::TcpSender).
+/// The parts of a sending end that others look at.
+pub(crate) struct Parts<'a> {
+    pub core: &'a Core,
+    pub control: &'a Controller,
+    pub peer: &'a Peer,
+    pub stage: Stage,
+    /// Whether the receiver must report segments out of order by SACK.
+    pub wants_sack: bool,
+}
+
+/// A sending end. The documentation of each event is at [`TcpSender`](crate::transport::tcp::TcpSender).
 #[enum_dispatch]
 #[auto_impl(Box)]
 pub(crate) trait SendingEnd {
-    fn core(&self) -> &Core;
-    fn core_mut(&mut self) -> &mut Core;
-    fn control(&self) -> &Controller;
-    fn control_mut(&mut self) -> &mut Controller;
-    fn stage(&self) -> Stage;
-    fn peer(&self) -> &Peer;
-    fn wants_sack(&self) -> bool;
-
-    fn reordering(&self) -> Option<u32> {
-        None
-    }
-
-    /// Whether the application has written everything that it wanted to.
-    fn has_written_all(&self) -> bool {
-        true
-    }
-
-    fn limits_queue(&self) -> bool {
-        false
-    }
-
-    fn on_queued(&mut self, _seq: u64, _len: u64) {}
-
-    fn on_left_node(&mut self, _seq: u64, _now: Time) -> bool {
-        false
-    }
-
+    fn parts(&self) -> Parts<'_>;
+    fn parts_mut(&mut self) -> (&mut Core, &mut Controller, &mut Peer);
     fn accept(&mut self, now: Time);
     fn write(&mut self, bytes: u64, now: Time);
     fn stop(&mut self, now: Time);

@@ -1,10 +1,9 @@
 //! The states of a connection.
 
-/// The state of a connection at one of its ends (RFC 9293 §3.3.2), as far as an end can be in it that only sends or
-/// only receives.
+/// The state of a connection at one of its ends (RFC 9293 §3.3.2), as its sender or its receiver knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connection {
-    /// No connection yet at the sender, or no more at the receiver.
+    /// There is no connection yet, or no more.
     Closed,
     /// The receiver waits for a connection.
     Listen,
@@ -14,13 +13,15 @@ pub enum Connection {
     Established,
     /// The sender's FIN is not acknowledged.
     FinWait1,
-    /// It is; the receiver's has not come.
+    /// The sender's FIN is acknowledged; the receiver's FIN has not come.
     FinWait2,
-    /// The receiver's has come, the sender's is not acknowledged.
+    /// The receiver's FIN has come; the sender's FIN is not acknowledged.
     Closing,
-    /// The receiver has closed its half, and its FIN is not acknowledged.
+    /// The other end's FIN has come, and this end has sent none.
+    CloseWait,
+    /// This end has closed after the other one, and its FIN is not acknowledged.
     LastAck,
-    /// Both are: the sender stays to answer copies of the receiver's FIN. The state is not left; a flow has one
-    /// connection.
+    /// The receiver's FIN has come, and the sender's FIN is acknowledged: the sender stays to answer copies of the
+    /// receiver's FIN. The state is not left; a flow has one connection.
     TimeWait,
 }

@@ -11,7 +11,7 @@ use super::small_queue::{SmallQueue, assumed_rate};
 use super::state::State;
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{CongestionControl, Controller, Sent, Timeout};
-use crate::transport::connection::{Connect, Core, Peer, Persist, SendingEnd, Stage, milliseconds};
+use crate::transport::connection::{Connect, Core, Parts, Peer, Persist, SendingEnd, Stage, milliseconds};
 use crate::transport::notice::NetworkEvent;
 
 /// If the SYN was sent more often, and its answer was not for the first one, the initial window is one segment.
@@ -349,60 +349,49 @@ impl Sender {
     }
 }
 
-impl SendingEnd for Sender {
-    fn core(&self) -> &Core {
-        &self.tcp.core
+impl Sender {
+    /// By how many segments the network reorders, as far as the sender knows.
+    pub(crate) fn reordering(&self) -> u32 {
+        self.recovery.reordering()
     }
 
-    fn core_mut(&mut self) -> &mut Core {
-        &mut self.tcp.core
-    }
-
-    fn control(&self) -> &Controller {
-        &self.control
-    }
-
-    fn control_mut(&mut self) -> &mut Controller {
-        &mut self.control
-    }
-
-    fn stage(&self) -> Stage {
-        self.stage
-    }
-
-    fn peer(&self) -> &Peer {
-        &self.peer
-    }
-
-    fn wants_sack(&self) -> bool {
-        self.tcp.core.params.linux.sack
-    }
-
-    fn reordering(&self) -> Option<u32> {
-        Some(self.recovery.reordering())
-    }
-
-    fn has_written_all(&self) -> bool {
+    /// Whether the application has written everything that it wanted to.
+    pub(crate) fn has_written_all(&self) -> bool {
         self.tcp.buffer.is_done()
     }
 
-    fn limits_queue(&self) -> bool {
+    /// Whether the amount of data that waits in the sender's node is limited.
+    pub(crate) const fn limits_queue(&self) -> bool {
         self.small_queue.is_on()
     }
 
-    fn on_queued(&mut self, seq: u64, len: u64) {
+    /// A segment waits in the sender's node.
+    pub(crate) fn on_queued(&mut self, seq: u64, len: u64) {
         let board = &self.tcp.core.board;
         let segment = board.get(board.index_of(seq));
         let cut = segment.is_some_and(|segment| segment.seq == seq && segment.shared);
         self.small_queue.on_queued(seq, len, cut);
     }
 
-    fn on_left_node(&mut self, seq: u64, now: Time) -> bool {
+    /// The segment has left the node. Returns whether another one waited for this.
+    pub(crate) fn on_left_node(&mut self, seq: u64, now: Time) -> bool {
         let waited = self.small_queue.on_left(seq);
         if waited {
             self.begin(now);
         }
         waited
+    }
+}
+
+impl SendingEnd for Sender {
+    fn parts(&self) -> Parts<'_> {
+        let core = &self.tcp.core;
+        let wants_sack = core.params.linux.sack;
+        Parts { core, control: &self.control, peer: &self.peer, stage: self.stage, wants_sack }
+    }
+
+    fn parts_mut(&mut self) -> (&mut Core, &mut Controller, &mut Peer) {
+        (&mut self.tcp.core, &mut self.control, &mut self.peer)
     }
 
     fn accept(&mut self, now: Time) {

@@ -164,7 +164,12 @@ fn transfer(case: &Case) -> Result<(), TestCaseError> {
     let mut highest = 0;
     let mut pending = Time::NEVER;
     while let Some(((now, _), wake)) = wakes.pop_first() {
-        prop_assert!(now <= limit, "stalled at {now}: {:?}, {} of {total} bytes", sender.state(), receiver.delivered());
+        prop_assert!(
+            now <= limit,
+            "stalled at {now}: {:?}, {} of {total} bytes",
+            sender.state(),
+            receiver.counters().delivered_bytes
+        );
         match wake {
             Wake::News(event) => sender.on_network(event, now),
             Wake::Write(bytes) => {
@@ -225,7 +230,7 @@ fn transfer(case: &Case) -> Result<(), TestCaseError> {
             schedule(&mut wakes, deadline.max(now), Wake::Timer);
         }
     }
-    prop_assert_eq!(receiver.delivered(), total);
+    prop_assert_eq!(receiver.counters().delivered_bytes, total);
     prop_assert_eq!(receiver.counters().unique_bytes, total);
     prop_assert!(sender.is_finished());
     if case.close == Close::Fin {

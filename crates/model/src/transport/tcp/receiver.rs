@@ -187,10 +187,4 @@ impl TcpReceiver {
     pub const fn counters(&self) -> &ReceiverCounters {
         &self.tcp.counters
     }
-
-    /// Bytes of payload delivered to the application in order.
-    #[must_use]
-    pub const fn delivered(&self) -> u64 {
-        self.tcp.counters.delivered_bytes
-    }
 }

@@ -12,7 +12,7 @@ pub use self::shown::SenderState;
 use super::config::Config;
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{CongestionControl, Controller};
-use crate::transport::connection::{Core, Habits, Params, Peer, SendingEnd, Stage};
+use crate::transport::connection::{Core, Habits, Params, Parts, Peer, SendingEnd};
 use crate::transport::linux;
 use crate::transport::notice::NetworkEvent;
 
@@ -54,47 +54,60 @@ impl TcpSender {
         Self { machine }
     }
 
+    /// Linux's sender, if this is one.
+    fn linux(&self) -> Option<&linux::Sender> {
+        match &self.machine {
+            Machine::Linux(sender) => Some(sender),
+            Machine::Plain(_) => None,
+        }
+    }
+
     /// Sets the phase of the clock's tick (profile `ns2`), for comparison with an ns-2 run whose phase is known.
     pub fn set_tick_phase(&mut self, phase: Span) {
-        self.machine.core_mut().rtt.set_phase(phase);
+        self.machine.parts_mut().0.rtt.set_phase(phase);
     }
 
     /// Whether the receiver must report segments out of order by SACK.
     #[must_use]
     pub fn wants_sack(&self) -> bool {
-        self.machine.wants_sack()
+        self.machine.parts().wants_sack
     }
 
     /// Whether the sender asks for notices of segments that a node could not forward.
     #[must_use]
     pub fn wants_notices(&self) -> bool {
-        self.machine.control().wants().notices
+        self.machine.parts().control.wants().notices
     }
 
     /// Whether the amount of data that waits in the sender's node is limited: then the node tells of it.
     #[must_use]
     pub fn limits_queue(&self) -> bool {
-        self.machine.limits_queue()
+        self.linux().is_some_and(linux::Sender::limits_queue)
     }
 
     /// The segment with this sequence number and payload waits in the sender's node.
     pub fn on_queued(&mut self, seq: u64, len: u64) {
-        self.machine.on_queued(seq, len);
+        if let Machine::Linux(sender) = &mut self.machine {
+            sender.on_queued(seq, len);
+        }
     }
 
     /// It has left the node, or was dropped there. Returns whether a segment may be sent now that waited for this.
     pub fn on_left_node(&mut self, seq: u64, now: Time) -> bool {
-        self.machine.on_left_node(seq, now)
+        match &mut self.machine {
+            Machine::Linux(sender) => sender.on_left_node(seq, now),
+            Machine::Plain(_) => false,
+        }
     }
 
     /// Sets the rate of data frames on the network's radios.
     pub fn set_link_rate(&mut self, rate: Rate) {
-        self.machine.core_mut().link_rate = Some(rate);
+        self.machine.parts_mut().0.link_rate = Some(rate);
     }
 
     /// Sets the number of hops of the next acknowledgement.
     pub fn set_ack_hops(&mut self, hops: u8) {
-        self.machine.core_mut().ack_hops = hops;
+        self.machine.parts_mut().0.ack_hops = hops;
     }
 
     /// The other end opens the connection: the SYN of this end is to answer it. Nothing if it was opened before.
@@ -105,7 +118,7 @@ impl TcpSender {
     /// The number of the next segment with new data.
     #[must_use]
     pub fn next_seq(&self) -> u64 {
-        self.machine.core().board.max()
+        self.machine.parts().core.board.max()
     }
 
     /// The application writes `bytes` more; `u64::MAX` means without end. The first call opens the connection.
@@ -127,6 +140,12 @@ impl TcpSender {
     /// A segment arrived from the receiver.
     pub fn on_segment(&mut self, header: &TcpHeader, now: Time) {
         self.machine.on_segment(header, now);
+    }
+
+    /// The other end has closed its direction: all its data has arrived, at the receiver beside this sender.
+    pub fn on_peer_closed(&mut self) {
+        let (core, _, peer) = self.machine.parts_mut();
+        (peer.closed, peer.closed_first) = (true, !core.fin_sent);
     }
 
     /// An event of the network layer about the route to the receiver.
@@ -153,6 +172,6 @@ impl TcpSender {
     /// The error of the congestion control, if it failed; reported once.
     #[inline]
     pub fn failure(&mut self) -> Option<String> {
-        self.machine.control_mut().failure()
+        self.machine.parts_mut().1.failure()
     }
 }

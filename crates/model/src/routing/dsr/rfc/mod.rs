@@ -22,11 +22,11 @@ struct Watched {
     /// A copy of the packet as it was sent.
     copy: PacketId,
     next_hop: Address,
-    /// The number by which it asks for an acknowledgement; none while the node listens for the next hop.
+    /// The number of its request for an acknowledgement; none while the node listens for the next hop.
     asked: Option<u16>,
-    /// How often it was sent again.
+    /// The number of its retransmissions.
     again: u8,
-    /// When it is sent again, or given up.
+    /// The time at which the packet is sent again, or given up.
     due: Time,
 }
 
@@ -37,7 +37,7 @@ pub struct Rfc4728 {
     requests: RequestTable,
     /// The maintenance buffer (§4.5): packets that the next hop has not acknowledged yet.
     watched: Vec<Watched>,
-    /// When each neighbour last acknowledged a packet.
+    /// The time at which each neighbour last acknowledged a packet.
     confirmed: Vec<(Address, Time)>,
     /// The number of the last request for an acknowledgement.
     ack_id: u16,
@@ -64,9 +64,9 @@ impl Rfc4728 {
         state.deadline = search.min(watched).min(state.buffer.next_expiry()).min(state.next_reply());
     }
 
-    /// Sends a packet of this node, or one that enters the network here, along a path (§8.1.3). A neighbour needs no
-    /// source route. A packet from outside has this node as the first hop of its route, by which its nodes know the way
-    /// back.
+    /// Sends a packet along a path (§8.1.3). This node made the packet, or the packet enters the network here. A
+    /// neighbour needs no source route. A packet from outside has this node as the first hop of its route, so that the
+    /// nodes on the route know the way back.
     fn send_along(&mut self, packet: PacketId, path: &[Address], delay: Span, cx: &mut Context) {
         let (next_hop, between) = (path[0], &path[..path.len() - 1]);
         let outside = self.state.is_outside(cx.packets[packet].destination, cx);
@@ -89,7 +89,7 @@ impl Rfc4728 {
         self.state.dispatch(packet, next_hop, delay, cx);
     }
 
-    /// Sends a packet whose path is not known here: along a path of the cache, or it is held (§8.1.1).
+    /// Sends a packet along a path of the cache. Without one, the node holds the packet (§8.1.1).
     fn originate(&mut self, packet: PacketId, cx: &mut Context) {
         let it = &cx.packets[packet];
         let (destination, is_error) = (it.destination, it.is_error());
@@ -121,7 +121,7 @@ impl Rfc4728 {
         }
     }
 
-    /// Reads the options of a packet for this node, wherever the packet goes. `is_mine`: it is for this node.
+    /// Reads those options of a packet that are for this node. `is_mine`: the packet itself is for this node.
     fn read_options(&mut self, it: &Packet, from: Address, is_mine: bool, cx: &mut Context) {
         for option in it.options() {
             match option {
@@ -149,8 +149,8 @@ impl Rfc4728 {
         }
     }
 
-    /// Sends a packet of this node, and the payload that comes back behind the error that it met, on another way
-    /// (§8.3.5). Its route has the salvage count of the one that broke.
+    /// Sends a packet on another way after its route broke (§8.3.5). Its payload came back behind the error. The new
+    /// route has the salvage count of the broken one.
     fn send_again(&mut self, options: &[DsrOption], cx: &mut Context) {
         let own = self.state.address;
         let options: Vec<&DsrOption> =
@@ -178,7 +178,7 @@ impl Rfc4728 {
         }
     }
 
-    /// A route was told: the node that asked, and the hops after it (§8.2.6).
+    /// A reply tells a route: the node that asked, and the hops after this node (§8.2.6).
     fn on_route(&mut self, nodes: &[Address], is_mine: bool, cx: &mut Context) {
         if !is_simple(nodes) {
             return;

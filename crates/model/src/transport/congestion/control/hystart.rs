@@ -128,8 +128,8 @@ impl HyStart {
     }
 
     /// Whether this is conservative slow start.
-    #[must_use]
-    pub const fn is_conservative(&self) -> bool {
+    #[cfg(test)]
+    const fn is_conservative(&self) -> bool {
         matches!(self.phase, Phase::Conservative { .. })
     }
 

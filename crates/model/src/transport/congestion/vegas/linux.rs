@@ -23,14 +23,14 @@ pub struct Constants {
     pub gamma: f64,
 }
 
-/// Vegas's congestion control as in Linux. Round trips are in microseconds, and one more.
+/// Vegas's congestion control as in Linux. Round trips are in microseconds; Linux adds one to each.
 #[derive(Clone, Debug)]
 pub struct Linux {
     constants: Constants,
     whole: Whole,
-    /// Nothing is missing.
+    /// Whether no segment is missing.
     open: bool,
-    /// The round ends beyond this sequence number.
+    /// The sequence number beyond which the round ends.
     round: Option<u64>,
     /// The shortest round trip, the shortest of this round, and the number of round trips of this round.
     base: Option<u64>,

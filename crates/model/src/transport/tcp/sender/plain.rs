@@ -6,7 +6,7 @@ use super::super::idle;
 use super::super::pacing::Pacing;
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{CongestionControl, Controller, Sent, Timeout};
-use crate::transport::connection::{Connect, Core, Habits, Peer, Persist, SendingEnd, Stage};
+use crate::transport::connection::{Connect, Core, Habits, Parts, Peer, Persist, SendingEnd, Stage};
 use crate::transport::notice::NetworkEvent;
 use crate::transport::recovery::{Arrival, LossRecovery, Recovery};
 
@@ -188,32 +188,13 @@ impl Plain {
 }
 
 impl SendingEnd for Plain {
-    fn core(&self) -> &Core {
-        &self.core
+    fn parts(&self) -> Parts<'_> {
+        let wants_sack = self.recovery.wants_sack();
+        Parts { core: &self.core, control: &self.control, peer: &self.peer, stage: self.stage, wants_sack }
     }
 
-    fn core_mut(&mut self) -> &mut Core {
-        &mut self.core
-    }
-
-    fn control(&self) -> &Controller {
-        &self.control
-    }
-
-    fn control_mut(&mut self) -> &mut Controller {
-        &mut self.control
-    }
-
-    fn stage(&self) -> Stage {
-        self.stage
-    }
-
-    fn peer(&self) -> &Peer {
-        &self.peer
-    }
-
-    fn wants_sack(&self) -> bool {
-        self.recovery.wants_sack()
+    fn parts_mut(&mut self) -> (&mut Core, &mut Controller, &mut Peer) {
+        (&mut self.core, &mut self.control, &mut self.peer)
     }
 
     fn accept(&mut self, now: Time) {

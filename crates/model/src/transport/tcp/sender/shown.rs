@@ -6,8 +6,9 @@ use super::TcpSender;
 use crate::packet::TcpHeader;
 use crate::transport::congestion::CongestionControl;
 use crate::transport::connection::{
-    Close, Connection, Judged, Marks, Phases, SenderCounters, SendingEnd, Stage, header_bytes,
+    Close, Connection, Judged, Marks, Parts, Phases, SenderCounters, SendingEnd, Stage, header_bytes,
 };
+use crate::transport::linux;
 
 /// A sender's state, to be sampled.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,19 +45,20 @@ impl TcpSender {
     /// The counters.
     #[must_use]
     pub fn counters(&self) -> &SenderCounters {
-        &self.machine.core().counters
+        &self.machine.parts().core.counters
     }
 
     /// The sender's work in every phase until now.
     #[must_use]
     pub fn phases(&self, now: Time) -> Phases {
-        if self.machine.stage() == Stage::Closed { Phases::default() } else { self.machine.core().phases_at(now) }
+        let parts = self.machine.parts();
+        if parts.stage == Stage::Closed { Phases::default() } else { parts.core.phases_at(now) }
     }
 
     /// The state, to be sampled.
     #[must_use]
     pub fn state(&self) -> SenderState {
-        let core = self.machine.core();
+        let Parts { core, control, .. } = self.machine.parts();
         SenderState {
             cwnd: core.cwnd,
             inflation: core.inflation,
@@ -69,37 +71,42 @@ impl TcpSender {
             recovering: core.recovering,
             timeouts: core.timeouts_in_row,
             frozen: core.frozen.is_some(),
-            bandwidth: self.machine.control().bandwidth(),
-            pacing_gap: self.machine.control().pace().gap,
+            bandwidth: control.bandwidth(),
+            pacing_gap: control.pace().gap,
         }
     }
 
     /// The sender's knowledge of the segments that are not acknowledged.
     #[must_use]
     pub fn marks(&self) -> Marks {
-        self.machine.core().board.marks()
+        self.machine.parts().core.board.marks()
     }
 
     /// By how many segments the network reorders, as far as the sender knows, if it looks for that (Linux).
     #[must_use]
     pub fn reordering(&self) -> Option<u32> {
-        self.machine.reordering()
+        self.linux().map(linux::Sender::reordering)
     }
 
     /// The first sequence number that is not acknowledged, the first that was never sent, and the receiver's window in
     /// bytes.
     #[must_use]
     pub fn window_edges(&self) -> (u64, u64, u64) {
-        (self.machine.core().board.una(), self.machine.core().board.max(), self.machine.core().advertised())
+        let core = self.machine.parts().core;
+        (core.board.una(), core.board.max(), core.advertised())
     }
 
     /// The state of the connection.
     #[must_use]
     pub fn connection(&self) -> Connection {
-        let acknowledged = self.machine.core().board.una() == self.machine.core().board.max();
-        match (self.machine.stage(), self.machine.core().fin_sent, acknowledged, self.machine.peer().closed) {
+        let Parts { core, peer, stage, .. } = self.machine.parts();
+        let acknowledged = core.board.una() == core.board.max();
+        match (stage, core.fin_sent, acknowledged, peer.closed) {
             (Stage::Closed, ..) => Connection::Closed,
             (Stage::Opening, ..) => Connection::SynSent,
+            (Stage::Open, false, _, true) => Connection::CloseWait,
+            (Stage::Open, true, false, true) if peer.closed_first => Connection::LastAck,
+            (Stage::Open, true, true, true) if peer.closed_first => Connection::Closed,
             (Stage::Open, false, ..) => Connection::Established,
             (Stage::Open, true, false, false) => Connection::FinWait1,
             (Stage::Open, true, true, false) => Connection::FinWait2,
@@ -112,39 +119,36 @@ impl TcpSender {
     /// is closed if it is to be.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        let closes = self.machine.core().closing && self.machine.core().params.close == Close::Fin;
-        self.machine.stage() == Stage::Open
-            && self.machine.core().board.is_empty()
-            && self.machine.core().una() >= self.machine.core().app_end
-            && self.machine.has_written_all()
-            && (!closes || self.connection() == Connection::TimeWait)
+        let Parts { core, stage, .. } = self.machine.parts();
+        let closes = core.closing && core.params.close == Close::Fin;
+        stage == Stage::Open
+            && core.board.is_empty()
+            && core.una() >= core.app_end
+            && self.linux().is_none_or(linux::Sender::has_written_all)
+            && (!closes || matches!(self.connection(), Connection::TimeWait | Connection::Closed))
     }
 
     /// The end of the data that the application wrote, and the memory of the send buffer.
     #[cfg(test)]
     pub(in crate::transport::tcp) fn written(&self) -> (u64, u64) {
-        let memory = match &self.machine {
-            super::Machine::Linux(sender) => sender.send_buffer(),
-            super::Machine::Plain(_) => 0,
-        };
-        (self.machine.core().app_end, memory)
+        (self.machine.parts().core.app_end, self.linux().map_or(0, linux::Sender::send_buffer))
     }
 
     /// The bytes of a segment's IP and TCP headers with options: a packet's size is this and the payload.
     #[must_use]
     pub fn header_bytes(&self, header: &TcpHeader) -> u32 {
-        let free = header.len > 0 && self.machine.control().is_ns2_vegas();
-        if free { 0 } else { header_bytes(&self.machine.core().params, header) }
+        let free = header.len > 0 && self.machine.parts().control.is_ns2_vegas();
+        if free { 0 } else { header_bytes(&self.machine.parts().core.params, header) }
     }
 
     /// Whether the congestion control distinguishes causes of loss.
     #[must_use]
     pub fn classifies(&self) -> bool {
-        self.machine.control().classifies()
+        self.machine.parts().control.classifies()
     }
 
     /// The losses that the congestion control has classified since the last call.
     pub fn take_judged(&mut self) -> Vec<Judged> {
-        std::mem::take(&mut self.machine.core_mut().judged)
+        std::mem::take(&mut self.machine.parts_mut().0.judged)
     }
 }

@@ -116,7 +116,7 @@ fn the_receiver_acknowledges_the_fin_and_closes_its_half() {
     let answer = receiver.poll_transmit(Time::ZERO).expect("at once");
     assert_eq!((answer.ack, answer.seq, answer.flags.fin), (2 * SEGMENT + 1, 0, true));
     assert_eq!(receiver.connection(), Connection::LastAck);
-    assert_eq!((receiver.delivered(), receiver.counters().unique_bytes), (2 * SEGMENT, 2 * SEGMENT));
+    assert_eq!((receiver.counters().delivered_bytes, receiver.counters().unique_bytes), (2 * SEGMENT, 2 * SEGMENT));
 
     // Its FIN is lost twice.
     let mut now = Time::ZERO;
@@ -152,7 +152,7 @@ fn a_fin_beyond_a_gap_waits() {
     receiver.on_segment(&header, Time::ZERO);
     let answer = receiver.poll_transmit(Time::ZERO).expect("at once");
     assert_eq!((answer.ack, answer.flags.fin), (2 * SEGMENT + 1, true));
-    assert_eq!(receiver.delivered(), 2 * SEGMENT);
+    assert_eq!(receiver.counters().delivered_bytes, 2 * SEGMENT);
 }
 
 #[test]

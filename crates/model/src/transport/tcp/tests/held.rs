@@ -1,4 +1,4 @@
-//! What a sender as in Linux does with segments that have not left its node, and while the opening takes long.
+//! A sender as in Linux, with segments that have not left its node, and during a long opening.
 
 use super::*;
 use crate::params::LINUX;
@@ -113,7 +113,7 @@ fn late(habits: Habits, times: u64, echoes: u64) -> (Talk, String) {
 #[test]
 fn a_late_opening_keeps_the_initial_window() {
     let all = "0 1 2 3 4 5 6 7 8 9";
-    // How often the SYN was sent, and for which of them the answer is: as unmodified kernels do.
+    // The number of SYNs, and the SYN that is answered, as in unmodified kernels.
     for (times, echoes, expected) in [(2, 1, all), (2, 0, all), (3, 2, "0"), (3, 0, all), (4, 1, "0")] {
         assert_eq!(late(Habits::Linux, times, echoes).1, expected, "{times} {echoes}");
         assert_eq!(late(Habits::Rfc, times, echoes).1, "0", "{times} {echoes}");

@@ -1,0 +1,184 @@
+//! Networks: agents, routes, gateways, links, wires, and the whole model together.
+
+use hopyard_engine::units::{Distance, Ratio, Speed};
+use hopyard_engine::{Span, Time};
+use hopyard_model::address::NodeId;
+use hopyard_model::link::{Limit, RoutingPackets, wired};
+use hopyard_model::mobility::waypoints;
+use hopyard_model::params::Params as _;
+use hopyard_model::phy::propagation;
+use hopyard_model::routing::static_routes;
+use hopyard_model::routing::static_routes::Others;
+use hopyard_model::world::WireSpec;
+use hopyard_model::{agent, link, mobility, routing};
+
+use super::common::{add_cbr, add_tcp, chain, mbps, network, run, scenarios, stagger};
+use super::{Kind, check, check_models, seconds};
+
+/// Four nodes that run each agent, without and with what its switches can switch on.
+#[test]
+fn agents() {
+    let mut runs = Vec::new();
+    for model in agent::MODELS {
+        for on in [false, true] {
+            let mut values = (model.defaults)("rfc");
+            let switches = values.as_object_mut().into_iter().flat_map(|values| values.values_mut());
+            switches.filter(|value| value.is_boolean()).for_each(|value| *value = on.into());
+            let agent = agent::Config::read(model.name, &values).expect("an agent");
+            let mut spec = network("rfc", "aodv", &chain(4, 150.0));
+            spec.nodes.iter_mut().for_each(|node| node.agents = vec![agent.clone()]);
+            add_tcp(&mut spec, 0, 3, "rfc", "newreno", |_| {});
+            spec.duration = Span::from_secs(6);
+            runs.push((format!("{}{}", model.name, if on { ", switched on" } else { "" }), run(&spec)));
+        }
+    }
+    check_models("agents", runs);
+}
+
+/// Two paths around a square. The node on the shorter path moves away and returns.
+#[test]
+fn routes() {
+    let runs: Vec<_> = routing::MODELS
+        .iter()
+        .flat_map(|model| ["rfc", "ns2"].map(|profile| (model.name, profile)))
+        .map(|(model, profile)| {
+            let places = [(0.0, 0.0), (200.0, 60.0), (400.0, 0.0), (70.0, -190.0), (310.0, -190.0), (520.0, -190.0)];
+            let mut spec = network(profile, model, &places);
+            if let routing::Config::StaticRoutes(_) = spec.nodes[0].routing {
+                let chain = static_routes::Params { routes: Vec::new(), others: Others::Chain };
+                for node in &mut spec.nodes {
+                    node.routing = routing::Config::StaticRoutes(chain.clone().into());
+                }
+            }
+            // After 40 s DSDV knows every route, although it settles slowly in the profile `ns2`.
+            let settled = spec.nodes[0].routing.settles_within().max(Span::from_secs(40));
+            spec.nodes[1].mobility = mobility::Config::Waypoints(
+                waypoints::Params {
+                    track: Vec::new(),
+                    orders: vec![
+                        waypoints::Order::level(
+                            settled + Span::from_secs(8),
+                            Distance::new(200.0),
+                            Distance::new(1000.0),
+                            Speed::new(100.0),
+                        ),
+                        waypoints::Order::level(
+                            settled + Span::from_secs(20),
+                            Distance::new(200.0),
+                            Distance::new(60.0),
+                            Speed::new(200.0),
+                        ),
+                    ],
+                }
+                .into(),
+            );
+            add_tcp(&mut spec, 0, 2, profile, "newreno", |_| {});
+            add_cbr(&mut spec, 3, 5, 128, Span::from_millis(100));
+            for flow in &mut spec.flows {
+                flow.start = Time::ZERO + settled;
+            }
+            stagger(&mut spec);
+            spec.duration = settled + Span::from_secs(30);
+            (format!("{model} {profile}"), run(&spec))
+        })
+        .collect();
+    check_models("routing", runs);
+}
+
+/// Two gateways at the ends of a row, with a host behind a router. A node moves past from one gateway to the other.
+/// Every protocol with gateways, in every profile of its own that has them.
+#[test]
+fn gateways() {
+    let mut runs = Vec::new();
+    for model in routing::MODELS {
+        for &profile in model.profiles {
+            let routing = routing::Config::of_profile(model.name, profile).expect("a protocol");
+            if !routing.reaches_wires() {
+                continue;
+            }
+            let mut spec = scenarios::gateways();
+            spec.nodes.iter_mut().for_each(|node| node.routing = routing.clone());
+            runs.push((format!("{} {profile}", model.name), run(&spec)));
+        }
+    }
+    check_models("gateways", runs);
+}
+
+/// Interface queues and address resolution on an overloaded chain.
+#[test]
+fn links() {
+    let kinds: [Kind<link::Params>; 7] = [
+        ("as is", |_| {}),
+        ("short queue", |link| link.queue_length = 5),
+        ("exclusive limit", |link| (link.queue_length, link.queue_limit) = (5, Limit::Exclusive)),
+        ("routing in turn", |link| (link.queue_length, link.routing_packets) = (5, RoutingPackets::InTurn)),
+        ("no resolution", |link| link.arp.resolution = link::arp::Resolution::Off),
+        ("one packet held", |link| link.arp.hold = 1),
+        ("addresses forgotten", |link| link.arp.lifetime = Span::from_millis(500)),
+    ];
+    let mut runs = Vec::new();
+    for profile in ["rfc", "ns2"] {
+        for (name, change) in kinds {
+            let mut spec = network(profile, "dsdv", &chain(3, 200.0));
+            change(&mut spec.link);
+            add_cbr(&mut spec, 0, 2, 512, Span::from_millis(6));
+            add_cbr(&mut spec, 1, 0, 512, Span::from_millis(50));
+            for flow in &mut spec.flows {
+                flow.start = seconds(12);
+            }
+            stagger(&mut spec);
+            spec.duration = Span::from_secs(15);
+            runs.push((format!("{profile}, {name}"), run(&spec)));
+        }
+    }
+    check("link", &runs);
+}
+
+/// A wire between two nodes: its queue overflows, or it loses packets at random, by number, or in the other direction,
+/// or it is down for a while.
+#[test]
+fn wires() {
+    let kinds: [Kind<wired::Params>; 6] = [
+        ("as is", |_| {}),
+        ("short queue", |wire| wire.queue_length = 4),
+        ("by chance", |wire| wire.losses.rate = 0.02),
+        ("by number", |wire| wire.losses.packets = vec![3, 20, 21, 22]),
+        ("on the way back", |wire| wire.losses_back.rate = 0.2),
+        ("down at times", |wire| {
+            let down = |from, to| wired::Down { from: Span::from_millis(from), to: Some(Span::from_millis(to)) };
+            wire.down = vec![down(0, 100), down(1500, 2250)];
+        }),
+    ];
+    let mut runs = Vec::new();
+    for profile in ["rfc", "ns2"] {
+        for (name, change) in kinds {
+            let mut spec = network(profile, "static", &[(0.0, 0.0); 2]);
+            let mut params =
+                wired::Params { rate: mbps(1.0), delay: Span::from_millis(10), ..wired::Params::of_profile(profile) };
+            change(&mut params);
+            spec.wires = vec![WireSpec { ends: (NodeId(0), NodeId(1)), params, network: None }];
+            add_tcp(&mut spec, 0, 1, profile, "newreno", |_| {});
+            add_cbr(&mut spec, 0, 1, 512, Span::from_millis(20));
+            spec.duration = Span::from_secs(4);
+            runs.push((format!("{profile}, {name}"), run(&spec)));
+        }
+    }
+    check("wired", &runs);
+}
+
+/// The whole model together: fifty moving nodes, five TCP variants and datagrams, with every protocol and profile.
+#[test]
+fn moving() {
+    let mut runs = Vec::new();
+    for profile in ["rfc", "ns2"] {
+        for model in routing::MODELS.iter().filter(|model| model.name != "static") {
+            runs.push((format!("{} {profile}", model.name), run(&scenarios::moving(profile, model.name))));
+        }
+    }
+    let mut shadowed = scenarios::shadowing();
+    if let propagation::Config::LogDistance(params) = &mut shadowed.channels[0].propagation {
+        params.sigma = Ratio::from_db(3.0);
+    }
+    runs.push(("shadowed chain".to_owned(), run(&shadowed)));
+    check_models("moving", runs);
+}
