@@ -72,9 +72,12 @@ const PAUSE: Span = Span::from_millis(200);
 const FIRST_PAUSE: Span = Span::from_secs(1);
 /// The wait of the timer of a compressed acknowledgement beyond its delay (`tcp_comp_sack_slack_ns`).
 const SLACK: Span = Span::from_micros(100);
-/// The segment that is assumed to be full before any has arrived (RFC 9293 §3.7.1), and the smallest that can be.
+/// The segment that is assumed to be full before any has arrived (RFC 9293 §3.7.1).
 const FIRST_FULL: u32 = 536;
-const SMALLEST_FULL: u32 = 88;
+/// A smaller segment of this payload may be full, and if it has no PSH, one of this. Both are 536 and 88 bytes with the
+/// header, of which timestamps take 12.
+const MAYBE_FULL: u32 = 524;
+const SMALLEST_FULL: u32 = 76;
 
 /// The receive buffer with a segment, which only Linux's receiver knows.
 #[derive(Clone, Copy, Debug, Default)]
@@ -157,16 +160,30 @@ impl Quick {
         self.quick = self.quick.max(self.params.quick.min(half.max(2) as u32));
     }
 
+    /// The payload of a full segment, as far as is known.
+    pub const fn full(&self) -> u32 {
+        self.full
+    }
+
+    /// A segment arrived at a receiver whose buffer may grow. Returns the payload of a full segment.
+    pub fn measure(&mut self, arrival: &Arrival) -> u32 {
+        let takes_in = matches!(arrival.order, Order::Next | Order::BeforeGap | Order::ClosesGap);
+        if takes_in && arrival.len > 0 {
+            self.learn(arrival);
+        }
+        self.full
+    }
+
     /// Learns the size of a full segment, and whether this one ends the data that the sending application wrote: it has
     /// PSH, or is not full.
-    fn measure(&mut self, arrival: &Arrival) {
+    fn learn(&mut self, arrival: &Arrival) {
         let small = std::mem::take(&mut self.small);
         if arrival.len >= self.full {
             self.full = arrival.len;
             self.pushed |= arrival.psh;
             return;
         }
-        if arrival.len >= FIRST_FULL || (arrival.len >= SMALLEST_FULL && !arrival.psh) {
+        if arrival.len >= MAYBE_FULL || (arrival.len >= SMALLEST_FULL && !arrival.psh) {
             self.small = arrival.len;
             if arrival.len == small {
                 // Two of the same length: the path may have become narrower.
@@ -265,7 +282,6 @@ impl Quick {
             }
             Order::Ahead => {}
             _ => {
-                self.measure(arrival);
                 self.follow(arrival);
             }
         }
@@ -305,6 +321,7 @@ const fn whole_ticks(time: Span) -> u64 {
 
 impl AckPolicy for Quick {
     fn on_arrival(&mut self, arrival: &Arrival) -> Verdict {
+        self.measure(arrival);
         self.on_segment(arrival, Room::default())
     }
 

@@ -16,8 +16,8 @@ pub(crate) struct Trip {
     smoothed: u64,
     /// The echo that gave the last sample.
     echo: u32,
-    /// The largest segment that has arrived.
-    largest: u32,
+    /// The largest segment that has arrived, or the payload of a full one.
+    pub largest: u32,
     /// When this arrives, a window of data has arrived since then.
     window_ends: Option<(u64, Time)>,
     /// When the SYN was answered, if that was done once only, and how long the answer to this took.

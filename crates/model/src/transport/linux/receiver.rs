@@ -85,9 +85,15 @@ impl ReceivingEnd for Receiver {
         if tcp.reports_before(header) {
             tcp.before = Some(self.header(tcp, now));
         }
-        let held = self.buffer.held(tcp);
+        if let Policy::Quick(quick) = &tcp.policy {
+            tcp.trip.largest = quick.full();
+        }
         let placed = tcp.place(header, self.buffer.base.announced, now);
-        let room = self.buffer.on_segment(tcp, header, &placed, held, now);
+        let full = match &mut tcp.policy {
+            Policy::Quick(quick) => quick.measure(&placed.arrival),
+            _ => tcp.params.mss(),
+        };
+        let room = self.buffer.on_segment(tcp, header, &placed, full, now);
         let verdict = match &mut tcp.policy {
             Policy::Quick(quick) => quick.on_segment(&placed.arrival, room),
             other => other.on_arrival(&placed.arrival),
@@ -100,7 +106,7 @@ impl ReceivingEnd for Receiver {
     }
 
     fn header(&mut self, tcp: &mut Intake, now: Time) -> TcpHeader {
-        let cramped = self.buffer.room(tcp).cramped;
+        let cramped = self.buffer.room().cramped;
         if let Policy::Quick(quick) = &mut tcp.policy
             && cramped
         {

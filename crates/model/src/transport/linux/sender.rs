@@ -74,6 +74,7 @@ impl Sender {
     #[inline]
     fn begin(&mut self, now: Time) {
         self.tcp.core.begin(now, self.stage);
+        self.tcp.core.together_end = None;
         self.recovery.on_event();
         self.outdated.begin();
         self.wants_to_write = false;
@@ -253,7 +254,8 @@ impl Sender {
             self.recovery.on_pause(&mut self.tcp);
         }
         let together = self.recovery.largest_buffer(&self.tcp);
-        self.tcp.core.burst = match self.tcp.admit(times, together) {
+        let written = self.tcp.admit(times, together);
+        self.tcp.core.burst = match written {
             Written::Nothing => return false,
             Written::Piece { first } => {
                 if first {
@@ -264,7 +266,8 @@ impl Sender {
             }
             Written::All => u32::MAX,
         };
-        self.recovery.on_written();
+        self.tcp.core.together_end = None;
+        self.recovery.on_written(written == Written::Piece { first: true });
         true
     }
 

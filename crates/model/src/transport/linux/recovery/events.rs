@@ -67,10 +67,11 @@ impl Recovery {
         }
     }
 
-    /// The application has written more during an event.
-    pub fn on_written(&mut self) {
+    /// The application has written more during an event: a full piece whose first buffer leaves `at_once`, or all.
+    pub fn on_written(&mut self, at_once: bool) {
         if let Some(pairs) = &mut self.pairs {
             pairs.begin();
+            pairs.at_once = at_once;
         }
     }
 
@@ -235,7 +236,7 @@ impl Recovery {
         let index = if room { lost.unwrap_or(new) } else { new };
         let repairs = self.repairs();
         let waits = match &mut self.pairs {
-            Some(pairs) if room && index == new => pairs.waits(tcp, tcp.core.cwnd - tcp.core.in_network(), repairs),
+            Some(pairs) if room && index == new => pairs.waits(tcp, repairs),
             _ => false,
         };
         if (room || last) && !waits && tcp.core.fits_advertised(index) {
@@ -244,7 +245,7 @@ impl Recovery {
             }
             return Some(index);
         }
-        let full = !room || (waits && !self.pairs.as_ref().is_some_and(Pairs::waits_for_receiver));
+        let full = !room || (waits && self.pairs.as_ref().is_some_and(Pairs::waits_for_window));
         if std::mem::take(&mut self.sent_new) || (full && tcp.core.fits_advertised(new)) {
             self.note_usage(tcp, full);
         }
