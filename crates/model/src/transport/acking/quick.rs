@@ -263,7 +263,7 @@ impl Quick {
         }
         self.delayed = true;
         self.due = now + delay;
-        self.timer = self.timers.expiry(arrival.now, TICK * delay);
+        self.timer = self.timers.set(arrival.now, TICK * delay);
         Verdict::Later
     }
 

@@ -19,7 +19,7 @@ use crate::params::{self, LINUX, NS2, RFC};
 pub enum Halve {
     /// What is outstanding (RFC 5681 eq. 4).
     Flight,
-    /// The window in use, the threshold in whole segments (ns-2).
+    /// The window in use, the threshold in whole segments (ns-2); with `whole_segments` the congestion window (Linux).
     Window,
     /// The estimate of the data in the network, without segments reported by SACK and lost segments (ns-3).
     Pipe,
@@ -139,7 +139,8 @@ impl Reno {
                 (rest, rest)
             }
             Halve::Window => {
-                let rest = view.usable() * kept;
+                // Linux halves the congestion window, though the receiver's may be smaller.
+                let rest = kept * if self.params.whole_segments { view.cwnd } else { view.usable() };
                 (libm::floor(rest).max(2.0), rest.max(1.0))
             }
         }

@@ -327,6 +327,8 @@ impl Board {
         if again {
             acked.round_trip = None;
         }
+        // The rest of a buffer is a buffer.
+        self.split(0);
         self.una = ack;
         acked
     }

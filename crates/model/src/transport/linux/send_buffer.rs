@@ -36,9 +36,10 @@ pub struct SendBuffer {
     pub(super) begun: bool,
     /// The application waits for room.
     pub(super) waits: bool,
-    /// An acknowledgement has arrived since room was looked for, and how many segments were sent since.
+    /// The application has begun to wait on this event.
+    pub(super) begins_to_wait: bool,
+    /// An acknowledgement has arrived since room was looked for.
     pub(super) acknowledged: bool,
-    pub(super) sent: u32,
     /// The data before it was marked with PSH when it was written.
     pub(super) pushed: u64,
     /// The segment sent last ends a piece with PSH.
@@ -100,7 +101,11 @@ impl SendBuffer {
     /// An acknowledgement arrived.
     pub const fn on_ack(&mut self) {
         self.acknowledged = true;
-        self.sent = 0;
+    }
+
+    /// An event at the sender begins.
+    pub const fn begin(&mut self) {
+        self.begins_to_wait = false;
     }
 
     /// The application writes no more, and data that was not sent is never sent.
@@ -113,7 +118,6 @@ impl SendBuffer {
     /// The sent data reaches to `end`.
     pub fn on_sent(&mut self, end: u64) {
         self.ends_push = false;
-        self.sent += 1;
         while self.pieces.front().is_some_and(|piece| piece.end <= end) {
             self.ends_push = self.pieces.pop_front().is_some_and(|piece| piece.push);
         }

@@ -75,6 +75,7 @@ impl Sender {
     fn begin(&mut self, now: Time) {
         self.tcp.core.begin(now, self.stage);
         self.tcp.core.together_end = None;
+        self.tcp.buffer.begin();
         self.recovery.on_event();
         self.outdated.begin();
         self.wants_to_write = false;
@@ -242,19 +243,30 @@ impl Sender {
     /// The segment at `index` was sent with this header, which lacks PSH.
     fn sent(&mut self, mut header: TcpHeader, index: usize) -> TcpHeader {
         self.recovery.on_sent(&mut self.tcp, index);
+        if !header.retransmission && self.recovery.has_sent_buffer() {
+            self.look_for_room();
+        }
         header.flags.psh = self.tcp.core.board.has_psh(index);
         header
     }
 
-    /// Whether the application writes more now. The send buffer has room for more windows with a congestion control
-    /// that sets the window itself.
-    fn admits(&mut self) -> bool {
+    /// Room is looked for in the send buffer, which has room for more windows with a congestion control that sets the
+    /// window itself.
+    fn look_for_room(&mut self) {
         let times = if self.control.wants().recovery_window { 3 } else { 2 };
+        self.tcp.look_for_room(times, self.recovery.reordering());
+    }
+
+    /// Whether the application writes more now.
+    fn admits(&mut self) -> bool {
         if self.tcp.core.burst == 0 {
             self.recovery.on_pause(&mut self.tcp);
         }
+        if std::mem::take(&mut self.tcp.buffer.acknowledged) {
+            self.look_for_room();
+        }
         let together = self.recovery.largest_buffer(&self.tcp);
-        let written = self.tcp.admit(times, together);
+        let written = self.tcp.admit();
         self.tcp.core.burst = match written {
             Written::Nothing => return false,
             Written::Piece { first } => {
@@ -442,6 +454,8 @@ impl SendingEnd for Sender {
     /// closes. The FIN of a transfer within the window is therefore a segment of its own.
     fn close(&mut self, now: Time) {
         self.begin(now);
+        // A program that waits for room does not come to close yet.
+        self.wants_to_write = self.tcp.buffer.is_on() && self.stage == Stage::Open;
         self.closes_next = true;
         self.tcp.core.closing = false;
     }

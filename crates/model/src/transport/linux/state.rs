@@ -53,7 +53,7 @@ impl State {
 
     /// Starts the retransmission timer anew.
     pub fn arm_timer(&mut self) {
-        self.core.rto = self.wheel.expiry(self.core.now, self.core.rtt.timeout());
+        self.core.rto = self.wheel.set(self.core.now, self.core.rtt.timeout());
     }
 
     /// Carries out the congestion control's answer.

@@ -82,6 +82,11 @@ impl Recovery {
         }
     }
 
+    /// Whether the new segment that was sent last ends its buffer.
+    pub fn has_sent_buffer(&self) -> bool {
+        self.pairs.as_ref().is_none_or(Pairs::has_sent_buffer)
+    }
+
     /// How many new segments leave together at most.
     pub fn largest_buffer(&self, tcp: &State) -> u32 {
         self.pairs.as_ref().map_or(1, |_| Pairs::buffer(tcp))

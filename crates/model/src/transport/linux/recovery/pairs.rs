@@ -57,6 +57,11 @@ impl Pairs {
         self.together > 0 && self.together < self.whole
     }
 
+    /// Whether the buffer that was begun last was sent.
+    pub const fn has_sent_buffer(&self) -> bool {
+        self.together == 0
+    }
+
     /// The segments of the buffer that was begun last.
     pub fn whole(&self) -> u32 {
         self.whole.max(1)
