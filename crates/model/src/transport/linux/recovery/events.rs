@@ -175,6 +175,7 @@ impl Recovery {
         self.suspicious = matches!(self.condition, Condition::Open | Condition::Disorder | Condition::Reduced)
             || tcp.core.timeouts_in_row > 0;
         let before = self.before(tcp);
+        let duplicates = self.may_be_duplicates(tcp);
         self.prr = None;
         // What a probe says does not count for losses that a timeout has answered.
         self.probe = None;
@@ -189,7 +190,7 @@ impl Recovery {
             self.detection.forget_extent(threshold);
         }
         if reduces {
-            self.undo = Some(Undo::new(&tcp.core, Some(before), Self::resent_in_network(tcp)));
+            self.undo = Some(Undo::new(&tcp.core, Some(before), duplicates));
         }
         self.end = tcp.core.board.max();
         if !tcp.core.board.is_empty() {
