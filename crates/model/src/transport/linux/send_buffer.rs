@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 /// The headers of a segment, and its description: with its payload they take a power of two.
 const HEADERS: u64 = 576;
 const DESCRIPTOR: u64 = 256;
-/// The segments that the buffer has room for, twice, when the connection opens.
+/// The segments that the buffer has room for, a few times, when the connection opens.
 pub(super) const SEGMENTS: f64 = 10.0;
 
 /// A piece that was not sent whole.
@@ -61,9 +61,9 @@ pub enum Written {
 }
 
 impl SendBuffer {
-    /// A buffer that grows from its first size, for segments of `mss` bytes.
-    pub fn growing(mss: u32) -> Self {
-        Self { limit: Self::room(2, SEGMENTS, mss), ..Self::default() }
+    /// A buffer that grows from its first size: a few times so many segments of `mss` bytes.
+    pub fn growing(times: u64, mss: u32) -> Self {
+        Self { limit: Self::room(times, SEGMENTS, mss), ..Self::default() }
     }
 
     /// The memory of so many segments, a few times.

@@ -41,7 +41,8 @@ pub(crate) struct Sender {
 
 impl Sender {
     pub fn new(core: Core, control: Controller) -> Self {
-        let mut tcp = State::new(core);
+        // There is room for more windows with a congestion control that sets the window itself.
+        let mut tcp = State::new(core, if control.wants().recovery_window { 3 } else { 2 });
         let params = tcp.core.params.clone();
         if control.wants().rate {
             tcp.core.sample_rate(Some(params.mss()));
@@ -244,17 +245,10 @@ impl Sender {
     fn sent(&mut self, mut header: TcpHeader, index: usize) -> TcpHeader {
         self.recovery.on_sent(&mut self.tcp, index);
         if !header.retransmission && self.recovery.has_sent_buffer() {
-            self.look_for_room();
+            self.tcp.look_for_room(self.recovery.reordering());
         }
         header.flags.psh = self.tcp.core.board.has_psh(index);
         header
-    }
-
-    /// Room is looked for in the send buffer, which has room for more windows with a congestion control that sets the
-    /// window itself.
-    fn look_for_room(&mut self) {
-        let times = if self.control.wants().recovery_window { 3 } else { 2 };
-        self.tcp.look_for_room(times, self.recovery.reordering());
     }
 
     /// Whether the application writes more now.
@@ -263,7 +257,7 @@ impl Sender {
             self.recovery.on_pause(&mut self.tcp);
         }
         if std::mem::take(&mut self.tcp.buffer.acknowledged) {
-            self.look_for_room();
+            self.tcp.look_for_room(self.recovery.reordering());
         }
         let together = self.recovery.largest_buffer(&self.tcp);
         let written = self.tcp.admit();

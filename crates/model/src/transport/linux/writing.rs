@@ -15,15 +15,15 @@ const CALL: u64 = 44;
 
 impl State {
     /// Room is looked for, if the application waits for it: after an acknowledgement, and whenever a buffer was sent.
-    /// The send buffer has room for `times` windows, or for as many segments as the network may reorder. What is sent
-    /// because the application begins to wait lets the send buffer grow, but does not wake the application.
-    pub fn look_for_room(&mut self, times: u64, reordering: u32) {
+    /// The send buffer grows to a few windows, or to as many times the segments that the network may reorder. What is
+    /// sent because the application begins to wait lets it grow, but does not wake the application.
+    pub fn look_for_room(&mut self, reordering: u32) {
         if !self.buffer.waits {
             return;
         }
         if self.core.in_network() < self.core.cwnd {
             let segments = self.core.cwnd.max(SEGMENTS).max(f64::from(reordering + 1));
-            let room = SendBuffer::room(times, segments, self.core.params.mss()).min(MOST);
+            let room = SendBuffer::room(self.windows, segments, self.core.params.mss()).min(MOST);
             self.buffer.limit = self.buffer.limit.max(room);
             self.window_changed = self.core.now;
         }

@@ -458,6 +458,10 @@ impl Recovery {
         } else if header.ack > probe.end {
             // The probe repaired a loss without any other sign (§7.4.1).
             self.probe = None;
+            // If an earlier reduction is undone, the window becomes this one.
+            if let Some(before) = self.undo.as_mut().and_then(|undo| undo.before.as_mut()) {
+                before.cwnd = tcp.core.cwnd;
+            }
             tcp.core.report_loss(control, 0);
             self.enter(tcp, control, Condition::Reduced);
             self.end = tcp.core.board.max();
