@@ -80,6 +80,11 @@ impl Core {
         }
     }
 
+    /// The payload of the segment at `index`, or of a new one there.
+    pub(crate) fn len_of(&self, index: usize) -> u32 {
+        self.board.get(index).map_or_else(|| self.new_payload(), |segment| segment.len)
+    }
+
     /// Whether the next new segment, with this payload, carries the FIN.
     #[inline]
     pub(crate) fn ends_with(&self, payload: u32) -> bool {

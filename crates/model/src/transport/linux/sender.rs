@@ -170,7 +170,7 @@ impl Sender {
             if self.small_queue.is_on() && !self.may_force(index) {
                 self.recovery.on_refused(&mut self.tcp);
             } else if self.tcp.core.fits_advertised(index) {
-                let gap = self.control.pace().gap.min(self.tcp.core.rtt.timeout());
+                let gap = self.gap()(u64::from(self.tcp.core.len_of(index)));
                 let departure = self.pacing.on_forced(now, gap);
                 self.tcp.departs = self.pacing.slot();
                 self.tcp.core.board.split(index);
@@ -216,12 +216,14 @@ impl Sender {
                 return None;
             }
         }
-        // A congestion control that has seen only timeouts would wait for minutes with nothing outstanding.
-        let longest = self.tcp.core.rtt.timeout();
-        let gap = |segments: u32| pace.gap_of(segments).min(longest * u64::from(segments));
-        let quantum = || self.recovery.together(&self.tcp, index, pace.quantum);
-        if !self.pacing.allows(now, gap, unpaced, quantum) {
-            return None;
+        if paces {
+            let quantum = || self.recovery.together(&self.tcp, index, pace.quantum);
+            let (len, gap) = (u64::from(self.tcp.core.len_of(index)), self.gap());
+            if !self.pacing.allows(now, len, gap, unpaced, quantum) {
+                return None;
+            }
+        } else {
+            self.pacing.stop(now);
         }
         self.tcp.departs = self.pacing.slot();
         self.tcp.core.burst -= 1;
@@ -233,6 +235,13 @@ impl Sender {
             self.tcp.core.board.join(index);
         }
         Some(self.sent(header, index))
+    }
+
+    /// The gap after bytes that leave together. A congestion control that has seen only timeouts would wait for minutes
+    /// with nothing outstanding.
+    fn gap(&self) -> impl Fn(u64) -> Span + use<> {
+        let (pace, mss, longest) = (self.control.pace(), self.tcp.core.params.mss(), self.tcp.core.rtt.timeout());
+        move |bytes| pace.gap_after(bytes, mss).min(longest * bytes.div_ceil(u64::from(mss)))
     }
 
     /// The acknowledgement that is due, if any.

@@ -462,7 +462,7 @@ impl Recovery {
             if let Some(before) = self.undo.as_mut().and_then(|undo| undo.before.as_mut()) {
                 before.cwnd = tcp.core.cwnd;
             }
-            tcp.core.report_loss(control, 0);
+            tcp.core.report_repaired(control);
             self.enter(tcp, control, Condition::Reduced);
             self.end = tcp.core.board.max();
             self.end_reduction(tcp, control, false);
