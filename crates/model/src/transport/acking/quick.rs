@@ -548,6 +548,16 @@ mod tests {
     }
 
     #[test]
+    fn two_smaller_segments_of_the_same_length_are_full() {
+        for (len, psh, full) in [(524, true, 524), (523, true, 1000), (76, false, 76), (75, false, 1000)] {
+            let mut linux = policy();
+            linux.measure(&in_order(0, 1));
+            let found = (1..3).map(|i| linux.measure(&Arrival { len, psh, ..in_order(i, 1) })).last();
+            assert_eq!(found, Some(full), "{len} bytes");
+        }
+    }
+
+    #[test]
     fn impossible_values_are_refused() {
         let fault = |params: Params| params.check().map_err(|fault| fault.parameter);
         let good = Params::of_profile(LINUX);

@@ -214,6 +214,14 @@ mod tests {
     use crate::transport::congestion::testing::{ack, set, view_at as view};
 
     #[test]
+    fn linux_halves_the_congestion_window_whatever_the_receiver_announces() {
+        for (profile, halved) in [(LINUX, 10.0), (NS2, 6.0)] {
+            let reno = Reno::new(&Params::of_profile(profile));
+            assert_eq!(reno.halved(&View { advertised: 12.0, ..view(0, 20.0) }).0, halved, "{profile}");
+        }
+    }
+
+    #[test]
     fn what_is_halved_does_not_decide_what_a_repeated_timeout_does() {
         for halve in [Halve::Flight, Halve::Window, Halve::Pipe] {
             for (hold_ssthresh, ssthresh) in [(true, 10.0), (false, 2.0)] {

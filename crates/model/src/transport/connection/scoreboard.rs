@@ -490,6 +490,16 @@ mod tests {
     }
 
     #[test]
+    fn the_rest_of_a_buffer_is_a_buffer() {
+        let mut board = board(4);
+        (1..3).for_each(|index| board.join(index));
+        assert_eq!(board.buffer(0), 3);
+        board.advance(1000, Time::ZERO);
+        assert!(!board.get(0).is_some_and(|first| first.joined));
+        assert_eq!(board.buffer(0), 2);
+    }
+
+    #[test]
     fn sack_marks_whole_segments_once() {
         let mut board = board(6);
         let blocks = SackBlocks::new(0, [(2000, 4000), (4500, 5500)]);

@@ -108,6 +108,9 @@ mod tests {
         assert_eq!(trip.smoothed(), Some(Span::from_millis(21)));
         trip.on_segment(&TcpHeader { len: 100, ..echoing(150) }, at(300));
         assert_eq!(trip.smoothed(), Some(Span::from_millis(21)), "a small segment");
+        trip.largest = 100;
+        trip.on_segment(&TcpHeader { len: 100, ..echoing(279) }, at(300));
+        assert_eq!(trip.smoothed(), Some(Span::from_millis(21)), "full as far as the receiver knows");
         // A window that takes longer does not count, a shorter one does.
         trip.on_data(1, 5000, at(200));
         trip.on_data(5001, 5000, at(240));

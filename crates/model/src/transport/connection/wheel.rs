@@ -128,6 +128,7 @@ mod tests {
         assert_eq!(wheel.set(ms(100), Span::from_millis(156)), ms(288), "the same tick");
         assert_eq!(wheel.set(ms(100), Span::from_millis(160)), ms(264), "another one, in a slot of its own");
         assert_eq!(wheel.set(ms(264), Span::from_millis(0)), ms(268), "it has expired");
+        assert_eq!((wheel.begun(ms(11)), Wheel::EXACT.begun(ms(11))), (ms(8), ms(11)));
     }
 
     #[test]

@@ -153,6 +153,15 @@ mod tests {
     }
 
     #[test]
+    fn a_small_segment_has_a_small_gap() {
+        let mut pacing = Pacing::new();
+        pacing.slot = ms(100);
+        assert!(pacing.allows(ms(100), 1000, gap, 0, || 2) && pacing.allows(ms(100), 300, gap, 0, || 2));
+        assert_eq!(pacing.slot(), ms(113));
+        assert_eq!(pacing.on_forced(ms(200), gap(50)), ms(200));
+    }
+
+    #[test]
     fn the_rest_of_a_quantum_is_lost_with_the_event() {
         let mut pacing = Pacing::new();
         pacing.allows(ms(100), 1000, gap, 0, || 2);

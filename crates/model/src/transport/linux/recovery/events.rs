@@ -237,15 +237,15 @@ impl Recovery {
         let room = tcp.core.in_network() + 1.0 <= tcp.core.cwnd;
         let lost = if self.new_only { None } else { tcp.core.board.first_lost() };
         // The last segment is sent with the one before it, but not when a timer has expired.
-        let last =
-            tcp.core.params.linux.fin_beyond_window && !self.expired && tcp.core.ends_with(tcp.core.new_payload());
+        let last = tcp.core.params.linux.fin_beyond_window && tcp.core.ends_with(tcp.core.new_payload());
         let index = if room { lost.unwrap_or(new) } else { new };
         let repairs = self.repairs();
         let waits = match &mut self.pairs {
             Some(pairs) if room && index == new => pairs.waits(tcp, repairs),
             _ => false,
         };
-        if (room || last) && !waits && tcp.core.fits_advertised(index) {
+        // A timer sends no new data of itself.
+        if (room || last) && !waits && !(self.expired && index == new) && tcp.core.fits_advertised(index) {
             if index < new && self.pairs.is_some() {
                 self.resending.choose(tcp, index);
             }
