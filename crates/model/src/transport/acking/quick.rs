@@ -117,6 +117,9 @@ pub struct Quick {
     /// Segments that the next compressed acknowledgement covers, and when it is sent.
     waiting: u32,
     compressed: Time,
+    /// When a segment arrived last, and whether a compressed acknowledgement is due by its timer.
+    seen: Time,
+    expired: bool,
     /// A delayed acknowledgement waits for its timer; the tick that this is set for, and when it expires. An
     /// acknowledgement leaves the timer as it is.
     delayed: bool,
@@ -144,6 +147,8 @@ impl Quick {
             stuck: (0, 0),
             waiting: 0,
             compressed: Time::NEVER,
+            seen: Time::ZERO,
+            expired: false,
             delayed: false,
             due: 0,
             timer: Time::NEVER,
@@ -267,8 +272,15 @@ impl Quick {
         Verdict::Later
     }
 
+    /// The time that an acknowledgement sent `now` has in its timestamp. A compressed one whose timer expires has the time
+    /// of the last arrival.
+    pub fn stamp(&mut self, now: Time) -> Time {
+        if std::mem::take(&mut self.expired) { self.seen } else { now }
+    }
+
     /// A segment arrived at a receiver whose buffer may grow.
     pub fn on_segment(&mut self, arrival: &Arrival, room: Room) -> Verdict {
+        self.seen = arrival.now;
         if arrival.control || arrival.len == 0 {
             return Verdict::Now;
         }
@@ -341,6 +353,7 @@ impl AckPolicy for Quick {
 
     fn on_expired(&mut self, now: Time) -> Verdict {
         if now < self.timer {
+            self.expired = true;
             return Verdict::Now;
         }
         self.timer = Time::NEVER;
@@ -521,6 +534,9 @@ mod tests {
         }
         assert!(linux.reports_before());
         assert_eq!(linux.deadline(), at(20_010 + 600), "a twentieth of the round trip, and the slack of the timer");
+        let mut expired = linux.clone();
+        assert_eq!((expired.on_expired(at(20_610)), expired.stamp(at(20_610))), (Verdict::Now, at(20_053)));
+        assert_eq!(expired.stamp(at(20_620)), at(20_620), "of the next one");
         assert_eq!(linux.on_arrival(&beyond(20_400)), Verdict::Now, "one more than it may cover");
         linux.on_acknowledged();
         assert_eq!(linux.deadline(), Time::NEVER);

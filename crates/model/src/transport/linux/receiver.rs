@@ -107,12 +107,14 @@ impl ReceivingEnd for Receiver {
 
     fn header(&mut self, tcp: &mut Intake, now: Time) -> TcpHeader {
         let cramped = self.buffer.room().cramped;
-        if let Policy::Quick(quick) = &mut tcp.policy
-            && cramped
-        {
-            quick.on_cramped();
+        let mut stamp = now;
+        if let Policy::Quick(quick) = &mut tcp.policy {
+            if cramped {
+                quick.on_cramped();
+            }
+            stamp = quick.stamp(now);
         }
-        let header = tcp.header(self.buffer.announce(tcp, now), now);
+        let header = tcp.header(self.buffer.announce(tcp, now), stamp);
         if header.flags.fin {
             self.await_fin_answer(tcp, now);
         }
