@@ -278,6 +278,13 @@ impl Quick {
         if std::mem::take(&mut self.expired) { self.seen } else { now }
     }
 
+    /// A segment beyond a gap arrived, before which an acknowledgement was sent: none is due for itself.
+    pub fn on_reported(&mut self, now: Time, room: Room) -> Verdict {
+        self.seen = now;
+        self.quick |= u32::from(room.grew);
+        Verdict::Later
+    }
+
     /// A segment arrived at a receiver whose buffer may grow.
     pub fn on_segment(&mut self, arrival: &Arrival, room: Room) -> Verdict {
         self.seen = arrival.now;

@@ -95,6 +95,7 @@ impl ReceivingEnd for Receiver {
         };
         let room = self.buffer.on_segment(tcp, header, &placed, full, now);
         let verdict = match &mut tcp.policy {
+            Policy::Quick(quick) if tcp.before.is_some() => quick.on_reported(now, room),
             Policy::Quick(quick) => quick.on_segment(&placed.arrival, room),
             other => other.on_arrival(&placed.arrival),
         };
