@@ -68,12 +68,12 @@ impl Wheel {
 
     /// Sets the one timer of this wheel at `now` for `wait`, and returns when it expires.
     pub fn set(&mut self, now: Time, wait: Span) -> Time {
-        let expires = (now.nanos().checked_div(self.tick.nanos()))
-            .map(|tick| tick + wait.nanos().div_ceil(self.tick.nanos()));
-        if let Some(expires) = expires.filter(|expires| self.set.0 != *expires || self.set.1 <= now) {
+        let Some(tick) = now.nanos().checked_div(self.tick.nanos()) else { return now + wait };
+        let expires = tick + wait.nanos().div_ceil(self.tick.nanos());
+        if self.set.0 != expires || self.set.1 <= now {
             self.set = (expires, self.expiry(now, wait));
         }
-        if expires.is_some() { self.set.1 } else { now + wait }
+        self.set.1
     }
 
     /// When a timer expires that is set at `now` for `wait`.

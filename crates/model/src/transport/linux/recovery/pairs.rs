@@ -144,10 +144,7 @@ impl Pairs {
         // Silence begins when pacing would have let a segment leave.
         let silent = tcp.core.now.since(self.sent.max(tcp.departs)) > SILENCE;
         let window = ((tcp.core.cwnd as u64).saturating_mul(mss)).min(tcp.core.advertised());
-        if silent
-            || limit >= u64::from(Self::buffer(tcp)) * mss
-            || (!is_tail && limit >= len)
-            || limit >= window / PART
+        if silent || limit >= u64::from(Self::buffer(tcp)) * mss || (!is_tail && limit >= len) || limit >= window / PART
         {
             return false;
         }
@@ -206,11 +203,7 @@ impl Pairs {
     /// How many segments from the one at `index` on leave together, of the `quantum` that pacing allows.
     pub fn together(&self, tcp: &State, index: usize, quantum: u32) -> u32 {
         let room = (tcp.core.cwnd - tcp.core.in_network()).max(1.0) as u32;
-        let buffer = if index < tcp.core.board.len() {
-            tcp.core.board.buffer(index)
-        } else {
-            self.whole()
-        };
+        let buffer = if index < tcp.core.board.len() { tcp.core.board.buffer(index) } else { self.whole() };
         quantum.min(buffer).min(room)
     }
 
@@ -225,8 +218,7 @@ impl Pairs {
         let first = self.first.unwrap_or(u64::from(tcp.core.params.initial_window));
         let place = (tcp.core.board.max() / mss).checked_sub(first).map_or(0, |segment| segment % piece);
         let made = self.made.iter().rev().find(|end| **end > tcp.core.board.max());
-        let piece =
-            if tcp.buffer.is_on() { tcp.buffer.piece(tcp.core.board.max()).0 } else { (piece - place) * mss };
+        let piece = if tcp.buffer.is_on() { tcp.buffer.piece(tcp.core.board.max()).0 } else { (piece - place) * mss };
         let len = made.map_or(piece, |end| end - tcp.core.board.max()).min(written);
         (len, len == written)
     }
