@@ -113,6 +113,9 @@ impl ReceiveBuffer {
             return self.base.announced as u32;
         }
         self.base.read(now);
+        if !self.base.reads_at_once() {
+            self.held.read(tcp.next - self.base.unread().min(tcp.next));
+        }
         // What was announced is not taken back.
         let left = self.base.edge.saturating_sub(tcp.next);
         let window = self.window(growth).bytes;

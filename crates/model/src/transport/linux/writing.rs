@@ -95,7 +95,7 @@ impl State {
     }
 
     /// The memory that the data takes which was written and is not acknowledged.
-    pub fn taken(&self) -> u64 {
+    fn taken(&self) -> u64 {
         let (mut sent, mut reported) = (0, false);
         for segment in self.core.board.iter() {
             // Segments that are reported lie in one piece with those before.
