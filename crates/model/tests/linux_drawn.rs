@@ -108,7 +108,7 @@ fn check(name: &str, cases: &[Case], floors: &[(&str, [usize; 3])]) {
 
 #[test]
 fn the_set_that_was_seen_first() {
-    check("linux_seen", &linux::seen(), &[("plain", [182, 181, 182]), ("(all)", [263, 258, 266])]);
+    check("linux_seen", &linux::seen(), &[("plain", [182, 181, 182]), ("(all)", [263, 259, 266])]);
 }
 
 #[test]
@@ -118,15 +118,15 @@ fn the_set_that_was_held_out_first_and_seen_later() {
 
 #[test]
 fn applications_that_write_in_pieces() {
-    check("linux_written", &linux::written(), &[("written", [73, 61, 84])]);
+    check("linux_written", &linux::written(), &[("written", [84, 82, 84])]);
 }
 
 #[test]
 fn applications_that_write_in_pieces_held_out() {
-    check("linux_written_held_out", &linux::written_held_out(), &[("written", [73, 61, 84])]);
+    check("linux_written_held_out", &linux::written_held_out(), &[("written", [81, 74, 84])]);
 }
 
 #[test]
 fn the_set_that_was_recorded_after_the_rules_were_fixed() {
-    check("linux_held_out", &linux::held_out(), &[("plain", [182, 182, 182]), ("(all)", [260, 258, 263])]);
+    check("linux_held_out", &linux::held_out(), &[("plain", [182, 182, 182]), ("(all)", [261, 260, 263])]);
 }

@@ -312,7 +312,8 @@ impl Run {
             }
             match wake {
                 Wake::ToReceiver(header) => {
-                    if let Some((value, _)) = header.timestamps.filter(|_| header.seq <= self.number) {
+                    let is_at_the_edge = header.seq <= self.number && self.number <= header.end();
+                    if let Some((value, _)) = header.timestamps.filter(|_| is_at_the_edge) {
                         self.echo = self.echo.max(value);
                     }
                     self.receiver.on_segment(&header, now);

@@ -72,9 +72,12 @@ const PAUSE: Span = Span::from_millis(200);
 const FIRST_PAUSE: Span = Span::from_secs(1);
 /// The wait of the timer of a compressed acknowledgement beyond its delay (`tcp_comp_sack_slack_ns`).
 const SLACK: Span = Span::from_micros(100);
-/// The segment that is assumed to be full before any has arrived (RFC 9293 §3.7.1), and the smallest that can be.
+/// The segment that is assumed to be full before any has arrived (RFC 9293 §3.7.1).
 const FIRST_FULL: u32 = 536;
-const SMALLEST_FULL: u32 = 88;
+/// A smaller segment of this payload may be full, and if it has no PSH, one of this. Both are 536 and 88 bytes with the
+/// header, of which timestamps take 12.
+const MAYBE_FULL: u32 = 524;
+const SMALLEST_FULL: u32 = 76;
 
 /// The receive buffer with a segment, which only Linux's receiver knows.
 #[derive(Clone, Copy, Debug, Default)]
@@ -114,6 +117,9 @@ pub struct Quick {
     /// Segments that the next compressed acknowledgement covers, and when it is sent.
     waiting: u32,
     compressed: Time,
+    /// When a segment arrived last, and whether a compressed acknowledgement is due by its timer.
+    seen: Time,
+    expired: bool,
     /// A delayed acknowledgement waits for its timer; the tick that this is set for, and when it expires. An
     /// acknowledgement leaves the timer as it is.
     delayed: bool,
@@ -141,6 +147,8 @@ impl Quick {
             stuck: (0, 0),
             waiting: 0,
             compressed: Time::NEVER,
+            seen: Time::ZERO,
+            expired: false,
             delayed: false,
             due: 0,
             timer: Time::NEVER,
@@ -157,16 +165,30 @@ impl Quick {
         self.quick = self.quick.max(self.params.quick.min(half.max(2) as u32));
     }
 
+    /// The payload of a full segment, as far as is known.
+    pub const fn full(&self) -> u32 {
+        self.full
+    }
+
+    /// A segment arrived at a receiver whose buffer may grow. Returns the payload of a full segment.
+    pub fn measure(&mut self, arrival: &Arrival) -> u32 {
+        let takes_in = matches!(arrival.order, Order::Next | Order::BeforeGap | Order::ClosesGap);
+        if takes_in && arrival.len > 0 {
+            self.learn(arrival);
+        }
+        self.full
+    }
+
     /// Learns the size of a full segment, and whether this one ends the data that the sending application wrote: it has
     /// PSH, or is not full.
-    fn measure(&mut self, arrival: &Arrival) {
+    fn learn(&mut self, arrival: &Arrival) {
         let small = std::mem::take(&mut self.small);
         if arrival.len >= self.full {
             self.full = arrival.len;
             self.pushed |= arrival.psh;
             return;
         }
-        if arrival.len >= FIRST_FULL || (arrival.len >= SMALLEST_FULL && !arrival.psh) {
+        if arrival.len >= MAYBE_FULL || (arrival.len >= SMALLEST_FULL && !arrival.psh) {
             self.small = arrival.len;
             if arrival.len == small {
                 // Two of the same length: the path may have become narrower.
@@ -246,12 +268,26 @@ impl Quick {
         }
         self.delayed = true;
         self.due = now + delay;
-        self.timer = self.timers.expiry(arrival.now, TICK * delay);
+        self.timer = self.timers.set(arrival.now, TICK * delay);
+        Verdict::Later
+    }
+
+    /// The time that an acknowledgement sent `now` has in its timestamp. A compressed one whose timer expires has the time
+    /// of the last arrival.
+    pub fn stamp(&mut self, now: Time) -> Time {
+        if std::mem::take(&mut self.expired) { self.seen } else { now }
+    }
+
+    /// A segment beyond a gap arrived, before which an acknowledgement was sent: none is due for itself.
+    pub fn on_reported(&mut self, now: Time, room: Room) -> Verdict {
+        self.seen = now;
+        self.quick |= u32::from(room.grew);
         Verdict::Later
     }
 
     /// A segment arrived at a receiver whose buffer may grow.
     pub fn on_segment(&mut self, arrival: &Arrival, room: Room) -> Verdict {
+        self.seen = arrival.now;
         if arrival.control || arrival.len == 0 {
             return Verdict::Now;
         }
@@ -265,7 +301,6 @@ impl Quick {
             }
             Order::Ahead => {}
             _ => {
-                self.measure(arrival);
                 self.follow(arrival);
             }
         }
@@ -305,6 +340,7 @@ const fn whole_ticks(time: Span) -> u64 {
 
 impl AckPolicy for Quick {
     fn on_arrival(&mut self, arrival: &Arrival) -> Verdict {
+        self.measure(arrival);
         self.on_segment(arrival, Room::default())
     }
 
@@ -324,6 +360,7 @@ impl AckPolicy for Quick {
 
     fn on_expired(&mut self, now: Time) -> Verdict {
         if now < self.timer {
+            self.expired = true;
             return Verdict::Now;
         }
         self.timer = Time::NEVER;
@@ -504,6 +541,9 @@ mod tests {
         }
         assert!(linux.reports_before());
         assert_eq!(linux.deadline(), at(20_010 + 600), "a twentieth of the round trip, and the slack of the timer");
+        let mut expired = linux.clone();
+        assert_eq!((expired.on_expired(at(20_610)), expired.stamp(at(20_610))), (Verdict::Now, at(20_053)));
+        assert_eq!(expired.stamp(at(20_620)), at(20_620), "of the next one");
         assert_eq!(linux.on_arrival(&beyond(20_400)), Verdict::Now, "one more than it may cover");
         linux.on_acknowledged();
         assert_eq!(linux.deadline(), Time::NEVER);
@@ -528,6 +568,16 @@ mod tests {
         assert_eq!(linux.on_expired(at(60_000)), Verdict::Now);
         linux.on_acknowledged();
         assert_eq!((linux.delay, linux.deadline()), (Some(10), Time::NEVER), "no delay was too short");
+    }
+
+    #[test]
+    fn two_smaller_segments_of_the_same_length_are_full() {
+        for (len, psh, full) in [(524, true, 524), (523, true, 1000), (76, false, 76), (75, false, 1000)] {
+            let mut linux = policy();
+            linux.measure(&in_order(0, 1));
+            let found = (1..3).map(|i| linux.measure(&Arrival { len, psh, ..in_order(i, 1) })).last();
+            assert_eq!(found, Some(full), "{len} bytes");
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::params::{self, LINUX, NS2, RFC};
 pub enum Halve {
     /// What is outstanding (RFC 5681 eq. 4).
     Flight,
-    /// The window in use, the threshold in whole segments (ns-2).
+    /// The window in use, the threshold in whole segments (ns-2); with `whole_segments` the congestion window (Linux).
     Window,
     /// The estimate of the data in the network, without segments reported by SACK and lost segments (ns-3).
     Pipe,
@@ -139,7 +139,8 @@ impl Reno {
                 (rest, rest)
             }
             Halve::Window => {
-                let rest = view.usable() * kept;
+                // Linux halves the congestion window, though the receiver's may be smaller.
+                let rest = kept * if self.params.whole_segments { view.cwnd } else { view.usable() };
                 (libm::floor(rest).max(2.0), rest.max(1.0))
             }
         }
@@ -211,6 +212,14 @@ mod tests {
     use super::*;
     use crate::params::Params as _;
     use crate::transport::congestion::testing::{ack, set, view_at as view};
+
+    #[test]
+    fn linux_halves_the_congestion_window_whatever_the_receiver_announces() {
+        for (profile, halved) in [(LINUX, 10.0), (NS2, 6.0)] {
+            let reno = Reno::new(&Params::of_profile(profile));
+            assert_eq!(reno.halved(&View { advertised: 12.0, ..view(0, 20.0) }).0, halved, "{profile}");
+        }
+    }
 
     #[test]
     fn what_is_halved_does_not_decide_what_a_repeated_timeout_does() {

@@ -98,6 +98,8 @@ pub struct Core {
     /// A segment that is not full waits until the data before this number is acknowledged: all data, or the data of the
     /// last new segment that was not full.
     pub(crate) small_end: u64,
+    /// New segments end here, the last of them full or not: the sender has decided to send so much at once.
+    pub(crate) together_end: Option<u64>,
     /// One segment may be sent beyond the window.
     pub(crate) limited: bool,
     /// How many segments may still be sent on this event.
@@ -158,6 +160,7 @@ impl Core {
             tail_probe: false,
             pushes: false,
             small_end: u64::MAX,
+            together_end: None,
             limited: false,
             burst: u32::MAX,
             frozen: None,

@@ -115,10 +115,19 @@ impl Core {
         self.report(control, index, View { flight: view.flight.min(view.cwnd), ..view });
     }
 
+    /// Tells the congestion control of the loss of a segment that is acknowledged already: a probe has repaired it.
+    pub(crate) fn report_repaired(&mut self, control: &mut Controller) {
+        self.report_as(control, &Loss { sent: self.now, transmissions: 1 }, &self.view());
+    }
+
     fn report(&mut self, control: &mut Controller, index: usize, view: View) {
         let Some(first) = self.board.get(index) else { return };
         let loss = Loss { sent: first.sent, transmissions: first.transmissions };
-        let answer = control.on_loss(&loss, &view);
+        self.report_as(control, &loss, &view);
+    }
+
+    fn report_as(&mut self, control: &mut Controller, loss: &Loss, view: &View) {
+        let answer = control.on_loss(loss, view);
         self.reduced = matches!(answer, Answer::Set { .. } | Answer::Rescale { .. });
         self.judge(control);
         self.apply(answer);

@@ -327,6 +327,8 @@ impl Board {
         if again {
             acked.round_trip = None;
         }
+        // The rest of a buffer is a buffer.
+        self.split(0);
         self.una = ack;
         acked
     }
@@ -485,6 +487,16 @@ mod tests {
         let acked = board.advance(400, Time::ZERO);
         assert_eq!((acked.bytes, acked.segments, board.len()), (400, 0, 2));
         assert_eq!((board.get(0).map(|s| (s.seq, s.len)), board.index_of(1000)), (Some((400, 600)), 1));
+    }
+
+    #[test]
+    fn the_rest_of_a_buffer_is_a_buffer() {
+        let mut board = board(4);
+        (1..3).for_each(|index| board.join(index));
+        assert_eq!(board.buffer(0), 3);
+        board.advance(1000, Time::ZERO);
+        assert!(!board.get(0).is_some_and(|first| first.joined));
+        assert_eq!(board.buffer(0), 2);
     }
 
     #[test]

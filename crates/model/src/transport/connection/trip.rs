@@ -16,8 +16,8 @@ pub(crate) struct Trip {
     smoothed: u64,
     /// The echo that gave the last sample.
     echo: u32,
-    /// The largest segment that has arrived.
-    largest: u32,
+    /// The largest segment that has arrived, or the payload of a full one.
+    pub largest: u32,
     /// When this arrives, a window of data has arrived since then.
     window_ends: Option<(u64, Time)>,
     /// When the SYN was answered, if that was done once only, and how long the answer to this took.
@@ -108,6 +108,9 @@ mod tests {
         assert_eq!(trip.smoothed(), Some(Span::from_millis(21)));
         trip.on_segment(&TcpHeader { len: 100, ..echoing(150) }, at(300));
         assert_eq!(trip.smoothed(), Some(Span::from_millis(21)), "a small segment");
+        trip.largest = 100;
+        trip.on_segment(&TcpHeader { len: 100, ..echoing(279) }, at(300));
+        assert_eq!(trip.smoothed(), Some(Span::from_millis(21)), "full as far as the receiver knows");
         // A window that takes longer does not count, a shorter one does.
         trip.on_data(1, 5000, at(200));
         trip.on_data(5001, 5000, at(240));

@@ -4,7 +4,8 @@
 //! expires. Read: captures of Linux (`docs/models/rack_linux.md`). A timer is set for a whole number of ticks from the
 //! present one. It expires when the slot after the one that it lies in begins. Slots are one tick long for the next 63
 //! ticks, 8 for the next 504, 64 for the next 4,032, and so on. When a timer expires, the wheel is at the next tick
-//! already. For a timer that is set later in this tick, the wait is a tick shorter when its level is looked up.
+//! already. For a timer that is set later in this tick, the wait is a tick shorter when its level is looked up. A timer
+//! that waits and is set for the same tick again keeps its slot, be it coarser.
 
 use hopyard_engine::{Span, Time};
 
@@ -20,6 +21,8 @@ pub struct Wheel {
     tick: Span,
     /// The wheel has gone on to the tick that begins then.
     gone_on: Time,
+    /// The tick that the timer was set for last, and when it expires.
+    set: (u64, Time),
 }
 
 impl Wheel {
@@ -29,7 +32,7 @@ impl Wheel {
     /// A wheel with this tick.
     #[must_use]
     pub const fn new(tick: Span) -> Self {
-        Self { tick, gone_on: Time::ZERO }
+        Self { tick, gone_on: Time::ZERO, set: (0, Time::ZERO) }
     }
 
     /// The whole ticks that a timer is set for.
@@ -50,11 +53,27 @@ impl Wheel {
         }
     }
 
+    /// When the tick of a time began.
+    #[must_use]
+    pub const fn begun(&self, time: Time) -> Time {
+        Time::from_nanos(self.elapsed(Span::from_nanos(time.nanos())).nanos())
+    }
+
     /// A timer expires.
     pub fn expire(&mut self, now: Time) {
         if let Some(tick) = now.nanos().checked_div(self.tick.nanos()) {
             self.gone_on = Time::from_nanos((tick + 1) * self.tick.nanos());
         }
+    }
+
+    /// Sets the one timer of this wheel at `now` for `wait`, and returns when it expires.
+    pub fn set(&mut self, now: Time, wait: Span) -> Time {
+        let Some(tick) = now.nanos().checked_div(self.tick.nanos()) else { return now + wait };
+        let expires = tick + wait.nanos().div_ceil(self.tick.nanos());
+        if self.set.0 != expires || self.set.1 <= now {
+            self.set = (expires, self.expiry(now, wait));
+        }
+        self.set.1
     }
 
     /// When a timer expires that is set at `now` for `wait`.
@@ -100,6 +119,16 @@ mod tests {
         assert_eq!(expiry(0, 256), ms(288), "tick 64 in that of 64 to 71");
         assert_eq!(expiry(0, 503 * 4), ms(504 * 4));
         assert_eq!(expiry(0, 504 * 4), ms(512 * 4));
+    }
+
+    #[test]
+    fn a_timer_that_is_set_for_the_same_tick_again_keeps_its_slot() {
+        let mut wheel = Wheel::new(Span::from_millis(4));
+        assert_eq!(wheel.set(ms(0), Span::from_millis(256)), ms(288), "tick 64, in a slot of 8");
+        assert_eq!(wheel.set(ms(100), Span::from_millis(156)), ms(288), "the same tick");
+        assert_eq!(wheel.set(ms(100), Span::from_millis(160)), ms(264), "another one, in a slot of its own");
+        assert_eq!(wheel.set(ms(264), Span::from_millis(0)), ms(268), "it has expired");
+        assert_eq!((wheel.begun(ms(11)), Wheel::EXACT.begun(ms(11))), (ms(8), ms(11)));
     }
 
     #[test]

@@ -52,17 +52,23 @@ impl Core {
         self.board.lost() > 0 || self.new_payload() > 0 || self.ends_with(0)
     }
 
+    /// Whether a segment that is not full waits while data is outstanding, because the application may write more (RFC
+    /// 9293 §3.7.4).
+    #[inline]
+    pub(crate) const fn holds_small(&self) -> bool {
+        self.params.nagle && !self.closing && !self.pushes && self.small_end > self.una()
+    }
+
     /// The payload of a new segment, or 0 when there is nothing to send, or not yet.
     #[inline]
     pub(crate) fn new_payload(&self) -> u32 {
+        if let Some(end) = self.together_end {
+            return (end - self.board.max()).min(u64::from(self.mss)) as u32;
+        }
         // At most `mss`, so it fits.
         let payload = self.unsent().min(u64::from(self.mss)) as u32;
         if !self.board.is_empty() {
-            // RFC 9293 §3.7.4: while data is outstanding, a segment that is not full waits, if the application may
-            // write more.
-            let held = self.params.nagle && !self.closing && !self.pushes;
-            let waits = held && payload < self.mss && self.small_end > self.una();
-            return if waits { 0 } else { payload };
+            return if payload < self.mss && self.holds_small() { 0 } else { payload };
         }
         // RFC 9293 §3.8.6.2.1 (3): with nothing outstanding, a part of a segment is sent if the window
         // has room for it and is at least half of the largest window.
@@ -72,6 +78,11 @@ impl Core {
         } else {
             payload
         }
+    }
+
+    /// The payload of the segment at `index`, or of a new one there.
+    pub(crate) fn len_of(&self, index: usize) -> u32 {
+        self.board.get(index).map_or_else(|| self.new_payload(), |segment| segment.len)
     }
 
     /// Whether the next new segment, with this payload, carries the FIN.

@@ -10,7 +10,9 @@ use crate::transport::connection::IdleRestart;
 /// congestion control that keeps its window keeps its threshold too.
 pub(super) fn restart(tcp: &mut State, control: &mut Controller) {
     let core = &mut tcp.core;
-    let (timeout, idle) = (core.rtt.timeout(), core.now.since(tcp.last_sent));
+    // Both are counted in ticks.
+    let timeout = tcp.wheel.ticks(core.rtt.timeout());
+    let idle = tcp.wheel.begun(core.now).since(tcp.wheel.begun(tcp.last_sent));
     if core.params.idle_restart == IdleRestart::Off || idle <= timeout {
         return;
     }

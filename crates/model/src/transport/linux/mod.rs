@@ -10,6 +10,7 @@ mod outdated;
 mod pacing;
 mod params;
 mod receive_buffer;
+mod receive_memory;
 mod receive_window;
 mod receiver;
 mod recovery;

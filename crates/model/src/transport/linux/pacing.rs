@@ -8,10 +8,10 @@ use hopyard_engine::{Span, Time};
 pub struct Pacing {
     /// Nothing is sent before this time.
     slot: Time,
-    /// When the last quantum left, by how much later than allowed, and how many of its segments did.
+    /// When the last quantum left, by how much later than allowed, and how many of its bytes did.
     left: Time,
     credit: Span,
-    count: u32,
+    bytes: u64,
     /// Segments that may still be sent before that time, because the segments of a quantum are sent together.
     together: u32,
     /// The segment that was allowed last leaves in one buffer with the one before it.
@@ -27,7 +27,7 @@ impl Pacing {
             slot: Time::ZERO,
             left: Time::ZERO,
             credit: Span::ZERO,
-            count: 0,
+            bytes: 0,
             together: 0,
             joins: false,
             wake: Time::NEVER,
@@ -68,22 +68,23 @@ impl Pacing {
         blocks
     }
 
-    /// Whether a segment may leave now. If so, the next one leaves later by the `gap` of a `quantum` of them, which
-    /// counts from when the first of them left. A segment that may not leave waits. A buffer has no gap if all of it
-    /// is among the next `unpaced` segments but the last one.
+    /// A segment leaves without pacing. When pacing begins again, the first one is sent at once.
+    pub const fn stop(&mut self, now: Time) {
+        self.slot = now;
+        self.joins = false;
+    }
+
+    /// Whether a segment of `len` bytes may leave now. If so, the next one leaves later by the `gap` of the bytes of a
+    /// `quantum` of them, which counts from when the first of them left. A segment that may not leave waits. A buffer
+    /// has no gap if all of it is among the next `unpaced` segments but the last one.
     pub fn allows(
         &mut self,
         now: Time,
-        gap: impl Fn(u32) -> Span,
+        len: u64,
+        gap: impl Fn(u64) -> Span,
         unpaced: u64,
         quantum: impl FnOnce() -> u32,
     ) -> bool {
-        if gap(1).is_zero() {
-            // When pacing begins again, the first segment is sent at once.
-            self.slot = now;
-            self.joins = false;
-            return true;
-        }
         self.joins = self.together > 0;
         if !self.joins {
             if self.blocks(now) {
@@ -94,10 +95,11 @@ impl Pacing {
         if u64::from(self.together) < unpaced {
             self.slot = now;
         } else if self.joins {
-            self.count += 1;
-            self.set_slot(gap(self.count));
+            self.bytes += len;
+            self.set_slot(gap(self.bytes));
         } else {
-            self.leave(now, gap(1));
+            self.bytes = len;
+            self.leave(now, gap(len));
         }
         self.together -= 1;
         true
@@ -114,7 +116,6 @@ impl Pacing {
     fn leave(&mut self, now: Time, gap: Span) {
         self.left = self.slot.max(now);
         self.credit = now.since(self.slot);
-        self.count = 1;
         self.set_slot(gap);
     }
 
@@ -128,8 +129,8 @@ impl Pacing {
 mod tests {
     use super::*;
 
-    fn gap(segments: u32) -> Span {
-        Span::from_millis(10) * u64::from(segments)
+    fn gap(bytes: u64) -> Span {
+        Span::from_micros(10 * bytes)
     }
 
     const fn ms(millis: u64) -> Time {
@@ -141,21 +142,30 @@ mod tests {
         for (late, next) in [(3, 107), (50, 105)] {
             let mut pacing = Pacing::new();
             pacing.slot = ms(100 - late);
-            pacing.allows(ms(100), gap, 0, || 1);
+            pacing.allows(ms(100), 1000, gap, 0, || 1);
             assert_eq!(pacing.slot(), ms(next), "{late}");
         }
         // Two segments late by 8 ms: the second gap is shorter too.
         let mut pacing = Pacing::new();
         pacing.slot = ms(92);
-        assert!(pacing.allows(ms(100), gap, 0, || 2) && pacing.allows(ms(100), gap, 0, || 2));
+        assert!(pacing.allows(ms(100), 1000, gap, 0, || 2) && pacing.allows(ms(100), 1000, gap, 0, || 2));
         assert_eq!(pacing.slot(), ms(112));
+    }
+
+    #[test]
+    fn a_small_segment_has_a_small_gap() {
+        let mut pacing = Pacing::new();
+        pacing.slot = ms(100);
+        assert!(pacing.allows(ms(100), 1000, gap, 0, || 2) && pacing.allows(ms(100), 300, gap, 0, || 2));
+        assert_eq!(pacing.slot(), ms(113));
+        assert_eq!(pacing.on_forced(ms(200), gap(50)), ms(200));
     }
 
     #[test]
     fn the_rest_of_a_quantum_is_lost_with_the_event() {
         let mut pacing = Pacing::new();
-        pacing.allows(ms(100), gap, 0, || 2);
+        pacing.allows(ms(100), 1000, gap, 0, || 2);
         pacing.begin();
-        assert!(!pacing.allows(ms(101), gap, 0, || 2));
+        assert!(!pacing.allows(ms(101), 1000, gap, 0, || 2));
     }
 }

@@ -5,6 +5,7 @@
 use hopyard_engine::Time;
 
 use super::params::ReceiveWindow;
+use super::receive_memory::Held;
 use super::receive_window::{Growth, Window};
 use crate::packet::TcpHeader;
 use crate::transport::acking::quick::Room;
@@ -15,9 +16,9 @@ use crate::transport::connection::{Buffer, Intake, Params, Placed};
 #[derive(Clone, Debug)]
 pub(super) struct ReceiveBuffer {
     pub base: Buffer,
-    /// The growth of the window, if it is not fixed; and the bytes in order that are read when the event is over.
+    /// The growth of the window, if it is not fixed; and the memory of the data, which counts then.
     growth: Option<Growth>,
-    arrived: u64,
+    held: Held,
 }
 
 impl ReceiveBuffer {
@@ -27,7 +28,7 @@ impl ReceiveBuffer {
         if let Some(growth) = &growth {
             (base.size, base.edge, base.announced) = (growth.room(), growth.first(), growth.first());
         }
-        Self { base, growth, arrived: 0 }
+        Self { base, growth, held: Held::default() }
     }
 
     /// The connection is open.
@@ -37,46 +38,33 @@ impl ReceiveBuffer {
         }
     }
 
-    /// A segment was put in order, before which `held` bytes of memory lay beyond gaps. Without SACK, data beyond a gap
-    /// does not let the limit of the window grow: all duplicate acknowledgements have the same window.
-    pub fn on_segment(&mut self, tcp: &Intake, header: &TcpHeader, placed: &Placed, held: u64, now: Time) -> Room {
-        let (waiting, len) = (self.taken_in_order(), u64::from(header.len));
+    /// A segment was put in order. A full segment has a payload of `full` bytes. Without SACK, data beyond a gap does not
+    /// let the limit of the window grow: all duplicate acknowledgements have the same window.
+    pub fn on_segment(&mut self, tcp: &Intake, header: &TcpHeader, placed: &Placed, full: u32, now: Time) -> Room {
         let Some(growth) = &mut self.growth else {
             self.base.fill(placed.delivered, now);
             return Room::default();
         };
-        let is_ahead = placed.arrival.order == Order::Ahead;
+        growth.full = full.into();
+        let len = u64::from(header.len);
+        let (from, is_ahead) = (header.seq, placed.arrival.order == Order::Ahead);
         let mut grew = false;
-        if placed.fresh > 0 && (!is_ahead || tcp.sack) {
-            // What begins a piece beyond a gap is counted later.
-            let block = tcp.blocks.iter().find(|block| is_ahead && block.1 == header.end());
-            let follows = block.map_or(0, |block| (block.1 - block.0).saturating_sub(placed.fresh));
-            let begins = is_ahead && growth.fills_piece(follows);
-            let own = if begins { 0 } else { growth.taken(follows + len) - growth.taken(follows) };
-            grew = growth.grow(header.len, waiting + held + own);
+        if placed.fresh > 0 && len > 0 {
+            let begun = if is_ahead {
+                self.held.put_beyond(from, from + len)
+            } else {
+                self.held.put(from, from + len);
+                0
+            };
+            if !is_ahead || tcp.sack {
+                grew = growth.grow(len, is_ahead, self.held.memory() - begun);
+            }
+            self.held.close_gap(tcp.next);
         }
-        if self.base.reads_at_once() {
-            self.arrived += placed.delivered;
-        } else {
+        if !self.base.reads_at_once() {
             self.base.fill(placed.delivered, now);
         }
-        Room { grew, ..self.room(tcp) }
-    }
-
-    /// The memory that so many bytes in a row take. Where no memory is counted, it is nothing.
-    fn taken(&self, bytes: u64) -> u64 {
-        self.growth.as_ref().map_or(0, |growth| growth.taken(bytes))
-    }
-
-    /// The memory of data that is in order and was not read.
-    fn taken_in_order(&self) -> u64 {
-        let arrived = self.growth.as_ref().map_or(0, |growth| growth.taken_with_gap(self.arrived));
-        self.taken(self.base.unread()) + arrived
-    }
-
-    /// The memory of data beyond gaps.
-    pub fn held(&self, tcp: &Intake) -> u64 {
-        tcp.blocks.iter().map(|(from, to)| self.taken(to - from)).sum()
+        Room { grew, ..self.room() }
     }
 
     /// The application reads what it can. The sender must know if the window at least doubles by that, from less than
@@ -85,27 +73,29 @@ impl ReceiveBuffer {
         self.base.read(now);
         let unread = self.base.unread();
         if let Some(growth) = &mut self.growth {
-            let arrived = std::mem::take(&mut self.arrived);
-            growth.on_read(tcp.next - unread.min(tcp.next), arrived, tcp.trip.micros(), now);
+            let read = tcp.next - unread.min(tcp.next);
+            // The first piece that is read counts; the rest belongs to the next round trip.
+            let first = self.held.read(read).unwrap_or(read);
+            growth.on_read(first, tcp.trip.micros(), now);
             self.base.size = growth.room();
         }
         let left = self.base.edge.saturating_sub(tcp.next);
         let opens = self.growth.as_ref().is_some_and(|growth| {
-            let window = self.window(growth, tcp).bytes;
+            let window = self.window(growth).bytes;
             2 * left <= growth.clamp() && window > 0 && window >= 2 * left
         });
         tcp.reading(unread, opens && tcp.fin.is_none())
     }
 
     /// The window if it were announced now.
-    fn window(&self, growth: &Growth, tcp: &Intake) -> Window {
-        growth.window(self.taken_in_order() + self.held(tcp))
+    fn window(&self, growth: &Growth) -> Window {
+        growth.window(self.held.memory())
     }
 
     /// The room of the buffer now.
-    pub fn room(&self, tcp: &Intake) -> Room {
+    pub fn room(&self) -> Room {
         let Some(growth) = &self.growth else { return Room::default() };
-        let window = self.window(growth, tcp);
+        let window = self.window(growth);
         Room { grew: false, shrinks: window.bytes < self.base.announced, cramped: window.cramped }
     }
 
@@ -123,9 +113,12 @@ impl ReceiveBuffer {
             return self.base.announced as u32;
         }
         self.base.read(now);
+        if !self.base.reads_at_once() {
+            self.held.read(tcp.next - self.base.unread().min(tcp.next));
+        }
         // What was announced is not taken back.
         let left = self.base.edge.saturating_sub(tcp.next);
-        let window = self.window(growth, tcp).bytes;
+        let window = self.window(growth).bytes;
         let window = if window < left { growth.whole(left) } else { window };
         self.base.settle(tcp.next + window, tcp.next, now)
     }

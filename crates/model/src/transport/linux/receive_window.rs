@@ -6,31 +6,26 @@
 //! holds data. The limit of the window rises by twice a segment with each segment that arrives. Therefore a receiver
 //! whose segments do not come announces no more than before.
 //!
-//! A segment takes more memory than its payload. A segment that arrives is acknowledged before the application reads
-//! it. Therefore the window holds a segment less then than after the application has read. Data beyond a gap cannot be
-//! read, and takes room as long as the gap is open.
+//! A segment takes more memory than its payload (`receive_memory.rs`). A segment that arrives is acknowledged before the
+//! application reads it. Therefore the window holds a segment less then than after the application has read. Data beyond
+//! a gap cannot be read, and takes room as long as the gap is open.
 
 use hopyard_engine::Time;
 
+use super::receive_memory::of_segment;
 use crate::transport::connection::{Connect, Params};
 
 /// Segments smaller than this do not let the window grow.
-const SMALL: u32 = 128;
+const SMALL: u64 = 128;
 /// The segments with which the application's reading in a round trip is compared at first: a sender's initial window.
 const FIRST_READ: u64 = 10;
 /// The memory at first: the second value of `tcp_rmem`.
 const FIRST_MEMORY: u64 = 131_072;
-/// The memory of a frame of Ethernet in the captures: the frame, room for headers, and its description.
-const FRAME: u64 = 2176;
-/// The least memory of a segment beyond its payload: its description, and its headers.
+/// The least memory that is planned for a segment beyond its payload: its description, and its headers.
 const DESCRIPTION: u64 = 576;
 const HEADERS: u64 = 256;
 /// The memory for a segment is enlarged in these steps until half of it holds the payload.
 const STEP: u64 = 128;
-/// Segments in a row that the application cannot read yet lie in one piece of memory up to this number, and with one
-/// description, which takes so much.
-const PIECE: u64 = 18;
-const DESCRIBED: u64 = 256;
 /// A window without a scale (RFC 7323 §2.2).
 const UNSCALED: u64 = 65_535;
 
@@ -46,6 +41,8 @@ pub(crate) struct Window {
 #[derive(Clone, Debug)]
 pub(crate) struct Growth {
     segment: u64,
+    /// The payload of a full segment, as far as the receiver knows.
+    pub full: u64,
     /// The largest memory, and the present one.
     most: u64,
     memory: u64,
@@ -76,6 +73,7 @@ impl Growth {
         let limit = first.min(clamp);
         Self {
             segment,
+            full: segment,
             most,
             memory,
             clamp,
@@ -97,32 +95,9 @@ impl Growth {
         (window + self.grain) & !self.grain
     }
 
-    /// The memory of a segment of `len` bytes.
-    fn of_segment(len: u64) -> u64 {
-        FRAME.max(len + DESCRIPTION + HEADERS / 2)
-    }
-
-    /// The memory that so many bytes in a row take: segments that lie in one piece need one description.
-    pub fn taken(&self, bytes: u64) -> u64 {
-        let segments = bytes.div_ceil(self.segment.max(1));
-        segments * Self::of_segment(self.segment) - DESCRIBED * (segments - segments.div_ceil(PIECE))
-    }
-
-    /// Whether so many bytes in a row fill whole pieces.
-    pub const fn fills_piece(&self, bytes: u64) -> bool {
-        bytes.is_multiple_of(PIECE * self.segment)
-    }
-
-    /// The memory of so many bytes that can be read at once. If there are more than one, a segment has closed a gap: it
-    /// lies in the piece after it, if that has room.
-    pub fn taken_with_gap(&self, bytes: u64) -> u64 {
-        let first = if bytes > PIECE * self.segment { self.segment } else { 0 };
-        self.taken(first) + self.taken(bytes - first)
-    }
-
     /// The payload that there is room for besides so much memory.
     const fn free(&self, taken: u64) -> u64 {
-        self.memory.saturating_sub(taken) / 2
+        self.memory.saturating_sub(taken).div_ceil(2)
     }
 
     /// The window with so much of the memory taken.
@@ -134,7 +109,7 @@ impl Growth {
         if cramped {
             free &= !self.grain;
             // No silly window (RFC 9293 §3.8.6.2.2).
-            if free < room / 16 || free < self.segment.min(whole) {
+            if free < room / 16 || free < self.full.min(whole) {
                 return Window { bytes: 0, cramped };
             }
         }
@@ -156,12 +131,11 @@ impl Growth {
         self.read_from.1 = now;
     }
 
-    /// The limit grows with a segment of `len` bytes, if the buffer has room besides what is taken. Returns whether it
-    /// has grown.
-    pub fn grow(&mut self, len: u32, taken: u64) -> bool {
-        let len = u64::from(len);
+    /// The limit grows with a segment of `len` bytes, if the buffer has room besides what is taken. A small segment
+    /// counts only beyond a gap. Returns whether the limit has grown.
+    pub fn grow(&mut self, len: u64, is_ahead: bool, taken: u64) -> bool {
         let room = self.clamp.min(self.free(taken)).saturating_sub(self.limit);
-        if len < u64::from(SMALL) || room == 0 {
+        if (len < SMALL && !is_ahead) || room == 0 {
             return false;
         }
         let step = self.step(len);
@@ -174,7 +148,7 @@ impl Growth {
     /// By how much a segment of `len` bytes lets the limit grow. One that is small beside its memory does only while
     /// the limit is a small part of the largest window.
     fn step(&self, len: u64) -> u64 {
-        let mut memory = Self::of_segment(len) / 2;
+        let mut memory = of_segment(len) / 2;
         if memory <= len {
             return 2 * self.segment;
         }
@@ -182,7 +156,7 @@ impl Growth {
         let mut part = self.most / 4;
         while self.limit <= part {
             if memory <= len {
-                return 2 * len;
+                return 2 * self.full;
             }
             memory /= 2;
             part /= 2;
@@ -190,14 +164,12 @@ impl Growth {
         0
     }
 
-    /// The application has read `bytes`, up to `read`; the round trip in microseconds is `trip`.
-    pub fn on_read(&mut self, read: u64, bytes: u64, trip: u64, now: Time) {
+    /// The application has read up to `read`; the round trip in microseconds is `trip`.
+    pub fn on_read(&mut self, read: u64, trip: u64, now: Time) {
         let (from, since) = self.read_from;
         if trip == 0 || now.since(since).nanos() / 1000 < trip {
             return;
         }
-        // The first piece of what is read counts; the rest belongs to the next round trip.
-        let read = if bytes > PIECE * self.segment { read - bytes + self.segment.min(bytes) } else { read };
         let amount = read.saturating_sub(from);
         if amount > self.read_before {
             // Twice the amount, for slow start, and the same share of growth again twice.
@@ -247,61 +219,41 @@ mod tests {
         assert_eq!((growth.first(), growth.limit), (45 * SEGMENT, 65_536 - SEGMENT));
         // Units of 128 bytes hold 6 MiB in 16 bits.
         assert_eq!((growth.grain, growth.window(0)), (127, Window { bytes: 64_128, cramped: false }));
-        let half = growth.window(growth.taken(16 * SEGMENT));
+        let half = growth.window(31_000);
         assert!(!half.cramped && half.bytes < 64_128, "{half:?}");
-        assert!(growth.window(2 * growth.taken(18 * SEGMENT)).cramped);
+        assert!(growth.window(70_000).cramped);
         assert_eq!(growth.window(FIRST_MEMORY - 2000).bytes, 0, "less than a segment");
-    }
-
-    #[test]
-    fn segments_in_a_row_share_a_description() {
-        let growth = growth();
-        assert_eq!((growth.taken(SEGMENT), growth.taken(2 * SEGMENT)), (FRAME, 2 * FRAME - DESCRIBED));
-        assert_eq!(growth.taken(19 * SEGMENT), 19 * FRAME - 17 * DESCRIBED, "two pieces");
-        // A segment that closes a gap lies in the first piece after it, if that has room.
-        assert_eq!(growth.taken_with_gap(18 * SEGMENT), growth.taken(18 * SEGMENT));
-        assert_eq!(growth.taken_with_gap(19 * SEGMENT), FRAME + growth.taken(18 * SEGMENT));
     }
 
     #[test]
     fn the_limit_follows_the_room_by_twice_a_segment() {
         let mut growth = growth();
-        assert!(!growth.grow(1448, FRAME), "no room beyond the first window");
+        assert!(!growth.grow(1448, false, 2176), "no room beyond the first window");
         (growth.memory, growth.clamp) = (292_000, 146_000);
-        assert!(growth.grow(1448, FRAME));
+        assert!(growth.grow(1448, false, 2176));
         assert_eq!(growth.limit, 65_536 + SEGMENT);
-        assert!(!growth.grow(100, 0), "a small segment");
-        assert!(!growth.grow(1448, growth.taken(110 * SEGMENT)), "unread data takes the room");
+        assert!(!growth.grow(100, false, 0), "a small segment");
+        assert!(!growth.grow(1448, false, 210_000), "unread data takes the room");
         assert_eq!(growth.limit, 65_536 + SEGMENT);
-        assert!(growth.grow(600, FRAME), "half of the memory holds more than 600 bytes: by twice these");
-        assert_eq!(growth.limit, 65_536 + SEGMENT + 1200);
+        assert!(growth.grow(600, false, 2176), "half of the memory holds less than 600 bytes: by two full segments");
+        assert_eq!(growth.limit, 65_536 + 3 * SEGMENT);
+        assert!(growth.grow(100, true, 0), "beyond a gap a small segment counts");
     }
 
     #[test]
     fn the_memory_grows_when_more_is_read_in_a_round_trip_than_before() {
         let mut growth = growth();
         growth.open(at(1000));
-        growth.on_read(1 + 12 * SEGMENT, 0, 0, at(1100));
+        growth.on_read(1 + 12 * SEGMENT, 0, at(1100));
         assert_eq!(growth.room(), 65_536, "the round trip is not known");
-        growth.on_read(1 + 10 * SEGMENT, 0, TRIP, at(1100));
+        growth.on_read(1 + 10 * SEGMENT, TRIP, at(1100));
         assert_eq!(growth.room(), 65_536, "no more than an initial window");
-        growth.on_read(1 + 40 * SEGMENT, 0, TRIP, at(1110));
+        growth.on_read(1 + 40 * SEGMENT, TRIP, at(1110));
         assert_eq!(growth.room(), 65_536, "within the round trip");
-        growth.on_read(1 + 23 * SEGMENT, 0, TRIP, at(1200));
+        growth.on_read(1 + 23 * SEGMENT, TRIP, at(1200));
         // 13 segments after 10: 2 * 13 + 16, and twice 42 * (13 - 10) / 10, in whole segments of 2920 bytes of memory.
         assert_eq!((growth.memory, growth.clamp), (67 * 2920, 67 * 1460));
-        growth.on_read(1 + 10_000 * SEGMENT, 0, TRIP, at(1300));
+        growth.on_read(1 + 10_000 * SEGMENT, TRIP, at(1300));
         assert_eq!(growth.room(), 2172 * SEGMENT, "the parameter `window`");
-    }
-
-    #[test]
-    fn of_what_comes_at_once_the_first_piece_counts() {
-        let (mut few, mut many) = (growth(), growth());
-        few.open(at(1000));
-        many.open(at(1000));
-        few.on_read(1 + 18 * SEGMENT, 18 * SEGMENT, TRIP, at(1100));
-        assert_eq!(few.read_from.0, 1 + 18 * SEGMENT);
-        many.on_read(1 + 19 * SEGMENT, 19 * SEGMENT, TRIP, at(1100));
-        assert_eq!(many.read_from.0, 1 + SEGMENT);
     }
 }

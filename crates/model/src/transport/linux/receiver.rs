@@ -85,10 +85,17 @@ impl ReceivingEnd for Receiver {
         if tcp.reports_before(header) {
             tcp.before = Some(self.header(tcp, now));
         }
-        let held = self.buffer.held(tcp);
+        if let Policy::Quick(quick) = &tcp.policy {
+            tcp.trip.largest = quick.full();
+        }
         let placed = tcp.place(header, self.buffer.base.announced, now);
-        let room = self.buffer.on_segment(tcp, header, &placed, held, now);
+        let full = match &mut tcp.policy {
+            Policy::Quick(quick) => quick.measure(&placed.arrival),
+            _ => tcp.params.mss(),
+        };
+        let room = self.buffer.on_segment(tcp, header, &placed, full, now);
         let verdict = match &mut tcp.policy {
+            Policy::Quick(quick) if tcp.before.is_some() => quick.on_reported(now, room),
             Policy::Quick(quick) => quick.on_segment(&placed.arrival, room),
             other => other.on_arrival(&placed.arrival),
         };
@@ -100,13 +107,15 @@ impl ReceivingEnd for Receiver {
     }
 
     fn header(&mut self, tcp: &mut Intake, now: Time) -> TcpHeader {
-        let cramped = self.buffer.room(tcp).cramped;
-        if let Policy::Quick(quick) = &mut tcp.policy
-            && cramped
-        {
-            quick.on_cramped();
+        let cramped = self.buffer.room().cramped;
+        let mut stamp = now;
+        if let Policy::Quick(quick) = &mut tcp.policy {
+            if cramped {
+                quick.on_cramped();
+            }
+            stamp = quick.stamp(now);
         }
-        let header = tcp.header(self.buffer.announce(tcp, now), now);
+        let header = tcp.header(self.buffer.announce(tcp, now), stamp);
         if header.flags.fin {
             self.await_fin_answer(tcp, now);
         }

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 /// The headers of a segment, and its description: with its payload they take a power of two.
 const HEADERS: u64 = 576;
 const DESCRIPTOR: u64 = 256;
-/// The segments that the buffer has room for, twice, when the connection opens.
+/// The segments that the buffer has room for, a few times, when the connection opens.
 pub(super) const SEGMENTS: f64 = 10.0;
 
 /// A piece that was not sent whole.
@@ -36,9 +36,10 @@ pub struct SendBuffer {
     pub(super) begun: bool,
     /// The application waits for room.
     pub(super) waits: bool,
-    /// An acknowledgement has arrived since room was looked for, and how many segments were sent since.
+    /// The application has begun to wait on this event.
+    pub(super) begins_to_wait: bool,
+    /// An acknowledgement has arrived since room was looked for.
     pub(super) acknowledged: bool,
-    pub(super) sent: u32,
     /// The data before it was marked with PSH when it was written.
     pub(super) pushed: u64,
     /// The segment sent last ends a piece with PSH.
@@ -60,9 +61,9 @@ pub enum Written {
 }
 
 impl SendBuffer {
-    /// A buffer that grows from its first size, for segments of `mss` bytes.
-    pub fn growing(mss: u32) -> Self {
-        Self { limit: Self::room(2, SEGMENTS, mss), ..Self::default() }
+    /// A buffer that grows from its first size: a few times so many segments of `mss` bytes.
+    pub fn growing(times: u64, mss: u32) -> Self {
+        Self { limit: Self::room(times, SEGMENTS, mss), ..Self::default() }
     }
 
     /// The memory of so many segments, a few times.
@@ -100,7 +101,11 @@ impl SendBuffer {
     /// An acknowledgement arrived.
     pub const fn on_ack(&mut self) {
         self.acknowledged = true;
-        self.sent = 0;
+    }
+
+    /// An event at the sender begins.
+    pub const fn begin(&mut self) {
+        self.begins_to_wait = false;
     }
 
     /// The application writes no more, and data that was not sent is never sent.
@@ -113,7 +118,6 @@ impl SendBuffer {
     /// The sent data reaches to `end`.
     pub fn on_sent(&mut self, end: u64) {
         self.ends_push = false;
-        self.sent += 1;
         while self.pieces.front().is_some_and(|piece| piece.end <= end) {
             self.ends_push = self.pieces.pop_front().is_some_and(|piece| piece.push);
         }

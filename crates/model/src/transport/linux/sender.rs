@@ -41,7 +41,8 @@ pub(crate) struct Sender {
 
 impl Sender {
     pub fn new(core: Core, control: Controller) -> Self {
-        let mut tcp = State::new(core);
+        // There is room for more windows with a congestion control that sets the window itself.
+        let mut tcp = State::new(core, if control.wants().recovery_window { 3 } else { 2 });
         let params = tcp.core.params.clone();
         if control.wants().rate {
             tcp.core.sample_rate(Some(params.mss()));
@@ -74,6 +75,8 @@ impl Sender {
     #[inline]
     fn begin(&mut self, now: Time) {
         self.tcp.core.begin(now, self.stage);
+        self.tcp.core.together_end = None;
+        self.tcp.buffer.begin();
         self.recovery.on_event();
         self.outdated.begin();
         self.wants_to_write = false;
@@ -167,7 +170,7 @@ impl Sender {
             if self.small_queue.is_on() && !self.may_force(index) {
                 self.recovery.on_refused(&mut self.tcp);
             } else if self.tcp.core.fits_advertised(index) {
-                let gap = self.control.pace().gap.min(self.tcp.core.rtt.timeout());
+                let gap = self.gap()(u64::from(self.tcp.core.len_of(index)));
                 let departure = self.pacing.on_forced(now, gap);
                 self.tcp.departs = self.pacing.slot();
                 self.tcp.core.board.split(index);
@@ -213,12 +216,14 @@ impl Sender {
                 return None;
             }
         }
-        // A congestion control that has seen only timeouts would wait for minutes with nothing outstanding.
-        let longest = self.tcp.core.rtt.timeout();
-        let gap = |segments: u32| pace.gap_of(segments).min(longest * u64::from(segments));
-        let quantum = || self.recovery.together(&self.tcp, index, pace.quantum);
-        if !self.pacing.allows(now, gap, unpaced, quantum) {
-            return None;
+        if paces {
+            let quantum = || self.recovery.together(&self.tcp, index, pace.quantum);
+            let (len, gap) = (u64::from(self.tcp.core.len_of(index)), self.gap());
+            if !self.pacing.allows(now, len, gap, unpaced, quantum) {
+                return None;
+            }
+        } else {
+            self.pacing.stop(now);
         }
         self.tcp.departs = self.pacing.slot();
         self.tcp.core.burst -= 1;
@@ -232,6 +237,13 @@ impl Sender {
         Some(self.sent(header, index))
     }
 
+    /// The gap after bytes that leave together. A congestion control that has seen only timeouts would wait for minutes
+    /// with nothing outstanding.
+    fn gap(&self) -> impl Fn(u64) -> Span + use<> {
+        let (pace, mss, longest) = (self.control.pace(), self.tcp.core.params.mss(), self.tcp.core.rtt.timeout());
+        move |bytes| pace.gap_after(bytes, mss).min(longest * bytes.div_ceil(u64::from(mss)))
+    }
+
     /// The acknowledgement that is due, if any.
     fn answer(&mut self) -> Option<TcpHeader> {
         let core = &self.tcp.core;
@@ -241,19 +253,24 @@ impl Sender {
     /// The segment at `index` was sent with this header, which lacks PSH.
     fn sent(&mut self, mut header: TcpHeader, index: usize) -> TcpHeader {
         self.recovery.on_sent(&mut self.tcp, index);
+        if !header.retransmission && self.recovery.has_sent_buffer() {
+            self.tcp.look_for_room(self.recovery.reordering());
+        }
         header.flags.psh = self.tcp.core.board.has_psh(index);
         header
     }
 
-    /// Whether the application writes more now. The send buffer has room for more windows with a congestion control
-    /// that sets the window itself.
+    /// Whether the application writes more now.
     fn admits(&mut self) -> bool {
-        let times = if self.control.wants().recovery_window { 3 } else { 2 };
         if self.tcp.core.burst == 0 {
             self.recovery.on_pause(&mut self.tcp);
         }
+        if std::mem::take(&mut self.tcp.buffer.acknowledged) {
+            self.tcp.look_for_room(self.recovery.reordering());
+        }
         let together = self.recovery.largest_buffer(&self.tcp);
-        self.tcp.core.burst = match self.tcp.admit(times, together) {
+        let written = self.tcp.admit();
+        self.tcp.core.burst = match written {
             Written::Nothing => return false,
             Written::Piece { first } => {
                 if first {
@@ -264,7 +281,8 @@ impl Sender {
             }
             Written::All => u32::MAX,
         };
-        self.recovery.on_written();
+        self.tcp.core.together_end = None;
+        self.recovery.on_written(written == Written::Piece { first: true });
         true
     }
 
@@ -428,6 +446,8 @@ impl SendingEnd for Sender {
     /// closes. The FIN of a transfer within the window is therefore a segment of its own.
     fn close(&mut self, now: Time) {
         self.begin(now);
+        // A program that waits for room does not come to close yet.
+        self.wants_to_write = self.tcp.buffer.is_on() && self.stage == Stage::Open;
         self.closes_next = true;
         self.tcp.core.closing = false;
     }

@@ -14,8 +14,9 @@ pub struct State {
     pub core: Core,
     /// When timers expire that are set.
     pub wheel: Wheel,
-    /// The application's data, if the send buffer has a limit.
+    /// The application's data, if the send buffer has a limit, and how many windows it has room for.
     pub buffer: SendBuffer,
+    pub windows: u64,
     /// When the window was last changed by other than growth, or was full (RFC 2861).
     pub window_changed: Time,
     /// When a segment was last sent.
@@ -31,15 +32,17 @@ pub struct State {
 }
 
 impl State {
-    pub fn new(mut core: Core) -> Self {
+    /// The state of a sender with a send buffer for a few `windows`.
+    pub fn new(mut core: Core, windows: u64) -> Self {
         core.scoreboard = true;
         core.small_end = 0;
         let params = &core.params;
         Self {
+            windows,
             wheel: params.linux.wheel(params.tick),
             buffer: match params.linux.send_buffer {
                 SendBufferSize::Unlimited => SendBuffer::default(),
-                SendBufferSize::Growing => SendBuffer::growing(params.mss()),
+                SendBufferSize::Growing => SendBuffer::growing(windows, params.mss()),
             },
             window_changed: Time::ZERO,
             last_sent: Time::ZERO,
@@ -53,7 +56,7 @@ impl State {
 
     /// Starts the retransmission timer anew.
     pub fn arm_timer(&mut self) {
-        self.core.rto = self.wheel.expiry(self.core.now, self.core.rtt.timeout());
+        self.core.rto = self.wheel.set(self.core.now, self.core.rtt.timeout());
     }
 
     /// Carries out the congestion control's answer.

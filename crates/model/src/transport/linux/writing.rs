@@ -14,20 +14,26 @@ const SMALL_WINDOW: u64 = 536;
 const CALL: u64 = 44;
 
 impl State {
-    /// The application writes as much as goes into one piece. The buffer has room for `times` windows; TCP sends
-    /// `together` segments at once.
-    pub fn admit(&mut self, times: u64, together: u32) -> Written {
-        let mss = u64::from(self.core.params.mss());
-        if std::mem::take(&mut self.buffer.acknowledged) && self.buffer.waits {
-            // What is sent in a second buffer is not sent yet when room is looked for.
-            let later = self.buffer.sent.saturating_sub(together);
-            if self.core.in_network() - f64::from(later) < self.core.cwnd {
-                let room = SendBuffer::room(times, self.core.cwnd.max(SEGMENTS), self.core.params.mss()).min(MOST);
-                self.buffer.limit = self.buffer.limit.max(room);
-                self.window_changed = self.core.now;
-            }
-            self.buffer.waits = 3 * self.taken() > 2 * self.buffer.limit;
+    /// Room is looked for, if the application waits for it: after an acknowledgement, and whenever a buffer was sent.
+    /// The send buffer grows to a few windows, or to as many times the segments that the network may reorder. What is
+    /// sent because the application begins to wait lets it grow, but does not wake the application.
+    pub fn look_for_room(&mut self, reordering: u32) {
+        if !self.buffer.waits {
+            return;
         }
+        if self.core.in_network() < self.core.cwnd {
+            let segments = self.core.cwnd.max(SEGMENTS).max(f64::from(reordering + 1));
+            let room = SendBuffer::room(self.windows, segments, self.core.params.mss()).min(MOST);
+            self.buffer.limit = self.buffer.limit.max(room);
+            self.window_changed = self.core.now;
+        }
+        let taken = self.taken();
+        self.buffer.waits = self.buffer.begins_to_wait || self.buffer.limit.saturating_sub(taken) < taken / 2;
+    }
+
+    /// The application writes as much as goes into one piece.
+    pub fn admit(&mut self) -> Written {
+        let mss = u64::from(self.core.params.mss());
         let Some(left) = self.buffer.writes.front().copied().filter(|_| !self.buffer.waits) else {
             return Written::Nothing;
         };
@@ -48,7 +54,7 @@ impl State {
         let last = self.buffer.pieces.len().checked_sub(1);
         let room = last.map_or(0, |last| whole.saturating_sub(self.buffer.pieces[last].end - begin(last)));
         if room == 0 && self.taken() >= self.buffer.limit {
-            self.buffer.waits = true;
+            (self.buffer.waits, self.buffer.begins_to_wait) = (true, true);
             // What was written of a call is sent, full segments or not.
             if self.buffer.begun {
                 self.push_written();

@@ -129,6 +129,16 @@ impl Pace {
         Self { gap, quantum: 1, exact: None, limits_itself: false }
     }
 
+    /// The least time between so many bytes that are sent together and the next segment, with full ones of `segment`
+    /// bytes.
+    #[must_use]
+    pub fn gap_after(&self, bytes: u64, segment: u32) -> Span {
+        match self.exact {
+            Some((rate, _)) => (bytes * 1_000_000_000).checked_div(rate).map_or(Span::ZERO, Span::from_nanos),
+            None => Span::from_nanos(self.gap.nanos() * bytes / u64::from(segment.max(1))),
+        }
+    }
+
     /// The least time between so many segments that are sent together and the next one.
     #[must_use]
     pub fn gap_of(&self, segments: u32) -> Span {

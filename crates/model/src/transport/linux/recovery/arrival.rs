@@ -102,7 +102,8 @@ impl Report {
 
     /// The round trips. Timestamps measure one only where a retransmitted segment is acknowledged: they are coarser.
     pub fn round_trips(&self, tcp: &State, header: &TcpHeader) -> RoundTrips {
-        let since = |sent: Time| tcp.core.now.since(sent);
+        // Both times are whole microseconds.
+        let since = |sent: Time| Span::from_micros(tcp.core.now.nanos() / 1000 - sent.nanos() / 1000);
         let acked = self.acked.filter(|_| !self.covers_resent);
         let sacked = self.sacked.map(|(first, _)| since(first));
         let mut first = acked.map(|(first, _)| since(first)).or(sacked);

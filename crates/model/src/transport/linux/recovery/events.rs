@@ -67,10 +67,11 @@ impl Recovery {
         }
     }
 
-    /// The application has written more during an event.
-    pub fn on_written(&mut self) {
+    /// The application has written more during an event: a full piece whose first buffer leaves `at_once`, or all.
+    pub fn on_written(&mut self, at_once: bool) {
         if let Some(pairs) = &mut self.pairs {
             pairs.begin();
+            pairs.at_once = at_once;
         }
     }
 
@@ -79,6 +80,11 @@ impl Recovery {
         if std::mem::take(&mut self.sent_new) {
             self.note_usage(tcp, tcp.core.in_network() >= tcp.core.cwnd);
         }
+    }
+
+    /// Whether the new segment that was sent last ends its buffer.
+    pub fn has_sent_buffer(&self) -> bool {
+        self.pairs.as_ref().is_none_or(Pairs::has_sent_buffer)
     }
 
     /// How many new segments leave together at most.
@@ -169,6 +175,7 @@ impl Recovery {
         self.suspicious = matches!(self.condition, Condition::Open | Condition::Disorder | Condition::Reduced)
             || tcp.core.timeouts_in_row > 0;
         let before = self.before(tcp);
+        let duplicates = self.may_be_duplicates(tcp);
         self.prr = None;
         // What a probe says does not count for losses that a timeout has answered.
         self.probe = None;
@@ -183,7 +190,7 @@ impl Recovery {
             self.detection.forget_extent(threshold);
         }
         if reduces {
-            self.undo = Some(Undo::new(&tcp.core, Some(before), Self::resent_in_network(tcp)));
+            self.undo = Some(Undo::new(&tcp.core, Some(before), duplicates));
         }
         self.end = tcp.core.board.max();
         if !tcp.core.board.is_empty() {
@@ -230,21 +237,21 @@ impl Recovery {
         let room = tcp.core.in_network() + 1.0 <= tcp.core.cwnd;
         let lost = if self.new_only { None } else { tcp.core.board.first_lost() };
         // The last segment is sent with the one before it, but not when a timer has expired.
-        let last =
-            tcp.core.params.linux.fin_beyond_window && !self.expired && tcp.core.ends_with(tcp.core.new_payload());
+        let last = tcp.core.params.linux.fin_beyond_window && tcp.core.ends_with(tcp.core.new_payload());
         let index = if room { lost.unwrap_or(new) } else { new };
         let repairs = self.repairs();
         let waits = match &mut self.pairs {
-            Some(pairs) if room && index == new => pairs.waits(tcp, tcp.core.cwnd - tcp.core.in_network(), repairs),
+            Some(pairs) if room && index == new => pairs.waits(tcp, repairs),
             _ => false,
         };
-        if (room || last) && !waits && tcp.core.fits_advertised(index) {
+        // A timer sends no new data of itself.
+        if (room || last) && !waits && !(self.expired && index == new) && tcp.core.fits_advertised(index) {
             if index < new && self.pairs.is_some() {
                 self.resending.choose(tcp, index);
             }
             return Some(index);
         }
-        let full = !room || (waits && !self.pairs.as_ref().is_some_and(Pairs::waits_for_receiver));
+        let full = !room || (waits && self.pairs.as_ref().is_some_and(Pairs::waits_for_window));
         if std::mem::take(&mut self.sent_new) || (full && tcp.core.fits_advertised(new)) {
             self.note_usage(tcp, full);
         }

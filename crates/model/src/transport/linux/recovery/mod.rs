@@ -99,6 +99,14 @@ impl Recovery {
         tcp.core.board.iter().filter(|segment| segment.resent).count() as u32
     }
 
+    /// Segments sent again that a receiver may still report as duplicates: those in the network, and the segment of a
+    /// probe that is not answered, even if SACK reports it.
+    fn may_be_duplicates(&self, tcp: &State) -> u32 {
+        let again = |end| tcp.core.board.iter().any(|segment| segment.end() == end && segment.resent);
+        let probe = self.probe.is_some_and(|probe| probe.retransmits && !again(probe.end));
+        Self::resent_in_network(tcp) + u32::from(probe)
+    }
+
     /// Whether a segment that was sent again may still be missing.
     fn was_resent(tcp: &State) -> bool {
         tcp.core.board.get(0).is_some_and(|first| first.transmissions > 1) || Self::resent_in_network(tcp) > 0
@@ -371,7 +379,7 @@ impl Recovery {
     fn begin_recovery(&mut self, tcp: &mut State, control: &mut Controller) {
         let Some(first) = tcp.core.board.first_missing() else { return };
         let before = self.before(tcp);
-        self.undo = Some(Undo::new(&tcp.core, Some(before), Self::resent_in_network(tcp)));
+        self.undo = Some(Undo::new(&tcp.core, Some(before), self.may_be_duplicates(tcp)));
         self.probe = None;
         self.end = tcp.core.board.max();
         tcp.core.cut(control, first);
@@ -450,7 +458,11 @@ impl Recovery {
         } else if header.ack > probe.end {
             // The probe repaired a loss without any other sign (§7.4.1).
             self.probe = None;
-            tcp.core.report_loss(control, 0);
+            // If an earlier reduction is undone, the window becomes this one.
+            if let Some(before) = self.undo.as_mut().and_then(|undo| undo.before.as_mut()) {
+                before.cwnd = tcp.core.cwnd;
+            }
+            tcp.core.report_repaired(control);
             self.enter(tcp, control, Condition::Reduced);
             self.end = tcp.core.board.max();
             self.end_reduction(tcp, control, false);

@@ -17,8 +17,8 @@ const PAIR: u32 = 2;
 const SILENCE: Span = Span::from_millis(1);
 /// It waits only if the acknowledgement of the first segment is expected within this time, and half a round trip.
 const SOON: Span = Span::from_millis(1);
-/// A room of at least this part of the window is used.
-const PART: f64 = 1.0 / 3.0;
+/// A room of at least this part of the window is used: a third.
+const PART: u64 = 3;
 /// How much faster than a window in a round trip Linux believes that it sends: while the window is below half of the
 /// threshold, and later.
 const FASTER: [f64; 2] = [2.0, 1.2];
@@ -39,9 +39,11 @@ pub struct Pairs {
     first: Option<u64>,
     /// When a segment was sent last.
     sent: Time,
-    /// A segment waits for the next event, and whether it does because of the receiver's window.
+    /// A segment waits for the next event, and whether it does because the window has no room for its buffer.
     waiting: bool,
-    by_receiver: bool,
+    by_window: bool,
+    /// The application has filled a piece: its first buffer does not wait.
+    pub at_once: bool,
 }
 
 impl Pairs {
@@ -55,6 +57,11 @@ impl Pairs {
         self.together > 0 && self.together < self.whole
     }
 
+    /// Whether the buffer that was begun last was sent.
+    pub const fn has_sent_buffer(&self) -> bool {
+        self.together == 0
+    }
+
     /// The segments of the buffer that was begun last.
     pub fn whole(&self) -> u32 {
         self.whole.max(1)
@@ -66,7 +73,7 @@ impl Pairs {
             return;
         }
         let mss = u64::from(tcp.core.params.mss());
-        let made = tcp.core.board.max() + u64::from(self.whole) * mss;
+        let made = tcp.core.together_end.unwrap_or(tcp.core.board.max() + u64::from(self.whole) * mss);
         self.made.retain(|end| *end > made);
         self.made.push(made);
         if tcp.core.board.max() / mss < u64::from(tcp.core.params.initial_window) {
@@ -75,10 +82,15 @@ impl Pairs {
     }
 
     /// A segment was sent. Returns whether it is the last of a buffer of several: Linux sends such a buffer with PSH.
-    pub const fn on_sent(&mut self, now: Time) -> bool {
-        self.sent = now;
+    pub const fn on_sent(&mut self, tcp: &mut State) -> bool {
+        self.sent = tcp.core.now;
         let ends = self.together == 1 && self.whole > 1;
         self.together = self.together.saturating_sub(1);
+        if self.together == 0 {
+            tcp.core.together_end = None;
+            self.waiting = self.at_once;
+            self.by_window = false;
+        }
         ends
     }
 
@@ -86,6 +98,7 @@ impl Pairs {
     pub const fn begin(&mut self) {
         self.together = 0;
         self.waiting = false;
+        self.at_once = false;
     }
 
     /// The segments that leave in one buffer. A congestion control that sets the rate knows how many.
@@ -100,47 +113,75 @@ impl Pairs {
         offload::buffer(rate, tcp.core.min_rtt, tcp.core.params.mss(), PAIR)
     }
 
-    /// Whether the next new segment waits, if the window has room for `room` of it.
-    pub fn waits(&mut self, tcp: &State, room: f64, repairs: bool) -> bool {
+    /// Whether the next new segment waits. If not, the segments that leave with it are decided on.
+    pub fn waits(&mut self, tcp: &mut State, repairs: bool) -> bool {
         if self.together > 0 || self.waiting {
             return self.waiting;
         }
-        let advertised = tcp.core.segments(tcp.core.advertised().saturating_sub(tcp.core.board.flight()));
-        self.by_receiver = advertised <= room;
-        let room = room.min(advertised);
-        let whole = Self::buffer(tcp).min(self.left_in_piece(tcp).max(1));
-        let more = Self::may_get_more(tcp);
-        let wanted = if more { Self::buffer(tcp) } else { whole };
-        if room >= f64::from(wanted) {
-            self.begin_buffer(tcp, whole);
+        let mss = u64::from(tcp.core.params.mss());
+        let (len, is_last) = self.piece(tcp);
+        let advertised = tcp.core.edge().saturating_sub(tcp.core.board.max());
+        if len.min(mss) > advertised || len == 0 {
             return false;
         }
+        let room = (tcp.core.cwnd - tcp.core.in_network()).max(1.0) as u64 * mss;
+        self.waiting = len > mss && !repairs && !self.at_once && self.is_worth_waiting(tcp, room, advertised);
+        if !self.waiting {
+            let half = ((tcp.core.cwnd / 2.0) as u64).max(1);
+            let most = u64::from(Self::buffer(tcp)).min(half).min(room / mss) * mss;
+            self.begin_buffer(tcp, len, most, is_last, advertised);
+        }
+        self.waiting
+    }
+
+    /// Whether the segments of the next piece wait for an acknowledgement that lets more of them leave together, if the
+    /// window has `room` for them, and the receiver's window too. A segment that is not full may wait in any case.
+    fn is_worth_waiting(&mut self, tcp: &State, room: u64, advertised: u64) -> bool {
+        let mss = u64::from(tcp.core.params.mss());
+        let (len, is_last) = self.piece(tcp);
+        let is_tail = is_last && tcp.buffer.is_on();
+        let limit = room.min(advertised);
         // Silence begins when pacing would have let a segment leave.
         let silent = tcp.core.now.since(self.sent.max(tcp.departs)) > SILENCE;
-        let ample = room >= tcp.core.cwnd.min(tcp.core.segments(tcp.core.advertised())) * PART;
+        let window = ((tcp.core.cwnd as u64).saturating_mul(mss)).min(tcp.core.advertised());
+        if silent || limit >= u64::from(Self::buffer(tcp)) * mss || (!is_tail && limit >= len) || limit >= window / PART
+        {
+            return false;
+        }
         let round_trip = tcp.core.rtt.srtt().unwrap_or(Span::ZERO);
         let soon = tcp
             .core
             .board
             .get(0)
             .is_some_and(|first| tcp.core.now.since(first.sent) + SOON.min(round_trip / 2) >= round_trip);
-        self.waiting = !repairs && !silent && !ample && soon;
-        if !self.waiting {
-            self.begin_buffer(tcp, whole.min(room as u32));
-        }
-        self.waiting
+        self.by_window = room < advertised && room <= len;
+        let by_receiver = advertised <= room && advertised <= len;
+        // With the FIN nothing can be added to the piece.
+        soon && (self.by_window || by_receiver || !is_tail || !tcp.core.closing)
     }
 
-    /// Whether a segment waits although the congestion window has room.
-    pub const fn waits_for_receiver(&self) -> bool {
-        self.waiting && self.by_receiver
+    /// Whether the segments that wait do so because the congestion window has no room for all of them.
+    pub const fn waits_for_window(&self) -> bool {
+        self.waiting && self.by_window
     }
 
-    /// The next segments leave in one buffer: half of the window at most, so that there are two at least.
-    fn begin_buffer(&mut self, tcp: &State, segments: u32) {
-        let half = (tcp.core.cwnd / 2.0) as u32;
-        let fits = tcp.core.advertised().saturating_sub(tcp.core.board.flight()) / u64::from(tcp.core.params.mss());
-        self.whole = segments.min(half).min(u32::try_from(fits).unwrap_or(u32::MAX)).max(1);
+    /// Decides on the segments that leave in one buffer, of a piece of `len` bytes: `most` bytes, and what the
+    /// receiver's window has room for. The last one may be cut by that, or be the end of what was written. Then the
+    /// Nagle algorithm may hold it.
+    fn begin_buffer(&mut self, tcp: &mut State, len: u64, most: u64, is_last: bool, advertised: u64) {
+        let mss = u64::from(tcp.core.params.mss());
+        let fits = len.min(advertised);
+        let bytes = if len <= mss {
+            (!is_last).then_some(len)
+        } else if most <= fits || (most <= advertised && !is_last) {
+            Some(most.min(len))
+        } else if !fits.is_multiple_of(mss) && tcp.core.holds_small() && !self.at_once {
+            Some(fits / mss * mss)
+        } else {
+            Some(fits)
+        };
+        tcp.core.together_end = bytes.map(|bytes| tcp.core.board.max() + bytes);
+        self.whole = bytes.map_or(1, |bytes| bytes.div_ceil(mss)) as u32;
         self.together = self.whole;
     }
 
@@ -159,37 +200,26 @@ impl Pairs {
         end >= tcp.core.app_end || (end / mss).checked_sub(first).is_some_and(ends_second)
     }
 
-    /// Whether the application may still add to the piece that the next new segments lie in: of more than a segment.
-    fn may_get_more(tcp: &State) -> bool {
-        let (bytes, last) = tcp.buffer.piece(tcp.core.board.max());
-        tcp.buffer.is_on() && last && bytes > u64::from(tcp.core.params.mss()) && !tcp.core.closing
-    }
-
     /// How many segments from the one at `index` on leave together, of the `quantum` that pacing allows.
     pub fn together(&self, tcp: &State, index: usize, quantum: u32) -> u32 {
         let room = (tcp.core.cwnd - tcp.core.in_network()).max(1.0) as u32;
-        let buffer = if index < tcp.core.board.len() {
-            tcp.core.board.buffer(index)
-        } else {
-            // Two buffers at least share the window.
-            self.left_in_piece(tcp).min((tcp.core.cwnd / 2.0).max(1.0) as u32)
-        };
+        let buffer = if index < tcp.core.board.len() { tcp.core.board.buffer(index) } else { self.whole() };
         quantum.min(buffer).min(room)
     }
 
-    /// Segments of the piece that the next new one lies in, with it; or of the buffer that was made there.
-    fn left_in_piece(&self, tcp: &State) -> u32 {
+    /// The bytes of the piece that the next new segment lies in, from that on, or of the buffer that was made there; and
+    /// whether nothing was written after it.
+    fn piece(&self, tcp: &State) -> (u64, bool) {
         let mss = u64::from(tcp.core.params.mss());
         let piece = (PIECE / mss).max(1);
         // The SYN takes number 0.
-        let written = tcp.core.app_end.saturating_sub(tcp.core.board.max()).div_ceil(mss);
+        let written = tcp.core.app_end.saturating_sub(tcp.core.board.max());
         // The first piece is filled up again after the initial window has left it, or as much of that as the node took.
         let first = self.first.unwrap_or(u64::from(tcp.core.params.initial_window));
         let place = (tcp.core.board.max() / mss).checked_sub(first).map_or(0, |segment| segment % piece);
         let made = self.made.iter().rev().find(|end| **end > tcp.core.board.max());
-        let piece =
-            if tcp.buffer.is_on() { tcp.buffer.piece(tcp.core.board.max()).0.div_ceil(mss) } else { piece - place };
-        let end = made.map_or(piece, |end| (end - tcp.core.board.max()).div_ceil(mss));
-        end.min(written) as u32
+        let piece = if tcp.buffer.is_on() { tcp.buffer.piece(tcp.core.board.max()).0 } else { (piece - place) * mss };
+        let len = made.map_or(piece, |end| end - tcp.core.board.max()).min(written);
+        (len, len == written)
     }
 }

@@ -18,7 +18,7 @@ impl Recovery {
                 tcp.core.board.join(index);
             }
         }
-        let ends = self.pairs.as_mut().is_some_and(|pairs| pairs.on_sent(tcp.core.now));
+        let ends = self.pairs.as_mut().is_some_and(|pairs| pairs.on_sent(tcp));
         // A segment that only has the FIN has not been written.
         let has_data = tcp.core.board.get(index).is_some_and(|segment| segment.len > 0);
         if has_data && !again {

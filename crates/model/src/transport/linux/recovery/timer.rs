@@ -39,7 +39,8 @@ impl Timer {
         self.pending = pending;
         // What pacing holds back is sent later, in whole ticks. What waits for its order was sent.
         let held = if pending == Pending::Reordering { Span::ZERO } else { tcp.departs.since(tcp.core.now) };
-        let at = tcp.wheel.expiry(tcp.core.now, wait + tcp.wheel.elapsed(held));
+        let wait = wait + tcp.wheel.elapsed(held);
+        let at = tcp.wheel.set(tcp.core.now, wait);
         (self.at, tcp.core.rto) = if pending == Pending::Timeout { (Time::NEVER, at) } else { (at, Time::NEVER) };
     }
 

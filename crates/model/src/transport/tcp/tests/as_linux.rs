@@ -248,6 +248,17 @@ fn an_old_acknowledgement_reports_by_sack_too() {
 }
 
 #[test]
+fn a_probe_that_repairs_the_last_segment_reduces_the_window() {
+    let mut talk = opened(&linux(false));
+    talk.sender.write(SEGMENT, talk.now);
+    assert_eq!((talk.drain(), talk.timer()), ("0".to_owned(), "r0".to_owned()), "a probe");
+    talk.sender.write(SEGMENT, talk.now);
+    assert_eq!(talk.drain(), "1");
+    talk.after(100).ack(2);
+    assert_eq!(talk.window(), (5.0, 5.0));
+}
+
+#[test]
 fn a_timeout_ends_a_probe() {
     let mut talk = talk(false);
     talk.after(100).ack(10);

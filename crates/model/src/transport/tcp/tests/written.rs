@@ -75,6 +75,68 @@ fn the_application_waits_for_room_and_the_buffer_grows_with_the_window() {
     assert!(written(&talk) - (ack - 1) < limit(&talk) + 64 * SEGMENT);
 }
 
+/// As [`acknowledge`], with a window of so many bytes.
+fn acknowledge_with(talk: &mut Talk, ack: u64, window: u32) -> Vec<i64> {
+    let flags = TcpFlags { ack: true, ..TcpFlags::default() };
+    talk.sender.on_segment(&TcpHeader { ack, window, flags, ..TcpHeader::default() }, talk.now);
+    lengths(talk)
+}
+
+#[test]
+fn bbr_has_room_for_three_windows_from_the_start() {
+    for (variant, windows) in [("newreno", 2), ("bbr", 3)] {
+        let config = Config::of_profile(variant, crate::params::LINUX).expect("a variant");
+        let control = Controller::new(&config, Streams::new(1, 0).stream("rule"));
+        let sender = TcpSender::with_control(&growing(), control, Streams::new(1, 0).stream("talk"));
+        assert_eq!(sender.written().1, windows * 10 * (2048 + 256), "{variant}");
+    }
+}
+
+#[test]
+fn a_buffer_is_cut_where_the_receivers_window_ends() {
+    let (mut talk, _) = opened(&growing(), &[10_000, 20_000]);
+    acknowledge_with(talk.after(100), 10_001, 1000);
+    // The rest of the second write is one piece, and the window ends in its second segment.
+    assert_eq!(acknowledge_with(talk.after(100), 11_001, 1700), [1000, -700]);
+    assert_eq!(acknowledge_with(talk.after(100), 12_701, 3000), [1000, -1000, 1000]);
+}
+
+#[test]
+fn the_first_buffer_of_a_full_piece_does_not_wait() {
+    // One segment fits, and the acknowledgement of the first one outstanding is due: two wait for more room.
+    for (bytes, sent) in [(2000, 0), (70_000, 1)] {
+        let (mut talk, _) = opened(&growing(), &[14 * SEGMENT]);
+        assert_eq!(acknowledge(talk.after(100), 2001).len(), 4);
+        talk.sack(2, &[(3, 4)]);
+        talk.sender.write(bytes, talk.now);
+        assert_eq!(lengths(&mut talk).len(), sent, "{bytes} bytes");
+    }
+}
+
+#[test]
+fn a_program_that_waits_for_room_does_not_come_to_close() {
+    let (mut talk, _) = opened(&growing(), &[200 * SEGMENT]);
+    assert_eq!(acknowledge(talk.after(100), 1001).len(), 2);
+    assert_eq!(talk.sack(1, &[(2, 3)]), "", "one segment waits for a second one");
+    talk.after(50);
+    talk.sender.close(talk.now);
+    assert!(lengths(&mut talk).is_empty());
+}
+
+#[test]
+fn a_timer_sends_no_new_data_of_itself() {
+    let (mut talk, _) = opened(&growing(), &[14 * SEGMENT]);
+    assert_eq!(acknowledge(talk.after(100), 2001).len(), 4);
+    assert_eq!(talk.timer(), "r13", "a probe");
+    talk.after(1).ack(4);
+    for (segments, sent) in [(1, "14"), (4, "15 16")] {
+        talk.sender.write(segments * SEGMENT, talk.now);
+        assert_eq!(talk.drain(), sent);
+    }
+    // Segment 17 fits, and waits for the next one. The probe is not answered.
+    assert_eq!(talk.timer(), "");
+}
+
 #[test]
 fn a_window_that_is_not_used_decays() {
     for idle_restart in [IdleRestart::InitialWindow, IdleRestart::Off] {
