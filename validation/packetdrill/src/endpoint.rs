@@ -226,7 +226,7 @@ impl Endpoint {
     pub fn available(&self) -> u64 {
         match &self.end {
             End::Sender(_) => 0,
-            End::Receiver(receiver) => receiver.delivered() - self.read,
+            End::Receiver(receiver) => receiver.counters().delivered_bytes - self.read,
         }
     }
 
@@ -341,6 +341,7 @@ impl Endpoint {
             Connection::FinWait2 => 5.0,
             Connection::TimeWait => 6.0,
             Connection::Closed => 7.0,
+            Connection::CloseWait => 8.0,
             Connection::LastAck => 9.0,
             Connection::Listen => 10.0,
             Connection::Closing => 11.0,
