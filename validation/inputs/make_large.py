@@ -16,8 +16,8 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
-NODES = (100, 200, 400)
-FILES = range(1, 6)
+# How many pairs of files each number of nodes has. The ratios of 400 nodes differ most from movement to movement.
+FILES = {100: 5, 200: 5, 400: 20}
 AREA_OF_A_NODE_M2 = 12_800
 SPEED_M_S = 10.0
 DURATION_S = 60.0
@@ -92,8 +92,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parent / "large")
     folder: Path = parser.parse_args().out
     folder.mkdir(parents=True, exist_ok=True)
-    for nodes in NODES:
-        for seed in FILES:
+    for nodes, files in FILES.items():
+        for seed in range(1, files + 1):
             # Without a time of its own, the compressed file depends on its text alone.
             text = gzip.compress(movement(nodes, seed).encode(), 9, mtime=0)
             (folder / f"movement_{nodes}_{seed:02}.tcl.gz").write_bytes(text)

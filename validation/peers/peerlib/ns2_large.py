@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from peerlib.peer import Option
 
 INPUTS = ns2_tcp.INPUTS.parent / "large"
-NODES = (100, 200, 400)
-SEEDS = range(1, 6)
+# How many movements each number of nodes has.
+SEEDS = {100: 5, 200: 5, 400: 20}
 AREA_OF_A_NODE_M2 = 12_800
 DURATION_S = 60.0
 # AODV of ns-2.35 sends data with this time to live, and each relay takes one.
@@ -53,8 +53,9 @@ def cases() -> list[Case]:
     """The runs, one seed after the other; the first seed also with every frame to every node."""
     return [
         Case(nodes, reach, seed)
-        for seed in SEEDS
-        for nodes in NODES
+        for seed in range(1, max(SEEDS.values()) + 1)
+        for nodes, seeds in SEEDS.items()
+        if seed <= seeds
         for reach in (("near", "all") if seed == 1 else ("near",))
     ]
 

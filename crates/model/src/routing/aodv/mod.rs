@@ -14,6 +14,8 @@
 //! - A link breaks only when a data packet fails. Other packets in the queue for that neighbour are dropped too, unless
 //!   a repair begins: then they stay in the queue.
 //! - The remaining lifetime in an intermediate node's reply is cut to whole seconds.
+//! - A request with an old number of its originator renews no route. It is answered all the same: if the route to its
+//!   originator is down, the answer goes to the first node of the network.
 //!
 //! The procedures in `uu` follow AODV-UU where it differs. Gateways to the Internet (`internet`, `rfc/gateways`) follow
 //! AODV-UU under both.

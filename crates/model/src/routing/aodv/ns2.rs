@@ -24,6 +24,9 @@ use crate::routing::common::on_demand::{Entry as _, INFINITY, Procedures, tick_f
 /// How many discoveries the mean time per hop is taken of.
 const LATENCIES: usize = 3;
 
+/// The next hop of a route that is down. In ns-2 it is 0, the address of the first node.
+const CLEARED: Address = Address(0);
+
 /// A destination that is or was looked for.
 #[derive(Clone, Copy, Debug, Default)]
 struct Search {
@@ -408,7 +411,7 @@ impl Ns2 {
                 continue;
             }
             route.sequence = sequence;
-            self.state.take_down(destination, true, Time::NEVER, cx);
+            self.take_down(destination, true, cx);
             cx.act(Action::TakeBack { node: self.state.node, next_hop: from });
             if self.state.own.precursors.any(destination) {
                 unreachable.push((destination, sequence));
@@ -426,6 +429,12 @@ impl Ns2 {
         self.state.send_as(origin, AodvMessage::Error(error), Address::BROADCAST, 1, delay, cx);
     }
 
+    /// Makes a route invalid, and clears its next hop. A reply to a request that renews no route goes there all the same.
+    fn take_down(&mut self, destination: Address, broken: bool, cx: &mut Context) {
+        self.state.take_down(destination, broken, Time::NEVER, cx);
+        self.state.table.entry(destination).next_hop = CLEARED;
+    }
+
     /// A neighbour is gone: every route through it goes down, and everyone in reach is told.
     fn lose_neighbour(&mut self, lost: Address, cx: &mut Context) {
         self.state.forget_neighbour(lost);
@@ -438,7 +447,7 @@ impl Ns2 {
             unreachable.push((route.destination, route.sequence));
         }
         for &(destination, _) in &unreachable {
-            self.state.take_down(destination, true, Time::NEVER, cx);
+            self.take_down(destination, true, cx);
         }
         self.state.own.precursors.remove_neighbour(lost);
         if !unreachable.is_empty() {
@@ -459,7 +468,7 @@ impl Ns2 {
             return;
         }
         let sequence = route.sequence;
-        self.state.take_down(destination, true, Time::NEVER, cx);
+        self.take_down(destination, true, cx);
         if self.state.params.repair_timer == RepairTimer::Intended {
             // `give_up` tells the sources first.
             self.state.give_up(destination, cx);
@@ -483,7 +492,7 @@ impl Ns2 {
                 })
                 .collect();
             for destination in expired {
-                self.state.take_down(destination, false, Time::NEVER, cx);
+                self.take_down(destination, false, cx);
             }
             self.state.table.find_next_expiry(|route| route.is_up().then_some(route.expires));
         }

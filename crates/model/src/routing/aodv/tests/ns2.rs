@@ -92,6 +92,20 @@ fn a_node_on_the_way_answers_in_whole_seconds() {
 }
 
 #[test]
+fn an_answer_over_a_route_that_is_down_goes_to_the_first_node() {
+    let mut net = network(2, &plain());
+    net.inject(5, 1, 5, wrap(AodvMessage::Request(Request { destination: Address(7), ..request() })));
+    net.inject(6, 1, 5, wrap(AodvMessage::Reply(Reply { originator: Address(1), ..reply() })));
+    let unreachable = vec![(Address(8), 6)];
+    net.inject(5, 1, 1, wrap(AodvMessage::Error(RouteError { no_delete: false, unreachable })));
+    assert_eq!((net.route(1, 8), net.route(1, 9)), (None, Some((6, 1))));
+    // Its originator has a lower number here than in the error.
+    net.inject(5, 1, 5, wrap(AodvMessage::Request(Request { id: 2, ..request() })));
+    net.run_until(10);
+    assert_eq!(net.said("RREP"), ["1 1>0 RREP 2 hops to 9/20 for 8 life 6 s [] ttl 30 44 B"]);
+}
+
+#[test]
 fn a_failed_packet_takes_the_queue_and_every_route_over_the_link_with_it() {
     let mut net = chain(4, &plain());
     net.send_until(0, 3, 1_000);
