@@ -87,7 +87,13 @@ impl TcpSender {
         self.machine.on_left_node(seq, now)
     }
 
-    /// Sets the rate of data frames on the network's radios.
+    /// The rate of the first link on the way.
+    #[cfg(test)]
+    pub fn link_rate(&mut self) -> Option<Rate> {
+        self.machine.core_mut().link_rate
+    }
+
+    /// Sets the rate of data frames on the first link on the way.
     pub fn set_link_rate(&mut self, rate: Rate) {
         self.machine.core_mut().link_rate = Some(rate);
     }
