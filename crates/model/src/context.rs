@@ -235,6 +235,13 @@ pub enum Action {
         /// Why.
         reason: DropReason,
     },
+    /// Rate control has changed the mode of frames to a neighbour.
+    RateChanged {
+        /// Where.
+        interface: InterfaceId,
+        /// The neighbour's interface.
+        neighbour: InterfaceId,
+    },
     /// The MAC can take another packet.
     MacReady {
         /// Where.

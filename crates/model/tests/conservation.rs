@@ -9,6 +9,7 @@ use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::channel::energy::{self, Battery};
 use hopyard_model::link::wired;
+use hopyard_model::mac::rate_control;
 use hopyard_model::mobility::files::Reading;
 use hopyard_model::mobility::{self, Configured as _, Movements};
 use hopyard_model::observe::{Outcome, own_columns};
@@ -132,6 +133,7 @@ struct Air {
     reception: Reception,
     propagation: &'static str,
     fading: &'static str,
+    rates: &'static str,
     rate: f64,
     rts_threshold: u64,
 }
@@ -139,12 +141,13 @@ struct Air {
 fn air() -> impl Strategy<Value = Air> {
     let rates = (select(&[1.0, 2.0, 5.5, 11.0][..]), select(&[0_u64, 300, 3000][..]));
     let losses = (names(propagation::MODELS), names(fading::MODELS));
-    (names(mac::MODELS), select(Reception::ALL), losses, rates).prop_map(
-        |(mac, reception, (propagation, fading), (rate, rts_threshold))| Air {
+    (names(mac::MODELS), select(Reception::ALL), losses, names(rate_control::MODELS), rates).prop_map(
+        |(mac, reception, (propagation, fading), rates, (rate, rts_threshold))| Air {
             mac,
             reception,
             propagation,
             fading,
+            rates,
             rate,
             rts_threshold,
         },
@@ -158,6 +161,7 @@ impl Air {
         let changes = [("sigma", "5 dB".into())];
         let values = tuned(propagation::MODELS, self.propagation, profile, &changes);
         channel.fading = fading::Config::of_profile(self.fading, profile).expect("a model of fading");
+        channel.rates = rate_control::Config::of_profile(self.rates, profile).expect("a rate control");
         channel.propagation = propagation::Config::read(self.propagation, &values).expect("a propagation model");
         let changes = [
             ("rate", format!("{} Mbps", self.rate).into()),

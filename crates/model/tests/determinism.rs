@@ -268,8 +268,13 @@ fn steps_and_probes_do_not_change_a_run() {
 
 #[test]
 fn recording_routes_paths_and_segments_changes_nothing() {
-    let everything =
-        Recorded { routes: RouteChanges::All, paths: true, segments: SegmentFlows::All, mobile_events: true };
+    let everything = Recorded {
+        routes: RouteChanges::All,
+        rates: true,
+        paths: true,
+        segments: SegmentFlows::All,
+        mobile_events: true,
+    };
     for (without, with) in unchanged_by(|spec| spec.observe.recorded = everything.clone()) {
         assert_eq!(without.overhead, with.overhead);
         assert!(without.paths.is_empty() && !with.paths.is_empty());

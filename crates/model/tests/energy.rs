@@ -373,8 +373,13 @@ fn nodes_with_slots_of_a_greedy_schedule_die_and_every_packet_has_a_reason() {
 
 #[test]
 fn who_watches_the_nodes_die_and_on_how_many_threads_changes_nothing() {
-    let everything =
-        Recorded { routes: RouteChanges::All, paths: true, segments: SegmentFlows::All, mobile_events: true };
+    let everything = Recorded {
+        routes: RouteChanges::All,
+        rates: true,
+        paths: true,
+        segments: SegmentFlows::All,
+        mobile_events: true,
+    };
     let watched = |spec: &Spec| {
         let options = Options { nodes: None, kinds: Kind::ALL.iter().copied().collect(), comments: Vec::new() };
         let capture = Capture::new(io::sink(), "half", options).expect("room");

@@ -15,7 +15,7 @@ use hopyard_model::world::Spec;
 use common::{add_cbr, add_tcp, chain, network, run, scenarios, stagger};
 
 const EVERYTHING: Recorded =
-    Recorded { routes: RouteChanges::All, paths: true, segments: SegmentFlows::All, mobile_events: false };
+    Recorded { routes: RouteChanges::All, rates: true, paths: true, segments: SegmentFlows::All, mobile_events: false };
 
 /// A protocol on a chain and with moving nodes, with everything recorded.
 fn runs(protocol: &str) -> Vec<Outcome> {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use hopyard_model::channel::energy;
+use hopyard_model::mac::rate_control;
 use hopyard_model::params::{ModelInfo, ParamsError};
 use hopyard_model::phy::{fading, propagation};
 use hopyard_model::transport::{acking, congestion, tcp};
@@ -71,6 +72,7 @@ rooms! {
     "propagation": propagation in "radio";
     "fading": fading in "radio";
     "mac": mac in "mac";
+    "rate_control": rate_control in "mac";
     "energy": energy in "energy";
     "routing": routing in "routing";
     "agent": agent in "agents";
@@ -106,7 +108,8 @@ static ADDRESS: ModelInfo =
     ModelInfo::of::<sections::Address>("scenario", "address", "The IPv4 address of an interface.");
 static PROPAGATION: ModelInfo =
     ModelInfo::of::<sections::Radio>("scenario", "radio", "The radio of every node, path loss and fading.");
-static MAC: ModelInfo = ModelInfo::of::<sections::Mac>("scenario", "mac", "Medium access.");
+static MAC: ModelInfo =
+    ModelInfo::of::<sections::Mac>("scenario", "mac", "Medium access, and the rates of its frames.");
 static ENERGY: ModelInfo =
     ModelInfo::of::<sections::Energy>("scenario", "energy", "The energy that radios take, and what there is of it.");
 static BATTERY: ModelInfo =
@@ -211,11 +214,20 @@ pub(crate) static LAYOUT: &[Layout] = &[
         selectors: &[("propagation", "propagation"), ("fading", "fading")],
         ..Layout::of("radio", &[&PROPAGATION, &RADIO])
     },
-    Layout { rooms: &["mac"], selectors: &[("model", "mac")], ..Layout::of("mac", &[&MAC]) },
+    Layout {
+        rooms: &["mac", "rate_control"],
+        selectors: &[("model", "mac"), ("rate_control", "rate_control")],
+        ..Layout::of("mac", &[&MAC])
+    },
     Layout {
         list: true,
-        rooms: &["propagation", "fading", "mac"],
-        selectors: &[("propagation", "propagation"), ("fading", "fading"), ("mac", "mac")],
+        rooms: &["propagation", "fading", "mac", "rate_control"],
+        selectors: &[
+            ("propagation", "propagation"),
+            ("fading", "fading"),
+            ("mac", "mac"),
+            ("rate_control", "rate_control"),
+        ],
         required: &["nodes"],
         ..Layout::of("channel", &[&CHANNEL, &RADIO])
     },

@@ -35,6 +35,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         propagation,
         fading,
         mac,
+        rates,
         channels,
         obstacles,
         energy,
@@ -62,7 +63,8 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     // The profile selected the defaults, which are all included here. The number of runs changes none of the runs.
     let Head { name: _, profile: _, duration, runs: _, seed: _ } = head;
     // The others only observe the run.
-    let Measure { from, series: _, interval: _, routes: _, paths: _, mobile_events: _, segments: _ } = measure;
+    let Measure { from, series: _, interval: _, routes: _, rates: _, paths: _, mobile_events: _, segments: _ } =
+        measure;
     let mut nodes = json!(nodes);
     if let Some(nodes) = nodes.as_object_mut() {
         // If positions are listed, only the list matters, not the rule that produced it.
@@ -88,9 +90,13 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         json!([nodes, moving(moved)])
     };
     let channel = |it: &FurtherChannel| {
-        let FurtherChannel { channel, radio, propagation, fading, mac } = it;
-        let Channel { nodes, propagation: _, fading: _, mac: _, network } = channel;
-        json!([nodes, network, radio, losses(propagation, links), chosen(fading), chosen(mac)])
+        let FurtherChannel { channel, radio, propagation, fading, mac, rates } = it;
+        let Channel { nodes, propagation: _, fading: _, mac: _, rate_control: _, network } = channel;
+        let mut all = json!([nodes, network, radio, losses(propagation, links), chosen(fading), chosen(mac)]);
+        if let Some(all) = all.as_array_mut().filter(|_| !rates.config.is_fixed()) {
+            all.push(chosen(rates));
+        }
+        all
     };
     let address = |address: &Address| {
         let Address { node, address } = address;
@@ -163,6 +169,9 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         // A kernel wakes up for each sample.
         let Linux { version, completion, sysctls, sample, memory, westwood } = linux;
         identity["linux"] = json!([version, completion, sysctls, sample, memory, westwood]);
+    }
+    if !rates.config.is_fixed() {
+        identity["rates"] = chosen(rates);
     }
     if !obstacles.is_empty() {
         identity["obstacles"] = json!(obstacles);

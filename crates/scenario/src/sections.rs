@@ -239,11 +239,13 @@ section!(Radio);
 pub struct Mac {
     /// The medium access protocol of every radio.
     pub model: String,
+    /// How a radio chooses the mode of its frames to each neighbour.
+    pub rate_control: String,
 }
 
 impl Default for Mac {
     fn default() -> Self {
-        Self { model: "dcf".to_owned() }
+        Self { model: "dcf".to_owned(), rate_control: "fixed".to_owned() }
     }
 }
 
@@ -292,8 +294,8 @@ impl Default for Wire {
 }
 
 /// `[[channel]]`: a further channel. Its other keys are the keys of `[radio]`, with the defaults of the profile. The
-/// parameters of its path loss, fading and MAC are in `[channel.NAME]`, with the defaults of `[radio.NAME]` and
-/// `[mac.NAME]`.
+/// parameters of its path loss, fading, MAC and rate control are in `[channel.NAME]`, with the defaults of
+/// `[radio.NAME]` and `[mac.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Channel {
@@ -305,6 +307,8 @@ pub struct Channel {
     pub fading: String,
     /// The medium access protocol.
     pub mac: String,
+    /// How a radio on it chooses the mode of its frames to each neighbour.
+    pub rate_control: String,
     /// Its prefix, such as "10.9.0.0/16"; "auto": 172.16.0.0/16 for the first of these channels, and so on, as far as
     /// they are free.
     pub network: Network,
@@ -317,6 +321,7 @@ impl Default for Channel {
             propagation: "two_ray_ground".to_owned(),
             fading: "none".to_owned(),
             mac: "dcf".to_owned(),
+            rate_control: "fixed".to_owned(),
             network: Network::Auto,
         }
     }
@@ -365,6 +370,8 @@ pub struct Measure {
     /// the destinations) or `all`. Under every protocol, a route is recorded from the first packet on that the node
     /// sends along it.
     pub routes: RouteChanges,
+    /// Whether the changes of the rates of links are recorded.
+    pub rates: bool,
     /// Whether the paths are recorded that the data packets of each flow took.
     pub paths: bool,
     /// Whether the events of hosts that move between networks, and of their agents, are recorded.
@@ -383,6 +390,7 @@ impl Default for Measure {
             series,
             interval,
             routes: RouteChanges::None,
+            rates: false,
             paths: false,
             mobile_events: false,
             segments,

@@ -46,6 +46,7 @@ impl Scenario {
         spec.channels[0].links = resolved.links_of(&resolved.propagation);
         spec.channels[0].fading = resolved.fading.config.clone();
         spec.channels[0].mac = resolved.mac.config.clone();
+        spec.channels[0].rates = resolved.rates.config.clone();
         spec.channels[0].network = resolved.nodes.network.prefix();
         let channel = |it: &FurtherChannel| ChannelSpec {
             radio: (*it.radio).clone(),
@@ -53,6 +54,7 @@ impl Scenario {
             links: resolved.links_of(&it.propagation),
             fading: it.fading.config.clone(),
             mac: it.mac.config.clone(),
+            rates: it.rates.config.clone(),
             network: it.channel.network.prefix(),
         };
         spec.obstacles = resolved.obstacles.iter().map(Obstacle::in_space).collect();
@@ -78,8 +80,13 @@ impl Scenario {
         spec.served = served(resolved);
         spec.flows = flows(resolved, &streams);
         let measure = &resolved.measure;
-        let (routes, paths, segments) = (measure.routes, measure.paths, measure.segments.clone());
-        let recorded = Recorded { routes, paths, segments, mobile_events: measure.mobile_events };
+        let recorded = Recorded {
+            routes: measure.routes,
+            rates: measure.rates,
+            paths: measure.paths,
+            segments: measure.segments.clone(),
+            mobile_events: measure.mobile_events,
+        };
         spec.observe = ObserveSpec { series: measure.series.clone(), interval: measure.interval, recorded };
         spec.medium = MediumSpec { exact: resolved.simulator.exact, search: resolved.simulator.search };
         spec

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The pages, each called after the list that it adds a model to. A probe needs no list.
-const PAGES: [&str; 15] = [
+const PAGES: [&str; 16] = [
     "congestion",
     "recovery",
     "acking",
@@ -19,6 +19,7 @@ const PAGES: [&str; 15] = [
     "agent",
     "mac",
     "mac-acknowledged",
+    "rate_control",
     "energy",
     "reception",
     "propagation",
@@ -60,6 +61,7 @@ fn main() {
         ("listener", "agent", "[agents.listener]"),
         ("aloha", "mac", "[mac.aloha]"),
         ("patient", "mac", "[mac.patient]"),
+        ("timid", "rate_control", "[mac.timid]"),
         ("flat", "energy", "[energy.flat]"),
         ("cube", "propagation", "[radio.cube]"),
         ("exponential", "fading", "[radio.exponential]"),
@@ -104,6 +106,8 @@ fn main() {
     // Without a second try, packets come back to routing.
     let hasty = patient(&[("mac.patient.retry_limit", "0")]);
     assert!(hasty.drops.iter().any(|row| row.reason == "retry_limit") && sum(&hasty, "sent_again") == 0);
+    let timid = run(&[("mac.rate_control", "timid"), ("measure.rates", "true"), ("routing.protocol", "static")]);
+    assert!(timid.rate_changes.iter().any(|row| row.rate_kbps == 11_000.0) && timid.digest != plain.digest);
     let flat = run(&[("energy.model", "flat"), ("energy.flat.power", "2 W")]);
     assert!(flat.nodes.iter().all(|node| node.energy_j == Some(10.0)), "2 W for 5 s");
     assert!(plain.nodes.iter().all(|node| node.energy_j.is_none()) && flat.digest == plain.digest);

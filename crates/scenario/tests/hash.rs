@@ -17,6 +17,7 @@ const WITHOUT_EFFECT: &[&str] = &[
     "measure.routes",
     "measure.paths",
     "measure.mobile_events",
+    "measure.rates",
     "measure.segments",
     "simulator.exact",
     "simulator.search",
@@ -105,6 +106,7 @@ const NAMES: &[&str] = &[
     "olsr",
     "stationary",
     "tdma",
+    "arf",
     "state",
 ];
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from hopyard.errors import StoreError
 from hopyard.scenario.inputs import read_toml
-from hopyard.scenario.recorded import ALL_SEGMENTS, MOBILE_EVENTS, PATHS, ROUTES, SEGMENTS
+from hopyard.scenario.recorded import ALL_SEGMENTS, MOBILE_EVENTS, PATHS, RATES, ROUTES, SEGMENTS
 from hopyard.scenario.scenario import value_of
 from hopyard.store.reading import Reader
 from hopyard.tables import tables
@@ -217,7 +217,7 @@ class _Source:
 
     def part_of(self, table: str) -> int:
         """The part whose rows of a table are taken: one that has recorded them."""
-        names = {"route_changes": ROUTES[::-1], "paths": (PATHS,)}
+        names = {"route_changes": ROUTES[::-1], "rate_changes": (RATES,), "paths": (PATHS,)}
         recorded = {**names, "mobile_events": (MOBILE_EVENTS,)}.get(table, ())
         found = self.part_with(recorded)
         return self.part if found is None else found

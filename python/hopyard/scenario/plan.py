@@ -14,6 +14,7 @@ from hopyard.scenario.recorded import (
     ALL_SEGMENTS,
     MOBILE_EVENTS,
     PATHS,
+    RATES,
     ROUTES,
     SEGMENTS,
     is_recorded,
@@ -97,9 +98,10 @@ class Planned:
 def _recorded(measure: Mapping[str, Any]) -> tuple[str, ...]:
     """What a scenario records beyond series. Where the routes of all are, those of flows are."""
     routes = {"flows": ROUTES[:1], "all": ROUTES}.get(measure.get("routes", ""), ())
+    rates = (RATES,) if measure.get("rates") else ()
     paths = (PATHS,) if measure.get("paths") else ()
     events = (MOBILE_EVENTS,) if measure.get("mobile_events") else ()
-    return (*routes, *paths, *events, *segment_names(measure.get("segments", False)))
+    return (*routes, *rates, *paths, *events, *segment_names(measure.get("segments", False)))
 
 
 def segment_names(flows: bool | str | None) -> tuple[str, ...]:
@@ -117,6 +119,8 @@ def measuring(names: Sequence[str], interval: str) -> list[tuple[str, str]]:
         given.append(("measure.interval", json.dumps(interval)))
     if routes := [each for each in zip(ROUTES, ("flows", "all"), strict=True) if each[0] in names]:
         given.append(("measure.routes", json.dumps(routes[-1][1])))
+    if RATES in names:
+        given.append(("measure.rates", "true"))
     if PATHS in names:
         given.append(("measure.paths", "true"))
     if MOBILE_EVENTS in names:

@@ -9,15 +9,16 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
 #: What a run may record beyond series, as a store names it among the quantities of the run: changes
-#: of the routes of flows, those of all nodes, the paths of packets, the events of hosts that move
-#: between networks, and the segments of all flows
-#: or of one, such as "segments=3".
+#: of the routes of flows, those of all nodes, changes of the rates of links, the paths of packets,
+#: the events of hosts that move between networks, and the segments of all flows or of one, such as
+#: "segments=3".
 ROUTES = ("routes=flows", "routes=all")
+RATES = "rates"
 PATHS = "paths"
 MOBILE_EVENTS = "mobile_events"
 SEGMENTS = "segments="
 ALL_SEGMENTS = f"{SEGMENTS}all"
-_RECORDED = re.compile(rf"{'|'.join((*ROUTES, PATHS, MOBILE_EVENTS, ALL_SEGMENTS))}|{SEGMENTS}[0-9]{{1,10}}")
+_RECORDED = re.compile(rf"{'|'.join((*ROUTES, RATES, PATHS, MOBILE_EVENTS, ALL_SEGMENTS))}|{SEGMENTS}[0-9]{{1,10}}")
 
 
 def is_recorded(name: str) -> bool:

@@ -6,6 +6,7 @@ use super::energy::Load;
 use super::{Channel, ChannelId, Plan, Scheduled, Station, StationView, Surroundings};
 use crate::address::InterfaceId;
 use crate::context::{Context, Slots};
+use crate::mac::rate_control::Belief;
 use crate::mac::{self, Outgoing};
 use crate::mobility::{Leg, Position};
 use crate::observe::Probe;
@@ -125,6 +126,12 @@ impl AnyChannel {
     #[must_use]
     pub fn range(&self) -> Option<f64> {
         each!(self, channel => channel.range())
+    }
+
+    /// See [`Channel::belief`].
+    #[must_use]
+    pub fn belief(&self, station: usize, to: InterfaceId) -> Option<Belief> {
+        each!(self, channel => channel.belief(station, to))
     }
 
     /// See [`Channel::position`].

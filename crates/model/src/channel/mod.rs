@@ -23,6 +23,7 @@ pub use scheduled::{ChannelId, Scheduled};
 use crate::address::{InterfaceId, NodeId};
 use crate::context::{Context, DropReason, Slots};
 use crate::link::ReceivePath;
+use crate::mac::rate_control::{self, Belief};
 use crate::mac::{Control, Counted, Counters, Identity, Mac, Outgoing, Sensed, Slotted};
 use crate::mobility::{Leg, Position};
 use crate::observe::{FrameEdge, Probe};
@@ -68,6 +69,8 @@ pub struct Station {
     pub backoff: Rng,
     /// The draws of its receiver.
     pub reception: Rng,
+    /// The draws of its rate control.
+    pub rates: Rng,
 }
 
 /// The parts that all stations of a channel have in common.
@@ -85,6 +88,8 @@ pub struct Plan<'a> {
     pub fading: &'a fading::Config,
     /// Medium access.
     pub mac: &'a mac::Config,
+    /// Rate control.
+    pub rates: &'a rate_control::Config,
     /// How the simulator searches for stations near another.
     pub search: Search,
     /// The prices of the radios, if energy is counted, and the first of the timers of the nodes' batteries.
@@ -135,8 +140,9 @@ impl<M: Slotted> Channel<M> {
     #[must_use]
     pub fn new(id: ChannelId, plan: &Plan<'_>, params: &M::Params, stations: Vec<Station>, streams: &Streams) -> Self {
         let nodes: Vec<NodeId> = stations.iter().map(|station| station.node).collect();
-        let modes = M::modes(params).expect("the world was built with rates that have a mode");
-        let shared = M::share(params, &nodes);
+        let modes = M::modes(params, plan.rates).expect("the world was built with rates that have a mode");
+        let draws = stations.iter().map(|station| station.rates.clone()).collect();
+        let shared = M::share(params, &nodes, rate_control::Plan { config: plan.rates, draws });
         let count = stations.len();
         let (mut legs, mut reception) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let (mut macs, mut interfaces) = (Vec::with_capacity(count), Vec::with_capacity(count));
@@ -451,6 +457,12 @@ impl<M: Slotted> Channel<M> {
     #[must_use]
     pub fn range(&self) -> Option<f64> {
         self.medium.range()
+    }
+
+    /// The belief of a station's rate control about the link to a neighbour.
+    #[must_use]
+    pub fn belief(&self, station: usize, to: InterfaceId) -> Option<Belief> {
+        self.macs[station].belief(to)
     }
 
     /// Where a station is.

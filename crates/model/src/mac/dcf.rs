@@ -3,7 +3,7 @@
 //! Read: IEEE 802.11-1999 §9.2 (procedure), §15 and §18 (DSSS and HR-DSSS timing), Annex C where the text is unclear;
 //! IEEE 802.11-2016 for the constants of the later amendments, and §10.26 for protection.
 //!
-//! Left out: fragmentation, rate adaptation, power save, beacons and association (nodes are in one ad hoc network), and
+//! Left out: fragmentation, power save, beacons and association (nodes are in one ad hoc network), and
 //! the point coordination function.
 //!
 //! The `ns2` profile behaves as ns-2.35 does where that differs from the standard. These steps are a type of their own
@@ -17,6 +17,7 @@
 //! deadline, not one event for each slot. When it is frozen, the slots that have passed are subtracted. When it starts
 //! while the NAV is set, its deadline counts from the end of the NAV.
 
+mod adaptive;
 mod amendment;
 mod counters;
 mod frame;
@@ -31,6 +32,7 @@ use std::marker::PhantomData;
 
 use hopyard_engine::{Prefetch, Rng, Span, Time};
 
+use super::rate_control::{self, Belief};
 use super::{Identity, Mac, Outgoing, Sensed, Slotted};
 use crate::address::{InterfaceId, NodeId};
 use crate::context::{Action, Context, DropReason};
@@ -41,13 +43,14 @@ use crate::phy::reception::Level;
 
 pub use crate::phy::mode::Preamble;
 
+use adaptive::Adaptive;
 pub use amendment::Amendment;
 pub use counters::Counters;
 pub use frame::{Control, Frame, FrameKind};
 pub use mixed::Mixed;
 pub use ns2::Ns2;
+use params::Announcement;
 pub use params::{ACK_BYTES, CTS_BYTES, Params, Protection, RTS_BYTES, Timing};
-use params::{Announcement, Modes};
 pub use procedure::Procedure;
 pub use standard::Standard;
 
@@ -69,6 +72,7 @@ struct Held {
     packet: PacketId,
     to: InterfaceId,
     bytes: u32,
+    mode: &'static Mode,
     airtime: Span,
     sequence: u16,
     /// Whether the frame itself was sent before.
@@ -134,6 +138,8 @@ pub struct Dcf<P = Standard> {
     /// The last sequence number heard from each neighbour, sorted by neighbour.
     heard: Vec<(InterfaceId, u16)>,
     rng: Rng,
+    /// What the station knows of its links, if rate control chooses among several modes.
+    adaptive: Option<Box<Adaptive>>,
     /// Counters of the station.
     pub counters: Counters,
     procedure: PhantomData<P>,
@@ -152,19 +158,14 @@ impl<P: Procedure> Mac for Dcf<P> {
     type Control = Control;
     type Counters = Counters;
 
-    fn share(params: &Params, _nodes: &[NodeId]) -> Timing {
-        Timing::new(params)
+    const ADAPTS: bool = true;
+
+    fn share(params: &Params, _nodes: &[NodeId], rates: rate_control::Plan<'_>) -> Timing {
+        Timing::new(params).with_rates(rates)
     }
 
-    fn modes(params: &Params) -> Result<Vec<&'static Mode>, Fault> {
-        let Modes { data, basic, announcing, answer, slowest: _ } = params.modes()?;
-        let mut modes: Vec<&'static Mode> = Vec::new();
-        for mode in [data, basic, announcing, answer] {
-            if !modes.iter().any(|other| std::ptr::eq(*other, mode)) {
-                modes.push(mode);
-            }
-        }
-        Ok(modes)
+    fn modes(params: &Params, rates: &rate_control::Config) -> Result<Vec<&'static Mode>, Fault> {
+        params.every_mode(rates)
     }
 
     fn largest_packet(params: &Params) -> Option<u32> {
@@ -193,6 +194,7 @@ impl<P: Procedure> Mac for Dcf<P> {
             next_sequence: 0,
             heard: Vec::new(),
             rng,
+            adaptive: timing.rates.as_ref().map(|rates| Box::new(Adaptive::new(rates.of_station(identity.station)))),
             counters: Counters::default(),
             procedure: PhantomData,
         }
@@ -210,6 +212,10 @@ impl<P: Procedure> Mac for Dcf<P> {
     fn held(&self) -> Option<PacketId> {
         // A broadcast packet belongs to the medium once it is on the air.
         self.outgoing.filter(|it| !(it.to.is_broadcast() && self.exchange == Exchange::Data)).map(|it| it.packet)
+    }
+
+    fn belief(&self, to: InterfaceId) -> Option<Belief> {
+        self.adaptive.as_ref()?.rates.belief(to)
     }
 
     fn counters(&self, _timing: &Timing, _now: Time) -> Counters {
@@ -238,12 +244,18 @@ impl<P: Procedure> Mac for Dcf<P> {
         }
         let bytes = size + params.header.count() as u32;
         let broadcast = to.is_broadcast();
-        let mode = if broadcast { timing.modes.basic } else { timing.modes.data };
-        let announced_by = timing.announcement(mode, bytes, broadcast);
+        let (mode, announced_by) = match &mut self.adaptive {
+            Some(adaptive) if !broadcast => adaptive.first(to, bytes, timing, now),
+            _ => {
+                let mode = if broadcast { timing.modes.basic } else { timing.modes.data };
+                (mode, timing.announcement(mode, bytes, broadcast))
+            }
+        };
         self.outgoing = Some(Held {
             packet,
             to,
             bytes,
+            mode,
             airtime: mode.airtime(bytes),
             sequence: self.next_sequence,
             retry: false,
@@ -279,7 +291,10 @@ impl<P: Procedure> Mac for Dcf<P> {
     }
 
     #[inline]
-    fn on_frame(&mut self, frame: &Frame, _level: Level, timing: &Timing, cx: &mut Context) {
+    fn on_frame(&mut self, frame: &Frame, level: Level, timing: &Timing, cx: &mut Context) {
+        if let Some(adaptive) = &mut self.adaptive {
+            adaptive.level = level.sinr().factor();
+        }
         self.receive(frame, timing, cx);
     }
 
@@ -466,7 +481,7 @@ impl<P: Procedure> Dcf<P> {
                 // Wait for the data frame: the rest of the exchange less its SIFS and ACK.
                 let wait = cts.airtime
                     + params.max_propagation * 2
-                    + cts.control.duration.saturating_sub(params.sifs + timing.ack);
+                    + cts.control.duration.saturating_sub(params.sifs + timing.shortest_ack());
                 Some(self.transmit(cts, Exchange::Cts, wait, now, timing))
             }
             Some(ack) => Some(self.transmit(ack, Exchange::Ack, ack.airtime, now, timing)),
@@ -493,19 +508,20 @@ impl<P: Procedure> Dcf<P> {
         let params = &timing.params;
         let (sifs, propagation) = (params.sifs, params.max_propagation * 2);
         let broadcast = outgoing.to.is_broadcast();
-        let answered = if broadcast { Span::ZERO } else { sifs + timing.ack };
+        let ack = if self.adaptive.is_some() { timing.ack_to(outgoing.mode) } else { timing.ack }.airtime;
+        let answered = if broadcast { Span::ZERO } else { sifs + ack };
         if outgoing.needs_announcement && outgoing.announced_by == Announcement::CtsToSelf {
             let duration = sifs + outgoing.airtime + answered;
             let cts = self.control(FrameKind::Cts, self.interface, duration, timing);
             return Some(self.transmit(cts, Exchange::CtsToSelf, timing.cts, now, timing));
         }
         if outgoing.needs_announcement {
-            let duration = sifs * 3 + timing.cts + outgoing.airtime + timing.ack;
+            let duration = sifs * 3 + timing.cts + outgoing.airtime + ack;
             let rts = self.control(FrameKind::Rts, outgoing.to, duration, timing);
             let wait = timing.rts + sifs + timing.cts + propagation;
             return Some(self.transmit(rts, Exchange::Rts, wait, now, timing));
         }
-        let mode = if broadcast { timing.modes.basic } else { timing.modes.data };
+        let mode = outgoing.mode;
         let data = Frame {
             transmitter: self.interface,
             receiver: outgoing.to,
@@ -520,6 +536,7 @@ impl<P: Procedure> Dcf<P> {
                 duration: answered,
                 sequence: outgoing.sequence,
                 retry: outgoing.retry,
+                ratio: 0.0,
             },
         };
         let wait = if broadcast { data.airtime } else { data.airtime + answered + propagation };
@@ -564,6 +581,7 @@ impl<P: Procedure> Dcf<P> {
                     };
                     *retries += 1;
                     let spent = *retries >= limit;
+                    let spent = if self.adaptive.is_some() { self.adapt(spent, timing, cx.now) } else { spent };
                     self.retry_or_give_up(spent, timing, cx);
                 }
                 None => {}
@@ -595,7 +613,9 @@ impl<P: Procedure> Dcf<P> {
             } else {
                 self.short_retries = 0;
             }
+            let to = outgoing.to;
             self.outgoing = None;
+            self.learn(to, None, cx);
             self.cw = timing.params.cw_min;
             if P::backs_off_after_giving_up(&timing.params) {
                 self.start_backoff(timing, cx.now);
@@ -606,6 +626,28 @@ impl<P: Procedure> Dcf<P> {
             outgoing.needs_announcement = outgoing.announced_by != Announcement::None;
             self.widen(timing);
             self.start_backoff(timing, cx.now);
+        }
+    }
+
+    /// A frame was not acknowledged. Returns whether the packet is given up; otherwise its next frame has a mode.
+    #[inline(never)]
+    fn adapt(&mut self, is_at_limit: bool, timing: &Timing, now: Time) -> bool {
+        let (Some(adaptive), Some(outgoing)) = (&mut self.adaptive, &mut self.outgoing) else { return is_at_limit };
+        let next = adaptive.retry((outgoing.to, outgoing.bytes), is_at_limit, timing, now);
+        if let Some((mode, by)) = next {
+            (outgoing.mode, outgoing.airtime, outgoing.announced_by) = (mode, mode.airtime(outgoing.bytes), by);
+        }
+        next.is_none()
+    }
+
+    /// The packet that the station held was acknowledged by a neighbour, with this ratio of signal to noise there, or
+    /// given up.
+    #[inline]
+    fn learn(&mut self, to: InterfaceId, acknowledged: Option<f32>, cx: &mut Context) {
+        if let Some(adaptive) = &mut self.adaptive
+            && adaptive.report(to, acknowledged, cx.now)
+        {
+            cx.act(Action::RateChanged { interface: self.interface, neighbour: to });
         }
     }
 

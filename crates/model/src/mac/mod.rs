@@ -8,6 +8,7 @@
 mod counters;
 pub mod dcf;
 mod protocol;
+pub mod rate_control;
 mod slotted;
 pub mod tdma;
 
@@ -19,7 +20,7 @@ pub use protocol::{Control, Identity, Mac, Outgoing, Sensed};
 pub use slotted::{Round, Slotted};
 
 use crate::address::NodeId;
-use crate::params::{Fault, Metric};
+use crate::params::{Fault, Metric, RFC};
 use crate::phy::Mode;
 pub use crate::phy::frame::Fate;
 
@@ -49,18 +50,24 @@ macro_rules! config {
             &[$(($name, <<$module::$variant as Mac>::Counters as Counters>::METRICS)),+];
 
         impl Config {
-            /// The modes of all its frames; the first is the mode of data frames.
+            /// The modes of all its frames under a rate control; the first is the mode of data frames.
             ///
             /// # Errors
             /// When no row of the table of modes has a rate.
-            pub fn modes(&self) -> Result<Vec<&'static Mode>, Fault> {
-                match self { $(Self::$variant(params) => <$module::$variant>::modes(params),)+ }
+            pub fn modes(&self, rates: &rate_control::Config) -> Result<Vec<&'static Mode>, Fault> {
+                match self { $(Self::$variant(params) => <$module::$variant>::modes(params, rates),)+ }
             }
 
-            /// The rate of data frames.
+            /// The rate of data frames, where it is fixed.
             #[must_use]
             pub fn rate(&self) -> Option<Rate> {
-                self.modes().ok()?.first().map(|mode| mode.rate())
+                self.modes(&rate_control::Config::first(RFC)).ok()?.first().map(|mode| mode.rate())
+            }
+
+            /// Whether the MAC asks rate control for the mode of its frames.
+            #[must_use]
+            pub const fn adapts(&self) -> bool {
+                match self { $(Self::$variant(_) => <$module::$variant as Mac>::ADAPTS,)+ }
             }
 
             /// Whether the MAC reports packets that it could not deliver to routing.

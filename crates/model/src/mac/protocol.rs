@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use hopyard_engine::{Prefetch, Rng, Span, Time};
 
 use super::counters::Counters;
+use super::rate_control::{self, Belief};
 use crate::address::{InterfaceId, NodeId};
 use crate::context::Context;
 use crate::packet::PacketId;
@@ -83,14 +84,17 @@ pub trait Mac: Debug + Sized + Prefetch {
     /// Its counters.
     type Counters: Counters;
 
+    /// Whether it asks rate control for the mode of its frames.
+    const ADAPTS: bool = false;
+
     /// The state that stations with these parameters share. `nodes` are their nodes, in the stations' order.
-    fn share(params: &Self::Params, nodes: &[NodeId]) -> Self::Shared;
+    fn share(params: &Self::Params, nodes: &[NodeId], rates: rate_control::Plan<'_>) -> Self::Shared;
 
     /// The modes of all its frames; the first is the mode of data frames, the last that of broadcasts.
     ///
     /// # Errors
     /// When no row of the table of modes has a rate.
-    fn modes(params: &Self::Params) -> Result<Vec<&'static Mode>, Fault>;
+    fn modes(params: &Self::Params, rates: &rate_control::Config) -> Result<Vec<&'static Mode>, Fault>;
 
     /// Whether the MAC reports packets that it could not deliver to routing.
     fn reports_failures(_params: &Self::Params) -> bool {
@@ -132,6 +136,11 @@ pub trait Mac: Debug + Sized + Prefetch {
 
     /// The packet that the station holds.
     fn held(&self) -> Option<PacketId>;
+
+    /// The belief of rate control about the link to a neighbour, if a frame was sent to it.
+    fn belief(&self, _to: InterfaceId) -> Option<Belief> {
+        None
+    }
 
     /// The counts of the station until now.
     fn counters(&self, shared: &Self::Shared, now: Time) -> Self::Counters;

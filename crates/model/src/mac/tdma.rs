@@ -35,7 +35,7 @@ pub use self::params::{
 pub use self::timeline::Frames;
 use self::timeline::{Clock, Own};
 use super::counters::counters;
-use super::{Fate, Identity, Mac, Outgoing, Round, Sensed, Slotted};
+use super::{Fate, Identity, Mac, Outgoing, Round, Sensed, Slotted, rate_control};
 use crate::address::{InterfaceId, NodeId};
 use crate::context::{Action, Context, DropReason, Slots};
 use crate::packet::{PacketId, PacketKind};
@@ -129,11 +129,11 @@ impl Mac for Tdma {
     type Control = Control;
     type Counters = Counters;
 
-    fn share(params: &Params, nodes: &[NodeId]) -> Frames {
+    fn share(params: &Params, nodes: &[NodeId], _rates: rate_control::Plan<'_>) -> Frames {
         Frames::new(params, nodes)
     }
 
-    fn modes(params: &Params) -> Result<Vec<&'static Mode>, Fault> {
+    fn modes(params: &Params, _rates: &rate_control::Config) -> Result<Vec<&'static Mode>, Fault> {
         Mode::of("rate", params.rate, None).map(|mode| vec![mode])
     }
 

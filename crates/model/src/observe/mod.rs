@@ -14,6 +14,7 @@ mod network;
 mod node_row;
 mod path_log;
 mod probe;
+mod rate_log;
 mod recorded;
 mod results;
 mod route_change;
@@ -33,6 +34,7 @@ pub use network::{AttachmentView, FlowView, InterfaceView, MobileView, NetworkVi
 pub use node_row::{NodeCounts, NodeRow, OwnColumn, own_columns};
 pub use path_log::PathRow;
 pub use probe::{DecisionView, FrameEdge, FrameView, IsMeant, PacketEvent, Passage, Probe, Probes, Reception};
+pub use rate_log::RateChangeRow;
 pub use recorded::Recorded;
 pub use results::{DropRow, OverheadRow, ProgramRow, SeriesRow};
 pub use route_change::{Path, PathEnd, RouteChangeView};

@@ -14,6 +14,7 @@ use super::route_change::RouteChangeView;
 use super::row::Report;
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::context::{DropReason, MobileEvent};
+use crate::mac::rate_control::Belief;
 use crate::mobility::Leg;
 use crate::packet::{FlowId, Packet, TcpHeader};
 use crate::phy::Mode;
@@ -204,6 +205,9 @@ probe! {
 
     /// The routing protocol of a node announces that a route has changed.
     fn on_route_changed(now: Time, node: NodeId, change: &RouteChangeView<'_>);
+
+    /// Rate control at an interface has changed the mode of frames to a neighbour's interface.
+    fn on_rate_changed(now: Time, interface: InterfaceId, neighbour: InterfaceId, belief: &Belief);
 
     /// A node begins its next leg.
     fn on_leg(node: NodeId, leg: &Leg);

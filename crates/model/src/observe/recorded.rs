@@ -5,6 +5,7 @@ use super::detours::Detours;
 use super::handoffs::Handoffs;
 use super::path_log::PathLog;
 use super::probe::Probes;
+use super::rate_log::RateLog;
 use super::route_log::{RouteChanges, RouteLog};
 use super::segment_log::{SegmentFlows, SegmentLog};
 
@@ -13,6 +14,8 @@ use super::segment_log::{SegmentFlows, SegmentLog};
 pub struct Recorded {
     /// Changes of routes.
     pub routes: RouteChanges,
+    /// Changes of the rates of links.
+    pub rates: bool,
     /// The paths of data packets.
     pub paths: bool,
     /// The segments of flows.
@@ -35,6 +38,9 @@ impl Recorded {
             vec![Box::<Decisions>::default(), Box::new(Handoffs::new(self.mobile_events)), Box::<Detours>::default()];
         if self.routes != RouteChanges::None {
             probes.push(Box::new(RouteLog::new(self.routes)));
+        }
+        if self.rates {
+            probes.push(Box::<RateLog>::default());
         }
         if self.paths {
             probes.push(Box::<PathLog>::default());

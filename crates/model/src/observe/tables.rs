@@ -16,6 +16,7 @@ use super::handoffs::HandoffRow;
 use super::mobile_log::MobileEventRow;
 use super::node_row::NodeRow;
 use super::path_log::PathRow;
+use super::rate_log::RateChangeRow;
 use super::results::{DropRow, OverheadRow, ProgramRow, SeriesRow};
 use super::route_log::RouteChangeRow;
 use super::row::{Column, Report, Row, description, fields};
@@ -113,6 +114,7 @@ tables! {
     decisions: DecisionRow,
     overhead: OverheadRow,
     route_changes: RouteChangeRow,
+    rate_changes: RateChangeRow,
     paths: PathRow,
     segments: SegmentRow,
     handoffs: HandoffRow,

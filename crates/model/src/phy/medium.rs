@@ -184,8 +184,10 @@ pub struct Places {
 pub struct Medium<C> {
     /// The thresholds of radios for data frames.
     receiver: Receiver,
-    /// The limits in each mode.
-    limits: Vec<(&'static Mode, Limits)>,
+    /// The limits in each mode, by its row.
+    limits: Vec<Limits>,
+    /// The weakest frame, in watts, that can be decoded in any mode, and as a broadcast.
+    thresholds: (f64, f64),
     radios: Radios,
     reception: Vec<Rng>,
     hearers: Hearers,
@@ -211,13 +213,14 @@ impl<C: Copy> Medium<C> {
     ) -> Self {
         let floor = params.sense.watts(&channel, params.transmit_power);
         let receiver = |mode| params.receiver(&channel, mode);
-        let limits: Vec<_> = modes
-            .iter()
-            .map(|&mode| {
-                let Receiver { threshold, noise, .. } = receiver(mode);
-                (mode, Limits { threshold, noise })
-            })
-            .collect();
+        let rows = modes.iter().map(|mode| usize::from(mode.row) + 1).max().unwrap_or(0);
+        let mut limits = vec![Limits { threshold: f64::NAN, noise: f64::NAN }; rows];
+        let (mut least, mut most, mut broadcast) = (f64::INFINITY, 0.0_f64, 0.0);
+        for &mode in modes {
+            let Receiver { threshold, noise, .. } = receiver(mode);
+            limits[usize::from(mode.row)] = Limits { threshold, noise };
+            (least, most, broadcast) = (least.min(threshold), most.max(threshold), threshold);
+        }
         let receiver = receiver(modes[0]);
         let transmit_power = params.transmit_power.watts();
         let fading = fading.into_iter().map(|(fader, mut rng)| (fader, rng.next_u64())).collect::<Vec<_>>();
@@ -225,9 +228,7 @@ impl<C: Copy> Medium<C> {
         let stations = legs.len();
         assert_eq!((reception.len(), names.len()), (stations, stations), "every station has a receiver and a name");
         let links = links.map(|links| {
-            let watts = || limits.iter().map(|it| it.1.threshold);
-            let thresholds = (watts().fold(f64::INFINITY, f64::min), watts().fold(0.0, f64::max));
-            links.gains(&Levels { transmit: transmit_power, noise: receiver.noise, floor, thresholds })
+            links.gains(&Levels { transmit: transmit_power, noise: receiver.noise, floor, thresholds: (least, most) })
         });
         let neighbours = match &links {
             Some(links) => Neighbours::of_lists(&legs, HORIZON, links.lists()),
@@ -241,6 +242,7 @@ impl<C: Copy> Medium<C> {
         Self {
             receiver,
             limits,
+            thresholds: (least, broadcast),
             radios: params.reception.radios(stations),
             reception,
             hearers: Hearers::new(losses, (transmit_power, floor), neighbours, names, fading),
@@ -261,8 +263,7 @@ impl<C: Copy> Medium<C> {
     /// decides.
     #[must_use]
     pub fn range(&self) -> Option<f64> {
-        let (_, Limits { threshold, .. }) = self.limits.last()?;
-        self.hearers.range(*threshold)
+        self.hearers.range(self.thresholds.1)
     }
 
     /// Where a station is.
@@ -313,8 +314,8 @@ impl<C: Copy> Medium<C> {
         let until = now + frame.airtime;
         self.radios.send(station, until);
         let station = station as u32;
-        let of_mode = self.limits.iter().find(|(mode, _)| std::ptr::eq(*mode, frame.mode));
-        let limits = of_mode.expect("the MAC has named the modes of its frames").1;
+        let limits = self.limits[usize::from(frame.mode.row)];
+        debug_assert!(!limits.noise.is_nan(), "the MAC has named the modes of its frames");
         let new = |hearers, first| Transmission {
             frame,
             station,
@@ -568,8 +569,8 @@ impl<C: Copy> Medium<C> {
 
     /// The weakest frame, in watts, that can be decoded in any mode.
     #[must_use]
-    pub fn threshold(&self) -> f64 {
-        self.limits.iter().map(|it| it.1.threshold).fold(f64::INFINITY, f64::min)
+    pub const fn threshold(&self) -> f64 {
+        self.thresholds.0
     }
 
     /// A station stops for good. Those packets that its MAC holds (`held`) and that are in frames on the air belong to

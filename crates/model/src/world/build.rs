@@ -228,8 +228,8 @@ impl<P: Probe> World<P> {
                     } else {
                         it.link = Some(link)
                     }
-                    let (backoff, reception) = (stream("backoff"), stream("reception"));
-                    stations.push(Station { interface, node, leg: *leg, backoff, reception });
+                    let (backoff, reception, rates) = (stream("backoff"), stream("reception"), stream("rates"));
+                    stations.push(Station { interface, node, leg: *leg, backoff, reception, rates });
                 }
             }
         }
@@ -291,6 +291,7 @@ impl<P: Probe> World<P> {
                 obstacles: &spec.obstacles,
                 fading: &channel.fading,
                 mac: &channel.mac,
+                rates: &channel.rates,
                 search: spec.medium.search,
                 energy: metered.map(|prices| (prices, clock.timer(Wake::Battery(NodeId(0))))),
             };
@@ -476,7 +477,7 @@ fn check_channels(spec: &Spec) -> Result<(), BuildError> {
 fn check_rates(spec: &Spec) -> Result<(), BuildError> {
     for (channel, it) in spec.channels.iter().enumerate() {
         let mac = it.mac.name();
-        let modes = it.mac.modes().map_err(|fault| BuildError::NoMode { channel, mac, fault })?;
+        let modes = it.mac.modes(&it.rates).map_err(|fault| BuildError::NoMode { channel, mac, fault })?;
         if let Some(mode) = it.radio.lacking(&modes) {
             return Err(BuildError::NoSensitivity { channel, mac, mode: mode.name() });
         }

@@ -141,6 +141,7 @@ impl<P: Probe> World<P> {
                 let (node, mut around) = self.node_at(interface);
                 node.overheard(packet, from.into(), to.into(), &mut around);
             }
+            Action::RateChanged { interface, neighbour } => self.on_rate_changed(interface, neighbour),
             Action::LinkFailed { interface, packet, to, reason } => {
                 let (node, mut around) = self.node_at(interface);
                 node.on_link_failed(packet, to.into(), reason, &mut around);

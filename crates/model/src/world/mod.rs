@@ -17,6 +17,7 @@ mod flow;
 mod inject;
 mod knowledge;
 mod outside;
+mod rates;
 mod report;
 mod roles;
 mod run;

@@ -219,6 +219,9 @@ impl<P: Probe> World<P> {
             (Some(_), Some(_)) => None,
         };
         let length = route.map(|(_, hops)| hops).filter(|&hops| before.map(|(_, hops)| hops) != Some(hops));
+        if let Some((next_hop, _)) = route.filter(|(next_hop, _)| before.map(|(hop, _)| hop) != Some(*next_hop)) {
+            self.on_next_hop(flow, next_hop);
+        }
         let source = self.flows[flow].source;
         for event in change.into_iter().chain(length.map(NetworkEvent::HopCount)) {
             self.sockets[source].endpoint.on_news(News::Network(event), now);

@@ -12,6 +12,7 @@ use strum::{IntoStaticStr, VariantArray};
 use crate::address::{NodeId, Prefix};
 use crate::agent::Orders;
 use crate::channel::energy::{self, Battery};
+use crate::mac::rate_control;
 use crate::mobility::{self, Movements, Position};
 use crate::observe::Recorded;
 use crate::params::{Params as _, RFC};
@@ -142,6 +143,8 @@ pub struct ChannelSpec {
     pub fading: fading::Config,
     /// Medium access.
     pub mac: mac::Config,
+    /// Rate control.
+    pub rates: rate_control::Config,
     /// Its prefix, if it is given.
     pub network: Option<Prefix>,
 }
@@ -156,6 +159,7 @@ impl ChannelSpec {
             links: None,
             fading: fading::Config::first(profile),
             mac: mac::Config::first(profile),
+            rates: rate_control::Config::first(profile),
             network: None,
         }
     }

@@ -1,3 +1,4 @@
+mod rates;
 mod slots;
 mod tunnels;
 

@@ -4,6 +4,7 @@ use hopyard_engine::units::{Bytes, Coordinate, Distance, Ratio, Speed};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::link::wired;
+use hopyard_model::mac::rate_control;
 use hopyard_model::mobility::{self, group, random_waypoint, roaming_group, rpgm, waypoints};
 use hopyard_model::params::Params as _;
 use hopyard_model::phy::Reception;
@@ -84,6 +85,13 @@ pub fn of_every_model() -> Vec<(String, Spec)> {
                 spec.nodes.iter_mut().for_each(|node| node.start.z = 50.0);
             }
             spec.channels[0].propagation = propagation;
+        });
+    }
+    for model in rate_control::MODELS {
+        with("rate control", model.name, &|spec| {
+            let dcf = mac::dcf::Params::of_amendment("rfc", mac::dcf::Amendment::G);
+            spec.channels[0].mac = mac::Config::Dcf(dcf.into());
+            spec.channels[0].rates = rate_control::Config::of_profile(model.name, "rfc").expect("a rate control");
         });
     }
     for model in fading::MODELS {

@@ -1,9 +1,10 @@
-//! Radios and medium access: DCF, modes, slots, reception, path loss and fading.
+//! Radios and medium access: DCF, modes, rate control, slots, reception, path loss and fading.
 
 use std::sync::Arc;
 
 use hopyard_engine::Span;
 use hopyard_engine::units::{Bytes, Distance, Frequency};
+use hopyard_model::mac::rate_control;
 use hopyard_model::mobility::waypoints;
 use hopyard_model::params::Params as _;
 use hopyard_model::phy::links::Links;
@@ -108,6 +109,32 @@ fn modes() {
         }
     }
     check("modes", &runs);
+}
+
+/// A sender between a receiver that is near and one whose link is bad, and a sender that disturbs it.
+#[test]
+fn rate_control() {
+    use mac::dcf::{Amendment, Params};
+    let kinds =
+        [("g 6 Mb/s", Amendment::G, "6 Mbps"), ("a 6 Mb/s", Amendment::A, "6 Mbps"), ("n mcs8", Amendment::N, "mcs8")];
+    let mut runs = Vec::new();
+    for (_, model, profile) in in_profiles(rate_control::MODELS) {
+        for (name, amendment, rate) in kinds {
+            let mut spec = network(profile, "static", &[(0.0, 0.0), (60.0, 0.0), (0.0, 520.0), (200.0, 480.0)]);
+            with_ranges(&mut spec, 800.0, 900.0);
+            let mut dcf = Params::of_amendment("rfc", amendment);
+            dcf.rate = rate.parse().expect("a name");
+            spec.channels[0].mac = mac::Config::Dcf(dcf.into());
+            spec.channels[0].rates = rate_control::Config::of_profile(model, profile).expect("a rate control");
+            for (from, to, interval) in [(0, 1, 1500), (0, 2, 1500), (3, 2, 20_000)] {
+                add_cbr(&mut spec, from, to, 1000, Span::from_micros(interval));
+            }
+            stagger(&mut spec);
+            spec.duration = Span::from_secs(1);
+            runs.push((format!("{model} {profile}, {name}"), run(&spec)));
+        }
+    }
+    check_models("rate_control", runs);
 }
 
 /// A chain with slots of every kind, on which a TCP flow and datagrams meet. Two nodes share a slot, one of which walks

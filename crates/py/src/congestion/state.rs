@@ -357,7 +357,7 @@ impl ControllerState {
         self.view().map(|view| view.ack_hops)
     }
 
-    /// The rate of data frames on the network's radios in bit/s.
+    /// The rate of data frames on the first link of the way in bit/s, as rate control last changed it.
     ///
     /// None where it is not known.
     #[getter]

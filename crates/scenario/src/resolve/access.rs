@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use hopyard_engine::Span;
 use hopyard_model::address::NodeId;
+use hopyard_model::mac::rate_control;
 use hopyard_model::packet::{IP_HEADER, MOST_BYTES, TCP_HEADER, TIMESTAMPS, UDP_HEADER};
 use hopyard_model::params::ModelInfo;
 use hopyard_model::phy::propagation::SPEED_OF_LIGHT;
@@ -26,6 +27,12 @@ fn macs(resolved: &Resolved) -> impl Iterator<Item = (String, &mac::Config)> {
     let further = resolved.channels.iter().enumerate().map(|(number, it)| (format!("channel.{number}"), &it.mac));
     let all = std::iter::once(("mac".to_owned(), &resolved.mac)).chain(further);
     all.map(|(section, mac)| (section, &mac.config))
+}
+
+/// The rate control of each channel.
+fn rate_controls(resolved: &Resolved) -> impl Iterator<Item = &rate_control::Config> {
+    let further = resolved.channels.iter().map(|it| &it.rates.config);
+    std::iter::once(&resolved.rates.config).chain(further)
 }
 
 /// The agents, with their names.
@@ -162,14 +169,26 @@ impl Resolver<'_> {
     pub(super) fn check_sensitivities(&mut self, resolved: &Resolved) {
         let further = resolved.channels.iter().map(|it| &it.radio);
         let radios = std::iter::once(&resolved.radio).chain(further);
-        for ((section, mac), radio) in macs(resolved).zip(radios) {
-            let Ok(modes) = mac.modes() else { continue };
+        for (((section, mac), rates), radio) in macs(resolved).zip(rate_controls(resolved)).zip(radios) {
+            let Ok(modes) = mac.modes(rates) else { continue };
             if let Some(mode) = radio.lacking(&modes) {
                 let path = if section == "mac" { "radio" } else { section.as_str() };
                 let message = format!("`receive` has no value for {}, at which `{}` sends", mode.name(), mac.name());
                 let names: Vec<String> = modes.iter().map(|mode| format!("\"{}\"", mode.name())).collect();
                 let problem = self.problem(&format!("{path}.receive"), message);
                 problem.expected = Some(format!("values for {}", names.join(" and ")));
+            }
+        }
+    }
+
+    /// Reports rate control of a MAC whose frames all have one mode.
+    pub(super) fn check_rate_control(&mut self, resolved: &Resolved) {
+        for ((section, mac), rates) in macs(resolved).zip(rate_controls(resolved)) {
+            if !mac.adapts() && !rates.is_fixed() && !self.is_faulty(&section) {
+                let (mac, rates) = (mac.name(), rates.name());
+                let message = format!("frames of `{mac}` all have one mode, and `{rates}` would choose among several");
+                let problem = self.problem(&format!("{section}.rate_control"), message);
+                problem.expected = Some(format!("\"fixed\" with `{mac}`"));
             }
         }
     }

@@ -80,6 +80,7 @@ impl Resolver<'_> {
         self.check_linux(&resolved);
         self.check_reception(&resolved);
         self.check_wavelengths(&resolved);
+        self.check_rate_control(&resolved);
         self.check_sensitivities(&resolved);
         self.check_feedback(&resolved);
         self.check_slot_finders(&resolved);

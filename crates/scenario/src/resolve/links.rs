@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hopyard_engine::units::Rate;
-use hopyard_model::mac;
+use hopyard_model::mac::{self, rate_control};
 use hopyard_model::mobility::Position;
 use hopyard_model::phy::error_rate::{chunk_success, thermal_noise};
 use hopyard_model::phy::fading;
@@ -13,7 +13,7 @@ use hopyard_model::phy::{self, Receive, Sensitivity};
 use hopyard_model::routing;
 
 use super::networks::radios;
-use super::resolved::Resolved;
+use super::resolved::{Chosen, Resolved};
 
 /// A frame of this size, in bits, is received more often than not within the usual range.
 const FRAME: f64 = 8000.0;
@@ -38,11 +38,18 @@ pub(super) struct Reach {
 impl Reach {
     /// Every channel.
     pub(super) fn of(resolved: &Resolved) -> Option<Vec<Self>> {
-        let further = resolved.channels.iter().map(|it| (&it.radio, &it.propagation, &it.fading, &it.mac));
-        let first = (&resolved.radio, &resolved.propagation, &resolved.fading, &resolved.mac);
+        let modes = |mac: &Chosen<mac::Config>, rates: &Chosen<rate_control::Config>| {
+            let every = mac.config.modes(&rates.config).ok()?;
+            // Rate control avoids modes that do not reach a neighbour.
+            let count = if rates.config.is_fixed() { every.len() } else { 1 };
+            Some((every, count))
+        };
+        let further =
+            resolved.channels.iter().map(|it| (&it.radio, &it.propagation, &it.fading, modes(&it.mac, &it.rates)));
+        let first = (&resolved.radio, &resolved.propagation, &resolved.fading, modes(&resolved.mac, &resolved.rates));
         let mut channels = std::iter::once(first)
             .chain(further)
-            .map(|(radio, propagation, fading, mac)| {
+            .map(|(radio, propagation, fading, modes)| {
                 if let Some(links) = resolved.links_of(propagation) {
                     let links = links.pairs().map(|(a, b)| (a.min(b), a.max(b))).collect();
                     let (most, usual) = (f64::INFINITY, f64::INFINITY);
@@ -55,8 +62,9 @@ impl Reach {
                         links: Some(links),
                     });
                 }
-                let (most, usual) = ranges(radio, &propagation.config, &fading.config, &mac.config)?;
-                let shorter = shorter(radio, &propagation.config, &mac.config, most, usual);
+                let (modes, needed) = modes?;
+                let (most, usual) = ranges(radio, &propagation.config, &fading.config, &modes)?;
+                let shorter = shorter(radio, &propagation.config, &modes[..needed], most, usual);
                 let asked = match radio.receive {
                     Receive::Every(Sensitivity::Range(range)) => Some(range.metres()),
                     _ => None,
@@ -143,12 +151,11 @@ fn ranges(
     radio: &phy::Params,
     propagation: &propagation::Config,
     fading: &fading::Config,
-    mac: &mac::Config,
+    modes: &[&'static Mode],
 ) -> Option<(f64, f64)> {
     let channel = propagation.channel();
     let strongest = fading::limit(channel.shadowing().iter().chain([&fading.fader()]));
     let power = radio.transmit_power;
-    let modes = mac.modes().ok()?;
     // No kind of reception decodes a frame that is weaker than `receive`, which may depend on the mode.
     let gain = |mode: &Mode| Some(radio.receive.of(mode)?.watts(&channel, power) / power.watts());
     let least = modes.iter().filter_map(|mode| gain(mode)).fold(f64::INFINITY, f64::min);
@@ -169,12 +176,11 @@ fn ranges(
 fn shorter(
     radio: &phy::Params,
     propagation: &propagation::Config,
-    mac: &mac::Config,
+    modes: &[&'static Mode],
     most: f64,
     usual: f64,
 ) -> Option<(Rate, Rate, f64)> {
     let (channel, power) = (propagation.channel(), radio.transmit_power);
-    let modes = mac.modes().ok()?;
     let (data, others) = modes.split_first()?;
     others.iter().find_map(|mode| {
         let gain = radio.receive.of(mode)?.watts(&channel, power) / power.watts();

@@ -95,7 +95,9 @@ impl Resolver<'_> {
         let propagation = self.chosen_in("radio", &own);
         let fading = self.chosen_in("radio", &own);
         self.complete.insert("radio".to_owned(), Value::Object(own.into_iter().chain(radio.clone()).collect()));
-        let mac = self.choice("mac");
+        let own = self.plain("mac");
+        let mac = self.chosen_in("mac", &own);
+        let rates = self.chosen_in("mac", &own);
         let channels = self.channels();
         let obstacles = self.simple_list::<Obstacle>("obstacle");
         let energy = self.plain("energy");
@@ -138,6 +140,7 @@ impl Resolver<'_> {
             propagation: propagation?,
             fading: fading?,
             mac: mac?,
+            rates: rates?,
             channels,
             obstacles,
             energy,

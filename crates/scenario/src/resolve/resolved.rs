@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use hopyard_model::channel::energy;
 use hopyard_model::link::wired;
+use hopyard_model::mac::rate_control;
 use hopyard_model::mobility::{self, Position, movement_file};
 use hopyard_model::params::{ModelInfo, ParamsError};
 use hopyard_model::phy::links::Links;
@@ -172,6 +173,7 @@ pub(crate) struct FurtherChannel {
     pub propagation: Chosen<propagation::Config>,
     pub fading: Chosen<fading::Config>,
     pub mac: Chosen<mac::Config>,
+    pub rates: Chosen<rate_control::Config>,
 }
 
 /// The meaning of a scenario.
@@ -191,6 +193,7 @@ pub(crate) struct Resolved {
     pub propagation: Chosen<propagation::Config>,
     pub fading: Chosen<fading::Config>,
     pub mac: Chosen<mac::Config>,
+    pub rates: Chosen<rate_control::Config>,
     pub channels: Vec<FurtherChannel>,
     pub obstacles: Vec<Obstacle>,
     pub energy: Energy,

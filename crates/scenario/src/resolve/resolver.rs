@@ -377,8 +377,9 @@ impl<'a> Resolver<'a> {
             let propagation = self.of_channel(&channel.propagation, &path, table, &mut own);
             let fading = self.of_channel(&channel.fading, &path, table, &mut own);
             let mac = self.of_channel(&channel.mac, &path, table, &mut own);
+            let rates = self.of_channel(&channel.rate_control, &path, table, &mut own);
             written.push(Value::Object(own));
-            channels.push(FurtherChannel { channel, radio: Typed::new(radio), propagation, fading, mac });
+            channels.push(FurtherChannel { channel, radio: Typed::new(radio), propagation, fading, mac, rates });
         }
         if !written.is_empty() {
             self.complete.insert("channel".to_owned(), Value::Array(written));

@@ -14,7 +14,8 @@ const SEAMS: &[(&str, &str, usize)] = &[
     ("agent/protocol.rs", "Agent", 8),
     ("app/application.rs", "Application", 4),
     ("host/endpoint.rs", "Endpoint", 8),
-    ("mac/protocol.rs", "Mac", 14),
+    ("mac/protocol.rs", "Mac", 15),
+    ("mac/rate_control/control.rs", "RateControl", 5),
     ("mobility/leg.rs", "Mobility", 2),
     ("phy/fading/signal.rs", "Fading", 3),
     ("phy/propagation/path_loss.rs", "PathLoss", 5),
@@ -83,7 +84,7 @@ fn too_large(items: &[(&str, &str, usize)], kind: &str, count: fn(TokenStream) -
 fn seams_and_shared_objects_keep_their_size() {
     let mut faults = too_large(SEAMS, "trait", functions);
     // The call of the macro that makes the trait lists its functions, besides `watches` and `report`.
-    faults.extend(too_large(&[("observe/probe.rs", "!", 9)], "probe", functions));
+    faults.extend(too_large(&[("observe/probe.rs", "!", 10)], "probe", functions));
     faults.extend(too_large(OBJECTS, "struct", fields));
     assert!(faults.is_empty(), "{faults:#?}");
 }

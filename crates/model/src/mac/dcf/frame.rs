@@ -19,7 +19,7 @@ pub enum FrameKind {
 }
 
 /// The fields of a frame of the DCF beyond the fields of every frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Control {
     /// The kind of the frame.
     pub kind: FrameKind,
@@ -29,6 +29,9 @@ pub struct Control {
     pub sequence: u16,
     /// Whether it is a data frame that was sent before; never so in other frames (IEEE 802.11-1999 §7.1.3.1.6).
     pub retry: bool,
+    /// The ratio of signal to noise with which the sender of an ACK has received the frame. No radio has this field; it
+    /// is for rate control that is said to know the ratio, and zero without.
+    pub ratio: f32,
 }
 
 impl mac::Control for Control {

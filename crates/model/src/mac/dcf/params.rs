@@ -1,11 +1,14 @@
 //! Parameters of the DCF, and the times that follow from them.
 
+use std::collections::BTreeSet;
+
 use hopyard_engine::Span;
 use hopyard_engine::units::{Bytes, Frequency, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::amendment::{Amendment, Constants};
+use crate::mac::rate_control::{self, Candidates, Rates};
 use crate::params::{self, Fault};
 use crate::phy::mode::{Band, Carrier, DSSS_BANDWIDTH, Format, Guard, MODES, Mode, Name, Preamble, in_words};
 
@@ -34,10 +37,12 @@ pub struct Params {
     /// The bandwidth: 22 MHz in "b", 20 MHz in all others; 10 and 5 MHz in "a"; 40 MHz in "n"; 40 and 80 MHz in "ac".
     /// The defaults of `slot`, `sifs` and rates follow from it.
     pub bandwidth: Frequency,
-    /// The guard interval of HT and VHT: "long" (0.8 us) or "short" (0.4 us).
+    /// The guard interval of HT and VHT: "long" (0.8 us) or "short" (0.4 us). Rate control chooses between both if it
+    /// is "short".
     pub guard_interval: Guard,
     /// Mode of unicast data frames: a rate of DSSS or OFDM, an index of HT such as "mcs7", or an index and the streams
-    /// of VHT such as "vht-mcs9-2ss".
+    /// of VHT such as "vht-mcs9-2ss". With a `rate_control` other than "fixed", it says the format of the modes among
+    /// which that chooses, and the most streams.
     pub rate: Name,
     /// Rate of RTS and broadcast frames: a basic rate.
     pub basic_rate: Rate,
@@ -316,14 +321,58 @@ impl Params {
             Protection::Off => basics[0],
             Protection::CtsToSelf | Protection::Rts => self.legacy("protection_rate", self.protection_rate)?,
         };
+        let slowest = basics.iter().copied().min_by_key(|mode| mode.rate()).expect("there is a basic rate");
+        Ok(Modes { data, basic: basics[0], announcing, answer: self.answer(data, &basics), slowest })
+    }
+
+    /// The mode of the ACK to a frame.
+    fn answer(&self, data: &Mode, basics: &[&'static Mode]) -> &'static Mode {
         let mandatory = || {
             let rates = self.standard.legacy(self.carrier()).step_by(2).take(3);
             rates.filter(|mode| mode.rate() <= data.reference_rate()).last()
         };
         // §9.6: without a basic rate, the fastest mandatory one.
-        let answer = data.answer(&basics).or_else(mandatory).unwrap_or(basics[0]);
-        let slowest = basics.iter().copied().min_by_key(|mode| mode.rate()).expect("there is a basic rate");
-        Ok(Modes { data, basic: basics[0], announcing, answer, slowest })
+        data.answer(basics).or_else(mandatory).unwrap_or(basics[0])
+    }
+
+    /// The modes among which rate control chooses. They have the format of `rate`; with OFDM also that of DSSS, and with
+    /// HT and VHT at most as many streams, every bandwidth of the channel, and the guard intervals that it allows.
+    fn candidates(&self) -> Result<Candidates, Fault> {
+        let usual = self.data()?;
+        let carrier = self.carrier();
+        let mut modes: Vec<&Mode> = Vec::new();
+        if usual.is_legacy() {
+            let dsss = Mode::dsss().filter(|_| self.standard.has_dsss(self.band));
+            modes.extend(dsss.filter_map(|mode| self.legacy("rate", mode.rate()).ok()));
+            modes.dedup_by_key(|mode| mode.row);
+            let ofdm = self.standard.legacy(carrier).filter(|_| matches!(usual.format, Format::Ofdm));
+            modes.extend(ofdm);
+        } else {
+            let guards = [Guard::Long, Guard::Short].into_iter().take(1 + usize::from(carrier.guard == Guard::Short));
+            let bandwidths = || self.standard.bandwidths().iter().filter(|it| **it <= carrier.bandwidth);
+            let channels =
+                guards.flat_map(|guard| bandwidths().map(move |&bandwidth| Carrier { bandwidth, guard, ..carrier }));
+            let age = usual.format.age();
+            let fits = |mode: &&Mode| mode.format.age() == age && mode.body.streams <= usual.body.streams;
+            modes.extend(channels.flat_map(|channel| self.standard.newer(channel)).filter(fits));
+        }
+        Ok(Candidates { usual, modes })
+    }
+
+    /// The modes of all frames under a rate control; the first is the mode that `rate` names.
+    pub(super) fn every_mode(&self, rates: &rate_control::Config) -> Result<Vec<&'static Mode>, Fault> {
+        let Modes { data, basic, announcing, answer, slowest: _ } = self.modes()?;
+        let mut modes = vec![data];
+        if !rates.is_fixed() {
+            let basics = self.basics()?;
+            let candidates = self.candidates()?.modes;
+            let answers = candidates.iter().map(|mode| self.answer(mode, &basics)).collect::<Vec<_>>();
+            modes.extend(candidates.into_iter().chain(answers));
+        }
+        modes.extend([basic, announcing, answer]);
+        let mut seen = BTreeSet::new();
+        modes.retain(|mode| seen.insert(mode.row));
+        Ok(modes)
     }
 
     /// The largest packet that a frame carries, if there is a limit.
@@ -364,7 +413,7 @@ pub(super) struct Modes {
     pub basic: &'static Mode,
     /// RTS, CTS.
     pub announcing: &'static Mode,
-    /// ACK.
+    /// ACK to a frame in the mode of `data`.
     pub answer: &'static Mode,
     /// The slowest basic one.
     pub slowest: &'static Mode,
@@ -381,7 +430,25 @@ pub struct Timing {
     pub eifs: Span,
     pub(super) rts: Span,
     pub(super) cts: Span,
-    pub(super) ack: Span,
+    /// The ACK to a frame in the mode of `rate`.
+    pub(super) ack: Answer,
+    /// The ACK to a frame in each mode, by its row, if rate control chooses among several.
+    acks: Vec<Answer>,
+    /// What a station knows of its links at first, if rate control chooses among several modes.
+    pub(super) rates: Option<Rates>,
+}
+
+/// An ACK, with its time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Answer {
+    pub mode: &'static Mode,
+    pub airtime: Span,
+}
+
+impl Answer {
+    const fn of(mode: &'static Mode) -> Self {
+        Self { mode, airtime: mode.airtime(ACK_BYTES) }
+    }
 }
 
 /// The frame that announces a data frame to other stations.
@@ -411,9 +478,43 @@ impl Timing {
             eifs: params.sifs + difs + slowest_ack,
             rts: modes.announcing.airtime(RTS_BYTES),
             cts: modes.announcing.airtime(CTS_BYTES),
-            ack: modes.answer.airtime(ACK_BYTES),
+            ack: Answer::of(modes.answer),
+            acks: Vec::new(),
+            rates: None,
             params: params.clone(),
         }
+    }
+
+    /// The same under a rate control.
+    ///
+    /// # Panics
+    /// When the parameters are impossible.
+    #[must_use]
+    pub fn with_rates(mut self, rates: rate_control::Plan<'_>) -> Self {
+        if rates.config.is_fixed() {
+            return self;
+        }
+        let params = &self.params;
+        let (basics, candidates) =
+            params.basics().and_then(|basics| Ok((basics, params.candidates()?))).expect("the parameters are possible");
+        let rows = candidates.modes.iter().map(|mode| usize::from(mode.row) + 1).max().unwrap_or(0);
+        self.acks = vec![self.ack; rows];
+        for mode in &candidates.modes {
+            self.acks[usize::from(mode.row)] = Answer::of(params.answer(mode, &basics));
+        }
+        self.rates = Some(rates.config.rates(&candidates, rates.draws));
+        self
+    }
+
+    /// The ACK to a frame in a mode.
+    #[inline]
+    pub(super) fn ack_to(&self, mode: &Mode) -> Answer {
+        self.acks.get(usize::from(mode.row)).copied().unwrap_or(self.ack)
+    }
+
+    /// The shortest ACK to a frame of data.
+    pub(super) fn shortest_ack(&self) -> Span {
+        self.acks.iter().map(|ack| ack.airtime).fold(self.ack.airtime, Ord::min)
     }
 
     /// How a frame in a mode is announced.

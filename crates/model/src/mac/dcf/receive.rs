@@ -7,6 +7,7 @@ use super::{
 };
 use crate::address::InterfaceId;
 use crate::context::{Action, Context};
+use crate::phy::Mode;
 
 impl<P: Procedure> Dcf<P> {
     /// A frame for this station, or a broadcast, was decoded. The medium is still busy with it: `on_idle` comes next.
@@ -23,7 +24,7 @@ impl<P: Procedure> Dcf<P> {
             FrameKind::Rts => self.on_rts(frame, timing, cx),
             FrameKind::Cts => self.on_cts(timing, cx),
             FrameKind::Data => self.on_data(frame, timing, cx),
-            FrameKind::Ack => self.on_ack(timing, cx),
+            FrameKind::Ack => self.on_ack(frame, timing, cx),
         }
     }
 
@@ -92,7 +93,7 @@ impl<P: Procedure> Dcf<P> {
         self.proceed(timing, cx);
     }
 
-    fn on_ack(&mut self, timing: &Timing, cx: &mut Context) {
+    fn on_ack(&mut self, frame: &Frame, timing: &Timing, cx: &mut Context) {
         if self.exchange != Exchange::Data {
             return;
         }
@@ -104,13 +105,22 @@ impl<P: Procedure> Dcf<P> {
             self.short_retries = 0;
         }
         self.cw = timing.params.cw_min;
+        self.learn(outgoing.to, Some(frame.control.ratio), cx);
         cx.hand_over(outgoing.packet);
         self.start_backoff(timing, cx.now);
         self.proceed(timing, cx);
     }
 
     fn on_data(&mut self, frame: &Frame, timing: &Timing, cx: &mut Context) {
-        if timing.announcement(timing.modes.data, frame.bytes, false) == Announcement::Rts {
+        let (is_announced, ack, ratio) = match &self.adaptive {
+            None => {
+                let announcement = timing.announcement(timing.modes.data, frame.bytes, false);
+                (announcement == Announcement::Rts, timing.ack, 0.0)
+            }
+            // The sender may announce any frame.
+            Some(it) => (self.exchange == Exchange::Cts, timing.ack_to(frame.mode), it.level as f32),
+        };
+        if is_announced {
             // The station has answered an RTS, and waits for this frame only.
             if self.exchange != Exchange::Cts {
                 return;
@@ -122,7 +132,9 @@ impl<P: Procedure> Dcf<P> {
         if self.response.is_some() {
             return;
         }
-        self.response = Some(self.control(FrameKind::Ack, frame.transmitter, Span::ZERO, timing));
+        let mut ack = self.short(FrameKind::Ack, (ACK_BYTES, ack.airtime, ack.mode), frame.transmitter, Span::ZERO);
+        ack.control.ratio = ratio;
+        self.response = Some(ack);
         if self.timeout == Time::NEVER {
             self.proceed(timing, cx);
         }
@@ -154,12 +166,20 @@ impl<P: Procedure> Dcf<P> {
         }
     }
 
+    /// An RTS or a CTS.
     pub(super) fn control(&self, kind: FrameKind, receiver: InterfaceId, duration: Span, timing: &Timing) -> Frame {
-        let (bytes, airtime, mode) = match kind {
-            FrameKind::Rts => (RTS_BYTES, timing.rts, timing.modes.announcing),
-            FrameKind::Cts => (CTS_BYTES, timing.cts, timing.modes.announcing),
-            FrameKind::Data | FrameKind::Ack => (ACK_BYTES, timing.ack, timing.modes.answer),
-        };
+        let (bytes, airtime) = if kind == FrameKind::Rts { (RTS_BYTES, timing.rts) } else { (CTS_BYTES, timing.cts) };
+        self.short(kind, (bytes, airtime, timing.modes.announcing), receiver, duration)
+    }
+
+    /// A frame without a packet, of a size, time and mode.
+    fn short(
+        &self,
+        kind: FrameKind,
+        (bytes, airtime, mode): (u32, Span, &'static Mode),
+        receiver: InterfaceId,
+        duration: Span,
+    ) -> Frame {
         Frame {
             transmitter: self.interface,
             receiver,
@@ -169,7 +189,7 @@ impl<P: Procedure> Dcf<P> {
             mode,
             packet: None,
             kept: true,
-            control: Control { kind, duration, sequence: 0, retry: false },
+            control: Control { kind, duration, sequence: 0, retry: false, ratio: 0.0 },
         }
     }
 }

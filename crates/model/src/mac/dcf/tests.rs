@@ -2,6 +2,7 @@
 
 mod amendments;
 mod procedures;
+mod rates;
 mod retries;
 
 use hopyard_engine::Streams;
@@ -165,7 +166,7 @@ fn control(kind: FrameKind, from: InterfaceId, to: InterfaceId, duration: u64) -
         mode: &MODES[0],
         packet: None,
         kept: true,
-        control: Control { kind, duration: Span::from_micros(duration), sequence: 0, retry: false },
+        control: Control { kind, duration: Span::from_micros(duration), sequence: 0, retry: false, ratio: 0.0 },
     }
 }
 
@@ -179,7 +180,13 @@ fn data<P: Procedure>(bench: &mut Station<P>, from: InterfaceId, to: InterfaceId
         mode: &MODES[1],
         packet: Some(bench.packet()),
         kept: true,
-        control: Control { kind: FrameKind::Data, duration: Span::from_micros(SIFS + ACK), sequence, retry },
+        control: Control {
+            kind: FrameKind::Data,
+            duration: Span::from_micros(SIFS + ACK),
+            sequence,
+            retry,
+            ratio: 0.0,
+        },
     }
 }
 

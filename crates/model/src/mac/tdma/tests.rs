@@ -14,6 +14,12 @@ const LEVEL: Level = Level::new(1e-9, 0, 1e-13);
 
 const SLOT: u64 = 6000;
 
+/// The frames that stations of these nodes share.
+fn frames_of(params: &Params, nodes: &[NodeId]) -> Frames {
+    let config = rate_control::Config::first("rfc");
+    Tdma::share(params, nodes, rate_control::Plan { config: &config, draws: Vec::new() })
+}
+
 fn us(micros: u64) -> Time {
     Time::from_nanos(micros * 1000)
 }
@@ -62,7 +68,7 @@ fn message(cx: &mut Context, size: u32) -> Outgoing {
 
 /// When a station with a packet would send it.
 fn sends_at(node: u32, now: u64, params: &Params, count: u32) -> Time {
-    let frames = Tdma::share(params, &nodes(count));
+    let frames = frames_of(params, &nodes(count));
     let (mut mac, mut cx) = (station(node, &frames), Context::default());
     cx.now = us(now);
     let outgoing = packet(&mut cx, 512);
@@ -104,7 +110,7 @@ fn a_node_may_own_several_slots_or_none() {
     assert_eq!(sends_at(2, 1, &params, 3), us(2 * SLOT));
     assert_eq!(sends_at(2, 2 * SLOT + 1, &params, 3), us(3 * SLOT));
     assert_eq!(sends_at(0, SLOT + 1, &params, 3), us(2 * SLOT), "a slot of two nodes");
-    let (frames, own) = (Tdma::share(&params, &nodes(3)), Own::Listed);
+    let (frames, own) = (frames_of(&params, &nodes(3)), Own::Listed);
     assert_eq!([0, 1, 2].map(|node| frames.owned(own, node, 0, 30)), [20, 0, 20], "named twice is once");
     let fault = Tdma::check_stations(&params, &nodes(3)).expect_err("node 1 can never send");
     assert!(fault.to_string().contains("node 1 owns no slot"), "{fault}");
@@ -117,7 +123,7 @@ fn a_node_may_own_several_slots_or_none() {
 #[test]
 fn a_packet_occupies_the_station_until_its_frame_has_ended() {
     let params = Params::of_profile(NS2);
-    let frames = Tdma::share(&params, &nodes(2));
+    let frames = frames_of(&params, &nodes(2));
     let (mut mac, mut cx) = (station(0, &frames), Context::default());
     let outgoing = packet(&mut cx, 1000);
     mac.accept(outgoing, &frames, &mut cx);
@@ -144,7 +150,7 @@ fn a_packet_occupies_the_station_until_its_frame_has_ended() {
 #[test]
 fn a_packet_longer_than_the_slot_is_dropped() {
     let params = with(NS2, |it| it.guard = Span::from_micros(100));
-    let frames = Tdma::share(&params, &nodes(2));
+    let frames = frames_of(&params, &nodes(2));
     // 6 ms less the guard are 1475 bytes at 2 Mb/s, header included.
     assert_eq!(Tdma::largest_packet(&params), Some(1423));
     for (size, fits) in [(1423, true), (1424, false)] {
@@ -170,7 +176,7 @@ fn by_agent(change: impl FnOnce(&mut Params)) -> Params {
 #[test]
 fn slots_that_an_agent_has_found_begin_after_the_contention_part() {
     let params = by_agent(|_| {});
-    let frames = Tdma::share(&params, &nodes(2));
+    let frames = frames_of(&params, &nodes(2));
     let (mut mac, mut cx) = (station(0, &frames), Context::default());
     let outgoing = packet(&mut cx, 512);
     mac.accept(outgoing, &frames, &mut cx);
@@ -212,7 +218,7 @@ fn the_rule_of_the_frame_says_when_a_slot_comes_again() {
 #[test]
 fn messages_of_agents_go_in_the_contention_part() {
     let params = by_agent(|it| it.backoff_window = 4);
-    let frames = Tdma::share(&params, &nodes(2));
+    let frames = frames_of(&params, &nodes(2));
     for (now, earliest) in [(0, 0), (500, 500), (SLOT - 100, 6 * SLOT), (3 * SLOT, 6 * SLOT)] {
         let (mut mac, mut cx) = (station(0, &frames), Context::default());
         cx.now = us(now);
@@ -240,7 +246,7 @@ fn messages_of_agents_go_in_the_contention_part() {
 #[test]
 fn a_message_takes_a_random_slot_of_the_contention_part() {
     let params = by_agent(|it| it.contention_access = Access::RandomSlot);
-    let frames = Tdma::share(&params, &nodes(2));
+    let frames = frames_of(&params, &nodes(2));
     let mut seen = std::collections::BTreeSet::new();
     let (mut mac, mut cx) = (station(0, &frames), Context::default());
     for round in 0..200 {
@@ -264,13 +270,13 @@ fn a_message_takes_a_random_slot_of_the_contention_part() {
 #[test]
 fn messages_go_in_own_slots_or_beside_if_so_asked() {
     let params = by_agent(|it| it.control = ControlPlace::OwnSlots);
-    let frames = Tdma::share(&params, &nodes(2));
+    let frames = frames_of(&params, &nodes(2));
     let (mut mac, mut cx) = (station(0, &frames), Context::default());
     assert!(mac.chooses(&frames));
     mac.on_slots(&Slots { own: Some(1), near: 3, known: 3 }, &frames, &mut cx);
     assert!(!mac.chooses(&frames), "messages wait in the link's queue, for own slots");
     let params = by_agent(|it| (it.control, it.contention) = (ControlPlace::OutOfBand, Share::Of(0.0)));
-    let frames = Tdma::share(&params, &nodes(2));
+    let frames = frames_of(&params, &nodes(2));
     let (mut mac, mut cx) = (station(0, &frames), Context::default());
     let outgoing = message(&mut cx, 60);
     mac.accept(outgoing, &frames, &mut cx);
@@ -287,7 +293,7 @@ fn others_contend_for_a_slot_that_its_owner_leaves_empty() {
         (it.empty_slots, it.unused_slots, it.packing) = (EmptySlots::Contend, 0, Packing::Fit);
         (it.owner_wait, it.backoff_window) = (Span::from_micros(100), 8);
     });
-    let frames = Tdma::share(&params, &nodes(3));
+    let frames = frames_of(&params, &nodes(3));
     let (mut mac, mut cx) = (station(1, &frames), Context::default());
     let outgoing = packet(&mut cx, 512);
     mac.accept(outgoing, &frames, &mut cx);
@@ -330,7 +336,7 @@ fn acknowledged(frames: &Frames) -> (Tdma, Context, Outgoing) {
 #[test]
 fn a_frame_that_is_not_acknowledged_is_sent_again_and_then_given_up() {
     let params = with(RFC, |it| (it.acknowledge, it.retry_limit) = (true, 2));
-    let frames = Tdma::share(&params, &nodes(2));
+    let frames = frames_of(&params, &nodes(2));
     let (mut mac, mut cx, outgoing) = acknowledged(&frames);
     // 548 bytes with the header take 2384 us; the acknowledgement 248 us, after 10 us, over at most 600 m.
     let exchange = 2384 + 10 + 248 + 4;
@@ -358,7 +364,7 @@ fn a_frame_that_is_not_acknowledged_is_sent_again_and_then_given_up() {
 #[test]
 fn an_acknowledgement_ends_the_exchange_and_a_repeated_frame_is_not_delivered_again() {
     let params = with(RFC, |it| it.acknowledge = true);
-    let frames = Tdma::share(&params, &nodes(2));
+    let frames = frames_of(&params, &nodes(2));
     let (mut mac, mut cx, outgoing) = acknowledged(&frames);
     let (mut other, mut there) = (station(1, &frames), Context::default());
     let copy = packet(&mut there, 512);
@@ -422,7 +428,7 @@ proptest! {
     #[test]
     fn local_frames_have_no_conflicts(slots in prop::collection::btree_set(0_u32..40, 2..9), own in any::<prop::sample::Index>()) {
         let params = by_agent(|it| it.frame = FrameRule::Local);
-        let frames = Tdma::share(&params, &nodes(2));
+        let frames = frames_of(&params, &nodes(2));
         let slots: Vec<u32> = slots.into_iter().collect();
         let largest = *slots.last().expect("some");
         // One node knows of the largest slot, and each of the others of its own and of that of the first one only.
@@ -443,7 +449,7 @@ proptest! {
         unused in 0_u32..4, count in 1_u32..7, share in 0_u32..8, at in -1_000_000_000_i64..1_000_000_000,
     ) {
         let params = Params { unused_slots: unused, contention: Share::Of(f64::from(share) / 10.0), ..Params::of_profile(NS2) };
-        let frames = Tdma::share(&params, &nodes(count));
+        let frames = frames_of(&params, &nodes(count));
         let next = frames.slot_from(at);
         prop_assert!(frames.begin(next) >= at && frames.begin(next - 1) < at);
         let (begin, end) = frames.contention_from(at);

@@ -138,7 +138,7 @@ pub enum Format {
 
 impl Format {
     /// Its place in the order in which radios learned to decode the formats.
-    pub(super) const fn age(self) -> u8 {
+    pub(crate) const fn age(self) -> u8 {
         match self {
             Self::Dsss(_) => 0,
             Self::Ofdm => 1,
@@ -189,6 +189,8 @@ pub struct Carrier {
 /// A mode.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mode {
+    /// Its place in the table.
+    pub row: u16,
     /// The form of its frames.
     pub format: Format,
     /// The guard interval.
@@ -229,6 +231,12 @@ impl Mode {
     #[must_use]
     pub const fn rate(&self) -> Rate {
         self.body.rate
+    }
+
+    /// Whether it is a mode of DSSS or OFDM.
+    #[must_use]
+    pub const fn is_legacy(&self) -> bool {
+        matches!(self.format, Format::Dsss(_) | Format::Ofdm)
     }
 
     /// Whether the preamble is the short one of 802.11b.

@@ -83,8 +83,8 @@ struct Table {
 }
 
 impl Table {
-    const fn add(&mut self, row: Mode) {
-        self.rows[self.count] = row;
+    const fn add(&mut self, mode: Mode) {
+        self.rows[self.count] = Mode { row: self.count as u16, ..mode };
         self.count += 1;
     }
 
@@ -132,6 +132,7 @@ impl Table {
 const fn dsss(modulation: Modulation, symbol_bits: u32, symbols: (u64, u64), preamble: Preamble) -> Mode {
     let symbols = (symbols.0, Span::from_micros(symbols.1));
     Mode {
+        row: 0,
         format: Format::Dsss(preamble),
         guard: Guard::Long,
         body: coding(modulation, symbol_bits, symbols, 1, DSSS_BANDWIDTH),
@@ -152,6 +153,7 @@ const fn ofdm(coded: (Constellation, CodeRate), divisor: u32, extension: Span) -
     let symbol = Span::from_micros(4 * clock);
     let Some(symbol_bits) = bits_of(coded, 48) else { panic!("every rate has whole bits") };
     Mode {
+        row: 0,
         format: Format::Ofdm,
         guard: Guard::Long,
         body: coding(Modulation::Ofdm(coded.0, coded.1), symbol_bits, (1, symbol), 1, bandwidth),
@@ -184,6 +186,7 @@ const fn mimo(
     let (sig_b, delimiter) = if matches!(format, Format::Vht { .. }) { (4, 32) } else { (0, 0) };
     let training = 4 + 4 * long_trainings + sig_b;
     Mode {
+        row: 0,
         format,
         guard,
         body: coding(Modulation::Ofdm(coded.0, coded.1), symbol_bits, (1, symbol), streams, bandwidth),

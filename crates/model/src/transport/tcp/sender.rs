@@ -100,7 +100,13 @@ impl TcpSender {
         }
     }
 
-    /// Sets the rate of data frames on the network's radios.
+    /// The rate of the first link on the way.
+    #[cfg(test)]
+    pub fn link_rate(&self) -> Option<Rate> {
+        self.machine.parts().core.link_rate
+    }
+
+    /// Sets the rate of data frames on the first link on the way.
     pub fn set_link_rate(&mut self, rate: Rate) {
         self.machine.parts_mut().0.link_rate = Some(rate);
     }

@@ -64,7 +64,7 @@ fn constants_are_those_of_the_standard() {
 fn answers_have_the_basic_rate_below_the_frame() {
     let times = |params: &Params| {
         let timing = Timing::new(params);
-        micros([timing.rts, timing.cts, timing.ack, timing.modes.data.airtime(1536)])
+        micros([timing.rts, timing.cts, timing.ack.airtime, timing.modes.data.airtime(1536)])
     };
     let a = |rate| Params { rate: mbps(rate).into(), ..params(Amendment::A, None, None) };
     assert_eq!(times(&a(54.0)), [52, 44, 28, 248]);

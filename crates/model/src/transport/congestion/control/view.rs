@@ -49,7 +49,7 @@ pub struct View {
     pub hops: u8,
     /// The number of hops of the latest acknowledgement; 0 before the first.
     pub ack_hops: u8,
-    /// The rate of data frames on the network's radios, if it is known.
+    /// The rate of data frames on the first link of the way, as rate control last changed it, if it is known.
     pub link_rate: Option<Rate>,
 }
 

@@ -1,0 +1,32 @@
+//! The modes among which a rate control chooses.
+
+use crate::phy::Mode;
+
+/// The modes that a station of a channel can use towards its neighbours.
+#[derive(Clone, Debug)]
+pub struct Candidates {
+    /// The mode that the parameter `rate` of the MAC names. All others have its format or an older one, and at most as
+    /// many streams.
+    pub usual: &'static Mode,
+    /// All modes, in the order of the table.
+    pub modes: Vec<&'static Mode>,
+}
+
+impl Candidates {
+    /// A choice that leaves out all but one mode.
+    #[must_use]
+    pub fn only(usual: &'static Mode) -> Self {
+        Self { usual, modes: vec![usual] }
+    }
+
+    /// The modes in order of rate, for rate controls that go up and down by one step. In HT and VHT they have the
+    /// bandwidth, guard interval and streams of [`Candidates::usual`], so that each step needs a better link.
+    #[must_use]
+    pub fn ladder(&self) -> Vec<&'static Mode> {
+        let channel = |mode: &Mode| (mode.body.bandwidth, mode.guard, mode.body.streams);
+        let is_step = |mode: &&Mode| mode.is_legacy() || channel(mode) == channel(self.usual);
+        let mut steps: Vec<&Mode> = self.modes.iter().copied().filter(is_step).collect();
+        steps.sort_by_key(|mode| mode.rate());
+        steps
+    }
+}

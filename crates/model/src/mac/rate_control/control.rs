@@ -1,0 +1,130 @@
+//! The trait of every rate control, with its arguments and answers.
+
+use std::fmt::Debug;
+
+use hopyard_engine::units::Rate;
+use hopyard_engine::{Rng, Time};
+
+use super::candidates::Candidates;
+use crate::params::Params;
+use crate::phy::Mode;
+
+/// The mode of the next frame with a packet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Choice {
+    /// The mode.
+    pub mode: &'static Mode,
+    /// Whether an RTS must announce the frame, whatever its size.
+    pub announced: bool,
+    /// Whether the frame probes a mode that is not in use. Such a frame is not aggregated.
+    pub probe: bool,
+}
+
+impl Choice {
+    /// A mode, for a frame that is announced if its size says so.
+    #[must_use]
+    pub const fn of(mode: &'static Mode) -> Self {
+        Self { mode, announced: false, probe: false }
+    }
+}
+
+/// The frames in which a station has sent a packet, or an aggregate, so far.
+#[derive(Clone, Debug, Default)]
+pub struct Tries {
+    /// The modes, in order, each with the number of frames.
+    pub used: Vec<(&'static Mode, u32)>,
+    /// Whether the first frame was a probe.
+    pub probe: bool,
+}
+
+impl Tries {
+    /// The number of frames.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.used.iter().map(|(_, frames)| frames).sum()
+    }
+
+    /// A frame was sent.
+    pub fn add(&mut self, choice: &Choice) {
+        self.probe |= choice.probe;
+        match self.used.last_mut() {
+            Some((mode, frames)) if mode.row == choice.mode.row => *frames += 1,
+            _ => self.used.push((choice.mode, 1)),
+        }
+    }
+
+    /// The next packet has no frame yet.
+    pub fn clear(&mut self) {
+        self.used.clear();
+        self.probe = false;
+    }
+}
+
+/// The end of the tries: the last frame was acknowledged, or the packet was given up.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome<'a> {
+    /// The frames. There is at least one.
+    pub tries: &'a Tries,
+    /// Whether the last frame was acknowledged.
+    pub acknowledged: bool,
+    /// The number of MPDUs in each frame.
+    pub sent: u32,
+    /// The number of MPDUs that the last acknowledgement has named.
+    pub delivered: u32,
+    /// The ratio of signal to noise at the receiver of the last frame, in the bandwidth of [`Candidates::usual`].
+    /// Nothing if no answer came.
+    pub ratio: Option<f64>,
+}
+
+impl Outcome<'_> {
+    /// How many frames have failed.
+    #[must_use]
+    pub fn failed(&self) -> u32 {
+        self.tries.count() - u32::from(self.acknowledged)
+    }
+}
+
+/// The belief of a rate control about a link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Belief {
+    /// The mode of the first frame with a packet that is no probe.
+    pub mode: &'static Mode,
+    /// The probability that a frame in this mode is acknowledged, if the rate control estimates it.
+    pub probability: Option<f64>,
+    /// The throughput of this mode, if the rate control estimates it.
+    pub throughput: Option<Rate>,
+}
+
+impl Belief {
+    /// A mode of which nothing else is known.
+    #[must_use]
+    pub const fn of(mode: &'static Mode) -> Self {
+        Self { mode, probability: None, throughput: None }
+    }
+}
+
+/// The rate control of one link, from a station to a neighbour.
+pub trait RateControl: Clone + Debug {
+    /// Its parameters.
+    type Params: Params;
+    /// What the links of all stations of a channel share.
+    type Shared: Debug;
+
+    /// Whether the rate control says when a packet is given up. Otherwise the retry limits of the MAC do.
+    const GIVES_UP: bool = false;
+
+    /// The state that all links share. There is a source of draws for each station.
+    fn share(params: &Self::Params, candidates: &Candidates, draws: Vec<Rng>) -> Self::Shared;
+
+    /// The link of a station to a neighbour of which nothing is known.
+    fn new(station: usize, now: Time, shared: &Self::Shared) -> Self;
+
+    /// The mode of the next frame, after these; nothing if the packet must be given up. Asked once for each frame.
+    fn choose(&mut self, tries: &Tries, now: Time, shared: &Self::Shared) -> Option<Choice>;
+
+    /// A packet has been acknowledged or given up.
+    fn report(&mut self, outcome: &Outcome<'_>, now: Time, shared: &Self::Shared);
+
+    /// The belief about the link.
+    fn belief(&self, shared: &Self::Shared) -> Belief;
+}

@@ -1,0 +1,102 @@
+//! Rate control: the mode of each frame to a neighbour, by the fates of earlier ones.
+//!
+//! A MAC asks for the mode of each try, and reports the outcome when the packet was acknowledged or given up. What is
+//! known belongs to a link, from a station to one neighbour; it is kept for neighbours to which frames were sent.
+//!
+//! A rate control is a file with `Params` and a type that implements [`RateControl`], and its entry in the list below.
+
+mod aarf;
+mod arf;
+mod candidates;
+mod control;
+mod fixed;
+mod ideal;
+mod links;
+mod minstrel_ht;
+#[cfg(test)]
+mod tests;
+
+use hopyard_engine::{Rng, Time};
+
+pub use candidates::Candidates;
+pub use control::{Belief, Choice, Outcome, RateControl, Tries};
+use links::Links;
+
+use crate::address::InterfaceId;
+
+/// Makes the registry, and the enum that forwards to one of the rate controls.
+macro_rules! controls {
+    ($($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
+        crate::registry! { "rate_control": $($name => $module::$variant, $summary;)+ }
+
+        /// What a station knows of its links.
+        #[derive(Clone, Debug)]
+        pub enum Rates {
+            $(#[doc = $summary] $variant(Links<$module::$variant>),)+
+        }
+
+        impl Config {
+            /// What a station knows of its links before it has sent a frame. There is a source of draws for each
+            /// station of the channel.
+            #[must_use]
+            pub fn rates(&self, candidates: &Candidates, draws: Vec<Rng>) -> Rates {
+                match self { $(Self::$variant(params) => Rates::$variant(Links::new(&**params, candidates, draws)),)+ }
+            }
+        }
+
+        impl Rates {
+            /// The same for another station.
+            #[must_use]
+            pub fn of_station(&self, station: usize) -> Self {
+                match self { $(Self::$variant(links) => Self::$variant(links.of_station(station)),)+ }
+            }
+
+            /// Whether the rate control says when a packet is given up.
+            #[must_use]
+            pub const fn gives_up(&self) -> bool {
+                match self { $(Self::$variant(_) => <$module::$variant as RateControl>::GIVES_UP,)+ }
+            }
+
+            /// The mode of the next frame to a neighbour ([`RateControl::choose`]).
+            pub fn choose(&mut self, to: InterfaceId, tries: &Tries, now: Time) -> Option<Choice> {
+                match self { $(Self::$variant(links) => links.choose(to, tries, now),)+ }
+            }
+
+            /// A packet to a neighbour has been acknowledged or given up. Returns whether the mode of the link changes.
+            pub fn report(&mut self, to: InterfaceId, outcome: &Outcome<'_>, now: Time) -> bool {
+                match self { $(Self::$variant(links) => links.report(to, outcome, now),)+ }
+            }
+
+            /// The belief about the link to a neighbour, if a frame was sent to it.
+            #[must_use]
+            pub fn belief(&self, to: InterfaceId) -> Option<Belief> {
+                match self { $(Self::$variant(links) => links.belief(to),)+ }
+            }
+        }
+    };
+}
+
+controls! {
+    "fixed" => fixed::Fixed, "One mode for all frames: the parameter `rate` of the MAC.";
+    "arf" => arf::Arf, "Automatic rate fallback (Kamerman and Monteban 1997): a step up after ten successes, a step down after two failures.";
+    "aarf" => aarf::Aarf, "Adaptive ARF (Lacage et al. 2004): each step up that fails doubles the wait for the next.";
+    "ideal" => ideal::Ideal, "The fastest mode that the receiver's ratio of signal to noise allows, which each acknowledgement tells.";
+    "minstrel_ht" => minstrel_ht::MinstrelHt, "Minstrel-HT as in Linux 6.1: the mode with the largest expected throughput, by filtered success rates and probes.";
+}
+
+/// The rate control of a channel.
+#[derive(Clone, Debug)]
+pub struct Plan<'a> {
+    /// Which.
+    pub config: &'a Config,
+    /// A source of draws for each station.
+    pub draws: Vec<Rng>,
+}
+
+impl Config {
+    /// Whether the mode never changes.
+    #[must_use]
+    pub const fn is_fixed(&self) -> bool {
+        matches!(self, Self::Fixed(_))
+    }
+}
