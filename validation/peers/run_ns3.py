@@ -36,6 +36,13 @@ EXPERIMENTS = (
         {"ofdm_per.csv": ns3_ofdm.PER_COLUMNS},
     ),
     Experiment(
+        "rates",
+        "rate control by the ratio of signal to noise",
+        ns3_ofdm.control_cases,
+        ns3_ofdm.run_control,
+        {"rates.csv": ns3_ofdm.RATES_COLUMNS},
+    ),
+    Experiment(
         "drops",
         "forced drops over a wired bottleneck",
         ns3_drops.cases,

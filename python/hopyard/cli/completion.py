@@ -21,6 +21,7 @@ _ROOMS = {
     "flows.acking": "acking",
     "flows.traffic": "traffic",
     "mac.model": "mac",
+    "mac.rate_control": "rate_control",
     "mobility.model": "mobility",
     "radio.fading": "fading",
     "radio.propagation": "propagation",

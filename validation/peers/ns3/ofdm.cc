@@ -24,6 +24,7 @@ main(int argc, char* argv[])
     std::string channelSettings = "{36, 20, BAND_5GHZ, 0}";
     std::string mode = "OfdmRate6Mbps";
     std::string control = "OfdmRate6Mbps";
+    std::string manager = "";
     bool shortGuard = false;
     bool broadcast = false;
     uint32_t antennas = 1;
@@ -39,6 +40,7 @@ main(int argc, char* argv[])
     commandLine.AddValue("channel", "ns-3's ChannelSettings", channelSettings);
     commandLine.AddValue("mode", "mode of data frames", mode);
     commandLine.AddValue("control", "mode of RTS", control);
+    commandLine.AddValue("manager", "rate control instead of the mode of data, such as Arf", manager);
     commandLine.AddValue("short-guard", "short guard interval", shortGuard);
     commandLine.AddValue("broadcast", "frames are broadcast in the mode of data", broadcast);
     commandLine.AddValue("antennas", "antennas and streams", antennas);
@@ -90,6 +92,10 @@ main(int argc, char* argv[])
                                  StringValue(control),
                                  "NonUnicastMode",
                                  StringValue(broadcast ? mode : control));
+    if (!manager.empty())
+    {
+        wifi.SetRemoteStationManager("ns3::" + manager + "WifiManager");
+    }
     NetDeviceContainer devices = wifi.Install(phy, mac, nodes);
     if (standard == "n" || standard == "ac")
     {

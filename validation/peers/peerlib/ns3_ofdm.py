@@ -1,4 +1,4 @@
-"""802.11a in ns-3: saturated senders, and lost broadcasts by the ratio of signal to noise."""
+"""OFDM in ns-3: saturated senders; lost broadcasts, and rate control, by the ratio of signal to noise."""
 
 import math
 from dataclasses import dataclass
@@ -31,6 +31,30 @@ STEPS_DB = (-0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 PER_PAYLOAD = 936
 FRAMES = 4000
 PER_COLUMNS = ("rate_mbps", "snr_db", "bytes", "frames", "lost", "per")
+
+# Rate controls, by their names in Hopyard, of each standard. For stations without HT, ns-3's
+# Minstrel-HT is its older Minstrel.
+MANAGERS = {
+    "a": {"arf": "Arf", "aarf": "Aarf", "ideal": "Ideal", "minstrel_ht": "MinstrelHt"},
+    "n": {"ideal": "Ideal", "minstrel_ht": "MinstrelHt"},
+}
+RATIOS_DB = (5.0, 10.0, 15.0, 20.0, 25.0, 30.0)
+RATES_PAYLOAD = 972
+RATES_COLUMNS = ("standard", "control", "snr_db", "run", "measured_s", "packets", "throughput_kbps")
+
+
+@dataclass(frozen=True)
+class Control:
+    """One run of a saturated link under rate control."""
+
+    standard: str
+    control: str
+    snr_db: float
+    run: int
+
+    def name(self) -> str:
+        """The text of the progress line."""
+        return f"{self.control} of 802.11{self.standard} at {self.snr_db} dB run {self.run}"
 
 
 @dataclass(frozen=True)
@@ -66,6 +90,17 @@ def contention_cases() -> list[Contention]:
 def loss_cases() -> list[Loss]:
     """Eight rates at eight ratios."""
     return [Loss(mode, round(half + step, 1)) for mode, half in MODES for step in STEPS_DB]
+
+
+def control_cases() -> list[Control]:
+    """Each rate control at six ratios."""
+    return [
+        Control(standard, control, snr_db, run)
+        for standard, controls in MANAGERS.items()
+        for control in controls
+        for snr_db in RATIOS_DB
+        for run in range(1, 3)
+    ]
 
 
 def _packets(options: dict[str, Option], name: str) -> tuple[list[int], float]:
@@ -105,15 +140,44 @@ def run_contention(case: Contention) -> dict[str, list[Row]]:
     return {"ofdm.csv": [row]}
 
 
+# Noise of 20 MHz at 290 K with a noise figure of 7 dB.
+NOISE_DBM = 10 * math.log10(1.380649e-23 * 290 * 20e6 * 1000) + 7
+
+
+def run_control(case: Control) -> dict[str, list[Row]]:
+    """Make one run of a saturated link under rate control."""
+    warm_up_s, measured_s = 2.0, 4.0
+    options: dict[str, Option] = {
+        "standard": case.standard,
+        "manager": MANAGERS[case.standard][case.control],
+        "payload": RATES_PAYLOAD,
+        "rss": f"{NOISE_DBM + case.snr_db:.6f}",
+        "interval": "0.00018",
+        "warm-up": warm_up_s,
+        "duration": warm_up_s + measured_s,
+        "run": case.run,
+    }
+    packets, _ = _packets(options, case.name())
+    row: Row = {
+        "standard": case.standard,
+        "control": case.control,
+        "snr_db": case.snr_db,
+        "run": case.run,
+        "measured_s": measured_s,
+        "packets": sum(packets),
+        "throughput_kbps": rounded(sum(packets) * RATES_PAYLOAD * 8 / measured_s / 1000),
+    }
+    return {"rates.csv": [row]}
+
+
 def run_loss(case: Loss) -> dict[str, list[Row]]:
-    """Make one run of broadcasts, with noise of 20 MHz at 290 K and a noise figure of 7 dB."""
-    noise_dbm = 10 * math.log10(1.380649e-23 * 290 * 20e6 * 1000) + 7
+    """Make one run of broadcasts."""
     interval_s = 0.003
     options: dict[str, Option] = {
         "mode": case.mode,
         "broadcast": 1,
         "payload": PER_PAYLOAD,
-        "rss": f"{noise_dbm + case.snr_db:.6f}",
+        "rss": f"{NOISE_DBM + case.snr_db:.6f}",
         "interval": interval_s,
         "warm-up": WARM_UP_S,
         "duration": WARM_UP_S + FRAMES * interval_s,

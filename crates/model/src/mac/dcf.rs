@@ -3,8 +3,8 @@
 //! Read: IEEE 802.11-1999 §9.2 (procedure), §15 and §18 (DSSS and HR-DSSS timing), Annex C where the text is unclear;
 //! IEEE 802.11-2016 for the constants of the later amendments, and §10.26 for protection.
 //!
-//! Left out: fragmentation, power save, beacons and association (nodes are in one ad hoc network), and
-//! the point coordination function.
+//! Left out: fragmentation, power save, beacons and association (nodes are in one ad hoc network), and the point
+//! coordination function.
 //!
 //! The `ns2` profile behaves as ns-2.35 does where that differs from the standard. These steps are a type of their own
 //! beside the standard: [`Ns2`] and [`Standard`]. A parameter selects each of them, and a station that is given some of
@@ -292,8 +292,8 @@ impl<P: Procedure> Mac for Dcf<P> {
 
     #[inline]
     fn on_frame(&mut self, frame: &Frame, level: Level, timing: &Timing, cx: &mut Context) {
-        if let Some(adaptive) = &mut self.adaptive {
-            adaptive.level = level.sinr().factor();
+        if self.adaptive.is_some() {
+            self.note(level);
         }
         self.receive(frame, timing, cx);
     }
@@ -481,7 +481,7 @@ impl<P: Procedure> Dcf<P> {
                 // Wait for the data frame: the rest of the exchange less its SIFS and ACK.
                 let wait = cts.airtime
                     + params.max_propagation * 2
-                    + cts.control.duration.saturating_sub(params.sifs + timing.shortest_ack());
+                    + cts.control.duration.saturating_sub(params.sifs + timing.shortest_ack);
                 Some(self.transmit(cts, Exchange::Cts, wait, now, timing))
             }
             Some(ack) => Some(self.transmit(ack, Exchange::Ack, ack.airtime, now, timing)),
@@ -626,6 +626,16 @@ impl<P: Procedure> Dcf<P> {
             outgoing.needs_announcement = outgoing.announced_by != Announcement::None;
             self.widen(timing);
             self.start_backoff(timing, cx.now);
+        }
+    }
+
+    /// A frame for the station was so strong, which an ACK tells rate control. Apart, so that stations without rate
+    /// control need not compute it.
+    #[cold]
+    #[inline(never)]
+    fn note(&mut self, level: Level) {
+        if let Some(adaptive) = &mut self.adaptive {
+            adaptive.level = level.sinr().factor();
         }
     }
 

@@ -17,6 +17,7 @@ mod olsr;
 pub mod packetdrill;
 mod paper;
 mod published;
+mod rates;
 mod tcp;
 mod tdma;
 
@@ -60,6 +61,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     closed_forms::CLOSED_FORMS,
     modes::ONE_STATION,
     modes::CONTENTION,
+    rates::RATES,
     tdma::TDMA,
     drops::DROPS,
     drops_ns3::DROPS_NS3,

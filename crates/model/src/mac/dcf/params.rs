@@ -432,6 +432,8 @@ pub struct Timing {
     pub(super) cts: Span,
     /// The ACK to a frame in the mode of `rate`.
     pub(super) ack: Answer,
+    /// The shortest ACK to a frame of data.
+    pub(super) shortest_ack: Span,
     /// The ACK to a frame in each mode, by its row, if rate control chooses among several.
     acks: Vec<Answer>,
     /// What a station knows of its links at first, if rate control chooses among several modes.
@@ -479,6 +481,7 @@ impl Timing {
             rts: modes.announcing.airtime(RTS_BYTES),
             cts: modes.announcing.airtime(CTS_BYTES),
             ack: Answer::of(modes.answer),
+            shortest_ack: modes.answer.airtime(ACK_BYTES),
             acks: Vec::new(),
             rates: None,
             params: params.clone(),
@@ -502,19 +505,16 @@ impl Timing {
         for mode in &candidates.modes {
             self.acks[usize::from(mode.row)] = Answer::of(params.answer(mode, &basics));
         }
+        self.shortest_ack = self.acks.iter().map(|ack| ack.airtime).fold(self.shortest_ack, Ord::min);
         self.rates = Some(rates.config.rates(&candidates, rates.draws));
         self
     }
 
-    /// The ACK to a frame in a mode.
-    #[inline]
+    /// The ACK to a frame in a mode. Without rate control it is always the same one.
+    #[cold]
+    #[inline(never)]
     pub(super) fn ack_to(&self, mode: &Mode) -> Answer {
         self.acks.get(usize::from(mode.row)).copied().unwrap_or(self.ack)
-    }
-
-    /// The shortest ACK to a frame of data.
-    pub(super) fn shortest_ack(&self) -> Span {
-        self.acks.iter().map(|ack| ack.airtime).fold(self.ack.airtime, Ord::min)
     }
 
     /// How a frame in a mode is announced.
