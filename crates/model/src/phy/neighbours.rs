@@ -3,9 +3,9 @@
 //! A list holds all stations within reach plus a margin. A station outside the list comes within reach only after the
 //! two stations together have covered the margin. At their top speeds this takes a known time, and the list is valid
 //! for that time. In a large network, a station that sends more rarely makes no use of a margin: its list is of the
-//! moment, and holds the stations within reach alone. A transmission examines a few dozen stations, also in a network of
-//! thousands. Lists are made from the plain array of all stations when these are few, from a grid when they are many.
-//! The kind of search and the order within a list change no result, because the exact distance decides.
+//! moment, and holds the stations within reach alone. A transmission examines a few dozen stations, also in a network
+//! of thousands. Lists are made from the plain array of all stations when these are few, from a grid when they are
+//! many. The kind of search and the order within a list change no result, because the exact distance decides.
 
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;

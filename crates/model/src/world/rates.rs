@@ -7,8 +7,8 @@ use crate::node::Attachment;
 use crate::observe::Probe;
 
 impl<P: Probe> World<P> {
-    /// Rate control has changed the mode of frames to a neighbour: the probe learns of it, and the senders whose packets
-    /// go that way.
+    /// Rate control has changed the mode of frames to a neighbour: the probe learns of it, and the senders whose
+    /// packets go that way.
     pub(super) fn on_rate_changed(&mut self, interface: InterfaceId, neighbour: InterfaceId) {
         let Some(belief) = self.belief(interface, neighbour) else { return };
         if self.probe.watches() {

@@ -43,8 +43,8 @@ impl Adaptive {
         Some((mode, by))
     }
 
-    /// A frame failed. Returns the mode of the next frame, and how that is announced; nothing if the packet is given up,
-    /// because the retry limit says so, or rate control.
+    /// A frame failed. Returns the mode of the next frame, and how that is announced; nothing if the packet is given
+    /// up, because the retry limit says so, or rate control.
     pub fn retry(
         &mut self,
         (to, bytes): (InterfaceId, u32),
@@ -58,8 +58,8 @@ impl Adaptive {
         if is_at_limit && !self.rates.gives_up() { None } else { self.next(to, bytes, timing, now) }
     }
 
-    /// The packet was acknowledged, with this ratio of signal to noise at the receiver, or given up. Returns whether the
-    /// mode of the link changes.
+    /// The packet was acknowledged, with this ratio of signal to noise at the receiver, or given up. Returns whether
+    /// the mode of the link changes.
     pub fn report(&mut self, to: InterfaceId, acknowledged: Option<f32>, now: Time) -> bool {
         if let Some(choice) = self.choice.filter(|_| acknowledged.is_some()) {
             self.tries.add(&choice);

@@ -335,8 +335,9 @@ impl Params {
         data.answer(basics).or_else(mandatory).unwrap_or(basics[0])
     }
 
-    /// The modes among which rate control chooses. They have the format of `rate`; with OFDM also that of DSSS, and with
-    /// HT and VHT at most as many streams, every bandwidth of the channel, and the guard intervals that it allows.
+    /// The modes among which rate control chooses. They have the format of `rate`; with OFDM also that of DSSS, and
+    /// with HT and VHT at most as many streams, every bandwidth of the channel, and the guard intervals that it
+    /// allows.
     fn candidates(&self) -> Result<Candidates, Fault> {
         let usual = self.data()?;
         let carrier = self.carrier();

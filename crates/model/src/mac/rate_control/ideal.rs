@@ -1,7 +1,7 @@
 //! The fastest mode that the ratio of signal to noise at the receiver of the last frame allows.
 //!
-//! Read: ns-3's documentation of `IdealWifiManager`; G. Holland, N. Vaidya and P. Bahl, A rate-adaptive MAC protocol for
-//! multi-hop wireless networks (RBAR), MobiCom 2001, whose receiver tells the ratio in its answer. Here every
+//! Read: ns-3's documentation of `IdealWifiManager`; G. Holland, N. Vaidya and P. Bahl, A rate-adaptive MAC protocol
+//! for multi-hop wireless networks (RBAR), MobiCom 2001, whose receiver tells the ratio in its answer. Here every
 //! acknowledgement tells it, at no cost. Validated by its rule, and against ns-3.37 (`docs/validation.md`).
 
 use hopyard_engine::units::Ratio;

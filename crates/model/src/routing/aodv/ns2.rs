@@ -429,7 +429,8 @@ impl Ns2 {
         self.state.send_as(origin, AodvMessage::Error(error), Address::BROADCAST, 1, delay, cx);
     }
 
-    /// Makes a route invalid, and clears its next hop. A reply to a request that renews no route goes there all the same.
+    /// Makes a route invalid, and clears its next hop. A reply to a request that renews no route goes there all the
+    /// same.
     fn take_down(&mut self, destination: Address, broken: bool, cx: &mut Context) {
         self.state.take_down(destination, broken, Time::NEVER, cx);
         self.state.table.entry(destination).next_hop = CLEARED;

@@ -272,8 +272,8 @@ impl Quick {
         Verdict::Later
     }
 
-    /// The time that an acknowledgement sent `now` has in its timestamp. A compressed one whose timer expires has the time
-    /// of the last arrival.
+    /// The time that an acknowledgement sent `now` has in its timestamp. A compressed one whose timer expires has the
+    /// time of the last arrival.
     pub fn stamp(&mut self, now: Time) -> Time {
         if std::mem::take(&mut self.expired) { self.seen } else { now }
     }

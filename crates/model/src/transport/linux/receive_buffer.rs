@@ -38,8 +38,8 @@ impl ReceiveBuffer {
         }
     }
 
-    /// A segment was put in order. A full segment has a payload of `full` bytes. Without SACK, data beyond a gap does not
-    /// let the limit of the window grow: all duplicate acknowledgements have the same window.
+    /// A segment was put in order. A full segment has a payload of `full` bytes. Without SACK, data beyond a gap does
+    /// not let the limit of the window grow: all duplicate acknowledgements have the same window.
     pub fn on_segment(&mut self, tcp: &Intake, header: &TcpHeader, placed: &Placed, full: u32, now: Time) -> Room {
         let Some(growth) = &mut self.growth else {
             self.base.fill(placed.delivered, now);

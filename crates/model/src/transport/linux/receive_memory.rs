@@ -1,8 +1,8 @@
 //! The memory of the data that a receiver holds: in order until the application reads it, and beyond gaps.
 //!
-//! A segment lies in a piece of memory of its own. One that follows in order becomes a part of the piece before it: it is
-//! copied if the memory there has room for its payload, and linked to the piece otherwise. Then it needs no description
-//! of its own.
+//! A segment lies in a piece of memory of its own. One that follows in order becomes a part of the piece before it: it
+//! is copied if the memory there has room for its payload, and linked to the piece otherwise. Then it needs no
+//! description of its own.
 
 /// The memory of a frame of Ethernet: the frame, room for headers, and its description.
 const FRAME: u64 = 2176;

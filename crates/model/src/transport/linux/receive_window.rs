@@ -6,9 +6,9 @@
 //! holds data. The limit of the window rises by twice a segment with each segment that arrives. Therefore a receiver
 //! whose segments do not come announces no more than before.
 //!
-//! A segment takes more memory than its payload (`receive_memory.rs`). A segment that arrives is acknowledged before the
-//! application reads it. Therefore the window holds a segment less then than after the application has read. Data beyond
-//! a gap cannot be read, and takes room as long as the gap is open.
+//! A segment takes more memory than its payload (`receive_memory.rs`). A segment that arrives is acknowledged before
+//! the application reads it. Therefore the window holds a segment less then than after the application has read. Data
+//! beyond a gap cannot be read, and takes room as long as the gap is open.
 
 use hopyard_engine::Time;
 

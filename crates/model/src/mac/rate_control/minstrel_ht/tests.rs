@@ -152,7 +152,8 @@ fn a_perfect_link_is_used_at_its_best_within_a_second() {
     }
 }
 
-/// Most of the time, the chosen mode is one whose expected throughput is within 5 % of the largest, for the error rates of the link.
+/// Most of the time, the chosen mode is one whose expected throughput is within 5 % of the largest, for the error
+/// rates of the link.
 #[test]
 fn a_staircase_of_ratios_leads_to_the_mode_of_the_largest_throughput() {
     for candidates in [ofdm(), ht20()] {

@@ -207,8 +207,8 @@ impl Pairs {
         quantum.min(buffer).min(room)
     }
 
-    /// The bytes of the piece that the next new segment lies in, from that on, or of the buffer that was made there; and
-    /// whether nothing was written after it.
+    /// The bytes of the piece that the next new segment lies in, from that on, or of the buffer that was made there;
+    /// and whether nothing was written after it.
     fn piece(&self, tcp: &State) -> (u64, bool) {
         let mss = u64::from(tcp.core.params.mss());
         let piece = (PIECE / mss).max(1);
