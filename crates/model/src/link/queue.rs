@@ -142,8 +142,8 @@ impl InterfaceQueue {
     }
 
     /// Takes the first packet out that is chosen.
-    pub fn pop_chosen(&mut self, now: Time, chosen: impl Fn(PacketId) -> bool) -> Option<(PacketId, Address)> {
-        let place = self.entries.iter().position(|&(packet, _)| chosen(packet))?;
+    pub fn pop_chosen(&mut self, now: Time, chosen: impl Fn(PacketId, Address) -> bool) -> Option<(PacketId, Address)> {
+        let place = self.entries.iter().position(|&(packet, next_hop)| chosen(packet, next_hop))?;
         self.account(now);
         self.entries.remove(place)
     }

@@ -207,9 +207,10 @@ impl<P: Procedure> Mac for Dcf<P> {
         matches!(self.backoff, Backoff::None) && self.exchange == Exchange::Idle
     }
 
-    fn held(&self) -> Option<PacketId> {
+    fn held(&self) -> Vec<PacketId> {
         // A broadcast packet belongs to the medium once it is on the air.
-        self.outgoing.filter(|it| !(it.to.is_broadcast() && self.exchange == Exchange::Data)).map(|it| it.packet)
+        let kept = self.outgoing.filter(|it| !(it.to.is_broadcast() && self.exchange == Exchange::Data));
+        kept.map(|it| it.packet).into_iter().collect()
     }
 
     fn counters(&self, _timing: &Timing, _now: Time) -> Counters {

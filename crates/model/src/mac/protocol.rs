@@ -7,19 +7,24 @@ use hopyard_engine::{Prefetch, Rng, Span, Time};
 use super::counters::Counters;
 use crate::address::{InterfaceId, NodeId};
 use crate::context::Context;
-use crate::packet::PacketId;
+use crate::packet::{Packet, PacketId};
 use crate::params::{Fault, Params};
 use crate::phy::Mode;
-use crate::phy::frame::{Frame, Header};
+use crate::phy::frame::{Fields, Frame, Header, Part};
 use crate::phy::reception::Level;
 
 /// The fields of a frame that only its MAC knows.
-pub trait Control: Copy + Debug {
+pub trait Control: Fields + Debug {
     /// The number of the kind of frame, for the digest: 0 to 3.
     fn kind(&self) -> u8;
 
     /// The header that a probe sees.
     fn header(&self) -> Header;
+
+    /// The header that a probe sees of one of several packets.
+    fn header_of(&self, _part: &Part) -> Header {
+        self.header()
+    }
 
     /// How long the exchange continues after the frame.
     fn duration(&self) -> Span {
@@ -74,6 +79,13 @@ pub enum Sensed<'a, C> {
 
 /// The medium access control of one station.
 pub trait Mac: Debug + Sized + Prefetch {
+    /// Whether the MAC may choose which packets the link gives it next ([`Self::takes`]).
+    const CHOOSES: bool = false;
+
+    /// Whether the MAC may take further packets when its deadline is reached ([`Self::takes`]), for the frame that it
+    /// then sends.
+    const GATHERS: bool = false;
+
     /// Its parameters.
     type Params: Params;
     /// The state that all stations of a channel share: the parameters, and values that follow from them.
@@ -108,10 +120,17 @@ pub trait Mac: Debug + Sized + Prefetch {
     /// Whether the station holds no packet and can take one.
     fn is_ready(&self) -> bool;
 
-    /// Accepts the next packet. The station must be ready, or have said that it takes a packet of this kind
-    /// ([`Slotted::takes`]).
-    ///
-    /// [`Slotted::takes`]: super::Slotted::takes
+    /// Whether the station now chooses among packets. Asked only of a MAC that may ([`Self::CHOOSES`]).
+    fn chooses(&self, _shared: &Self::Shared) -> bool {
+        false
+    }
+
+    /// Whether the station, which chooses, takes a packet for an interface now.
+    fn takes(&self, _packet: &Packet, _to: InterfaceId, _shared: &Self::Shared, _now: Time) -> bool {
+        self.is_ready()
+    }
+
+    /// Accepts the next packet. The station must be ready, or have said that it takes this packet.
     fn accept(&mut self, outgoing: Outgoing, shared: &Self::Shared, cx: &mut Context);
 
     /// The radio senses something.
@@ -130,8 +149,8 @@ pub trait Mac: Debug + Sized + Prefetch {
     /// Whether signals of others change none of the station's deadlines now.
     fn is_quiet(&self) -> bool;
 
-    /// The packet that the station holds.
-    fn held(&self) -> Option<PacketId>;
+    /// The packets that the station holds.
+    fn held(&self) -> Vec<PacketId>;
 
     /// The counts of the station until now.
     fn counters(&self, shared: &Self::Shared, now: Time) -> Self::Counters;

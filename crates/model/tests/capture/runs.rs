@@ -58,6 +58,7 @@ pub fn chain(profile: &str, protocol: &str, variant: &str, change: impl FnOnce(&
         traffic,
         transport,
         label: String::new(),
+        dscp: 0,
     };
     let mut spec = Spec::network(profile);
     spec.seed = 5;

@@ -11,7 +11,7 @@ const SEAMS: &[(&str, &str, usize)] = &[
     ("agent/protocol.rs", "Agent", 8),
     ("app/application.rs", "Application", 4),
     ("host/endpoint.rs", "Endpoint", 8),
-    ("mac/protocol.rs", "Mac", 14),
+    ("mac/protocol.rs", "Mac", 16),
     ("mobility/leg.rs", "Mobility", 2),
     ("phy/fading/signal.rs", "Fading", 3),
     ("phy/propagation/path_loss.rs", "PathLoss", 5),

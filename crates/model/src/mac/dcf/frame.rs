@@ -3,7 +3,7 @@
 use hopyard_engine::Span;
 
 use crate::mac;
-use crate::phy::frame::Header;
+use crate::phy::frame::{Fields, Header};
 
 /// The kinds of frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,6 +30,8 @@ pub struct Control {
     /// Whether it is a data frame that was sent before; never so in other frames (IEEE 802.11-1999 §7.1.3.1.6).
     pub retry: bool,
 }
+
+impl Fields for Control {}
 
 impl mac::Control for Control {
     fn kind(&self) -> u8 {
