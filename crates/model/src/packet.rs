@@ -4,6 +4,7 @@
 //! holder passes the packet on, or removes it by a function of [`crate::context::Context`], which counts it. Rare
 //! headers are behind a shared pointer, so that a packet stays small and a broadcast to many receivers copies little.
 
+mod classes;
 mod dscp;
 mod notice;
 mod sizes;
@@ -22,6 +23,7 @@ use strum::{IntoStaticStr, VariantArray};
 
 pub use hopyard_wire::dsr::MOST_ADDRESSES;
 
+pub use self::classes::Classes;
 pub use self::dscp::Dscp;
 pub use self::notice::{Undelivered, Unreachable};
 pub use self::sizes::{IP_HEADER, MOST_BYTES, TCP_HEADER, TIMESTAMPS, UDP_HEADER, UNREACHABLE};

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::address::{Address, NodeId, Prefix};
 use crate::context::Context;
-use crate::packet::{Packet, PacketId};
+use crate::packet::{Classes, Packet, PacketId};
 use crate::params::{self, Fault, NS2, RFC};
 
 pub mod arp;
@@ -111,6 +111,11 @@ impl Link {
             Some(to) => self.down.push(cx.now + self.processing_delay, packet, to),
             None => self.send_resolved(cx),
         }
+    }
+
+    /// Packets of each of these classes have a queue's room of their own.
+    pub fn set_classes(&mut self, classes: Classes) {
+        self.queue.set_classes(classes);
     }
 
     /// Tells the network of the interface.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::address::{Address, NodeId};
 use crate::context::{Context, DropReason};
-use crate::packet::{Body, PacketId, PacketKind};
+use crate::packet::{Body, Classes, PacketId, PacketKind};
 
 /// Where a routing packet is put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -66,6 +66,8 @@ pub struct InterfaceQueue {
     capacity: usize,
     routing: RoutingPackets,
     entries: VecDeque<(PacketId, Address)>,
+    /// The classes of packets that have room for as many each.
+    classes: Option<Classes>,
     /// Sum of length times nanoseconds, up to `changed`.
     area: u128,
     changed: Time,
@@ -80,7 +82,12 @@ impl InterfaceQueue {
     /// An empty queue for `capacity` packets.
     #[must_use]
     pub fn new(node: NodeId, capacity: usize, routing: RoutingPackets) -> Self {
-        Self { node, capacity, routing, entries: VecDeque::new(), area: 0, changed: Time::ZERO, max: 0 }
+        Self { node, capacity, routing, entries: VecDeque::new(), classes: None, area: 0, changed: Time::ZERO, max: 0 }
+    }
+
+    /// Packets of each of these classes have room for as many as the capacity says.
+    pub fn set_classes(&mut self, classes: Classes) {
+        self.classes = Some(classes);
     }
 
     /// Adds a packet. When the queue is full, a data packet is dropped. A routing packet that goes first is added even
@@ -100,6 +107,18 @@ impl InterfaceQueue {
         };
         self.entries.insert(place, (packet, next_hop));
         if self.entries.len() > self.capacity {
+            if let Some(classes) = &self.classes {
+                let class = |&(waiting, next_hop): &(PacketId, Address)| classes.of(&cx.packets[waiting], next_hop);
+                let own = class(&(packet, next_hop));
+                if self.entries.iter().filter(|it| class(it) == own).count() > self.capacity
+                    && let Some(last) = self.entries.iter().rposition(|it| class(it) == own)
+                    && let Some((last, _)) = self.entries.remove(last)
+                {
+                    cx.drop_packet(self.node, last, DropReason::QueueFull);
+                }
+                self.max = self.max.max(self.entries.len());
+                return;
+            }
             let stays = |packet: PacketId| cx.packets[packet].is_routing() || is_of_agent(packet, cx);
             let gives_way = match self.routing {
                 RoutingPackets::First | RoutingPackets::AtHead if is_of_agent(packet, cx) => {

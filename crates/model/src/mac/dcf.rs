@@ -46,8 +46,9 @@ pub use counters::Counters;
 pub use frame::{Control, Frame, FrameKind};
 pub use mixed::Mixed;
 pub use ns2::Ns2;
+pub(super) use params::Announcement;
+use params::Modes;
 pub use params::{ACK_BYTES, CTS_BYTES, Params, Protection, RTS_BYTES, Timing};
-use params::{Announcement, Modes};
 pub use procedure::Procedure;
 pub use standard::Standard;
 

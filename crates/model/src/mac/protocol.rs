@@ -7,7 +7,7 @@ use hopyard_engine::{Prefetch, Rng, Span, Time};
 use super::counters::Counters;
 use crate::address::{InterfaceId, NodeId};
 use crate::context::Context;
-use crate::packet::{Packet, PacketId};
+use crate::packet::{Classes, Packet, PacketId};
 use crate::params::{Fault, Params};
 use crate::phy::Mode;
 use crate::phy::frame::{Fields, Frame, Header, Part};
@@ -104,13 +104,13 @@ pub trait Mac: Debug + Sized + Prefetch {
     /// When no row of the table of modes has a rate.
     fn modes(params: &Self::Params) -> Result<Vec<&'static Mode>, Fault>;
 
-    /// Whether the MAC reports packets that it could not deliver to routing.
-    fn reports_failures(_params: &Self::Params) -> bool {
-        true
-    }
-
     /// The size of the largest packet that the MAC can send, in bytes; nothing if it has no limit of its own.
     fn largest_packet(_params: &Self::Params) -> Option<u32> {
+        None
+    }
+
+    /// The class of each packet, if packets of different classes do not share the room of the link's queue.
+    fn classes(_params: &Self::Params) -> Option<Classes> {
         None
     }
 

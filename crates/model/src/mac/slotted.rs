@@ -23,6 +23,11 @@ pub trait Slotted: Mac {
     /// Whether the MAC counts what becomes of its frames ([`Self::on_fate`]).
     const COUNTS_FATES: bool = false;
 
+    /// Whether the MAC reports packets that it could not deliver to routing.
+    fn reports_failures(_params: &Self::Params) -> bool {
+        true
+    }
+
     /// The longest propagation delay with which a sender still hears that a frame was acknowledged. Nothing if other
     /// delays are shorter than its wait anyway.
     fn answered_within(_params: &Self::Params) -> Option<Span> {

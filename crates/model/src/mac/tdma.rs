@@ -139,10 +139,6 @@ impl Mac for Tdma {
         Mode::of("rate", params.rate, None).map(|mode| vec![mode])
     }
 
-    fn reports_failures(params: &Params) -> bool {
-        params.acknowledge
-    }
-
     fn largest_packet(params: &Params) -> Option<u32> {
         Some(params.largest_packet())
     }
@@ -272,6 +268,10 @@ impl Mac for Tdma {
 
 impl Slotted for Tdma {
     const COUNTS_FATES: bool = true;
+
+    fn reports_failures(params: &Params) -> bool {
+        params.acknowledge
+    }
 
     fn answered_within(params: &Params) -> Option<Span> {
         params.acknowledge.then_some(params.propagation)

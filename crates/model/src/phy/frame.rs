@@ -22,6 +22,42 @@ pub enum Header {
         /// Whether the frame was sent before.
         retry: bool,
     },
+    /// An MPDU of a frame with QoS (IEEE 802.11).
+    QosData {
+        /// The transmitter's sequence number.
+        sequence: u16,
+        /// Whether the MPDU was sent before.
+        retry: bool,
+        /// The traffic identifier.
+        tid: u8,
+        /// Of several MPDUs in a frame, whether it is the last one.
+        aggregate: Option<bool>,
+    },
+    /// Compressed block acknowledgement (IEEE 802.11).
+    BlockAck {
+        /// The traffic identifier.
+        tid: u8,
+        /// The first number; the lowest bit stands for it.
+        start: u16,
+        /// A bit for each number that was received.
+        received: u64,
+    },
+    /// Request for a block acknowledgement (IEEE 802.11).
+    BlockAckRequest {
+        /// The traffic identifier.
+        tid: u8,
+        /// The first number that may still come.
+        start: u16,
+    },
+    /// A frame by which two stations agree on block acknowledgement (IEEE 802.11).
+    Addba {
+        /// The traffic identifier.
+        tid: u8,
+        /// The first number in a request; nothing in a response.
+        start: Option<u16>,
+        /// The transmitter's sequence number.
+        sequence: u16,
+    },
 }
 
 /// One of the packets of a frame that carries several.

@@ -254,15 +254,18 @@ impl<W: io::Write> Capture<W> {
             (Header::Rts, _) => FrameKind::Rts,
             (Header::Cts, _) => FrameKind::Cts,
             (Header::Ack, _) => FrameKind::Ack,
-            (Header::Data { sequence, retry }, Some(captured)) => FrameKind::Data {
-                protocol: captured.protocol,
-                packet: &captured.bytes,
-                sequence,
-                retry,
-                bssid: Frame::network(u32::from(air.channel)),
-            },
+            (Header::Data { sequence, retry } | Header::QosData { sequence, retry, .. }, Some(captured)) => {
+                FrameKind::Data {
+                    protocol: captured.protocol,
+                    packet: &captured.bytes,
+                    sequence,
+                    retry,
+                    bssid: Frame::network(u32::from(air.channel)),
+                }
+            }
+            (Header::BlockAck { .. } | Header::BlockAckRequest { .. } | Header::Addba { .. }, _) => return,
             // A data frame has a packet.
-            (Header::Data { .. }, None) => return,
+            (Header::Data { .. } | Header::QosData { .. }, None) => return,
         };
         let transmitter = station_of(frame.transmitter);
         let group = captured.as_ref().filter(|_| frame.receiver.is_broadcast()).and_then(Captured::group);

