@@ -5,6 +5,7 @@ mod common;
 use hopyard_engine::{Span, Time};
 use hopyard_model::mac::{self, dcf::Amendment, edca};
 use hopyard_model::params::Params as _;
+use hopyard_model::phy::Reception;
 use hopyard_model::world::Spec;
 
 use common::{add_cbr, network, run, with_ranges};
@@ -64,7 +65,7 @@ fn each_category_alone_gives_the_closed_form() {
     for (category, expected) in [27.119, 29.520, 33.195, 34.934].into_iter().enumerate() {
         let mut spec = around_a_sink(1, plain());
         saturate(&mut spec, 1, category, 1500, 50.0);
-        spec.duration = Span::from_secs_f64(4.3);
+        spec.duration = Span::from_secs_f64(3.3);
         let found = found(&spec, 1500.0)[0];
         assert!((found / expected - 1.0).abs() < 0.005, "{category}: {found:.3}, expected {expected}");
     }
@@ -86,46 +87,51 @@ fn an_aggregate_gives_the_closed_form_in_each_mode() {
         let edca = params(Amendment::N, |edca| edca.dcf.rate = name.parse().expect("a mode"));
         let mut spec = around_a_sink(1, edca);
         saturate(&mut spec, 1, 1, 1500, expected * 1.4);
-        spec.duration = Span::from_secs_f64(2.3);
+        spec.duration = Span::from_secs_f64(1.3);
         let outcome = run(&spec);
         let found = outcome.flows[0].goodput_kbps / 1e3;
         let count = |name: &str| outcome.nodes[1].metric(name).expect("a counter") as f64;
         let mean = count("mpdus") / count("aggregates");
-        assert!((found / expected - 1.0).abs() < 0.01, "{name}: {found:.3}, expected {expected} ({mean:.2} MPDUs)");
+        assert!((found / expected - 1.0).abs() < 0.02, "{name}: {found:.3}, expected {expected} ({mean:.2} MPDUs)");
         assert!((mean - f64::from(mpdus)).abs() < 0.2, "{name}: {mean:.2} MPDUs, expected {mpdus}");
     }
 }
 
-/// The shares of categories are those of ns-3.37 (packets of 1500 bytes, 54 Mb/s, each station with one category to one
-/// sink, ten seconds).
-#[test]
-fn categories_share_the_medium_as_in_ns3() {
-    for (categories, expected) in [
-        (&[3, 1][..], &[33.31, 0.80][..]),
-        (&[2, 1], &[25.49, 6.18]),
-        (&[3, 2], &[22.34, 8.05]),
-        (&[1, 0], &[21.09, 8.34]),
-        (&[1, 0, 2, 3], &[2.31, 0.48, 7.79, 19.38]),
-    ] {
-        let mut spec = around_a_sink(categories.len(), plain());
-        for (station, &category) in (1..).zip(categories) {
-            saturate(&mut spec, station, category, 1500, 45.0);
-        }
-        spec.duration = Span::from_secs_f64(10.3);
-        let found = found(&spec, 1500.0);
-        eprintln!("{categories:?} {found:.2?} {expected:?}");
+/// Runs stations that each saturate these categories of packets of 1500 bytes, and compares each flow with ns-3.37. Small
+/// shares vary more than large ones.
+fn compare(stations: &[&[usize]], expected: &[f64]) {
+    let mut spec = around_a_sink(stations.len(), plain());
+    // Stations whose frames collide do not find a preamble, as in ns-3.
+    spec.channels[0].radio.reception = Reception::Sinr;
+    let categories: Vec<(u32, usize)> =
+        (1..).zip(stations).flat_map(|(station, own)| own.iter().map(move |it| (station, *it))).collect();
+    for (&(station, category), share) in categories.iter().zip(expected) {
+        saturate(&mut spec, station, category, 1500, share * 1.1 + 3.0);
     }
+    spec.duration = Span::from_secs_f64(3.3);
+    let found = found(&spec, 1500.0);
+    for (found, expected) in found.iter().zip(expected) {
+        let within = 0.04 * expected + 0.4;
+        assert!((found - expected).abs() < within, "{stations:?}: {found:.2}, ns-3 {expected}, within {within:.2}");
+    }
+    eprintln!("{stations:?} {found:.2?} {expected:.2?}");
 }
 
 #[test]
-fn categories_of_one_station_collide_within() {
-    for (categories, expected) in [(&[3, 2, 1, 0][..], &[28.17, 6.89, 0.34, 0.0][..]), (&[3, 1], &[34.11, 0.88])] {
-        let mut spec = around_a_sink(1, plain());
-        for &category in categories {
-            saturate(&mut spec, 1, category, 1500, 45.0);
-        }
-        spec.duration = Span::from_secs_f64(10.3);
-        let found = found(&spec, 1500.0);
-        eprintln!("{categories:?} {found:.2?} {expected:?}");
-    }
+fn two_categories_share_the_medium_as_in_ns3() {
+    compare(&[&[3], &[1]], &[33.31, 0.80]);
+    compare(&[&[2], &[1]], &[25.49, 6.18]);
+    compare(&[&[3], &[2]], &[22.34, 8.05]);
+    compare(&[&[1], &[0]], &[21.09, 8.34]);
+}
+
+#[test]
+fn four_categories_share_the_medium_as_in_ns3() {
+    compare(&[&[1], &[0], &[2], &[3]], &[2.31, 0.48, 7.79, 19.38]);
+}
+
+#[test]
+fn categories_of_one_station_share_it_as_in_ns3() {
+    compare(&[&[3, 2, 1, 0]], &[28.17, 6.89, 0.34, 0.0]);
+    compare(&[&[3, 1]], &[34.11, 0.88]);
 }

@@ -638,7 +638,8 @@ fn meter_packet<C: Control>(
         let price = if frame.receiver.is_broadcast() { prices.send_broadcast } else { prices.send };
         price.of(packets[id].size)
     };
-    let again = matches!(frame.control.header(), Header::Data { retry: true, .. });
+    let again =
+        matches!(frame.control.header(), Header::Data { retry: true, .. } | Header::QosData { retry: true, .. });
     let of_flow = spending.as_mut().and_then(|it| it.on_sent(interface, (id, copies), (*now, airtime), price));
     let sent = of_flow.unwrap_or_else(|| Sent::of(&packets[id])).again(again);
     if let Some(price) = gauge.packet_prices().map(price) {

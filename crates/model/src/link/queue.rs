@@ -315,6 +315,20 @@ mod tests {
     }
 
     #[test]
+    fn each_class_has_room_of_its_own() {
+        let mut cx = Context::default();
+        let mut queue = InterfaceQueue::new(NodeId(HERE.0), 2, RoutingPackets::First);
+        queue.set_classes(Classes::new(|packet, _| u8::from(packet.is_routing())));
+        let packets =
+            [data(&mut cx), data(&mut cx), data(&mut cx), routing(&mut cx), routing(&mut cx), routing(&mut cx)];
+        for packet in packets {
+            queue.push(packet, NEXT, &mut cx);
+        }
+        assert_eq!(order(&queue), [packets[3], packets[4], packets[0], packets[1]]);
+        assert_eq!((dropped(&cx, PacketKind::Data), dropped(&cx, PacketKind::Routing)), (1, 1));
+    }
+
+    #[test]
     fn packets_for_a_broken_link_are_taken_back_in_order() {
         let mut cx = Context::default();
         let mut queue = InterfaceQueue::new(NodeId(HERE.0), 50, RoutingPackets::First);

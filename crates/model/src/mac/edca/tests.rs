@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use hopyard_engine::units::Bytes;
+use hopyard_engine::units::{Bytes, Frequency};
 use hopyard_engine::{Span, Streams};
 
 use super::*;
@@ -349,4 +349,86 @@ fn a_window_goes_round() {
     let (late, lost) = (pair.arrived.len() as u64, pair.failed.len() as u64);
     assert_eq!(late + lost, 5000);
     assert!(pair.arrived.is_sorted(), "in order");
+}
+
+#[test]
+fn impossible_parameters_are_named() {
+    type Change = fn(&mut Params);
+    let cases: [(Amendment, Change, &str, &str); 13] = [
+        (Amendment::A, |it| it.max_ampdu = Bytes::new(8191), "max_ampdu", "expected 0 B: frames of DSSS and OFDM"),
+        (Amendment::G, |it| it.max_amsdu = Bytes::new(3839), "max_amsdu", "expected 0 B: frames of DSSS and OFDM"),
+        (Amendment::N, |it| it.max_ampdu = Bytes::new(65_536), "max_ampdu", "expected at most 65535 B"),
+        (Amendment::N, |it| it.max_amsdu = Bytes::new(7936), "max_amsdu", "expected at most 7935 B, found 7936 B"),
+        (Amendment::N, |it| it.max_mpdus = 65, "max_mpdus", "expected 1 to 64, found 65"),
+        (Amendment::N, |it| it.max_mpdus = 0, "max_mpdus", "expected 1 to 64, found 0"),
+        (Amendment::N, |it| it.max_ampdu_time = Span::from_millis(6), "max_ampdu_time", "up to 5.484 ms, found 6 ms"),
+        (Amendment::N, |it| it.mpdu_retry_limit = 0, "mpdu_retry_limit", "at least once"),
+        (Amendment::N, |it| it.reorder_timeout = Span::ZERO, "reorder_timeout", "above zero"),
+        (Amendment::A, |it| it.voice.aifsn = 1, "voice", "expected `aifsn` from 2 to 15, found 1"),
+        (Amendment::A, |it| it.video.cw_min = 32, "video", "expected 1 <= cw_min <= cw_max <= 32767, found 32 and 15"),
+        (Amendment::A, |it| it.dcf.final_carrier_check = true, "final_carrier_check", "expected false"),
+        (Amendment::G, |it| it.dcf.bandwidth = Frequency::new(40e6), "bandwidth", "expected 20 MHz"),
+    ];
+    for (standard, change, parameter, problem) in cases {
+        let mut params = Params::of_profile(RFC);
+        params.dcf.standard = standard;
+        params.follow("standard");
+        assert_eq!(params.check(), Ok(()), "{standard}");
+        change(&mut params);
+        let fault = params.check().expect_err(problem);
+        assert!(fault.parameter == parameter && fault.problem.contains(problem), "{problem}: {fault}");
+    }
+}
+
+#[test]
+fn windows_and_limits_follow_from_the_amendment() {
+    let of = |standard| {
+        let mut params = Params::of_profile(RFC);
+        params.dcf.standard = standard;
+        params.follow("standard");
+        let windows = params.accesses().map(|it| (it.cw_min, it.cw_max));
+        (windows, params.accesses().map(|it| it.txop_limit.nanos() / 1000), params.max_ampdu.count())
+    };
+    // IEEE Std 802.11-2016 Table 9-137.
+    let ofdm = [(15, 1023), (15, 1023), (7, 15), (3, 7)];
+    assert_eq!(of(Amendment::B), ([(31, 1023), (31, 1023), (15, 31), (7, 15)], [0, 0, 6016, 3264], 0));
+    assert_eq!(of(Amendment::A), (ofdm, [0, 0, 3008, 1504], 0));
+    assert_eq!(of(Amendment::N), (ofdm, [0, 0, 3008, 1504], 65_535));
+    assert_eq!(of(Amendment::Ac), (ofdm, [0, 0, 3008, 1504], 1_048_575));
+}
+
+#[test]
+fn two_categories_of_a_station_do_not_send_at_once() {
+    // Both have back-offs of zero or one slot, and the same AIFS.
+    let mut pair = Pair::new(&params(|it| {
+        it.dcf.rate = "54 Mbps".parse().expect("a rate");
+        it.video = Access { cw_min: 1, cw_max: 1, txop_limit: Span::ZERO, ..it.video };
+        it.voice = Access { cw_min: 1, cw_max: 1, txop_limit: Span::ZERO, ..it.voice };
+    }));
+    pair.queue(40, 1500, 48);
+    pair.queue(40, 1500, 32);
+    pair.run(|_| 0);
+    assert_eq!((pair.arrived.len(), pair.failed.len()), (80, 0));
+    assert!(pair.stations[0].counters.internal_collisions > 10);
+}
+
+#[test]
+fn a_slot_counts_with_the_end_of_the_space() {
+    let timing = Timing::new(&params(|_| {}));
+    let identity = Identity { interface: InterfaceId(0), node: NodeId(0), station: 0 };
+    let mut station = Edca::new(identity, &timing, Streams::new(1, 0).node(0, "backoff"));
+    let us = |micros: u64| Time::from_nanos(micros * 1000);
+    let place = Category::BestEffort as usize;
+    station.contenders[place].backoff = Backoff::Frozen { slots: 5 };
+    // AIFS is 43 us. Two slots of 9 us have begun when the medium turns busy: that which ends the space, and one more.
+    station.on_sensed(Sensed::Idle, &timing, us(1000));
+    station.on_sensed(Sensed::Busy, &timing, us(1000 + 43 + 10));
+    assert_eq!(station.contenders[place].backoff, Backoff::Frozen { slots: 3 });
+    // Before the end of the space none has.
+    station.on_sensed(Sensed::Idle, &timing, us(2000));
+    station.on_sensed(Sensed::Busy, &timing, us(2040));
+    assert_eq!(station.contenders[place].backoff, Backoff::Frozen { slots: 3 });
+    // Without interruption the back-off takes its slots after the space.
+    station.on_sensed(Sensed::Idle, &timing, us(3000));
+    assert_eq!(station.deadline(&timing), us(3000 + 43 + 27));
 }
