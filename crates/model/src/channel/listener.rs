@@ -1,10 +1,9 @@
 //! The MACs of a channel's stations, as the medium sees them: their reactions to each edge of a signal.
 
-use hopyard_engine::{Prefetch, Queue, Rank, Time};
+use hopyard_engine::{Prefetch, Queue, Rank, Span, Time};
 
 use super::energy::{Heard, Meter};
 use super::scheduled::Scheduled;
-use super::share;
 use crate::address::InterfaceId;
 use crate::context::{Action, Context};
 use crate::link::ReceivePath;
@@ -234,6 +233,15 @@ fn pay<G: Meter, E: Copy, C: Control>(
         queue.set(gauge.timer(station), now);
     }
     due && G::WATCHES
+}
+
+/// The time on the air that counts for each packet of a frame.
+#[inline(always)]
+pub(super) fn share<C: Control>(frame: &Frame<C>) -> Span {
+    match frame.control.parts() {
+        [] => frame.airtime,
+        parts => frame.airtime / parts.len() as u64,
+    }
 }
 
 /// A frame for another station was decoded. The station passes up its packet if it listens to such frames.

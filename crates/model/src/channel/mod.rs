@@ -17,7 +17,7 @@ use hopyard_engine::{Queue, Rank, Rng, Span, Streams, Time};
 pub use any::AnyChannel;
 use energy::{Gauge, Load, Meter, PacketPrices, Prices, Sent, Spent};
 pub use listener::enter;
-use listener::{Macs, views};
+use listener::{Macs, share, views};
 pub use scheduled::{ChannelId, Scheduled};
 
 use crate::address::{InterfaceId, NodeId};
@@ -602,15 +602,6 @@ impl<M: Slotted> Channel<M> {
 #[inline(always)]
 fn further<C: Control>(frame: &Frame<C>) -> &[Part] {
     frame.control.parts().get(1..).unwrap_or_default()
-}
-
-/// The time on the air that counts for each packet of a frame.
-#[inline(always)]
-fn share<C: Control>(frame: &Frame<C>) -> Span {
-    match frame.control.parts() {
-        [] => frame.airtime,
-        parts => frame.airtime / parts.len() as u64,
-    }
 }
 
 /// The station of an interface of the channel. The broadcast address has a number that no station has.

@@ -1,9 +1,9 @@
-//! IEEE 802.11 enhanced distributed channel access (EDCA), with block acknowledgement and aggregation, over the modes of
-//! the DCF.
+//! IEEE 802.11 enhanced distributed channel access (EDCA), with block acknowledgement and aggregation, over the modes
+//! of the DCF.
 //!
-//! Read: IEEE Std 802.11-2016 §10.22.2 (EDCA), §10.24 (block acknowledgement), §9.7 (A-MPDU), §9.3.2.2 (A-MSDU); Linux
-//! 6.1, `net/wireless/util.c` and `net/mac80211/rx.c`, for categories and the reorder timeout; ns-3.37 for the slot that
-//! counts after AIFS.
+//! Read: IEEE Std 802.11-2016 §10.22.2 (EDCA), §10.24 (block acknowledgement), §9.7 (A-MPDU), §9.3.2.2 (A-MSDU);
+//! Linux 6.1, `net/wireless/util.c` and `net/mac80211/rx.c`, for categories and the reorder timeout; ns-3.37 for the
+//! slot that counts after AIFS.
 //!
 //! A station has four access functions ([`Contender`]) with a back-off each. They share the sense of the medium, the
 //! NAV, the answers, and the transmitter. Each function holds its first packet, takes further ones for the same

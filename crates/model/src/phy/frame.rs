@@ -65,8 +65,8 @@ pub enum Header {
 pub struct Part {
     /// The packet.
     pub packet: PacketId,
-    /// Bytes of the frame up to the end of the piece that the packet is in. A piece has its own check sequence, and thus
-    /// its own fate; the packets of one piece have the same value.
+    /// Bytes of the frame up to the end of the piece that the packet is in. A piece has its own check sequence, and
+    /// thus its own fate; the packets of one piece have the same value.
     pub end: u32,
     /// The transmitter's sequence number of the piece.
     pub sequence: u16,
@@ -76,8 +76,8 @@ pub struct Part {
 
 /// The fields of a frame that only its MAC knows, as far as the medium asks for them.
 pub trait Fields: Clone {
-    /// The packets of a frame that carries several, in order, in at most 64 pieces. Such a frame has its first packet in
-    /// [`Frame::packet`] too.
+    /// The packets of a frame that carries several, in order, in at most 64 pieces. Such a frame has its first packet
+    /// in [`Frame::packet`] too.
     #[inline(always)]
     fn parts(&self) -> &[Part] {
         &[]

@@ -77,8 +77,8 @@ fn assert_well_formed(file: &Path) {
     }
 }
 
-/// Two stations with block acknowledgement, categories and frames of several packets, near enough to each other that some
-/// MPDUs alone have bit errors.
+/// Two stations with block acknowledgement, categories and frames of several packets, near enough to each other that
+/// nothing is lost but by collisions.
 #[test]
 fn frames_of_several_packets_are_captured_one_by_one() {
     let mut spec = network(RFC, "static", &chain(2, 60.0));

@@ -287,6 +287,13 @@ impl Timing {
         self.params.accesses()[category as usize]
     }
 
+    /// How long after a frame its answer must have begun (IEEE Std 802.11-2016 §10.3.2.9). A station that hears
+    /// something by then waits for the end of it.
+    pub(super) fn answer_begins(&self, answer: &Mode) -> Span {
+        let dcf = &self.params.dcf;
+        dcf.sifs + dcf.slot.max(dcf.max_propagation * 2) + answer.preamble
+    }
+
     /// The mode of unicast data frames.
     pub(super) const fn data(&self) -> &'static Mode {
         self.dcf.modes.data

@@ -112,7 +112,7 @@ impl Edca {
     /// Sends the present frame, or the frame that announces it.
     fn send_current(&mut self, timing: &Timing, now: Time) -> Option<Frame> {
         let Current { frame, announced_by, needs_announcement } = self.current.as_ref()?;
-        let (dcf, sifs, propagation) = (&timing.dcf, timing.params.dcf.sifs, timing.params.dcf.max_propagation * 2);
+        let (dcf, sifs) = (&timing.dcf, timing.params.dcf.sifs);
         let behind = sifs + frame.airtime + frame.control.duration;
         if *needs_announcement && *announced_by == Announcement::CtsToSelf {
             let cts = self.control(FrameKind::Cts, self.interface, behind, timing);
@@ -120,12 +120,13 @@ impl Edca {
         }
         if *needs_announcement {
             let rts = self.control(FrameKind::Rts, frame.receiver, sifs + dcf.cts + behind, timing);
-            let wait = dcf.rts + sifs + dcf.cts + propagation;
+            let wait = dcf.rts + timing.answer_begins(dcf.modes.announcing);
             return Some(self.transmit(rts, Exchange::Rts, wait, now, timing));
         }
         let data = frame.clone();
         let broadcast = data.receiver.is_broadcast();
-        let wait = data.airtime + if broadcast { Span::ZERO } else { data.control.duration + propagation };
+        let answered = if broadcast { Span::ZERO } else { timing.answer_begins(dcf.modes.answer) };
+        let wait = data.airtime + answered;
         if data.control.is_aggregate() {
             let parts = data.control.parts.as_deref().unwrap_or_default();
             let (mpdus, again) = parts

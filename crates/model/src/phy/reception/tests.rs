@@ -459,10 +459,10 @@ fn an_interferer_damages_only_the_pieces_that_it_overlaps() {
     let end = Time::ZERO + frame.airtime;
     let other = Frame { transmitter: InterfaceId(2), ..bench_frame(mode) };
     radio.begin(1, 100.0 * LEAST, Time::ZERO, end, &bench.receiver, &frame);
-    // As strong as the frame, in the middle of its third piece.
+    // Eight times as strong as the frame, in the middle of its third piece.
     let (from, until) = (end - body * 7 / 16, end - body * 6 / 16);
-    radio.begin(2, 100.0 * LEAST, from, until, &bench.receiver, &other);
-    radio.end(2, 100.0 * LEAST, until, &bench.receiver, &mut bench.rng);
+    radio.begin(2, 800.0 * LEAST, from, until, &bench.receiver, &other);
+    radio.end(2, 800.0 * LEAST, until, &bench.receiver, &mut bench.rng);
     let found = radio.end(1, 100.0 * LEAST, end, &bench.receiver, &mut bench.rng);
     assert_eq!((found.verdict, found.damaged), (Verdict::Decoded, 0b100));
 }
