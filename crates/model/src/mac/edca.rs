@@ -245,6 +245,7 @@ impl Mac for Edca {
                 self.collide_within(category, timing, cx);
             }
         }
+        debug_assert_eq!(self.exchange, Exchange::Idle, "no back-off ends during an exchange");
         let winner = winner.filter(|_| self.response.is_none())?;
         self.begin(winner, timing, cx)
     }
@@ -416,7 +417,8 @@ impl Edca {
         } else {
             contender.widen(timing.access(category));
         }
-        self.draw(category, timing);
+        // It begins after the frame of the other category.
+        self.contenders[category as usize].draw(&mut self.rng);
     }
 
     /// Decides what the station does next, after an exchange has ended or continued.

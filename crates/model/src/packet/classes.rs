@@ -6,9 +6,11 @@ use std::sync::Arc;
 use super::Packet;
 use crate::address::Address;
 
+type Rule = dyn Fn(&Packet, Address) -> u8 + Send + Sync;
+
 /// A rule that gives a packet to a neighbour its class.
 #[derive(Clone)]
-pub struct Classes(Arc<dyn Fn(&Packet, Address) -> u8 + Send + Sync>);
+pub struct Classes(Arc<Rule>);
 
 impl Classes {
     /// The classes by a rule.

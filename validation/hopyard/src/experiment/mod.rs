@@ -5,7 +5,6 @@ mod dcf;
 mod drand;
 mod drops;
 mod drops_ns3;
-mod edca;
 mod gateway;
 mod groups;
 mod large;
@@ -61,7 +60,6 @@ pub const EXPERIMENTS: &[Experiment] = &[
     closed_forms::CLOSED_FORMS,
     modes::ONE_STATION,
     modes::CONTENTION,
-    edca::EDCA,
     tdma::TDMA,
     drops::DROPS,
     drops_ns3::DROPS_NS3,

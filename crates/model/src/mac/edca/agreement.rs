@@ -81,7 +81,13 @@ impl Receiver {
     pub fn agree(&mut self, start: u16) {
         // Frames that came since the request was made are not missing.
         self.next = if is_older(self.next, start) { start } else { self.next };
-        (self.agreed, self.board) = (true, (self.next, 0));
+        (self.agreed, self.board) = (true, (start, 0));
+        let before = (0..ahead(self.next, start)).map(|place| after(start, place));
+        let came: Vec<u16> = before.filter(|number| !self.skipped.contains(number)).collect();
+        let stored = self.stored.iter().map(|(number, _)| *number);
+        for number in came.into_iter().chain(stored).collect::<Vec<u16>>() {
+            self.mark(number);
+        }
     }
 
     /// The scoreboard: the first number, and a bit for each from there on.

@@ -202,9 +202,12 @@ impl Edca {
         let sender = &mut self.senders[place];
         let held = &mut self.contenders[category as usize].held;
         let (mut filled, mut parts) = (Filled::default(), Vec::<Part>::new());
+        // Nothing joins an MPDU that the receiver may have already.
+        let mut is_open = false;
         for it in held.iter_mut() {
             let Content::Packet(packet) = it.content else { break };
-            let joins = if it.sequence.is_some() { it.joined } else { joins(filled, it.size, timing) };
+            let joins = if it.sequence.is_some() { it.joined } else { is_open && joins(filled, it.size, timing) };
+            is_open = it.sequence.is_none();
             let next = if joins { filled.with_msdu(it.size) } else { filled.with_mpdu(it.size, timing) };
             let number = match (it.sequence, joins, parts.last()) {
                 (Some(number), ..) => number,
@@ -212,8 +215,9 @@ impl Edca {
                 _ => sender.next,
             };
             let fits = limits.is_some_and(|limits| limits.admit(next, number, timing));
-            let is_part_of_sent = it.sequence.is_some() && joins;
-            if !parts.is_empty() && !fits && !(is_part_of_sent || joins && limits.is_none()) {
+            // The first MPDU goes in any case, and one that was sent before goes as a whole.
+            let belongs = parts.is_empty() || joins && (it.sequence.is_some() || limits.is_none());
+            if !(fits || belongs) {
                 break;
             }
             if it.sequence.is_none() && !joins {
@@ -284,10 +288,11 @@ impl Edca {
             return false;
         }
         let limits = self.limits(category, first.to, timing, now);
-        let (mut filled, mut unsent) = (Filled::default(), 0);
+        let (mut filled, mut unsent, mut is_open) = (Filled::default(), 0, false);
         for it in contender.held.iter().map(|it| (it.size, it.sequence, it.joined)).chain([(size, None, false)]) {
             let (size, sequence, joined) = it;
-            let joins = if sequence.is_some() { joined } else { joins(filled, size, timing) };
+            let joins = if sequence.is_some() { joined } else { is_open && joins(filled, size, timing) };
+            is_open = sequence.is_none();
             filled = if joins { filled.with_msdu(size) } else { filled.with_mpdu(size, timing) };
             unsent += u16::from(sequence.is_none() && !joins);
             if joins && limits.is_none() {
@@ -536,11 +541,7 @@ impl Edca {
             return;
         }
         self.timeout = Time::NEVER;
-        let has = |number: u16| match ahead(number, start) {
-            place @ ..WINDOW => received >> place & 1 == 1,
-            // The receiver's window has passed it.
-            _ => is_older(number, start),
-        };
+        let has = |number: u16| matches!(ahead(number, start), place @ ..WINDOW if received >> place & 1 == 1);
         self.acknowledge(cx, |held| is_request || held.sequence.is_some_and(has));
         let category = self.holder;
         for held in self.contenders[category as usize].held.iter_mut().filter(|held| held.flying) {

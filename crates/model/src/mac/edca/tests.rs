@@ -11,7 +11,7 @@ use crate::context::Action;
 use crate::mac::dcf::Amendment;
 use crate::packet::{Body, FlowId, UdpHeader};
 use crate::params::{Params as _, RFC};
-use crate::phy::frame::Fields as _;
+use crate::phy::frame::{Fields as _, pieces};
 
 /// Every MPDU of a frame.
 const ALL: u64 = u64::MAX;
@@ -111,7 +111,9 @@ impl Pair {
         if let Some((end, from, frame)) = self.air.take_if(|(end, ..)| *end <= next) {
             self.cx.now = end;
             let (to, damaged) = (&mut self.stations[1 - from], lost(&frame));
-            if damaged == ALL {
+            let last = pieces(frame.control.parts()).last().map_or(0, |(piece, _)| piece);
+            // Nothing of a frame is left.
+            if (!damaged & (ALL >> (63 - last))) == 0 {
                 to.on_sensed(Sensed::Error, &self.timing, end);
             } else {
                 to.on_frame(&frame, Level::new(1e-9, 0, 1e-13).damaged(damaged), &self.timing, &mut self.cx);
@@ -149,6 +151,18 @@ impl Pair {
         let held: usize = self.stations.iter().map(|it| it.held().len()).sum();
         assert_eq!((held, self.waiting.len(), self.cx.packets.len()), (0, 0, 0), "every packet has an end");
         assert_eq!(self.cx.ledger.outstanding(), 0);
+        assert_eq!(self.cx.copies.vanished(), 0, "what is acknowledged was passed up: {:?}", self.missing());
+    }
+
+    /// The packets that neither arrived nor were given up, and the last frames.
+    fn missing(&self) -> (Vec<u64>, Vec<String>) {
+        let all = 0..self.cx.ledger.originated;
+        let missing = all.filter(|it| !self.arrived.contains(it) && !self.failed.contains(it)).collect();
+        let frames = self.sent.iter().map(|(at, from, frame)| {
+            let parts: Vec<u16> = frame.control.parts().iter().map(|part| part.sequence).collect();
+            format!("\n{} {from} {:?} {} {parts:?}", at.nanos() / 1000, frame.control.kind, frame.control.sequence)
+        });
+        (missing, frames.collect())
     }
 
     /// The kinds of the frames that a station sent.
@@ -408,7 +422,8 @@ fn two_categories_of_a_station_do_not_send_at_once() {
     pair.queue(40, 1500, 48);
     pair.queue(40, 1500, 32);
     pair.run(|_| 0);
-    assert_eq!((pair.arrived.len(), pair.failed.len()), (80, 0));
+    // Seven such collisions in a row are the end of a packet.
+    assert_eq!(pair.arrived.len() + pair.failed.len(), 80);
     assert!(pair.stations[0].counters.internal_collisions > 10);
 }
 
@@ -431,4 +446,46 @@ fn a_slot_counts_with_the_end_of_the_space() {
     // Without interruption the back-off takes its slots after the space.
     station.on_sensed(Sensed::Idle, &timing, us(3000));
     assert_eq!(station.deadline(&timing), us(3000 + 43 + 27));
+}
+
+/// Frames of every kind are lost, and so are MPDUs.
+#[test]
+fn whatever_is_lost_every_packet_arrives_or_is_given_up() {
+    for seed in 0..40 {
+        for amsdu in [0, 3839] {
+            let mut pair = Pair::new(&params(|it| {
+                it.max_amsdu = Bytes::new(amsdu);
+                it.dcf.short_retry_limit = 3;
+                it.mpdu_retry_limit = 3;
+            }));
+            pair.queue(300, 700, 0);
+            let mut rng = Streams::new(seed, 0).stream("losses");
+            pair.run(|_| if rng.below(4) == 0 { ALL } else { rng.below(u64::MAX) & rng.below(u64::MAX) & !(1 << 63) });
+            let (arrived, failed) = (pair.arrived.len(), pair.failed.len());
+            assert!(arrived + failed >= 300, "seed {seed}: {arrived} and {failed}");
+        }
+    }
+}
+
+#[test]
+fn nothing_joins_an_mpdu_that_was_sent() {
+    let mut pair = Pair::new(&params(|it| {
+        it.max_amsdu = Bytes::new(1500);
+        it.block_ack = BlockAck::FromStart;
+    }));
+    pair.queue(3, 700, 0);
+    // The third packet, alone in its MPDU, is lost. Others come before it is sent pair.
+    let (mut frames, mut answered) = (0, false);
+    while !answered {
+        let mut lost = |frame: &Frame| {
+            frames += u32::from(is_data(frame));
+            answered |= matches!(frame.control.kind, FrameKind::BlockAck { .. });
+            if is_data(frame) && frames == 1 { 0b10 } else { 0 }
+        };
+        pair.step(&mut lost);
+    }
+    pair.queue(2, 700, 0);
+    pair.run(|_| 0);
+    assert_eq!(pair.aggregates(), [vec![0, 0, 1], vec![1, 2, 2]]);
+    assert_eq!(pair.arrived, (0..5).collect::<Vec<_>>());
 }
