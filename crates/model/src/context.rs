@@ -468,6 +468,7 @@ impl Context {
             ttl,
             hops: 0,
             salvaged: 0,
+            dscp: 0,
             body: Body::Routing(message),
         };
         self.originate_as(origin, packet)
@@ -493,6 +494,7 @@ impl Context {
             ttl: if form == Form::Minimal { packet.ttl } else { ttl },
             hops: 0,
             salvaged: 0,
+            dscp: packet.dscp,
             body: Body::Empty,
         };
         let inner = std::mem::replace(packet, outer);
@@ -672,6 +674,7 @@ mod tests {
             ttl: 32,
             hops: 0,
             salvaged: 0,
+            dscp: 0,
             body: Body::Udp(UdpHeader { sequence: 0, len: 72 }),
         };
         let first = cx.originate(packet.clone());

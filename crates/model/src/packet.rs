@@ -4,6 +4,8 @@
 //! holder passes the packet on, or removes it by a function of [`crate::context::Context`], which counts it. Rare
 //! headers are behind a shared pointer, so that a packet stays small and a broadcast to many receivers copies little.
 
+mod classes;
+mod dscp;
 mod notice;
 mod sizes;
 mod tcp_header;
@@ -21,6 +23,8 @@ use strum::{IntoStaticStr, VariantArray};
 
 pub use hopyard_wire::dsr::MOST_ADDRESSES;
 
+pub use self::classes::Classes;
+pub use self::dscp::Dscp;
 pub use self::notice::{Undelivered, Unreachable};
 pub use self::sizes::{IP_HEADER, MOST_BYTES, TCP_HEADER, TIMESTAMPS, UDP_HEADER, UNREACHABLE};
 pub use self::tcp_header::{SackBlocks, TcpFlags, TcpHeader};
@@ -75,6 +79,8 @@ pub struct Packet {
     /// How often a protocol that counts it has sent the packet along another path because a link was broken. No header
     /// carries it (DSR's count is in its source routes).
     pub salvaged: u8,
+    /// The differentiated services code point of its flow: 0 to 63.
+    pub dscp: u8,
     /// The payload of IP.
     pub body: Body,
 }
@@ -640,6 +646,7 @@ mod tests {
             ttl: 32,
             hops: 0,
             salvaged: 0,
+            dscp: 0,
             body: Body::Udp(UdpHeader { sequence: 0, len: 72 }),
         }
     }

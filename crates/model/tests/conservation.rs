@@ -20,7 +20,7 @@ use hopyard_model::world::{self, ChannelSpec, Quantity, SleepSpec, Spec, Transpo
 use hopyard_model::{agent, app, link, mac, routing};
 use proptest::prelude::*;
 use proptest::sample::select;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use common::{add_cbr, add_tcp, mbps, network, run, with_traffic};
 
@@ -169,7 +169,17 @@ impl Air {
             // Long enough for every packet at every rate.
             ("slot", "20 ms".into()),
         ];
-        channel.mac = mac::Config::read(self.mac, &tuned(mac::MODELS, self.mac, profile, &changes)).expect("a MAC");
+        let mut values = tuned(mac::MODELS, self.mac, profile, &changes);
+        if values.get("max_ampdu").is_some() && self.rate > 2.0 {
+            // Frames with several packets.
+            let given = Map::from_iter([("standard".to_owned(), Value::from("n"))]);
+            let model = mac::MODELS.iter().find(|model| model.name == self.mac).expect("a MAC");
+            values = (model.led)(&(model.defaults)(profile), &given);
+            values["rate"] = "mcs3".into();
+            values["rts_threshold"] = format!("{} B", 10 * self.rts_threshold).into();
+            values["max_amsdu"] = if self.rate > 6.0 { "3839 B" } else { "0 B" }.into();
+        }
+        channel.mac = mac::Config::read(self.mac, &values).expect("a MAC");
         channel
     }
 }

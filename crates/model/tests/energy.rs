@@ -53,6 +53,7 @@ fn add_datagrams(spec: &mut Spec, count: u64, length: u64) {
         traffic: app::Config::Cbr(params.into()),
         label: String::new(),
         transport: Transport::Udp,
+        dscp: 0,
     });
 }
 

@@ -51,6 +51,7 @@ fn datagrams() -> Spec {
         traffic: app::Config::Cbr(params.into()),
         label: String::new(),
         transport: Transport::Udp,
+        dscp: 0,
     });
     spec
 }

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use hopyard_engine::{Span, Time, word_or};
+use hopyard_model::packet::Dscp;
 use hopyard_model::params::{Fault, LINUX, NS2, Params, RFC};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de};
@@ -68,6 +69,9 @@ pub struct Flow {
     /// A name for this flow, or for several that have the same: letters, digits, "-", "_" and ".". Results have it in
     /// the column `label`, and `--measure "goodput[NAME]"` is the goodput of these flows alone.
     pub label: String,
+    /// The class of the packets, in both directions, by which the MAC `edca` chooses their category: a differentiated
+    /// services code point such as "ef", "af41", "cs6", or a number from "0" to "63".
+    pub dscp: Dscp,
 }
 
 const NODE_OR_LAST: &str =
@@ -125,6 +129,7 @@ impl Flow {
             start: Span::ZERO,
             stop: Until::End,
             label: String::new(),
+            dscp: Dscp::default(),
         }
     }
 }
@@ -193,6 +198,8 @@ pub struct Flows {
     pub stop: Until,
     /// A name for the flows of this set, as in `[[flow]]`.
     pub label: String,
+    /// The class of the packets, as in `[[flow]]`.
+    pub dscp: Dscp,
 }
 
 impl Params for Flows {
@@ -212,6 +219,7 @@ impl Params for Flows {
             start: [Span::ZERO; 2],
             stop: Until::End,
             label: flow.label,
+            dscp: flow.dscp,
         }
     }
 

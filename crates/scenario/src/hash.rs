@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use hopyard_model::link::wired;
 use hopyard_model::mobility::movement_file::Params;
+use hopyard_model::packet::Dscp;
 use hopyard_model::phy::propagation::{self, table};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
@@ -73,17 +74,25 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         }
     }
     let moving = |model: &Moving| moving(model, files);
+    // Flows without a class have the hash that they had before there were classes.
+    let classed = |mut flow: Value, dscp: Dscp| {
+        if let (Value::Array(values), true) = (&mut flow, dscp != Dscp::default()) {
+            values.push(json!(dscp));
+        }
+        flow
+    };
     let flow = |(flow, carried): &(Flow, FlowKind)| {
         // The flow's transport determines which models it uses, with their parameters.
-        let Flow { from, to, tcp: _, udp: _, acking: _, traffic: _, stack, start, stop, label } = flow;
+        let Flow { from, to, tcp: _, udp: _, acking: _, traffic: _, stack, start, stop, label, dscp } = flow;
         // A label changes rows, though no run.
-        json!([from, to, start, stop, flow_kind(carried), stack, label])
+        classed(json!([from, to, start, stop, flow_kind(carried), stack, label]), *dscp)
     };
     let random = |set: &RandomFlows| {
         // One table and a list of one table are the same.
         let RandomFlows { flows, kind: carried, number: _ } = set;
-        let Flows { random, share, pairs, tcp: _, udp: _, acking: _, traffic: _, stack, start, stop, label } = flows;
-        json!([random, share, pairs, start, stop, flow_kind(carried), stack, label])
+        let Flows { random, share, pairs, tcp: _, udp: _, acking: _, traffic: _, stack, start, stop, label, dscp } =
+            flows;
+        classed(json!([random, share, pairs, start, stop, flow_kind(carried), stack, label]), *dscp)
     };
     let movement = |(movement, moved): &(Movement, Moving)| {
         let Movement { nodes, model: _ } = movement;

@@ -8,6 +8,7 @@ use hopyard_model::agent;
 use hopyard_model::link::wired;
 use hopyard_model::mobility::Position;
 use hopyard_model::observe::Recorded;
+use hopyard_model::packet::Dscp;
 use hopyard_model::transport::{congestion, tcp};
 use hopyard_model::world::{
     ChannelSpec, EnergySpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, SleepSpec, Spec, Transport, TunnelSpec,
@@ -162,7 +163,7 @@ fn nodes(resolved: &Resolved, streams: &Streams) -> Vec<NodeSpec> {
 
 fn flows(resolved: &Resolved, streams: &Streams) -> Vec<FlowSpec> {
     let duration = resolved.head.duration;
-    let flow = |from: u32, to: u32, start: Span, stop: Until, label: &str, kind: &FlowKind| FlowSpec {
+    let flow = |from: u32, to: u32, start: Span, stop: Until, label: &str, dscp: Dscp, kind: &FlowKind| FlowSpec {
         from: NodeId(from),
         to: NodeId(to),
         start: Time::ZERO + start,
@@ -179,12 +180,18 @@ fn flows(resolved: &Resolved, streams: &Streams) -> Vec<FlowSpec> {
             },
         },
         label: label.to_owned(),
+        dscp: dscp.bits(),
     };
-    let mut flows: Vec<_> =
-        resolved.flows.iter().map(|(it, kind)| flow(it.from, it.to, it.start, it.stop, &it.label, kind)).collect();
+    let mut flows: Vec<_> = resolved
+        .flows
+        .iter()
+        .map(|(it, kind)| flow(it.from, it.to, it.start, it.stop, &it.label, it.dscp, kind))
+        .collect();
     for (set, drawn) in resolved.random_flows.iter().zip(drawn_flows(resolved, streams)) {
         flows.extend(
-            drawn.into_iter().map(|it| flow(it.from, it.to, it.start, set.flows.stop, &set.flows.label, &set.kind)),
+            drawn
+                .into_iter()
+                .map(|it| flow(it.from, it.to, it.start, set.flows.stop, &set.flows.label, set.flows.dscp, &set.kind)),
         );
     }
     flows

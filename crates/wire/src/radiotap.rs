@@ -4,7 +4,7 @@
 //! A capture with link type 127 has this header in front of each frame. All fields are little-endian. A field begins at
 //! a multiple of its own size, counted from the start of the header.
 //!
-//! Left out: all fields but flags, rate, channel, signal, MCS and VHT. `parse` passes over the others.
+//! Left out: all fields but flags, rate, channel, signal, MCS, A-MPDU and VHT. `parse` passes over the others.
 
 use super::{Reader, WireError, Write};
 
@@ -47,6 +47,15 @@ pub struct Index {
     pub short_guard: bool,
 }
 
+/// The place of an MPDU in a frame with several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Aggregate {
+    /// A number that all MPDUs of the frame have.
+    pub reference: u32,
+    /// Whether it is the last one.
+    pub is_last: bool,
+}
+
 /// A header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Header {
@@ -64,6 +73,8 @@ pub struct Header {
     pub channel: Option<Channel>,
     /// The received power in dBm; a transmitter has none.
     pub signal: Option<i8>,
+    /// The frame that an MPDU was in with others.
+    pub aggregate: Option<Aggregate>,
 }
 
 // Bits of the field "present", which are also the order of the fields.
@@ -74,10 +85,11 @@ const CHANNEL: u32 = 1 << 3;
 const FHSS: u32 = 1 << 4;
 const SIGNAL: u32 = 1 << 5;
 const MCS: u32 = 1 << 19;
+const AGGREGATE: u32 = 1 << 20;
 const VHT: u32 = 1 << 21;
 const MORE: u32 = 1 << 31;
-/// The fields between signal and MCS, and the aggregate's before VHT, which the header does not have.
-const BETWEEN: u32 = 0x0017_ffc0;
+/// The fields between signal and MCS, which the header does not have.
+const BETWEEN: u32 = 0x0007_ffc0;
 
 // Bits of the field "flags".
 const SHORT_PREAMBLE: u8 = 0x02;
@@ -89,6 +101,10 @@ const MCS_KNOWN: u8 = 0x1f;
 const MCS_BANDWIDTH: u8 = 0x03;
 const MCS_40_MHZ: u8 = 0x01;
 const MCS_SHORT_GUARD: u8 = 0x04;
+
+// The flags of the field "A-MPDU": it is known which MPDU is the last one, and this is it.
+const LAST_KNOWN: u16 = 0x0004;
+const IS_LAST: u16 = 0x0008;
 
 // Which parts of the field "VHT" are known (STBC, guard interval, bandwidth), and its flags.
 const VHT_KNOWN: u16 = 0x0045;
@@ -151,12 +167,18 @@ impl Header {
             header.signal = Some(reader.u8()?.cast_signed());
         }
         // The fields between signal and MCS are none of those that the header has.
-        if present & (BETWEEN | MCS | VHT) == MCS {
+        if present & (BETWEEN | MCS) == MCS {
             let [_known, flags, mcs] = reader.array()?;
             let megahertz = if flags & MCS_BANDWIDTH == MCS_40_MHZ { 40 } else { 20 };
             header.index = Some(Index { mcs, streams: None, megahertz, short_guard: flags & MCS_SHORT_GUARD != 0 });
         }
-        if present & (BETWEEN | MCS | VHT) == VHT {
+        if present & (BETWEEN | AGGREGATE) == AGGREGATE {
+            reader.align(4)?;
+            let (reference, flags) = (reader.u32_le()?, reader.u16_le()?);
+            reader.take(2)?;
+            header.aggregate = Some(Aggregate { reference, is_last: flags & IS_LAST != 0 });
+        }
+        if present & (BETWEEN | VHT) == VHT {
             reader.align(2)?;
             let _known = reader.u16_le()?;
             let [flags, bandwidth, user] = reader.array()?;
@@ -180,6 +202,7 @@ impl Header {
             | bit(self.rate.is_some(), RATE)
             | bit(self.channel.is_some(), CHANNEL)
             | bit(self.signal.is_some(), SIGNAL)
+            | bit(self.aggregate.is_some(), AGGREGATE)
             | self.index.map_or(0, |index| if index.streams.is_some() { VHT } else { MCS });
         out.extend([0, 0, 0, 0]);
         out.u32_le(present);
@@ -198,20 +221,24 @@ impl Header {
         if let Some(signal) = self.signal {
             out.u8(signal.cast_unsigned());
         }
-        match self.index {
-            Some(Index { mcs, streams: None, megahertz, short_guard }) => {
-                let bandwidth = if megahertz == 40 { MCS_40_MHZ } else { 0 };
-                out.extend([MCS_KNOWN, bandwidth | flag(short_guard, MCS_SHORT_GUARD), mcs]);
-            }
-            Some(Index { mcs, streams: Some(streams), megahertz, short_guard }) => {
-                out.resize(start + (out.len() - start).next_multiple_of(2), 0);
-                out.u16_le(VHT_KNOWN);
-                let number = VHT_BANDWIDTHS.iter().find(|it| it.1 == megahertz).map_or(0, |it| it.0);
-                out.extend([flag(short_guard, VHT_SHORT_GUARD), number, mcs << 4 | streams & 0x0f]);
-                // Three further users, the code, a group, and a partial identifier.
-                out.extend([0; 7]);
-            }
-            None => {}
+        if let Some(Index { mcs, streams: None, megahertz, short_guard }) = self.index {
+            let bandwidth = if megahertz == 40 { MCS_40_MHZ } else { 0 };
+            out.extend([MCS_KNOWN, bandwidth | flag(short_guard, MCS_SHORT_GUARD), mcs]);
+        }
+        if let Some(Aggregate { reference, is_last }) = self.aggregate {
+            out.resize(start + (out.len() - start).next_multiple_of(4), 0);
+            out.u32_le(reference);
+            out.u16_le(LAST_KNOWN | if is_last { IS_LAST } else { 0 });
+            // A checksum that is not known, and a byte that is reserved.
+            out.extend([0; 2]);
+        }
+        if let Some(Index { mcs, streams: Some(streams), megahertz, short_guard }) = self.index {
+            out.resize(start + (out.len() - start).next_multiple_of(2), 0);
+            out.u16_le(VHT_KNOWN);
+            let number = VHT_BANDWIDTHS.iter().find(|it| it.1 == megahertz).map_or(0, |it| it.0);
+            out.extend([flag(short_guard, VHT_SHORT_GUARD), number, mcs << 4 | streams & 0x0f]);
+            // Three further users, the code, a group, and a partial identifier.
+            out.extend([0; 7]);
         }
         let length = (out.len() - start) as u16;
         out[start + 2..start + 4].copy_from_slice(&length.to_le_bytes());
@@ -286,7 +313,7 @@ mod tests {
         #[test]
         fn what_is_emitted_is_parsed(
             flags: [bool; 3], rate: Option<u8>, channel: Option<(u16, u16)>, signal: Option<i8>,
-            index: Option<(u8, bool, prop::sample::Index, bool)>, frame in bytes(40),
+            index: Option<(u8, bool, prop::sample::Index, bool)>, aggregate: Option<(u32, bool)>, frame in bytes(40),
         ) {
             let index = index.map(|(mcs, is_vht, bandwidth, short_guard)| match is_vht {
                 true => {
@@ -297,8 +324,17 @@ mod tests {
             });
             let [short_preamble, has_check_sequence, bad_check_sequence] = flags;
             let channel = channel.map(|(frequency, flags)| Channel { frequency, flags });
-            let header =
-                Header { short_preamble, has_check_sequence, bad_check_sequence, rate, channel, signal, index };
+            let aggregate = aggregate.map(|(reference, is_last)| Aggregate { reference, is_last });
+            let header = Header {
+                short_preamble,
+                has_check_sequence,
+                bad_check_sequence,
+                rate,
+                channel,
+                signal,
+                index,
+                aggregate,
+            };
             let mut bytes = emitted(&header);
             bytes.extend_from_slice(&frame);
             prop_assert_eq!(Header::parse(&bytes), Ok((header, &frame[..])));

@@ -102,6 +102,7 @@ impl Scenario {
             traffic: app::Config::Cbr(params.into()),
             label: String::new(),
             transport: Transport::Udp,
+            dscp: 0,
         });
     }
 
@@ -145,6 +146,7 @@ impl Scenario {
                 }),
                 acking: acking::Config::of_profile("every", self.profile)?,
             },
+            dscp: 0,
         });
         Ok(())
     }

@@ -180,6 +180,7 @@ impl Neighbours {
             ttl: 1,
             hops: 0,
             salvaged: 0,
+            dscp: 0,
             body: Body::Control { port: PORT, message: RoutingMessage::new(hello) },
         });
         cx.act(Action::Send { node: self.node, packet, next_hop: Address::BROADCAST });
@@ -262,6 +263,7 @@ mod tests {
             ttl: 1,
             hops: 1,
             salvaged: 0,
+            dscp: 0,
             body: Body::Control { port: PORT, message: RoutingMessage::new(Hello { heard }) },
         });
         agent.on_message(packet, Address(from), cx);
@@ -317,6 +319,7 @@ mod tests {
             ttl: 1,
             hops: 1,
             salvaged: 0,
+            dscp: 0,
             body: Body::Arp(crate::packet::ArpMessage::Reply),
         });
         agent.on_overheard(packet, Address(1), Address(9), &mut cx);

@@ -3,14 +3,14 @@
 use hopyard_engine::{Queue, Rank, Streams, Time};
 
 use super::energy::Load;
-use super::{Channel, ChannelId, Plan, Scheduled, Station, StationView, Surroundings};
+use super::{Channel, ChannelId, Plan, Scheduled, Station, StationView, Surroundings, Takes};
 use crate::address::InterfaceId;
 use crate::context::{Context, Slots};
 use crate::mac::rate_control::Belief;
 use crate::mac::{self, Outgoing};
 use crate::mobility::{Leg, Position};
 use crate::observe::Probe;
-use crate::packet::{PacketId, PacketKind};
+use crate::packet::PacketId;
 use crate::phy::medium::{TransmissionId, Walk};
 
 macro_rules! any_channel {
@@ -63,9 +63,16 @@ impl AnyChannel {
         station: usize,
         cx: &mut Context,
         queue: &mut Queue<E>,
-        next_frame: impl FnMut(&mut Context, Option<&dyn Fn(PacketKind) -> bool>) -> Option<Outgoing>,
+        next_frame: impl FnMut(&mut Context, Option<Takes<'_>>) -> Option<Outgoing>,
     ) {
         each!(self, channel => channel.serve(station, cx, queue, next_frame));
+    }
+
+    /// See [`Channel::gathers`].
+    #[inline]
+    #[must_use]
+    pub fn gathers(&self, station: usize) -> bool {
+        each!(self, channel => channel.gathers(station))
     }
 
     /// See [`Channel::assign`].

@@ -1,6 +1,6 @@
 //! The MACs of a channel's stations, as the medium sees them: their reactions to each edge of a signal.
 
-use hopyard_engine::{Prefetch, Queue, Rank, Time};
+use hopyard_engine::{Prefetch, Queue, Rank, Span, Time};
 
 use super::energy::{Heard, Meter};
 use super::scheduled::Scheduled;
@@ -11,7 +11,7 @@ use crate::mac::{Control, Mac, Sensed};
 use crate::observe::{FrameEdge, FrameView, Probe, Reception};
 use crate::order;
 use crate::packet::{Body, PacketId};
-use crate::phy::frame::Frame;
+use crate::phy::frame::{Frame, pieces};
 use crate::phy::medium::{After, Listener, Outcome};
 use crate::phy::reception::{Begin, End, Level, Verdict};
 
@@ -135,7 +135,15 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
             };
             if let Some(reception) = reception {
                 let edge = FrameEdge::Received { reception, power };
-                self.probe.on_frame(now, self.interfaces[station], &view(frame, self.cx), edge);
+                for (piece, view) in views(frame, self.cx) {
+                    let edge = match reception {
+                        Reception::Decoded if end.damaged >> piece & 1 == 1 => {
+                            FrameEdge::Received { reception: Reception::Damaged, power }
+                        }
+                        _ => edge,
+                    };
+                    self.probe.on_frame(now, self.interfaces[station], &view, edge);
+                }
             }
         }
         let mac = &mut self.macs[station];
@@ -149,21 +157,25 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
                 let spends = mine && self.cx.spending.is_some() || G::ON && self.gauge.prices_packets();
                 if frame.packet.is_some() && spends {
                     let heard = if mine { Heard::Own } else { Heard::Broadcast };
-                    pay(self.gauge, self.queue, self.cx, (station, self.interfaces[station]), heard, frame, now);
+                    let place = (station, self.interfaces[station]);
+                    pay(self.gauge, self.queue, self.cx, place, heard, (frame, end.damaged), now);
                 }
-                mac.on_frame(frame, Level::new(power, end.others, self.noise), self.shared, self.cx);
+                let level = Level::new(power, end.others, self.noise).damaged(end.damaged);
+                mac.on_frame(frame, level, self.shared, self.cx);
             }
             Verdict::Decoded => {
                 if G::ON && self.gauge.prices_packets() && frame.packet.is_some() {
                     let listens = self.listening.get(station) == Some(&true);
                     let heard = if listens { Heard::Overheard } else { Heard::Discarded };
-                    due = pay(self.gauge, self.queue, self.cx, (station, self.interfaces[station]), heard, frame, now);
+                    let place = (station, self.interfaces[station]);
+                    due = pay(self.gauge, self.queue, self.cx, place, heard, (frame, end.damaged), now);
                 }
                 mac.on_sensed(Sensed::Other(frame), self.shared, now);
                 // A frame without a packet has nothing to pass up.
                 if frame.packet.is_some() && !self.listening.is_empty() {
                     acts = true;
-                    overhear(self.listening[station], self.interfaces[station], frame, now, self.cx);
+                    let listens = self.listening[station];
+                    overhear(listens, self.interfaces[station], (frame, end.damaged), now, self.cx);
                 }
             }
             Verdict::Error | Verdict::Noise => {
@@ -205,35 +217,64 @@ fn pay<G: Meter, E: Copy, C: Control>(
     cx: &mut Context,
     (station, interface): (usize, InterfaceId),
     heard: Heard,
-    frame: &Frame<C>,
+    (frame, damaged): (&Frame<C>, u64),
     now: Time,
 ) -> bool {
-    let Some(packet) = frame.packet else { return false };
-    if heard == Heard::Own
-        && let Some(spending) = &mut cx.spending
-    {
-        spending.on_received(interface, (packet, &cx.copies), frame.airtime, || cx.packets[packet].size);
+    let mut due = false;
+    for packet in frame.sound_packets(damaged) {
+        if heard == Heard::Own
+            && let Some(spending) = &mut cx.spending
+        {
+            spending.on_received(interface, (packet, &cx.copies), share(frame), || cx.packets[packet].size);
+        }
+        due |= gauge.prices_packets() && gauge.on_decoded(station, heard, cx.packets[packet].size);
     }
-    let due = gauge.prices_packets() && gauge.on_decoded(station, heard, cx.packets[packet].size);
     if due {
         queue.set(gauge.timer(station), now);
     }
     due && G::WATCHES
 }
 
+/// The time on the air that counts for each packet of a frame.
+#[inline(always)]
+pub(super) fn share<C: Control>(frame: &Frame<C>) -> Span {
+    match frame.control.parts() {
+        [] => frame.airtime,
+        parts => frame.airtime / parts.len() as u64,
+    }
+}
+
 /// A frame for another station was decoded. The station passes up its packet if it listens to such frames.
 #[cold]
 #[inline(never)]
-fn overhear<C>(listens: bool, interface: InterfaceId, frame: &Frame<C>, now: Time, cx: &mut Context) {
-    if listens && let Some(packet) = frame.packet {
+fn overhear<C: Control>(
+    listens: bool,
+    interface: InterfaceId,
+    (frame, damaged): (&Frame<C>, u64),
+    now: Time,
+    cx: &mut Context,
+) {
+    for packet in frame.sound_packets(damaged).filter(|_| listens) {
         cx.now = now;
         let packet = cx.copy(packet);
         cx.act(Action::Overheard { interface, packet, from: frame.transmitter, to: frame.receiver });
     }
 }
 
-/// A frame, as a probe sees it.
-pub(super) fn view<'a, C: Control>(frame: &Frame<C>, cx: &'a Context) -> FrameView<'a> {
+/// A frame, as a probe sees it: once for each packet of several, with the number of the packet's piece.
+pub(super) fn views<'a, C: Control>(
+    frame: &'a Frame<C>,
+    cx: &'a Context,
+) -> impl Iterator<Item = (u32, FrameView<'a>)> {
+    let whole = view(frame, cx);
+    let single = frame.control.parts().is_empty().then_some((0, whole));
+    single.into_iter().chain(pieces(frame.control.parts()).map(move |(piece, part)| {
+        let header = frame.control.header_of(part);
+        (piece, FrameView { header, packet: Some(&cx.packets[part.packet]), ..whole })
+    }))
+}
+
+fn view<'a, C: Control>(frame: &Frame<C>, cx: &'a Context) -> FrameView<'a> {
     FrameView {
         header: frame.control.header(),
         transmitter: frame.transmitter,

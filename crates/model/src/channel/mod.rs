@@ -12,12 +12,12 @@ mod scheduled;
 
 use std::sync::Arc;
 
-use hopyard_engine::{Queue, Rank, Rng, Streams, Time};
+use hopyard_engine::{Queue, Rank, Rng, Span, Streams, Time};
 
 pub use any::AnyChannel;
 use energy::{Gauge, Load, Meter, PacketPrices, Prices, Sent, Spent};
 pub use listener::enter;
-use listener::{Macs, view};
+use listener::{Macs, share, views};
 pub use scheduled::{ChannelId, Scheduled};
 
 use crate::address::{InterfaceId, NodeId};
@@ -27,10 +27,10 @@ use crate::mac::rate_control::{self, Belief};
 use crate::mac::{Control, Counted, Counters, Identity, Mac, Outgoing, Sensed, Slotted};
 use crate::mobility::{Leg, Position};
 use crate::observe::{FrameEdge, Probe};
-use crate::packet::{PacketId, PacketKind};
+use crate::packet::{Packet, PacketId};
 use crate::params::Metric;
 use crate::phy::fading::{self, Fading as _};
-use crate::phy::frame::{Fate, Frame, Header};
+use crate::phy::frame::{Fate, Frame, Header, Part};
 use crate::phy::links::{Links, Named};
 use crate::phy::medium::{Ended, Medium, Outcome, Places, TransmissionId, Walk};
 use crate::phy::neighbours::Search;
@@ -110,6 +110,9 @@ pub struct StationView {
     /// The energy that its radio has taken, if energy is counted.
     pub spent: Option<Spent>,
 }
+
+/// Says whether a MAC takes a packet for an interface.
+pub type Takes<'a> = &'a dyn Fn(&Packet, InterfaceId) -> bool;
 
 /// The stations of a channel, each with a MAC of type `M`.
 #[derive(Debug)]
@@ -192,19 +195,19 @@ impl<M: Slotted> Channel<M> {
         }
     }
 
-    /// Gives a station's MAC the next packet of its link, if the MAC can take one; a MAC that chooses by kind gets all
-    /// that it takes. `next_frame` is told which kinds are chosen, if not all are.
+    /// Gives a station's MAC the next packet of its link, if the MAC can take one; a MAC that chooses gets all that it
+    /// takes. `next_frame` is told which packets are chosen, if not all are.
     #[inline]
     pub fn serve<E: Copy>(
         &mut self,
         station: usize,
         cx: &mut Context,
         queue: &mut Queue<E>,
-        mut next_frame: impl FnMut(&mut Context, Option<&dyn Fn(PacketKind) -> bool>) -> Option<Outgoing>,
+        mut next_frame: impl FnMut(&mut Context, Option<Takes<'_>>) -> Option<Outgoing>,
     ) {
         if M::CHOOSES && self.macs[station].chooses(&self.shared) {
-            let (mac, shared) = (&mut self.macs[station], &self.shared);
-            while let Some(outgoing) = next_frame(cx, Some(&|kind| mac.takes(kind, shared))) {
+            let (mac, shared, now) = (&mut self.macs[station], &self.shared, cx.now);
+            while let Some(outgoing) = next_frame(cx, Some(&|packet, to| mac.takes(packet, to, shared, now))) {
                 mac.accept(outgoing, shared, cx);
             }
             self.arm(station, cx.now, queue);
@@ -214,6 +217,12 @@ impl<M: Slotted> Channel<M> {
             self.macs[station].accept(outgoing, &self.shared, cx);
             self.arm(station, cx.now, queue);
         }
+    }
+
+    /// Whether a station's MAC, whose deadline is reached, may take packets for the frame that it sends then.
+    #[inline]
+    pub fn gathers(&self, station: usize) -> bool {
+        M::GATHERS && self.macs[station].chooses(&self.shared)
     }
 
     /// An agent has found slots for a station's MAC.
@@ -261,15 +270,24 @@ impl<M: Slotted> Channel<M> {
             }
             let sent = match frame.packet {
                 None => Sent::MAC,
-                Some(packet) => meter_packet(gauge, (station, self.interfaces[station]), &frame, packet, cx),
+                Some(packet) => {
+                    let (place, share) = ((station, self.interfaces[station]), share(&frame));
+                    for part in further(&frame) {
+                        meter_packet(gauge, place, &frame, (part.packet, share), cx);
+                    }
+                    meter_packet(gauge, place, &frame, (packet, share), cx)
+                }
             };
             gauge.on_send(station, sent, frame.airtime, cx.now);
         }
         if probe.watches() {
-            probe.on_frame(cx.now, frame.transmitter, &view(&frame, cx), FrameEdge::Sent);
+            for (_, view) in views(&frame, cx) {
+                probe.on_frame(cx.now, frame.transmitter, &view, FrameEdge::Sent);
+            }
         }
         let word = cx.now.nanos() ^ (u64::from(frame.transmitter.0) << 44);
         cx.digest.fold(word ^ u64::from(frame.control.kind()) << 62 ^ u64::from(frame.bytes) << 32);
+        let Frame { packet, kept, receiver, .. } = frame;
         match self.medium.transmit(station, frame, cx.now) {
             Some(mut part) => loop {
                 let edges = if exact { self.medium.edges(part) } else { 1 };
@@ -281,14 +299,14 @@ impl<M: Slotted> Channel<M> {
                 part = behind;
             },
             None => {
-                if let Some(packet) = frame.packet.filter(|_| !frame.kept) {
-                    if frame.receiver.is_broadcast() {
+                if let Some(packet) = packet.filter(|_| !kept) {
+                    if receiver.is_broadcast() {
                         cx.hand_over(packet);
                     } else {
                         cx.drop_packet(self.nodes[station], packet, DropReason::OutOfReach);
                     }
                 }
-                if M::COUNTS_FATES && frame.packet.is_some() && !frame.receiver.is_broadcast() {
+                if M::COUNTS_FATES && packet.is_some() && !receiver.is_broadcast() {
                     self.macs[station].on_fate(Fate::OutOfReach);
                 }
             }
@@ -381,6 +399,9 @@ impl<M: Slotted> Channel<M> {
                 Ended::Nothing => {}
                 Ended::HandedOver(packet) if !is_cut => {
                     cx.hand_over(packet);
+                    for part in further(self.medium.frame(id)) {
+                        cx.hand_over(part.packet);
+                    }
                     self.count_fate(id, receiver, gauge);
                 }
                 Ended::HandedOver(packet) | Ended::NotReceived(packet) => {
@@ -395,6 +416,9 @@ impl<M: Slotted> Channel<M> {
                         Fate::Collision | Fate::Heard => DropReason::Collision,
                     };
                     cx.drop_packet(self.nodes[transmitter], packet, reason);
+                    for part in further(self.medium.frame(id)) {
+                        cx.drop_packet(self.nodes[transmitter], part.packet, reason);
+                    }
                     self.count_fate(id, receiver, gauge);
                 }
                 Ended::Kept => self.count_fate(id, receiver, gauge),
@@ -542,7 +566,7 @@ impl<M: Slotted> Channel<M> {
     #[cold]
     pub fn switch_off(&mut self, station: usize, now: Time) -> Vec<PacketId> {
         let mac = &self.macs[station];
-        let mut held: Vec<PacketId> = mac.held().into_iter().chain(mac.held_apart()).collect();
+        let mut held = mac.held();
         let cut = self.medium.stop(station, now, &mut held);
         if let Some(gauge) = &mut self.gauge {
             gauge.switch_off(station, now);
@@ -581,10 +605,15 @@ impl<M: Slotted> Channel<M> {
     pub fn held(&self) -> Vec<PacketId> {
         let mut held = self.medium.held();
         let on = || self.macs.iter().enumerate().filter(|(station, _)| !self.is_off(*station)).map(|(_, mac)| mac);
-        held.extend(on().filter_map(M::held));
-        held.extend(on().filter_map(Slotted::held_apart));
+        held.extend(on().flat_map(M::held));
         held
     }
+}
+
+/// The packets of a frame that carries several behind the first one.
+#[inline(always)]
+fn further<C: Control>(frame: &Frame<C>) -> &[Part] {
+    frame.control.parts().get(1..).unwrap_or_default()
 }
 
 /// The station of an interface of the channel. The broadcast address has a number that no station has.
@@ -604,7 +633,7 @@ fn meter_packet<C: Control>(
     gauge: &mut Gauge,
     (station, interface): (usize, InterfaceId),
     frame: &Frame<C>,
-    id: PacketId,
+    (id, airtime): (PacketId, Span),
     cx: &mut Context,
 ) -> Sent {
     let Context { packets, spending, copies, now, .. } = cx;
@@ -612,8 +641,9 @@ fn meter_packet<C: Control>(
         let price = if frame.receiver.is_broadcast() { prices.send_broadcast } else { prices.send };
         price.of(packets[id].size)
     };
-    let again = matches!(frame.control.header(), Header::Data { retry: true, .. });
-    let of_flow = spending.as_mut().and_then(|it| it.on_sent(interface, (id, copies), (*now, frame.airtime), price));
+    let again =
+        matches!(frame.control.header(), Header::Data { retry: true, .. } | Header::QosData { retry: true, .. });
+    let of_flow = spending.as_mut().and_then(|it| it.on_sent(interface, (id, copies), (*now, airtime), price));
     let sent = of_flow.unwrap_or_else(|| Sent::of(&packets[id])).again(again);
     if let Some(price) = gauge.packet_prices().map(price) {
         gauge.on_priced(station, sent, price);

@@ -56,6 +56,8 @@ pub enum DropReason {
     VisitorGone,
     /// The host that sent the packet was away from home, and registered with no agent.
     NotRegistered,
+    /// The packet came after its receiver had stopped to wait for it, and had passed up later ones.
+    TooLate,
 }
 
 impl DropReason {

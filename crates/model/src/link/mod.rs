@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::address::{Address, NodeId, Prefix};
 use crate::context::Context;
-use crate::packet::{PacketId, PacketKind};
+use crate::packet::{Classes, Packet, PacketId};
 use crate::params::{self, Fault, NS2, RFC};
 
 pub mod arp;
@@ -113,6 +113,11 @@ impl Link {
         }
     }
 
+    /// Packets of each of these classes have a queue's room of their own.
+    pub fn set_classes(&mut self, classes: Classes) {
+        self.queue.set_classes(classes);
+    }
+
     /// Tells the network of the interface.
     pub const fn set_network(&mut self, network: Prefix) {
         self.arp.set_network(network);
@@ -148,9 +153,13 @@ impl Link {
         self.queue.pop(now)
     }
 
-    /// The next packet among the kinds that the MAC chooses.
-    pub fn next_chosen(&mut self, cx: &Context, takes: &dyn Fn(PacketKind) -> bool) -> Option<(PacketId, Address)> {
-        self.queue.pop_chosen(cx.now, |packet| takes(cx.packets[packet].kind()))
+    /// The next packet among those that the MAC chooses.
+    pub fn next_chosen(
+        &mut self,
+        cx: &Context,
+        takes: impl Fn(&Packet, Address) -> bool,
+    ) -> Option<(PacketId, Address)> {
+        self.queue.pop_chosen(cx.now, |packet, next_hop| takes(&cx.packets[packet], next_hop))
     }
 
     /// Removes every packet for a neighbour from the queue, oldest first, and returns them for routing. Packets that
@@ -273,6 +282,7 @@ mod test_packets {
             ttl: 32,
             hops: 0,
             salvaged: 0,
+            dscp: 0,
             body,
         })
     }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::address::{Address, NodeId};
 use crate::context::{Context, DropReason};
-use crate::packet::{Body, PacketId, PacketKind};
+use crate::packet::{Body, Classes, PacketId, PacketKind};
 
 /// Where a routing packet is put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -66,6 +66,8 @@ pub struct InterfaceQueue {
     capacity: usize,
     routing: RoutingPackets,
     entries: VecDeque<(PacketId, Address)>,
+    /// The classes of packets that have room for as many each.
+    classes: Option<Classes>,
     /// Sum of length times nanoseconds, up to `changed`.
     area: u128,
     changed: Time,
@@ -80,7 +82,12 @@ impl InterfaceQueue {
     /// An empty queue for `capacity` packets.
     #[must_use]
     pub fn new(node: NodeId, capacity: usize, routing: RoutingPackets) -> Self {
-        Self { node, capacity, routing, entries: VecDeque::new(), area: 0, changed: Time::ZERO, max: 0 }
+        Self { node, capacity, routing, entries: VecDeque::new(), classes: None, area: 0, changed: Time::ZERO, max: 0 }
+    }
+
+    /// Packets of each of these classes have room for as many as the capacity says.
+    pub fn set_classes(&mut self, classes: Classes) {
+        self.classes = Some(classes);
     }
 
     /// Adds a packet. When the queue is full, a data packet is dropped. A routing packet that goes first is added even
@@ -100,6 +107,18 @@ impl InterfaceQueue {
         };
         self.entries.insert(place, (packet, next_hop));
         if self.entries.len() > self.capacity {
+            if let Some(classes) = &self.classes {
+                let class = |&(waiting, next_hop): &(PacketId, Address)| classes.of(&cx.packets[waiting], next_hop);
+                let own = class(&(packet, next_hop));
+                if self.entries.iter().filter(|it| class(it) == own).count() > self.capacity
+                    && let Some(last) = self.entries.iter().rposition(|it| class(it) == own)
+                    && let Some((last, _)) = self.entries.remove(last)
+                {
+                    cx.drop_packet(self.node, last, DropReason::QueueFull);
+                }
+                self.max = self.max.max(self.entries.len());
+                return;
+            }
             let stays = |packet: PacketId| cx.packets[packet].is_routing() || is_of_agent(packet, cx);
             let gives_way = match self.routing {
                 RoutingPackets::First | RoutingPackets::AtHead if is_of_agent(packet, cx) => {
@@ -142,8 +161,8 @@ impl InterfaceQueue {
     }
 
     /// Takes the first packet out that is chosen.
-    pub fn pop_chosen(&mut self, now: Time, chosen: impl Fn(PacketId) -> bool) -> Option<(PacketId, Address)> {
-        let place = self.entries.iter().position(|&(packet, _)| chosen(packet))?;
+    pub fn pop_chosen(&mut self, now: Time, chosen: impl Fn(PacketId, Address) -> bool) -> Option<(PacketId, Address)> {
+        let place = self.entries.iter().position(|&(packet, next_hop)| chosen(packet, next_hop))?;
         self.account(now);
         self.entries.remove(place)
     }
@@ -293,6 +312,20 @@ mod tests {
             queue.push(packet, NEXT, &mut cx);
         }
         assert_eq!((order(&queue), dropped(&cx, PacketKind::Control)), (vec![packets[1], packets[0]], 1));
+    }
+
+    #[test]
+    fn each_class_has_room_of_its_own() {
+        let mut cx = Context::default();
+        let mut queue = InterfaceQueue::new(NodeId(HERE.0), 2, RoutingPackets::First);
+        queue.set_classes(Classes::new(|packet, _| u8::from(packet.is_routing())));
+        let packets =
+            [data(&mut cx), data(&mut cx), data(&mut cx), routing(&mut cx), routing(&mut cx), routing(&mut cx)];
+        for packet in packets {
+            queue.push(packet, NEXT, &mut cx);
+        }
+        assert_eq!(order(&queue), [packets[3], packets[4], packets[0], packets[1]]);
+        assert_eq!((dropped(&cx, PacketKind::Data), dropped(&cx, PacketKind::Routing)), (1, 1));
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub use counters::Counters;
 pub use frame::{Control, Frame, FrameKind};
 pub use mixed::Mixed;
 pub use ns2::Ns2;
-use params::Announcement;
+pub(super) use params::Announcement;
 pub use params::{ACK_BYTES, CTS_BYTES, Params, Protection, RTS_BYTES, Timing};
 pub use procedure::Procedure;
 pub use standard::Standard;
@@ -209,9 +209,10 @@ impl<P: Procedure> Mac for Dcf<P> {
         matches!(self.backoff, Backoff::None) && self.exchange == Exchange::Idle
     }
 
-    fn held(&self) -> Option<PacketId> {
+    fn held(&self) -> Vec<PacketId> {
         // A broadcast packet belongs to the medium once it is on the air.
-        self.outgoing.filter(|it| !(it.to.is_broadcast() && self.exchange == Exchange::Data)).map(|it| it.packet)
+        let kept = self.outgoing.filter(|it| !(it.to.is_broadcast() && self.exchange == Exchange::Data));
+        kept.map(|it| it.packet).into_iter().collect()
     }
 
     fn belief(&self, to: InterfaceId) -> Option<Belief> {

@@ -7,6 +7,7 @@
 
 mod counters;
 pub mod dcf;
+pub mod edca;
 mod protocol;
 pub mod rate_control;
 mod slotted;
@@ -20,6 +21,7 @@ pub use protocol::{Control, Identity, Mac, Outgoing, Sensed};
 pub use slotted::{Round, Slotted};
 
 use crate::address::NodeId;
+use crate::packet::Classes;
 use crate::params::{Fault, Metric, RFC};
 use crate::phy::Mode;
 pub use crate::phy::frame::Fate;
@@ -34,6 +36,8 @@ macro_rules! macs {
         $macro! {
             "dcf" => dcf::Dcf | DcfNs2<Ns2> | DcfMixed<Mixed>,
                 "IEEE 802.11 distributed coordination function (IEEE 802.11-1999 §9.2) over the modes of 802.11b, g, a, n and ac";
+            "edca" => edca::Edca,
+                "IEEE 802.11 enhanced distributed channel access: four categories, with block acknowledgement and aggregation (IEEE Std 802.11-2016 §10.22 to §10.24)";
             "tdma" => tdma::Tdma,
                 "Slotted access (TDMA): the owner of a slot sends (ns-2.35, mac/mac-tdma.cc), with slots of the scenario, of an agent, or of a greedy schedule";
         }
@@ -80,6 +84,12 @@ macro_rules! config {
             #[must_use]
             pub fn largest_packet(&self) -> Option<u32> {
                 match self { $(Self::$variant(params) => <$module::$variant>::largest_packet(params),)+ }
+            }
+
+            /// The class of each packet, if packets of different classes do not share the room of the link's queue.
+            #[must_use]
+            pub fn classes(&self) -> Option<Classes> {
+                match self { $(Self::$variant(params) => <$module::$variant>::classes(params),)+ }
             }
 
             /// The longest propagation delay with which a sender still hears that a frame was acknowledged.

@@ -8,19 +8,24 @@ use super::counters::Counters;
 use super::rate_control::{self, Belief};
 use crate::address::{InterfaceId, NodeId};
 use crate::context::Context;
-use crate::packet::PacketId;
+use crate::packet::{Classes, Packet, PacketId};
 use crate::params::{Fault, Params};
 use crate::phy::Mode;
-use crate::phy::frame::{Frame, Header};
+use crate::phy::frame::{Fields, Frame, Header, Part};
 use crate::phy::reception::Level;
 
 /// The fields of a frame that only its MAC knows.
-pub trait Control: Copy + Debug {
+pub trait Control: Fields + Debug {
     /// The number of the kind of frame, for the digest: 0 to 3.
     fn kind(&self) -> u8;
 
     /// The header that a probe sees.
     fn header(&self) -> Header;
+
+    /// The header that a probe sees of one of several packets.
+    fn header_of(&self, _part: &Part) -> Header {
+        self.header()
+    }
 
     /// How long the exchange continues after the frame.
     fn duration(&self) -> Span {
@@ -75,6 +80,13 @@ pub enum Sensed<'a, C> {
 
 /// The medium access control of one station.
 pub trait Mac: Debug + Sized + Prefetch {
+    /// Whether the MAC may choose which packets the link gives it next ([`Self::takes`]).
+    const CHOOSES: bool = false;
+
+    /// Whether the MAC may take further packets when its deadline is reached ([`Self::takes`]), for the frame that it
+    /// then sends.
+    const GATHERS: bool = false;
+
     /// Its parameters.
     type Params: Params;
     /// The state that all stations of a channel share: the parameters, and values that follow from them.
@@ -96,13 +108,13 @@ pub trait Mac: Debug + Sized + Prefetch {
     /// When no row of the table of modes has a rate.
     fn modes(params: &Self::Params, rates: &rate_control::Config) -> Result<Vec<&'static Mode>, Fault>;
 
-    /// Whether the MAC reports packets that it could not deliver to routing.
-    fn reports_failures(_params: &Self::Params) -> bool {
-        true
-    }
-
     /// The size of the largest packet that the MAC can send, in bytes; nothing if it has no limit of its own.
     fn largest_packet(_params: &Self::Params) -> Option<u32> {
+        None
+    }
+
+    /// The class of each packet, if packets of different classes do not share the room of the link's queue.
+    fn classes(_params: &Self::Params) -> Option<Classes> {
         None
     }
 
@@ -112,10 +124,17 @@ pub trait Mac: Debug + Sized + Prefetch {
     /// Whether the station holds no packet and can take one.
     fn is_ready(&self) -> bool;
 
-    /// Accepts the next packet. The station must be ready, or have said that it takes a packet of this kind
-    /// ([`Slotted::takes`]).
-    ///
-    /// [`Slotted::takes`]: super::Slotted::takes
+    /// Whether the station now chooses among packets. Asked only of a MAC that may ([`Self::CHOOSES`]).
+    fn chooses(&self, _shared: &Self::Shared) -> bool {
+        false
+    }
+
+    /// Whether the station, which chooses, takes a packet for an interface now.
+    fn takes(&self, _packet: &Packet, _to: InterfaceId, _shared: &Self::Shared, _now: Time) -> bool {
+        self.is_ready()
+    }
+
+    /// Accepts the next packet. The station must be ready, or have said that it takes this packet.
     fn accept(&mut self, outgoing: Outgoing, shared: &Self::Shared, cx: &mut Context);
 
     /// The radio senses something.
@@ -134,8 +153,8 @@ pub trait Mac: Debug + Sized + Prefetch {
     /// Whether signals of others change none of the station's deadlines now.
     fn is_quiet(&self) -> bool;
 
-    /// The packet that the station holds.
-    fn held(&self) -> Option<PacketId>;
+    /// The packets that the station holds.
+    fn held(&self) -> Vec<PacketId>;
 
     /// The belief of rate control about the link to a neighbour, if a frame was sent to it.
     fn belief(&self, _to: InterfaceId) -> Option<Belief> {

@@ -5,7 +5,6 @@ use hopyard_engine::{Span, Time};
 use super::protocol::Mac;
 use crate::address::NodeId;
 use crate::context::{Context, Slots};
-use crate::packet::{PacketId, PacketKind};
 use crate::params::Fault;
 use crate::phy::frame::Fate;
 
@@ -21,11 +20,13 @@ pub struct Round {
 /// A MAC whose stations own slots. Every default is the answer of a MAC without slots, which implements the trait
 /// with nothing in it.
 pub trait Slotted: Mac {
-    /// Whether the MAC may choose which kinds of packets the link gives it next ([`Self::takes`]).
-    const CHOOSES: bool = false;
-
     /// Whether the MAC counts what becomes of its frames ([`Self::on_fate`]).
     const COUNTS_FATES: bool = false;
+
+    /// Whether the MAC reports packets that it could not deliver to routing.
+    fn reports_failures(_params: &Self::Params) -> bool {
+        true
+    }
 
     /// The longest propagation delay with which a sender still hears that a frame was acknowledged. Nothing if other
     /// delays are shorter than its wait anyway.
@@ -82,21 +83,6 @@ pub trait Slotted: Mac {
     /// The first parameter that is impossible, and why.
     fn check_stations(_params: &Self::Params, _nodes: &[NodeId]) -> Result<(), Fault> {
         Ok(())
-    }
-
-    /// Whether the station now chooses by kind. Asked only of a MAC that may ([`Self::CHOOSES`]).
-    fn chooses(&self, _shared: &Self::Shared) -> bool {
-        false
-    }
-
-    /// Whether the station, which chooses, takes a packet of this kind now.
-    fn takes(&self, _kind: PacketKind, _shared: &Self::Shared) -> bool {
-        self.is_ready()
-    }
-
-    /// The packet that the station holds beside [`Mac::held`], if it chooses by kind.
-    fn held_apart(&self) -> Option<PacketId> {
-        None
     }
 
     /// The fate of a frame of this station with a packet for one receiver, after its end. Called only for a MAC that

@@ -38,7 +38,7 @@ use super::counters::counters;
 use super::{Fate, Identity, Mac, Outgoing, Round, Sensed, Slotted, rate_control};
 use crate::address::{InterfaceId, NodeId};
 use crate::context::{Action, Context, DropReason, Slots};
-use crate::packet::{PacketId, PacketKind};
+use crate::packet::{Packet, PacketId, PacketKind};
 use crate::params::Fault;
 use crate::phy::Mode;
 use crate::phy::reception::Level;
@@ -124,6 +124,8 @@ impl Prefetch for Tdma {
 }
 
 impl Mac for Tdma {
+    const CHOOSES: bool = true;
+
     type Params = Params;
     type Shared = Frames;
     type Control = Control;
@@ -135,10 +137,6 @@ impl Mac for Tdma {
 
     fn modes(params: &Params, _rates: &rate_control::Config) -> Result<Vec<&'static Mode>, Fault> {
         Mode::of("rate", params.rate, None).map(|mode| vec![mode])
-    }
-
-    fn reports_failures(params: &Params) -> bool {
-        params.acknowledge
     }
 
     fn largest_packet(params: &Params) -> Option<u32> {
@@ -180,6 +178,22 @@ impl Mac for Tdma {
 
     fn is_ready(&self) -> bool {
         self.data.is_none() && self.air != Air::Data
+    }
+
+    fn chooses(&self, frames: &Frames) -> bool {
+        let params = &frames.params;
+        match params.control {
+            ControlPlace::OutOfBand => true,
+            ControlPlace::Contention => frames.has_contention(),
+            ControlPlace::OwnSlots => frames.has_contention() && self.own == Own::Nothing,
+        }
+    }
+
+    fn takes(&self, packet: &Packet, _to: InterfaceId, frames: &Frames, _now: Time) -> bool {
+        match self.is_apart(packet.kind(), frames) {
+            true => self.control.is_none() && self.air != Air::Control,
+            false => self.is_ready(),
+        }
     }
 
     fn accept(&mut self, outgoing: Outgoing, frames: &Frames, cx: &mut Context) {
@@ -241,8 +255,8 @@ impl Mac for Tdma {
         self.borrowing.is_none() && self.contending.is_none()
     }
 
-    fn held(&self) -> Option<PacketId> {
-        self.data.map(|outgoing| outgoing.packet)
+    fn held(&self) -> Vec<PacketId> {
+        self.data.into_iter().chain(self.control).map(|outgoing| outgoing.packet).collect()
     }
 
     fn counters(&self, frames: &Frames, now: Time) -> Counters {
@@ -253,8 +267,11 @@ impl Mac for Tdma {
 }
 
 impl Slotted for Tdma {
-    const CHOOSES: bool = true;
     const COUNTS_FATES: bool = true;
+
+    fn reports_failures(params: &Params) -> bool {
+        params.acknowledge
+    }
 
     fn answered_within(params: &Params) -> Option<Span> {
         params.acknowledge.then_some(params.propagation)
@@ -303,22 +320,6 @@ impl Slotted for Tdma {
         schedule::greedy(neighbours)
     }
 
-    fn chooses(&self, frames: &Frames) -> bool {
-        let params = &frames.params;
-        match params.control {
-            ControlPlace::OutOfBand => true,
-            ControlPlace::Contention => frames.has_contention(),
-            ControlPlace::OwnSlots => frames.has_contention() && self.own == Own::Nothing,
-        }
-    }
-
-    fn takes(&self, kind: PacketKind, frames: &Frames) -> bool {
-        match self.is_apart(kind, frames) {
-            true => self.control.is_none() && self.air != Air::Control,
-            false => self.is_ready(),
-        }
-    }
-
     fn on_fate(&mut self, fate: Fate) {
         let counter = match fate {
             Fate::Heard => &mut self.counters.frames_heard,
@@ -343,10 +344,6 @@ impl Slotted for Tdma {
             self.plan_data(frames, cx.now);
         }
         self.refresh(frames);
-    }
-
-    fn held_apart(&self) -> Option<PacketId> {
-        self.control.map(|outgoing| outgoing.packet)
     }
 }
 

@@ -179,7 +179,7 @@ impl Node {
         channel.serve(station as usize, around.cx, &mut around.clock.queue, |cx, takes| {
             let (packet, next_hop) = match takes {
                 None => link.next_frame(cx.now)?,
-                Some(takes) => link.next_chosen(cx, takes)?,
+                Some(takes) => link.next_chosen(cx, |packet, next_hop| takes(packet, next_hop.into()))?,
             };
             Some(Outgoing { packet, size: cx.packets[packet].size, to: next_hop.into() })
         });

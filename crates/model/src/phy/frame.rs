@@ -22,6 +22,77 @@ pub enum Header {
         /// Whether the frame was sent before.
         retry: bool,
     },
+    /// An MPDU of a frame with QoS (IEEE 802.11).
+    QosData {
+        /// The transmitter's sequence number.
+        sequence: u16,
+        /// Whether the MPDU was sent before.
+        retry: bool,
+        /// The traffic identifier.
+        tid: u8,
+        /// Of several MPDUs in a frame, whether it is the last one.
+        aggregate: Option<bool>,
+    },
+    /// Compressed block acknowledgement (IEEE 802.11).
+    BlockAck {
+        /// The traffic identifier.
+        tid: u8,
+        /// The first number; the lowest bit stands for it.
+        start: u16,
+        /// A bit for each number that was received.
+        received: u64,
+    },
+    /// Request for a block acknowledgement (IEEE 802.11).
+    BlockAckRequest {
+        /// The traffic identifier.
+        tid: u8,
+        /// The first number that may still come.
+        start: u16,
+    },
+    /// A frame by which two stations agree on block acknowledgement (IEEE 802.11).
+    Addba {
+        /// The traffic identifier.
+        tid: u8,
+        /// The first number in a request; nothing in a response.
+        start: Option<u16>,
+        /// The transmitter's sequence number.
+        sequence: u16,
+    },
+}
+
+/// One of the packets of a frame that carries several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The packet.
+    pub packet: PacketId,
+    /// Bytes of the frame up to the end of the piece that the packet is in. A piece has its own check sequence, and
+    /// thus its own fate; the packets of one piece have the same value.
+    pub end: u32,
+    /// The transmitter's sequence number of the piece.
+    pub sequence: u16,
+    /// Whether the piece was sent before.
+    pub retry: bool,
+}
+
+/// The fields of a frame that only its MAC knows, as far as the medium asks for them.
+pub trait Fields: Clone {
+    /// The packets of a frame that carries several, in order, in at most 64 pieces. Such a frame has its first packet
+    /// in [`Frame::packet`] too.
+    #[inline(always)]
+    fn parts(&self) -> &[Part] {
+        &[]
+    }
+}
+
+impl Fields for () {}
+
+/// The number of the piece that each part is in.
+pub fn pieces(parts: &[Part]) -> impl Iterator<Item = (u32, &Part)> {
+    let mut piece = 0;
+    parts.iter().enumerate().map(move |(place, part)| {
+        piece += u32::from(place > 0 && parts[place - 1].end != part.end);
+        (piece, part)
+    })
 }
 
 /// A frame on the air. `C` holds the fields that only its MAC knows.
@@ -39,13 +110,27 @@ pub struct Frame<C> {
     pub preamble: Span,
     /// How its bits are sent.
     pub mode: &'static Mode,
-    /// The packet that the frame carries.
+    /// The packet that the frame carries, the first one of several.
     pub packet: Option<PacketId>,
     /// Whether the transmitter's MAC keeps the packet. Otherwise the medium owns it from the beginning of the
     /// transmission to its end.
     pub kept: bool,
     /// The fields that only the MAC knows.
     pub control: C,
+}
+
+impl<C: Fields> Frame<C> {
+    /// Every packet that the frame carries.
+    pub fn packets(&self) -> impl Iterator<Item = PacketId> {
+        self.sound_packets(0)
+    }
+
+    /// Every packet in a piece that is not damaged; the lowest bit is the first piece.
+    pub fn sound_packets(&self, damaged: u64) -> impl Iterator<Item = PacketId> {
+        let parts = self.control.parts();
+        let sound = pieces(parts).filter(move |(piece, _)| damaged >> piece & 1 == 0);
+        self.packet.filter(|_| parts.is_empty()).into_iter().chain(sound.map(|(_, part)| part.packet))
+    }
 }
 
 /// The fate of a frame at the receiver that it was for.

@@ -27,7 +27,7 @@ use super::reception::{Begin, End, Lost, Radio, Radios, Receiver, Verdict, each_
 use crate::mobility::{Leg, Position};
 use crate::order;
 use crate::packet::PacketId;
-use crate::phy::frame::{Fate, Frame};
+use crate::phy::frame::{Fate, Fields, Frame};
 
 /// A transmission that is in the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,7 +200,7 @@ pub struct Medium<C> {
     count: u64,
 }
 
-impl<C: Copy> Medium<C> {
+impl<C: Fields> Medium<C> {
     /// A silent medium with a station at each of these places, for frames in these modes. The first mode is the mode of
     /// data frames. `fading` is each model of fading, with the stream from which the key of all its draws comes.
     #[must_use]
@@ -316,8 +316,9 @@ impl<C: Copy> Medium<C> {
         let station = station as u32;
         let limits = self.limits[usize::from(frame.mode.row)];
         debug_assert!(!limits.noise.is_nan(), "the MAC has named the modes of its frames");
+        let airtime = frame.airtime;
         let new = |hearers, first| Transmission {
-            frame,
+            frame: frame.clone(),
             station,
             start: now,
             limits,
@@ -342,7 +343,7 @@ impl<C: Copy> Medium<C> {
             self.free.push(id);
             return None;
         };
-        let is_short = u64::from(farthest.delay - nearest.delay) >= frame.airtime.nanos();
+        let is_short = u64::from(farthest.delay - nearest.delay) >= airtime.nanos();
         self.transmissions[id as usize] = new(hearers, id);
         if is_short {
             self.divide(id, |hearers| new(hearers, id));
@@ -584,9 +585,11 @@ impl<C: Copy> Medium<C> {
             if it.station as usize != station {
                 continue;
             }
-            if let Some(place) = held.iter().position(|&packet| it.frame.packet == Some(packet) && it.frame.kept) {
-                held.swap_remove(place);
-                it.frame.kept = false;
+            if it.frame.kept {
+                let carried: Vec<PacketId> = it.frame.packets().collect();
+                let before = held.len();
+                held.retain(|packet| !carried.contains(packet));
+                it.frame.kept = held.len() == before;
             }
             if it.start + it.frame.airtime > now {
                 let first = TransmissionId(id);
@@ -607,11 +610,11 @@ impl<C: Copy> Medium<C> {
     #[must_use]
     pub fn held(&self) -> Vec<PacketId> {
         let frames = self.in_air().into_iter().map(|id| &self.transmissions[id as usize].frame);
-        frames.filter(|frame| !frame.kept).filter_map(|frame| frame.packet).collect()
+        frames.filter(|frame| !frame.kept).flat_map(Frame::packets).collect()
     }
 }
 
-impl<C: Copy> Transmission<C> {
+impl<C: Fields> Transmission<C> {
     /// See [`Medium::walk`]. Each kind of MAC has one caller, whose state it keeps in registers.
     #[inline(always)]
     fn walk<R: Radio, L: Listener<C>>(

@@ -124,6 +124,7 @@ mod tests {
             ttl: 5,
             hops: 0,
             salvaged: 0,
+            dscp: 0,
             body: Body::Udp(UdpHeader { sequence: 0, len: 72 }),
         })
     }

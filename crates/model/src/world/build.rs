@@ -208,6 +208,7 @@ impl<P: Probe> World<P> {
             parts: roles::parts(spec, &legs),
             ip: spec.ip.clone(),
         };
+        let classes: Vec<_> = spec.channels.iter().map(|it| it.mac.classes()).collect();
         // First interfaces have the nodes' numbers, so all of them come before the further ones.
         for further in [false, true] {
             for (number, leg) in legs.iter().enumerate() {
@@ -221,7 +222,10 @@ impl<P: Probe> World<P> {
                         false => streams.node(number, purpose),
                         true => streams.stream(&format!("node/{number}/channel/{}/{purpose}", channel.0)),
                     };
-                    let link = Box::new(Link::new(node, interface.into(), &spec.link, stream("arp")));
+                    let mut link = Box::new(Link::new(node, interface.into(), &spec.link, stream("arp")));
+                    if let Some(classes) = &classes[channel.index()] {
+                        link.set_classes(classes.clone());
+                    }
                     let it = &mut nodes[number];
                     if further {
                         it.further.push((interface, Some(link)))

@@ -95,6 +95,10 @@ impl<P: Probe> World<P> {
     fn on_mac_timer(&mut self, interface: InterfaceId) {
         let Attachment::Radio { channel, station } = self.topology.attachment(interface) else { return };
         let (channel, station) = (channel.index(), station as usize);
+        if self.channels[channel].gathers(station) {
+            let (node, mut around) = self.node_at(interface);
+            node.serve_mac(interface, &mut around);
+        }
         let (channels, around) = self.split();
         channels[channel].on_timer(station, around);
         self.drain();

@@ -97,6 +97,7 @@ fn build_flow(
         answers,
         name,
         label: Cow::Owned(if answers.is_some() { flow.label_of_answers() } else { flow.label.clone() }),
+        dscp: flow.dscp,
         segment,
         meter: FlowMeter::new(spec.measure_from),
         route_changes: 0,

@@ -30,6 +30,7 @@ pub(super) struct Flow {
     pub answers: Option<u32>,
     pub name: Cow<'static, str>,
     pub label: Cow<'static, str>,
+    pub dscp: u8,
     /// Payload of a full segment; zero for UDP.
     pub segment: u64,
     pub meter: FlowMeter,

@@ -174,6 +174,8 @@ impl<P: Probe> World<P> {
                     ttl,
                     hops: 0,
                     salvaged: 0,
+                    // The second byte of an IPv4 header has it, above two bits for ECN.
+                    dscp: bytes.get(1).map_or(0, |class| class >> 2),
                     body: Body::External(bytes),
                 });
                 self.cx.sending.begin(packet, Waiter::Host(node, token));

@@ -87,6 +87,7 @@ impl<P: Probe> World<P> {
     /// A socket sends a packet.
     fn originate(&mut self, socket: usize, outgoing: Outgoing) {
         let Socket { node, peer, flow, .. } = self.sockets[socket];
+        let dscp = self.flows[flow].dscp;
         let flow = FlowId(flow as u32);
         let packet = self.cx.originate(Packet {
             created: self.cx.now,
@@ -97,6 +98,7 @@ impl<P: Probe> World<P> {
             ttl: self.topology.ip.ttl,
             hops: 0,
             salvaged: 0,
+            dscp,
             body: outgoing.body,
         });
         if self.probe.watches() {
@@ -184,6 +186,7 @@ impl<P: Probe> World<P> {
             ttl: self.topology.ip.ttl,
             hops: 0,
             salvaged: 0,
+            dscp: 0,
             body: Body::Icmp(quote),
         });
         let (node, mut around) = self.node(node);

@@ -276,6 +276,8 @@ pub struct FlowSpec {
     pub transport: Transport,
     /// The name of the set of flows to which it belongs; it changes nothing.
     pub label: String,
+    /// The differentiated services code point of its packets, in both directions: 0 to 63.
+    pub dscp: u8,
 }
 
 impl FlowSpec {

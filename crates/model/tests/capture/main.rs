@@ -63,7 +63,7 @@ fn every_sample() -> Vec<Sample> {
 fn on_the_air(frame: &Frame<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     let signal = Some(Power::from_dbm(-64.0));
-    radiotap(&MODES[1], MODES[1].preamble, Some(Frequency::new(2412e6)), signal, frame.damaged).emit(&mut bytes);
+    radiotap(&MODES[1], MODES[1].preamble, Some(Frequency::new(2412e6)), signal, frame.damaged, None).emit(&mut bytes);
     frame.emit(&mut bytes).expect("it has an encoding");
     bytes
 }
@@ -127,6 +127,7 @@ fn packets_on_the_air() {
             sequence: 4090 + number as u16,
             retry: number == 3,
             bssid: Frame::network(0),
+            tid: None,
         };
         let frame = Frame {
             kind,
@@ -178,7 +179,8 @@ fn an_exchange_of_the_dcf() {
     let radio = writer.add_interface("node 1 radio", LinkType::IEEE802_11_RADIOTAP).expect("room");
     let (_, packet) = bytes_of(&connection()[2].packet);
     let bssid = Frame::network(0);
-    let data = FrameKind::Data { protocol: EtherType::IPV4, packet: &packet, sequence: 1, retry: false, bssid };
+    let data =
+        FrameKind::Data { protocol: EtherType::IPV4, packet: &packet, sequence: 1, retry: false, bssid, tid: None };
     let kinds = [(FrameKind::Rts, 6732), (FrameKind::Cts, 6418), (data, 314), (FrameKind::Ack, 0)];
     for (number, (kind, duration)) in (0..).zip(kinds) {
         let (transmitter, receiver) = if number % 2 == 0 { (A, B) } else { (B, A) };

@@ -77,6 +77,43 @@ fn assert_well_formed(file: &Path) {
     }
 }
 
+/// Two stations with block acknowledgement, categories and frames of several packets, near enough to each other that
+/// nothing is lost but by collisions.
+#[test]
+fn frames_of_several_packets_are_captured_one_by_one() {
+    let mut spec = network(RFC, "static", &chain(2, 60.0));
+    let mut edca = mac::edca::Params::of_profile(RFC);
+    edca.dcf.standard = mac::dcf::Amendment::N;
+    edca.follow("standard");
+    edca.dcf.rate = "mcs7".parse().expect("a mode");
+    spec.channels[0].mac = mac::Config::Edca(edca.into());
+    for (dscp, size) in [(0, 1000), (46, 200)] {
+        add_cbr(&mut spec, 0, 1, size, Span::from_micros(200));
+        spec.flows.last_mut().expect("a flow").dscp = dscp;
+    }
+    spec.duration = Span::from_millis(200);
+    let (file, outcome) = captured("edca", &spec, &[], &[Kind::Radio, Kind::Damaged]);
+    assert!(outcome.nodes[0].metric("aggregates").expect("a counter") > 10);
+    let names = [
+        "wlan.fc.type_subtype",
+        "wlan.qos.tid",
+        "radiotap.ampdu.reference",
+        "wlan.fixed.ssc.sequence",
+        "ip.dsfield.dscp",
+    ];
+    let Some(found) = fields(&file, &names) else { return };
+    assert_well_formed(&file);
+    let count = |matches: &dyn Fn(&[String]) -> bool| found.iter().filter(|row| matches(row)).count();
+    let has = |subtype: &str| count(&|row| row[0] == subtype);
+    // Both stations capture each frame: the request and the response, and what answers them.
+    assert!(has("0x000d") >= 4, "agreements");
+    assert!(has("0x0019") > 20, "block acknowledgements");
+    assert!(has("0x0028") > 500, "MPDUs");
+    assert_eq!(count(&|row| row[0] == "0x0028" && row[1].is_empty()), 0);
+    assert!(count(&|row| row[1] == "5" && row[4] == "46") > 100, "the category of EF in Linux 6.1 is that of video");
+    assert!(count(&|row| !row[2].is_empty()) > 500, "MPDUs of a frame have its reference");
+}
+
 fn protocols(file: &Path) -> Option<BTreeSet<String>> {
     let lines = fields(file, &["frame.protocols"])?;
     Some(lines.into_iter().flat_map(|line| line[0].split(':').map(str::to_owned).collect::<Vec<_>>()).collect())
@@ -393,6 +430,7 @@ fn a_packet_without_an_encoding_is_named() {
         ttl: 1,
         hops: 0,
         salvaged: 0,
+        dscp: 0,
         body: Body::Routing(RoutingMessage::new(update)),
     };
     probe.on_packet(Time::ZERO, NodeId(0), &packet, PacketEvent::Dropped(DropReason::QueueFull));

@@ -58,6 +58,7 @@ pub fn chain(profile: &str, protocol: &str, variant: &str, change: impl FnOnce(&
         traffic,
         transport,
         label: String::new(),
+        dscp: 0,
     };
     let mut spec = Spec::network(profile);
     spec.seed = 5;
@@ -130,13 +131,14 @@ impl Encoder {
             Header::Data { sequence, retry } => {
                 let it = frame.packet.expect("a data frame has a packet");
                 let protocol = packet(it, &names, &mut body).expect("every packet has an encoding");
-                FrameKind::Data { protocol, packet: &body, sequence, retry, bssid: Frame::network(0) }
+                FrameKind::Data { protocol, packet: &body, sequence, retry, bssid: Frame::network(0), tid: None }
             }
+            other => panic!("the DCF has no {other:?}"),
         };
         let (transmitter, receiver) = (station_of(frame.transmitter), station_of(frame.receiver));
         let it = Frame { kind, duration: frame.duration, transmitter, receiver, damaged };
         let mut bytes = Vec::new();
-        radiotap(frame.mode, frame.preamble, Some(Frequency::new(2412e6)), signal, damaged).emit(&mut bytes);
+        radiotap(frame.mode, frame.preamble, Some(Frequency::new(2412e6)), signal, damaged, None).emit(&mut bytes);
         let before = bytes.len();
         it.emit(&mut bytes).expect("every frame has an encoding");
         self.sizes(frame, body.len(), bytes.len() - before);

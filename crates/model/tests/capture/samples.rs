@@ -28,6 +28,7 @@ fn sample(size: u32, body: Body, expected: Fields) -> Sample {
         ttl: 64,
         hops: 0,
         salvaged: 0,
+        dscp: 0,
         body,
     };
     Sample { packet, expected }

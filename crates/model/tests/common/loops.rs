@@ -95,6 +95,7 @@ fn datagrams(from: u32, to: u32, start: Time, cbr: app::cbr::Params) -> FlowSpec
         traffic: app::Config::Cbr(cbr.into()),
         label: String::new(),
         transport: Transport::Udp,
+        dscp: 0,
     }
 }
 

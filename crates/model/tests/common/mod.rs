@@ -52,6 +52,7 @@ pub fn add_cbr(spec: &mut Spec, from: u32, to: u32, size: u64, interval: Span) {
         traffic: app::Config::Cbr(params.into()),
         label: String::new(),
         transport: Transport::Udp,
+        dscp: 0,
     });
 }
 
@@ -80,6 +81,7 @@ pub fn add_tcp(
             }),
             acking: acking::Config::of_profile("every", profile).expect("a way of acknowledging"),
         },
+        dscp: 0,
     });
 }
 

@@ -137,6 +137,47 @@ fn rate_control() {
     check_models("rate_control", runs);
 }
 
+/// Two senders and a receiver at saturation, with four categories and frames of several packets; and far apart, where
+/// bits of some MPDUs are wrong.
+#[test]
+fn categories() {
+    use mac::dcf::Amendment;
+    use mac::edca::{BlockAck, Params};
+    let kinds: [(Kind<Params>, &str, Amendment, &str); 8] = [
+        (("a 54 Mb/s", |_| {}), "rfc", Amendment::A, "54 Mbps"),
+        (("b 11 Mb/s, RFC 8325", |it| it.priorities = mac::edca::Priorities::Rfc8325), "rfc", Amendment::B, "11 Mbps"),
+        (("n mcs3", |_| {}), "rfc", Amendment::N, "mcs3"),
+        (("n mcs7, linux", |_| {}), "linux", Amendment::N, "mcs7"),
+        (("n mcs7, from the start", |it| it.block_ack = BlockAck::FromStart), "rfc", Amendment::N, "mcs7"),
+        (("n mcs7, A-MSDU", |it| it.max_amsdu = Bytes::new(3839)), "rfc", Amendment::N, "mcs7"),
+        (("n mcs7, RTS", |it| it.dcf.rts_threshold = Bytes::new(3000)), "rfc", Amendment::N, "mcs7"),
+        (("ac vht-mcs8", |_| {}), "rfc", Amendment::Ac, "vht-mcs8-1ss"),
+    ];
+    let mut runs = Vec::new();
+    for ((name, change), profile, amendment, mode) in kinds {
+        for far in [false, true] {
+            let (x, y) = if far { (300.0, 170.0) } else { (50.0, 80.0) };
+            let mut spec = network("rfc", "static", &[(0.0, 0.0), (2.0 * x, 0.0), (x, y)]);
+            with_ranges(&mut spec, 800.0, 900.0);
+            let mut edca = Params::of_profile(profile);
+            edca.dcf.standard = amendment;
+            edca.follow("standard");
+            edca.dcf.rate = mode.parse().expect("a name");
+            change(&mut edca);
+            edca.check().expect("possible parameters");
+            spec.channels[0].mac = mac::Config::Edca(edca.into());
+            for (flow, dscp) in [(0, 0), (1, 46), (2, 8)] {
+                add_cbr(&mut spec, flow % 2, 2, 1000, Span::from_micros(250));
+                spec.flows[flow as usize].dscp = dscp;
+            }
+            stagger(&mut spec);
+            spec.duration = Span::from_millis(500);
+            runs.push((format!("{name}{}", if far { ", far" } else { "" }), run(&spec)));
+        }
+    }
+    check("categories", &runs);
+}
+
 /// A chain with slots of every kind, on which a TCP flow and datagrams meet. Two nodes share a slot, one of which walks
 /// into the range of the other.
 #[test]

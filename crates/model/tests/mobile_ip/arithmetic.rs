@@ -287,6 +287,7 @@ fn a_flow_loses_what_is_sent_into_the_gap() {
             traffic: app::Config::Cbr(params.into()),
             label: String::new(),
             transport: Transport::Udp,
+            dscp: 0,
         });
         let seen = watched(&spec);
         let [home, _] = crossing.registration();

@@ -92,6 +92,7 @@ pub fn with_datagrams(spec: &mut Spec, from: NodeId, to: NodeId) {
         traffic: app::Config::Cbr(params.into()),
         label: String::new(),
         transport: Transport::Udp,
+        dscp: 0,
     });
 }
 

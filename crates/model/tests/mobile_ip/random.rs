@@ -128,6 +128,7 @@ fn add_flow(spec: &mut Spec, rng: &mut Rng, from: NodeId, to: NodeId) {
         traffic: app::Config::Cbr(params.into()),
         label: String::new(),
         transport: Transport::Udp,
+        dscp: 0,
     });
 }
 

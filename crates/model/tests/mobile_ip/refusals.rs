@@ -176,6 +176,7 @@ fn packets_between_hosts_of_two_home_agents_pass_reverse_tunnels() {
         traffic: app::Config::Cbr(params.into()),
         label: String::new(),
         transport: Transport::Udp,
+        dscp: 0,
     });
     let seen = watched(&spec);
     assert_eq!(seen.times(MH, "registered").len(), 2, "by way of the agent between them to {third}");

@@ -227,6 +227,7 @@ fn the_silences_of_a_flow_and_its_losses_are_those_of_ns2() {
                 traffic: app::Config::Cbr(params.into()),
                 label: String::new(),
                 transport: Transport::Udp,
+                dscp: 0,
             });
             let world = World::with_probe(&spec, Arrivals::default()).expect("a world");
             let (_, arrivals) = world.run_watched(&Watch::default()).expect("packets add up");

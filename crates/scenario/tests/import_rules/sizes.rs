@@ -14,7 +14,7 @@ const SEAMS: &[(&str, &str, usize)] = &[
     ("agent/protocol.rs", "Agent", 8),
     ("app/application.rs", "Application", 4),
     ("host/endpoint.rs", "Endpoint", 8),
-    ("mac/protocol.rs", "Mac", 15),
+    ("mac/protocol.rs", "Mac", 16),
     ("mac/rate_control/control.rs", "RateControl", 5),
     ("mobility/leg.rs", "Mobility", 2),
     ("phy/fading/signal.rs", "Fading", 3),

@@ -33,6 +33,7 @@ fn frames_have_the_lengths_of_the_standard() {
             retry: false,
             power_management: false,
             more_data: false,
+            tid: None,
         })
     };
     let ad_hoc = data(Addresses::AdHoc { destination: address, source: address, bssid: address });
@@ -55,6 +56,7 @@ fn a_data_frame_is_laid_out_as_the_standard_says() {
         retry: true,
         power_management: false,
         more_data: false,
+        tid: None,
     });
     let mut payload = Vec::new();
     EtherType::ARP.emit(&mut payload);
@@ -63,6 +65,45 @@ fn a_data_frame_is_laid_out_as_the_standard_says() {
     assert_eq!(bytes[..bytes.len() - 4], expected);
     let (_, payload) = Header::parse(&bytes).expect("sound");
     assert_eq!(EtherType::parse(payload), Ok((EtherType::ARP, &[][..])));
+}
+
+#[test]
+fn frames_of_block_acknowledgement_are_laid_out_as_the_standard_says() {
+    let (a, b, network) =
+        (HardwareAddress([2, 0, 0, 0, 0, 1]), HardwareAddress([2, 0, 0, 0, 0, 2]), HardwareAddress([9; 6]));
+    let answer = BlockAck {
+        duration: 0,
+        receiver: a,
+        transmitter: b,
+        tid: 5,
+        start: 0xabc,
+        received: Some(0x8000_0000_0000_0001),
+    };
+    let request = BlockAck { received: None, ..answer };
+    let ask = Addba {
+        duration: 60,
+        receiver: b,
+        transmitter: a,
+        bssid: network,
+        sequence: 7,
+        retry: false,
+        tid: 5,
+        window: 64,
+        start: Some(0xabc),
+    };
+    for (header, expected, length) in [
+        (Header::BlockAck(answer), "9400 0000 020000000001 020000000002 0450 c0ab 0100000000000080", 32),
+        (Header::BlockAck(request), "8400 0000 020000000001 020000000002 0450 c0ab", 24),
+        (Header::Addba(ask), "d000 3c00 020000000002 020000000001 090909090909 7000 03 00 01 1610 0000 c0ab", 37),
+        (
+            Header::Addba(Addba { start: None, ..ask }),
+            "d000 3c00 020000000002 020000000001 090909090909 7000 03 01 01 0000 1610 0000",
+            37,
+        ),
+    ] {
+        let bytes = emitted(&header, &[]);
+        assert_eq!((&bytes[..bytes.len() - 4], bytes.len()), (&hex(expected)[..], length));
+    }
 }
 
 /// The bytes with their check sequence.
@@ -76,6 +117,7 @@ fn sealed(text: &str) -> Vec<u8> {
 fn other_frames_are_refused() {
     for (text, problem) in [
         ("8000 0000 ffffffffffff", "expected a data, RTS, CTS or ACK frame, found 128"),
+        ("9400 0000 020000000002 020000000001 0000 0000", "expected a compressed block acknowledgement, found 0"),
         ("d440 0000 000c4182b255", "expected no flags in a control frame, found 64"),
         ("d400 0000 000c4182b255 00", "expected no bytes after a control frame, found 1"),
         ("d400 0000 000c4182", "expected 10 bytes or more, found 8"),
@@ -96,8 +138,25 @@ fn header() -> impl Strategy<Value = Header> {
         two().prop_map(|(duration, receiver, transmitter)| Header::Rts { duration, receiver, transmitter }),
         two().prop_map(|(duration, receiver, _)| Header::Cts { duration, receiver }),
         two().prop_map(|(duration, receiver, _)| Header::Ack { duration, receiver }),
-        (two(), two(), 0..4096_u16, 0..16_u8, any::<[bool; 4]>(), 0..4).prop_map(
-            |((duration, a, b), (_, c, d), sequence, fragment, flags, way)| {
+        (two(), 0..16_u8, 0..4096_u16, any::<Option<u64>>()).prop_map(
+            |((duration, receiver, transmitter), tid, start, received)| {
+                Header::BlockAck(BlockAck { duration, receiver, transmitter, tid, start, received })
+            }
+        ),
+        (two(), two(), [0..4096_u16, 0..4096], any::<[bool; 2]>(), (0..16_u8, 0..1024_u16)).prop_map(
+            |(
+                (duration, receiver, transmitter),
+                (_, bssid, _),
+                [sequence, start],
+                [retry, is_request],
+                (tid, window),
+            )| {
+                let start = is_request.then_some(start);
+                Header::Addba(Addba { duration, receiver, transmitter, bssid, sequence, retry, tid, window, start })
+            }
+        ),
+        (two(), two(), 0..4096_u16, (0..16_u8, prop::option::of(0..16_u8)), any::<[bool; 4]>(), 0..4).prop_map(
+            |((duration, a, b), (_, c, d), sequence, (fragment, tid), flags, way)| {
                 let addresses = match way {
                     0 => Addresses::AdHoc { destination: a, source: b, bssid: c },
                     1 => Addresses::ToAccessPoint { bssid: a, source: b, destination: c },
@@ -114,6 +173,7 @@ fn header() -> impl Strategy<Value = Header> {
                     retry,
                     power_management,
                     more_data,
+                    tid,
                 })
             }
         ),
@@ -134,7 +194,7 @@ proptest! {
     #[test]
     fn no_bytes_upset_the_parser(
         mut bytes in bytes(60),
-        kind in prop::sample::select(vec![DATA, RTS, CTS, ACK, 0x80])
+        kind in prop::sample::select(vec![DATA, RTS, CTS, ACK, QOS_DATA, BLOCK_ACK, BLOCK_ACK_REQUEST, ACTION, 0x80])
     ) {
         let _ = Header::parse(&bytes);
         let _ = EtherType::parse(&bytes);

@@ -29,6 +29,7 @@ fn segment(cx: &mut Context, number: u64) -> PacketId {
         ttl: 32,
         hops: 0,
         salvaged: 0,
+        dscp: 0,
         body: Body::Tcp(TcpHeader { seq: number * 1000, len: 1000, ..TcpHeader::default() }),
     })
 }

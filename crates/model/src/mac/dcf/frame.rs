@@ -3,7 +3,7 @@
 use hopyard_engine::Span;
 
 use crate::mac;
-use crate::phy::frame::Header;
+use crate::phy::frame::{Fields, Header};
 
 /// The kinds of frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,6 +33,8 @@ pub struct Control {
     /// is for rate control that is said to know the ratio, and zero without.
     pub ratio: f32,
 }
+
+impl Fields for Control {}
 
 impl mac::Control for Control {
     fn kind(&self) -> u8 {

@@ -315,7 +315,7 @@ impl Params {
     }
 
     /// The modes of frames by their purpose.
-    pub(super) fn modes(&self) -> Result<Modes, Fault> {
+    pub(in crate::mac) fn modes(&self) -> Result<Modes, Fault> {
         let (data, basics) = (self.data()?, self.basics()?);
         let announcing = match self.protection {
             Protection::Off => basics[0],
@@ -377,8 +377,28 @@ impl Params {
     }
 
     /// The largest packet that a frame carries, if there is a limit.
-    pub(super) fn largest_packet(&self) -> Option<u32> {
+    pub(in crate::mac) fn largest_packet(&self) -> Option<u32> {
         (self.max_msdu.count() > 0).then(|| u32::try_from(self.max_msdu.count() - LLC_SNAP).unwrap_or(u32::MAX))
+    }
+
+    /// Checks that the steps in which ns-2 differs are those of the standard, for a MAC that has no others.
+    pub(in crate::mac) fn check_habits(&self, standard: &Self) -> Result<(), Fault> {
+        let names = [
+            "immediate_access",
+            "draw_includes_cw",
+            "eifs_replaces_difs",
+            "nav_reset",
+            "backoff_after_giving_up",
+            "failures_per_packet",
+            "final_carrier_check",
+            "hears_out",
+        ];
+        for (name, (found, usual)) in names.into_iter().zip(self.habits().into_iter().zip(standard.habits())) {
+            if found != usual {
+                return Err(Fault::new(name, format!("expected {usual}: this MAC has no steps of ns-2")));
+            }
+        }
+        Ok(())
     }
 
     /// The choices of the parameters among the steps in which ns-2 differs from the standard, in their order above.
@@ -407,7 +427,7 @@ pub const ACK_BYTES: u32 = 14;
 
 /// The modes of frames by their purpose.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Modes {
+pub(in crate::mac) struct Modes {
     /// Unicast data.
     pub data: &'static Mode,
     /// Broadcasts.
@@ -423,16 +443,16 @@ pub(super) struct Modes {
 /// The state that all stations of a run share: the parameters, and the times that follow from them.
 #[derive(Clone, Debug)]
 pub struct Timing {
-    pub(super) params: Params,
-    pub(super) modes: Modes,
+    pub(in crate::mac) params: Params,
+    pub(in crate::mac) modes: Modes,
     /// DCF interframe space: SIFS and two slots.
     pub difs: Span,
     /// Extended interframe space: SIFS, DIFS and an ACK at the slowest basic rate, in "b" at 1 Mb/s (§9.2.10).
     pub eifs: Span,
-    pub(super) rts: Span,
-    pub(super) cts: Span,
+    pub(in crate::mac) rts: Span,
+    pub(in crate::mac) cts: Span,
     /// The ACK to a frame in the mode of `rate`.
-    pub(super) ack: Answer,
+    pub(in crate::mac) ack: Answer,
     /// The shortest ACK to a frame of data.
     pub(super) shortest_ack: Span,
     /// The ACK to a frame in each mode, by its row, if rate control chooses among several.
@@ -443,7 +463,7 @@ pub struct Timing {
 
 /// An ACK, with its time.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Answer {
+pub(in crate::mac) struct Answer {
     pub mode: &'static Mode,
     pub airtime: Span,
 }
@@ -456,7 +476,7 @@ impl Answer {
 
 /// The frame that announces a data frame to other stations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Announcement {
+pub(in crate::mac) enum Announcement {
     None,
     Rts,
     CtsToSelf,
@@ -520,7 +540,7 @@ impl Timing {
 
     /// How a frame in a mode is announced.
     #[inline]
-    pub(super) fn announcement(&self, mode: &Mode, bytes: u32, broadcast: bool) -> Announcement {
+    pub(in crate::mac) fn announcement(&self, mode: &Mode, bytes: u32, broadcast: bool) -> Announcement {
         let by_size = !broadcast && u64::from(bytes) >= self.params.rts_threshold.count();
         match self.params.protection {
             _ if by_size => Announcement::Rts,

@@ -69,6 +69,7 @@ impl<P: Procedure> Station<P> {
             ttl: 9,
             hops: 0,
             salvaged: 0,
+            dscp: 0,
             body: Body::Udp(UdpHeader { sequence: 0, len: SIZE - 28 }),
         })
     }
@@ -509,14 +510,14 @@ fn what_was_received_before_is_acknowledged_but_not_passed_on() {
 fn a_broadcast_is_sent_once_at_the_basic_rate() {
     let mut bench = Bench::new(RFC, 1, |_| {});
     let packet = bench.accept(1000, InterfaceId::BROADCAST);
-    assert_eq!(bench.station.held(), Some(packet));
+    assert_eq!(bench.station.held(), [packet]);
     let (at, frame) = bench.next_frame();
     assert_eq!(
         (at, frame.control.kind, frame.control.duration, frame.mode.rate().bps()),
         (1000, FrameKind::Data, Span::ZERO, 1_000_000)
     );
     assert_eq!(frame.airtime, Span::from_micros(192 + 500 * 8));
-    assert_eq!(bench.station.held(), None, "on the air it belongs to the medium");
+    assert_eq!(bench.station.held(), [], "on the air it belongs to the medium");
     let end = bench.serve();
     assert_eq!(end, at + 192 + 500 * 8);
     assert!(matches!(bench.actions()[..], [Action::MacReady { .. }]));

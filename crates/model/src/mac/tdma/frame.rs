@@ -1,7 +1,7 @@
 //! The fields of frames for slotted access.
 
 use crate::mac;
-use crate::phy::frame::Header;
+use crate::phy::frame::{Fields, Header};
 
 /// The kinds of frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,8 @@ impl Control {
     /// A frame with a packet that nobody acknowledges.
     pub const DATA: Self = Self { kind: Kind::Data, sequence: 0, retry: false, answer: false };
 }
+
+impl Fields for Control {}
 
 impl mac::Control for Control {
     fn kind(&self) -> u8 {

@@ -54,6 +54,7 @@ fn packet(cx: &mut Context, size: u32) -> Outgoing {
         ttl: 9,
         hops: 0,
         salvaged: 0,
+        dscp: 0,
         body: Body::Udp(UdpHeader { sequence: 0, len: size - 28 }),
     });
     Outgoing { packet, size, to: InterfaceId(1) }
@@ -128,11 +129,11 @@ fn a_packet_occupies_the_station_until_its_frame_has_ended() {
     let outgoing = packet(&mut cx, 1000);
     mac.accept(outgoing, &frames, &mut cx);
     assert!(!mac.is_ready());
-    assert_eq!((mac.deadline(&frames), mac.held()), (us(SLOT), Some(outgoing.packet)));
+    assert_eq!((mac.deadline(&frames), mac.held()), (us(SLOT), vec![outgoing.packet]));
     cx.now = us(SLOT);
     let frame = mac.on_timer(&frames, &mut cx).expect("a frame");
     assert_eq!((frame.bytes, frame.kept, frame.airtime), (1052, false, Span::from_micros(4208)));
-    assert_eq!((mac.held(), mac.is_ready()), (None, false), "the medium owns the packet");
+    assert_eq!((mac.held(), mac.is_ready()), (vec![], false), "the medium owns the packet");
     cx.now = mac.deadline(&frames);
     assert_eq!(cx.now, us(SLOT + 4208));
     assert!(mac.on_timer(&frames, &mut cx).is_none());
@@ -223,9 +224,11 @@ fn messages_of_agents_go_in_the_contention_part() {
         let (mut mac, mut cx) = (station(0, &frames), Context::default());
         cx.now = us(now);
         let outgoing = message(&mut cx, 60);
-        assert!(mac.takes(PacketKind::Control, &frames) && mac.takes(PacketKind::Arp, &frames));
+        let data = packet(&mut cx, 512);
+        assert!(mac.takes(&cx.packets[outgoing.packet], outgoing.to, &frames, cx.now));
         mac.accept(outgoing, &frames, &mut cx);
-        assert!(mac.takes(PacketKind::Data, &frames) && !mac.takes(PacketKind::Control, &frames));
+        let takes = |mac: &Tdma, it: &Outgoing| mac.takes(&cx.packets[it.packet], it.to, &frames, cx.now);
+        assert!(takes(&mac, &data) && !takes(&mac, &outgoing));
         let at = mac.deadline(&frames);
         assert!(at >= us(earliest) && at < us(earliest + 4 * 20), "{now}: {at:?}");
         // A signal of another station stops the back-off, and its end lets it go on.
@@ -283,7 +286,8 @@ fn messages_go_in_own_slots_or_beside_if_so_asked() {
     cx.now = mac.deadline(&frames);
     assert_eq!(cx.now, us(448), "the time that 112 bytes take");
     let frame = mac.on_timer(&frames, &mut cx).expect("a message");
-    assert!(crate::mac::Control::is_out_of_band(&frame.control) && mac.takes(PacketKind::Arp, &frames));
+    assert!(crate::mac::Control::is_out_of_band(&frame.control));
+    assert!(mac.takes(&cx.packets[outgoing.packet], outgoing.to, &frames, cx.now));
     assert_eq!((mac.counters(&frames, cx.now).out_of_band, mac.counters(&frames, cx.now).broadcasts), (1, 0));
 }
 
@@ -358,7 +362,7 @@ fn a_frame_that_is_not_acknowledged_is_sent_again_and_then_given_up() {
         Some(Action::LinkFailed { packet, to: InterfaceId(1), reason: DropReason::RetryLimit, .. })
         if packet == outgoing.packet));
     assert!(matches!(cx.actions.pop_front(), Some(Action::MacReady { .. })));
-    assert!(mac.is_ready() && mac.held().is_none());
+    assert!(mac.is_ready() && mac.held().is_empty());
 }
 
 #[test]
@@ -386,9 +390,9 @@ fn an_acknowledgement_ends_the_exchange_and_a_repeated_frame_is_not_delivered_ag
         if repeated {
             let wrong = Frame { control: Control { sequence: 9, ..ack.control }, ..ack };
             mac.on_frame(&wrong, LEVEL, &frames, &mut cx);
-            assert_eq!(mac.held(), Some(outgoing.packet), "of another frame");
+            assert_eq!(mac.held(), [outgoing.packet], "of another frame");
             mac.on_frame(&ack, LEVEL, &frames, &mut cx);
-            assert_eq!((mac.held(), cx.ledger.handed_over, mac.is_ready()), (None, 1, true));
+            assert_eq!((mac.held(), cx.ledger.handed_over, mac.is_ready()), (vec![], 1, true));
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use hopyard_engine::Span;
 use hopyard_engine::units::{Frequency, Power};
-use hopyard_wire::ieee80211::{Addresses, Data, EtherType, Header};
-use hopyard_wire::radiotap::{self as tap, Channel, Index};
+use hopyard_wire::ieee80211::{Addba, Addresses, BlockAck, Data, EtherType, Header};
+use hopyard_wire::radiotap::{self as tap, Aggregate, Channel, Index};
 use hopyard_wire::{HardwareAddress, WireError};
 
 use crate::phy::Mode;
@@ -49,8 +49,33 @@ pub enum FrameKind<'a> {
         retry: bool,
         /// The identifier of the ad hoc network.
         bssid: HardwareAddress,
+        /// The traffic identifier of a frame with QoS, which has two bytes more.
+        tid: Option<u8>,
+    },
+    /// Compressed block acknowledgement, or a request for it.
+    BlockAck {
+        /// The traffic identifier.
+        tid: u8,
+        /// The first sequence number.
+        start: u16,
+        /// A bit for each number that was received; nothing in a request.
+        received: Option<u64>,
+    },
+    /// An agreement on block acknowledgement.
+    Addba {
+        /// The traffic identifier.
+        tid: u8,
+        /// The first sequence number in a request; nothing in a response.
+        start: Option<u16>,
+        /// The transmitter's sequence number.
+        sequence: u16,
+        /// The identifier of the ad hoc network.
+        bssid: HardwareAddress,
     },
 }
+
+/// How many MPDUs a station stores (IEEE 802.11-2016 §9.4.1.14).
+const WINDOW: u16 = 64;
 
 /// The longest duration that the field can express, in microseconds (IEEE 802.11 §9.2.4.2).
 const LONGEST: u64 = 0x7fff;
@@ -76,7 +101,16 @@ impl Frame<'_> {
             FrameKind::Rts => Header::Rts { duration, receiver, transmitter }.emit(&[], out)?,
             FrameKind::Cts => Header::Cts { duration, receiver }.emit(&[], out)?,
             FrameKind::Ack => Header::Ack { duration, receiver }.emit(&[], out)?,
-            FrameKind::Data { protocol, packet, sequence, retry, bssid } => {
+            FrameKind::BlockAck { tid, start, received } => {
+                let frame = BlockAck { duration, receiver, transmitter, tid, start, received };
+                Header::BlockAck(frame).emit(&[], out)?;
+            }
+            FrameKind::Addba { tid, start, sequence, bssid } => {
+                let (window, retry) = (WINDOW, false);
+                let frame = Addba { duration, receiver, transmitter, bssid, sequence, retry, tid, window, start };
+                Header::Addba(frame).emit(&[], out)?;
+            }
+            FrameKind::Data { protocol, packet, sequence, retry, bssid, tid } => {
                 let header = Header::Data(Data {
                     duration,
                     addresses: Addresses::AdHoc { destination: receiver, source: transmitter, bssid },
@@ -86,6 +120,7 @@ impl Frame<'_> {
                     retry,
                     power_management: false,
                     more_data: false,
+                    tid,
                 });
                 let mut body = Vec::with_capacity(8 + packet.len());
                 protocol.emit(&mut body);
@@ -111,6 +146,7 @@ pub fn radiotap(
     frequency: Option<Frequency>,
     signal: Option<Power>,
     damaged: bool,
+    aggregate: Option<Aggregate>,
 ) -> tap::Header {
     let megahertz = (mode.body.bandwidth.hertz() / 1e6).round() as u16;
     let modulation = match (mode.format, megahertz) {
@@ -143,6 +179,7 @@ pub fn radiotap(
         index,
         channel: frequency.map(channel),
         signal: signal.map(|power| power.dbm().round() as i8),
+        aggregate,
     }
 }
 
@@ -185,7 +222,14 @@ mod tests {
     fn a_data_frame_adds_36_bytes() {
         let packet = [7; 50];
         let bssid = Frame::network(2);
-        let kind = FrameKind::Data { protocol: EtherType::IPV4, packet: &packet, sequence: 5000, retry: true, bssid };
+        let kind = FrameKind::Data {
+            protocol: EtherType::IPV4,
+            packet: &packet,
+            sequence: 5000,
+            retry: true,
+            bssid,
+            tid: None,
+        };
         let bytes = emitted(&Frame { kind, duration: Span::from_secs(1), ..RTS });
         assert_eq!(bytes.len(), 36 + packet.len());
         let (Header::Data(data), body) = Header::parse(&bytes).expect("sound") else { panic!("it carries data") };
@@ -208,7 +252,7 @@ mod tests {
     fn a_radio_knows_rate_frequency_and_power() {
         let header = |row: usize, frequency, dbm: Option<f64>| {
             let (mode, frequency) = (&MODES[row], Some(Frequency::new(frequency)));
-            radiotap(mode, mode.preamble, frequency, dbm.map(Power::from_dbm), false)
+            radiotap(mode, mode.preamble, frequency, dbm.map(Power::from_dbm), false, None)
         };
         // 5.5 Mb/s with the short preamble.
         let at_2_ghz = header(4, 2412e6, Some(-81.6));
@@ -220,7 +264,7 @@ mod tests {
         assert_eq!((wavelan.channel, wavelan.signal), (Some(Channel { frequency: 914, flags: Channel::CCK }), None));
         // A station next to the transmitter, and one that receives nothing.
         assert_eq!([200.0, -500.0].map(|dbm| header(0, 914e6, Some(dbm)).signal), [Some(127), Some(-128)]);
-        let without = radiotap(&MODES[0], Span::ZERO, None, None, true);
+        let without = radiotap(&MODES[0], Span::ZERO, None, None, true, None);
         assert_eq!((without.bad_check_sequence, without.channel), (true, None));
     }
 
@@ -229,7 +273,7 @@ mod tests {
         let header = |name: &str, megahertz: f64, guard| {
             let carrier = Carrier { band: Band::High, bandwidth: Frequency::new(megahertz * 1e6), guard };
             let mode = Mode::on(carrier).find(|mode| mode.name().to_string() == name).expect("a row");
-            let found = radiotap(mode, mode.preamble, Some(Frequency::new(5180e6)), None, false);
+            let found = radiotap(mode, mode.preamble, Some(Frequency::new(5180e6)), None, false, None);
             (found.rate, found.index, found.channel.map(|channel| channel.flags))
         };
         let flags = Some(Channel::OFDM | Channel::BAND_5GHZ);

@@ -125,7 +125,8 @@ pub fn packet(packet: &Packet, names: &Names<'_>, out: &mut Vec<u8>) -> Result<E
     if protocol == Protocol::IP_IN_IP {
         ipv4::encapsulate(&body, source, destination, packet.ttl, out)?;
     } else {
-        ip(protocol, source, destination, packet.ttl).emit(&body, out)?;
+        let header = ip(protocol, source, destination, packet.ttl);
+        ipv4::Header { traffic_class: packet.dscp << 2, ..header }.emit(&body, out)?;
     }
     Ok(EtherType::IPV4)
 }

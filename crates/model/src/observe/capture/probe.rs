@@ -21,6 +21,7 @@ use hopyard_engine::units::{Frequency, Power};
 use hopyard_wire::ieee80211::EtherType;
 use hopyard_wire::ipv4::Protocol;
 use hopyard_wire::pcapng::{self, CaptureError, Direction, LinkType, Record, Writer};
+use hopyard_wire::radiotap::Aggregate;
 use hopyard_wire::{HardwareAddress, cooked};
 
 use super::comments::{of_drop, of_segment};
@@ -250,26 +251,36 @@ impl<W: io::Write> Capture<W> {
             (Some(it), Some(_)) => Some(self.packet(it)),
             (None, _) => None,
         };
+        let bssid = Frame::network(u32::from(air.channel));
         let kind = match (frame.header, &captured) {
             (Header::Rts, _) => FrameKind::Rts,
             (Header::Cts, _) => FrameKind::Cts,
             (Header::Ack, _) => FrameKind::Ack,
-            (Header::Data { sequence, retry }, Some(captured)) => FrameKind::Data {
-                protocol: captured.protocol,
-                packet: &captured.bytes,
-                sequence,
-                retry,
-                bssid: Frame::network(u32::from(air.channel)),
-            },
+            (Header::BlockAck { tid, start, received }, _) => {
+                FrameKind::BlockAck { tid, start, received: Some(received) }
+            }
+            (Header::BlockAckRequest { tid, start }, _) => FrameKind::BlockAck { tid, start, received: None },
+            (Header::Addba { tid, start, sequence }, _) => FrameKind::Addba { tid, start, sequence, bssid },
+            (Header::Data { sequence, retry } | Header::QosData { sequence, retry, .. }, Some(captured)) => {
+                let tid = if let Header::QosData { tid, .. } = frame.header { Some(tid) } else { None };
+                FrameKind::Data { protocol: captured.protocol, packet: &captured.bytes, sequence, retry, bssid, tid }
+            }
             // A data frame has a packet.
-            (Header::Data { .. }, None) => return,
+            (Header::Data { .. } | Header::QosData { .. }, None) => return,
         };
         let transmitter = station_of(frame.transmitter);
         let group = captured.as_ref().filter(|_| frame.receiver.is_broadcast()).and_then(Captured::group);
         let receiver = group.unwrap_or_else(|| station_of(frame.receiver));
         let whole = Frame { kind, duration: frame.duration, transmitter, receiver, damaged };
         let mut bytes = Vec::new();
-        radiotap(frame.mode, frame.preamble, air.frequency, signal, damaged).emit(&mut bytes);
+        let aggregate = match frame.header {
+            // All MPDUs of a frame come at the same time.
+            Header::QosData { aggregate: Some(is_last), .. } => {
+                Some(Aggregate { reference: time.nanos() as u32, is_last })
+            }
+            _ => None,
+        };
+        radiotap(frame.mode, frame.preamble, air.frequency, signal, damaged, aggregate).emit(&mut bytes);
         let mut comments = captured.as_ref().map(|captured| captured.comments.clone()).unwrap_or_default();
         if let Err(error) = whole.emit(&mut bytes) {
             comments.push(format!("not captured: {error}"));

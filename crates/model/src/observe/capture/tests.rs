@@ -43,6 +43,7 @@ fn from_a_to_b(size: u32, body: Body) -> Packet {
         ttl: 63,
         hops: 1,
         salvaged: 0,
+        dscp: 0,
         body,
     }
 }

@@ -7,7 +7,7 @@
 use hopyard_engine::{Prefetch, Rng, Time};
 
 use super::receiver::{Begin, End, Lost, NONE, Radio, Receiver, Verdict};
-use crate::phy::frame::Frame;
+use crate::phy::frame::{Fields, Frame};
 
 /// A radio that decodes as in ns-2.35.
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ impl Radio for Ns2 {
     }
 
     #[inline(always)]
-    fn begin<C>(
+    fn begin<C: Fields>(
         &mut self,
         transmission: u32,
         power: f64,
@@ -84,7 +84,7 @@ impl Radio for Ns2 {
     #[inline(always)]
     fn end(&mut self, transmission: u32, _power: f64, now: Time, _receiver: &Receiver, _rng: &mut Rng) -> End {
         if self.locked != transmission {
-            return End { verdict: Verdict::Missed, idle: false, others: 0 };
+            return End { verdict: Verdict::Missed, idle: false, others: 0, damaged: 0 };
         }
         self.locked = NONE;
         let verdict = if now < self.sending_until {
@@ -94,7 +94,7 @@ impl Radio for Ns2 {
         } else {
             Verdict::Decoded
         };
-        End { verdict, idle: true, others: 0 }
+        End { verdict, idle: true, others: 0, damaged: 0 }
     }
 
     fn lost(&self) -> Lost {

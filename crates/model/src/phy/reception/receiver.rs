@@ -7,7 +7,7 @@ use std::fmt::Debug;
 use hopyard_engine::units::{Power, Ratio};
 use hopyard_engine::{Prefetch, Rng, Time};
 
-use crate::phy::frame::Frame;
+use crate::phy::frame::{Fields, Frame};
 
 /// The values that all radios of a channel share.
 #[derive(Clone, Copy, Debug)]
@@ -42,14 +42,17 @@ pub struct End {
     pub idle: bool,
     /// The power of the signals that remain, in attowatts; zero where the model does not add powers.
     pub others: u64,
+    /// The pieces of a decoded frame that have bit errors: the lowest bit is the first.
+    pub damaged: u64,
 }
 
-/// How strong a frame was at a receiver that decoded it.
+/// How a frame came to a receiver that decoded it.
 #[derive(Clone, Copy, Debug)]
 pub struct Level {
     power: f64,
     others: u64,
     noise: f64,
+    damaged: u64,
 }
 
 impl Level {
@@ -57,7 +60,20 @@ impl Level {
     #[inline]
     #[must_use]
     pub const fn new(power: f64, others: u64, noise: f64) -> Self {
-        Self { power, others, noise }
+        Self { power, others, noise, damaged: 0 }
+    }
+
+    /// The same where some pieces of the frame have bit errors.
+    #[inline]
+    #[must_use]
+    pub const fn damaged(self, damaged: u64) -> Self {
+        Self { damaged, ..self }
+    }
+
+    /// Whether a piece of the frame has no bit errors.
+    #[must_use]
+    pub const fn is_sound(&self, piece: u32) -> bool {
+        self.damaged >> piece & 1 == 0
     }
 
     /// The received power.
@@ -110,7 +126,7 @@ pub trait Radio: Clone + Debug + Default + Prefetch {
     fn send(&mut self, until: Time);
 
     /// A signal of this power begins; it ends at `end`.
-    fn begin<C>(
+    fn begin<C: Fields>(
         &mut self,
         transmission: u32,
         power: f64,

@@ -8,8 +8,8 @@ use hopyard_engine::{Prefetch, Rng, Span, Time};
 
 use super::receiver::{Begin, End, Lost, NONE, Radio, Receiver, Signals, Strength, Verdict};
 use crate::phy::error_rate::chunk_success;
-use crate::phy::frame::Frame;
-use crate::phy::mode::{MODES, Mode};
+use crate::phy::frame::{Fields, Frame, pieces};
+use crate::phy::mode::{Coding, MODES, Mode};
 
 /// How long a receiver looks at a signal before it decides whether this is a preamble: the value of ns-3's
 /// `ThresholdPreambleDetectionModel`.
@@ -56,6 +56,8 @@ struct Bits {
     disturbed: bool,
     /// Frames lost to bit errors.
     errors: u64,
+    /// The pieces of a frame that has several: when each ends, and the probability that its bits are right.
+    pieces: Vec<(Time, f64)>,
 }
 
 impl Default for Bits {
@@ -71,6 +73,7 @@ impl Default for Bits {
             noise: 0.0,
             disturbed: false,
             errors: 0,
+            pieces: Vec::new(),
         }
     }
 }
@@ -108,7 +111,7 @@ impl Radio for Sinr {
     }
 
     #[inline(always)]
-    fn begin<C>(
+    fn begin<C: Fields>(
         &mut self,
         transmission: u32,
         power: f64,
@@ -143,6 +146,7 @@ impl Radio for Sinr {
     fn end(&mut self, transmission: u32, power: f64, now: Time, receiver: &Receiver, rng: &mut Rng) -> End {
         self.count_bits(now, receiver);
         self.signals.remove(power);
+        let mut damaged = 0;
         let verdict = if self.locked != transmission {
             if self.unfound != transmission {
                 Verdict::Missed
@@ -152,13 +156,13 @@ impl Radio for Sinr {
             }
         } else {
             self.locked = NONE;
-            match self.has_bit_error(rng) {
+            match self.has_bit_error(rng, &mut damaged) {
                 false => Verdict::Decoded,
                 true if self.bits.as_ref().is_some_and(|bits| bits.disturbed) => Verdict::Error,
                 true => Verdict::Noise,
             }
         };
-        End { verdict, idle: self.signals.count() == 0, others: self.signals.energy() }
+        End { verdict, idle: self.signals.count() == 0, others: self.signals.energy(), damaged }
     }
 
     fn lost(&self) -> Lost {
@@ -175,10 +179,16 @@ impl Sinr {
         self.bits.as_ref().expect("bits were counted").success
     }
 
-    /// Draws whether a bit of the frame that has ended was wrong.
-    fn has_bit_error(&mut self, rng: &mut Rng) -> bool {
+    /// Draws whether a bit of the frame that has ended was wrong; in every piece, if it has several.
+    fn has_bit_error(&mut self, rng: &mut Rng, damaged: &mut u64) -> bool {
         let bits = self.bits.get_or_insert_default();
-        let error = bits.success < 1.0 && rng.uniform() >= bits.success;
+        let mut error = bits.success < 1.0 && rng.uniform() >= bits.success;
+        if !bits.pieces.is_empty() && !error {
+            for (place, &(_, success)) in bits.pieces.iter().enumerate() {
+                *damaged |= u64::from(success < 1.0 && rng.uniform() >= success) << place;
+            }
+            error = damaged.count_ones() as usize == bits.pieces.len();
+        }
         bits.errors += u64::from(error);
         error
     }
@@ -213,6 +223,9 @@ impl Sinr {
             bits.counted_until = now;
             return;
         }
+        if !bits.pieces.is_empty() {
+            return bits.count_pieces(now, sinr);
+        }
         let Mode { header, body, .. } = bits.mode;
         let begin = bits.counted_until;
         for (coding, from, until) in [
@@ -227,7 +240,7 @@ impl Sinr {
         bits.counted_until = bits.counted_until.max(now);
     }
 
-    fn lock<C>(
+    fn lock<C: Fields>(
         &mut self,
         transmission: u32,
         power: f64,
@@ -250,5 +263,36 @@ impl Sinr {
         bits.detection = now + DETECTION;
         bits.detected = false;
         bits.disturbed = false;
+        let parts = frame.control.parts();
+        bits.pieces.clear();
+        if !parts.is_empty() {
+            // Each piece takes the share of the body that it has of the bytes.
+            let whole = bits.body.1.since(bits.body.0).nanos();
+            for (piece, part) in pieces(parts) {
+                let end = bits.body.0 + Span::from_nanos(whole * u64::from(part.end) / u64::from(frame.bytes));
+                bits.pieces.truncate(piece as usize);
+                bits.pieces.push((end, 1.0));
+            }
+        }
+    }
+}
+
+impl Bits {
+    /// Counts the bits up to `now` of a frame with several pieces. Those of the header count for all of them.
+    #[cold]
+    fn count_pieces(&mut self, now: Time, sinr: f64) {
+        let Mode { header, body, .. } = self.mode;
+        let begin = self.counted_until;
+        let success = |coding: &Coding, (from, until): (Time, Time)| {
+            let count = now.min(until).since(begin.max(from)).seconds() * coding.rate.bps() as f64;
+            if count > 0.0 { chunk_success(coding, sinr, count) } else { 1.0 }
+        };
+        self.success *= success(header, self.header);
+        let mut from = self.body.0;
+        for (until, of_piece) in &mut self.pieces {
+            *of_piece *= success(body, (from, *until));
+            from = *until;
+        }
+        self.counted_until = begin.max(now);
     }
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::address::InterfaceId;
 use crate::phy::error_rate::chunk_success;
-use crate::phy::frame::Frame;
+use crate::phy::frame::{Fields, Frame, Part};
 use crate::phy::mode::{MODES, Mode};
 
 /// The weakest power that can be decoded.
@@ -33,17 +33,7 @@ impl Bench {
     }
 
     fn begin(&mut self, id: u32, power: f64, at: u64) -> Begin {
-        let frame = Frame {
-            transmitter: InterfaceId(id),
-            receiver: InterfaceId(99),
-            airtime: Span::from_micros(AIRTIME),
-            bytes: 101,
-            preamble: self.mode.preamble,
-            mode: self.mode,
-            packet: None,
-            kept: true,
-            control: (),
-        };
+        let frame = Frame { transmitter: InterfaceId(id), ..bench_frame(self.mode) };
         let (at, end) = (us(at), us(at + AIRTIME));
         each_model!(&mut self.radio, radios => radios[0].begin(id, power, at, end, &self.receiver, &frame))
     }
@@ -419,5 +409,75 @@ proptest! {
 fn a_radio_is_one_cache_line() {
     for &reception in Reception::ALL {
         assert_eq!(reception.radios(1).size(), 64, "{reception:?}");
+    }
+}
+
+/// A frame of four pieces of equal length.
+#[derive(Clone)]
+struct Pieces([Part; 4]);
+
+impl Fields for Pieces {
+    fn parts(&self) -> &[Part] {
+        &self.0
+    }
+}
+
+#[test]
+fn an_interferer_damages_only_the_pieces_that_it_overlaps() {
+    let packet = {
+        let mut pool = crate::packet::PacketPool::default();
+        pool.insert(crate::packet::Packet {
+            created: Time::ZERO,
+            source: crate::address::Address(0),
+            destination: crate::address::Address(1),
+            flow: crate::packet::FlowId::NONE,
+            size: 28,
+            ttl: 1,
+            hops: 0,
+            salvaged: 0,
+            dscp: 0,
+            body: crate::packet::Body::Arp(crate::packet::ArpMessage::Reply),
+        })
+    };
+    let mut bench = Bench::new(Reception::Sinr);
+    let Radios::Sinr(radios) = &mut bench.radio else { panic!("it was asked for") };
+    let radio = &mut radios[0];
+    let part = |place: u32| Part { packet, end: 1000 * (place + 1), sequence: 0, retry: false };
+    let mode = bench.mode;
+    let body = mode.airtime(4000) - mode.preamble;
+    let frame = Frame {
+        transmitter: InterfaceId(1),
+        receiver: InterfaceId(99),
+        airtime: mode.airtime(4000),
+        bytes: 4000,
+        preamble: mode.preamble,
+        mode,
+        packet: Some(packet),
+        kept: true,
+        control: Pieces([part(0), part(1), part(2), part(3)]),
+    };
+    let end = Time::ZERO + frame.airtime;
+    let other = Frame { transmitter: InterfaceId(2), ..bench_frame(mode) };
+    radio.begin(1, 100.0 * LEAST, Time::ZERO, end, &bench.receiver, &frame);
+    // Eight times as strong as the frame, in the middle of its third piece.
+    let (from, until) = (end - body * 7 / 16, end - body * 6 / 16);
+    radio.begin(2, 800.0 * LEAST, from, until, &bench.receiver, &other);
+    radio.end(2, 800.0 * LEAST, until, &bench.receiver, &mut bench.rng);
+    let found = radio.end(1, 100.0 * LEAST, end, &bench.receiver, &mut bench.rng);
+    assert_eq!((found.verdict, found.damaged), (Verdict::Decoded, 0b100));
+}
+
+/// A frame of one piece.
+fn bench_frame(mode: &'static Mode) -> Frame<()> {
+    Frame {
+        transmitter: InterfaceId(1),
+        receiver: InterfaceId(99),
+        airtime: Span::from_micros(AIRTIME),
+        bytes: 101,
+        preamble: mode.preamble,
+        mode,
+        packet: None,
+        kept: true,
+        control: (),
     }
 }

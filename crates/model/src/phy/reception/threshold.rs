@@ -7,7 +7,7 @@
 use hopyard_engine::{Prefetch, Rng, Time};
 
 use super::receiver::{Begin, End, Lost, NONE, Radio, Receiver, Signals, Strength, Verdict};
-use crate::phy::frame::Frame;
+use crate::phy::frame::{Fields, Frame};
 
 /// A radio that decodes by threshold.
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ impl Radio for Threshold {
     }
 
     #[inline(always)]
-    fn begin<C>(
+    fn begin<C: Fields>(
         &mut self,
         transmission: u32,
         power: f64,
@@ -90,7 +90,7 @@ impl Radio for Threshold {
             self.collisions += u32::from(self.collided);
             if self.collided { Verdict::Error } else { Verdict::Decoded }
         };
-        End { verdict, idle: self.signals.count() == 0, others: self.signals.energy() }
+        End { verdict, idle: self.signals.count() == 0, others: self.signals.energy(), damaged: 0 }
     }
 
     fn lost(&self) -> Lost {

@@ -23,6 +23,7 @@ fn known_rate(control: &str, routing: &str) -> u64 {
         stop: Time::NEVER,
         traffic: app::Config::of_profile("ftp", RFC).expect("traffic"),
         label: String::new(),
+        dscp: 0,
         transport: Transport::Tcp {
             config: Box::new(tcp::Config {
                 tcp: tcp::Params::of_profile(RFC),

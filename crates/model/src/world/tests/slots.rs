@@ -36,6 +36,7 @@ fn with_cbr(mut spec: Spec, from: u32, to: u32) -> Spec {
         traffic: app::Config::Cbr(params.into()),
         label: String::new(),
         transport: Transport::Udp,
+        dscp: 0,
     });
     spec
 }
@@ -125,6 +126,7 @@ fn a_message_beside_the_channel_to_a_node_out_of_range_is_lost_for_that_reason()
             ttl: 1,
             hops: 0,
             salvaged: 0,
+            dscp: 0,
             body: crate::packet::Body::Control { port: 7, message: RoutingMessage::new(Note) },
         });
         world.cx.act(Action::Send { node: NodeId(0), packet, next_hop: Address(to) });

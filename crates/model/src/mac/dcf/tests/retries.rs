@@ -43,7 +43,7 @@ fn an_unanswered_frame_is_sent_seven_times_from_wider_and_wider_windows() {
         assert_eq!(failed(&actions), Some(packet), "the packet comes back");
         assert_eq!(bench.cx.packets.len(), 1, "and still exists");
         assert!(actions.iter().any(|action| matches!(action, Action::MacReady { .. })));
-        assert!(bench.station.held().is_none());
+        assert!(bench.station.held().is_empty());
         // §9.2.5.2: the window is small again, and a back-off follows.
         let now = bench.cx.now.nanos() / 1000;
         bench.accept(now, PEER);

@@ -1,0 +1,187 @@
+//! Block acknowledgement: the agreements of a station with its neighbours, as sender and as receiver.
+
+use hopyard_engine::{Span, Time};
+
+use super::category::Category;
+use super::params::WINDOW;
+use crate::address::InterfaceId;
+use crate::packet::PacketId;
+
+/// Sequence numbers are counted modulo this.
+const NUMBERS: u16 = 4096;
+
+/// The number behind one.
+pub const fn after(number: u16, by: u16) -> u16 {
+    (number + by) % NUMBERS
+}
+
+/// How far a number is ahead of another one. Half of all numbers or more: it is older.
+pub const fn ahead(number: u16, of: u16) -> u16 {
+    (number + NUMBERS - of) % NUMBERS
+}
+
+/// Whether a number is older than another one.
+pub const fn is_older(number: u16, than: u16) -> bool {
+    ahead(number, than) >= NUMBERS / 2
+}
+
+/// The state of an agreement at the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// There is none; the next request may be sent at this time.
+    None { ask_at: Time },
+    /// It is operational.
+    Open,
+}
+
+/// A sender's agreement on its frames of a category to a neighbour.
+#[derive(Clone, Copy, Debug)]
+pub struct Sender {
+    pub to: InterfaceId,
+    pub category: Category,
+    pub next: u16,
+    pub state: State,
+}
+
+/// A receiver's knowledge of the frames of a category from a neighbour.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    pub from: InterfaceId,
+    pub category: Category,
+    /// Whether there is an agreement. Without one, `next` is the number after the last one heard.
+    pub agreed: bool,
+    /// The first number that is not passed up yet.
+    pub next: u16,
+    /// The first number of the scoreboard, and a bit for each number from there on.
+    board: (u16, u64),
+    /// The packets behind a missing number, in order of their numbers.
+    stored: Vec<(u16, PacketId)>,
+    /// The numbers that were given up.
+    skipped: Vec<u16>,
+    /// When the first missing number is given up.
+    pub release: Time,
+}
+
+impl Receiver {
+    /// The knowledge of a neighbour from which this number is expected.
+    pub const fn new(from: InterfaceId, category: Category, agreed: bool, next: u16) -> Self {
+        Self {
+            from,
+            category,
+            agreed,
+            next,
+            board: (next, 0),
+            stored: Vec::new(),
+            skipped: Vec::new(),
+            release: Time::NEVER,
+        }
+    }
+
+    /// The two agree: numbers from `start` on may come in any order.
+    pub fn agree(&mut self, start: u16) {
+        // Frames that came since the request was made are not missing.
+        self.next = if is_older(self.next, start) { start } else { self.next };
+        (self.agreed, self.board) = (true, (start, 0));
+        let before = (0..ahead(self.next, start)).map(|place| after(start, place));
+        let came: Vec<u16> = before.filter(|number| !self.skipped.contains(number)).collect();
+        let stored = self.stored.iter().map(|(number, _)| *number);
+        for number in came.into_iter().chain(stored).collect::<Vec<u16>>() {
+            self.mark(number);
+        }
+    }
+
+    /// The scoreboard: the first number, and a bit for each from there on.
+    pub const fn board(&self) -> (u16, u64) {
+        self.board
+    }
+
+    /// Enters an MPDU in the scoreboard.
+    pub fn mark(&mut self, number: u16) {
+        let (start, received) = &mut self.board;
+        if is_older(number, *start) {
+            return;
+        }
+        let beyond = (ahead(number, *start) + 1).saturating_sub(WINDOW);
+        if beyond > 0 {
+            *received = received.checked_shr(u32::from(beyond)).unwrap_or(0);
+            *start = after(*start, beyond);
+        }
+        *received |= 1 << ahead(number, *start);
+    }
+
+    /// The window begins at this number or later: what is before it does not come any more.
+    pub fn begin_at(&mut self, number: u16, pass: &mut impl FnMut(PacketId)) {
+        let (start, received) = &mut self.board;
+        if !is_older(number, *start) {
+            *received = received.checked_shr(u32::from(ahead(number, *start))).unwrap_or(0);
+            *start = number;
+        }
+        if is_older(self.next, number) {
+            self.next = number;
+            self.pass_ready(pass);
+        }
+    }
+
+    /// Whether an MPDU with this number came before.
+    pub fn has(&self, number: u16) -> bool {
+        is_older(number, self.next) || self.stored.iter().any(|(stored, _)| *stored == number)
+    }
+
+    /// Whether an old MPDU with this number was given up, so that it has not come before.
+    pub fn is_late(&mut self, number: u16) -> bool {
+        let place = self.skipped.iter().position(|skipped| *skipped == number);
+        place.map(|place| self.skipped.swap_remove(place)).is_some()
+    }
+
+    /// A new MPDU came with these packets. Passes up the packets that are in order now, and those that fall out of the
+    /// window.
+    pub fn store(&mut self, number: u16, packets: impl Iterator<Item = PacketId>, pass: &mut impl FnMut(PacketId)) {
+        let place = self.stored.partition_point(|(stored, _)| is_older(*stored, number));
+        self.stored.splice(place..place, packets.map(|packet| (number, packet)));
+        let beyond = (ahead(number, self.next) + 1).saturating_sub(WINDOW);
+        if beyond > 0 {
+            self.next = after(self.next, beyond);
+        }
+        self.pass_ready(pass);
+    }
+
+    /// The first missing number is given up.
+    pub fn skip(&mut self, pass: &mut impl FnMut(PacketId)) {
+        if let Some(&(number, _)) = self.stored.first() {
+            let missing = (0..ahead(number, self.next)).map(|place| after(self.next, place));
+            self.skipped.retain(|skipped| is_older(*skipped, self.next));
+            self.skipped.extend(missing);
+            self.next = number;
+        }
+        self.pass_ready(pass);
+    }
+
+    /// Sets the time at which the first missing number is given up. It counts from the first packet that is stored.
+    pub fn wait(&mut self, before: u16, now: Time, timeout: Span) {
+        if self.stored.is_empty() {
+            self.release = Time::NEVER;
+        } else if self.release == Time::NEVER || self.next != before {
+            self.release = now + timeout;
+        }
+    }
+
+    /// Passes up the packets before `next`, and those that follow without a gap.
+    fn pass_ready(&mut self, pass: &mut impl FnMut(PacketId)) {
+        let mut count = 0;
+        for &(number, packet) in &self.stored {
+            if number == self.next {
+                self.next = after(number, 1);
+            } else if !is_older(number, self.next) {
+                break;
+            }
+            count += 1;
+            pass(packet);
+        }
+        self.stored.drain(..count);
+    }
+
+    /// The packets that wait for a missing one.
+    pub fn held(&self) -> impl Iterator<Item = PacketId> + '_ {
+        self.stored.iter().map(|(_, packet)| *packet)
+    }
+}

@@ -1,0 +1,137 @@
+//! One category's access function: its back-off, its contention window, and the frames that it must send.
+
+use std::collections::VecDeque;
+
+use hopyard_engine::{Rng, Span, Time};
+
+use super::frame::FrameKind;
+use super::params::Access;
+use crate::address::InterfaceId;
+use crate::packet::PacketId;
+
+/// The back-off: running, frozen, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backoff {
+    None,
+    /// Slots left, to be resumed when the medium is idle.
+    Frozen {
+        slots: u32,
+    },
+    /// Slots left when the interframe space ended, or ends, at `from`.
+    Running {
+        slots: u32,
+        from: Time,
+    },
+    /// The station may send at this slot boundary without back-off.
+    Access {
+        at: Time,
+    },
+}
+
+/// The content of a frame that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// A packet.
+    Packet(PacketId),
+    /// A frame of the MAC itself.
+    Own(FrameKind),
+}
+
+/// A packet, or a frame of the MAC itself, that waits to be sent or acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub struct Held {
+    pub content: Content,
+    pub to: InterfaceId,
+    /// Bytes of the packet, or of the whole frame of the MAC itself.
+    pub size: u32,
+    /// Its sequence number, from the first time on that it is sent.
+    pub sequence: Option<u16>,
+    /// How often it was sent.
+    pub sent: u32,
+    /// Whether it is in the MPDU of the one before.
+    pub joined: bool,
+    /// Whether it is in the frame that is being sent.
+    pub flying: bool,
+}
+
+impl Held {
+    pub const fn packet(&self) -> Option<PacketId> {
+        match self.content {
+            Content::Packet(packet) => Some(packet),
+            Content::Own(_) => None,
+        }
+    }
+}
+
+/// An access function.
+#[derive(Clone, Debug)]
+pub struct Contender {
+    pub backoff: Backoff,
+    pub cw: u32,
+    /// Failures of its present frame: RTS and frames without one, and frames with one.
+    pub failures: (u32, u32),
+    /// The frames to send, in order. All packets are for one neighbour.
+    pub held: VecDeque<Held>,
+}
+
+impl Contender {
+    pub const fn new(access: &Access) -> Self {
+        Self { backoff: Backoff::None, cw: access.cw_min, failures: (0, 0), held: VecDeque::new() }
+    }
+
+    /// When its back-off ends.
+    #[inline]
+    pub fn deadline(&self, slot: Span) -> Time {
+        match self.backoff {
+            Backoff::Running { slots, from } => from + slot * u64::from(slots),
+            Backoff::Access { at } => at,
+            Backoff::None | Backoff::Frozen { .. } => Time::NEVER,
+        }
+    }
+
+    /// The first packet.
+    pub fn first_packet(&self) -> Option<&Held> {
+        self.held.iter().find(|held| held.packet().is_some())
+    }
+
+    /// A frame of the MAC itself goes before all packets.
+    pub fn put_first(&mut self, kind: FrameKind, to: InterfaceId, size: u32) {
+        let content = Content::Own(kind);
+        self.held.push_front(Held { content, to, size, sequence: None, sent: 0, joined: false, flying: false });
+    }
+
+    /// Draws a back-off, which begins when the medium is idle.
+    pub fn draw(&mut self, rng: &mut Rng) {
+        self.backoff = Backoff::Frozen { slots: rng.below(u64::from(self.cw) + 1) as u32 };
+    }
+
+    /// A transmission succeeded, or its frame was given up.
+    pub fn reset(&mut self, access: &Access) {
+        (self.cw, self.failures) = (access.cw_min, (0, 0));
+    }
+
+    pub fn widen(&mut self, access: &Access) {
+        self.cw = (2 * self.cw + 1).min(access.cw_max);
+    }
+
+    /// Stops a running back-off. A slot counts at its beginning, the first one with the end of the interframe space
+    /// (IEEE Std 802.11-2016 §10.22.2.4).
+    #[inline]
+    pub fn freeze(&mut self, slot: Span, now: Time, rng: &mut Rng) {
+        match self.backoff {
+            Backoff::Running { slots, from } => {
+                let gone = now.since(from).nanos() / slot.nanos();
+                // A back-off that ends at this instant keeps its deadline: the station cannot have sensed the other
+                // station in time, and both transmit.
+                if now < from {
+                    self.backoff = Backoff::Frozen { slots };
+                } else if gone < u64::from(slots) {
+                    self.backoff = Backoff::Frozen { slots: slots - gone as u32 - 1 };
+                }
+            }
+            // A medium that turns busy before the slot boundary costs a back-off.
+            Backoff::Access { at } if now < at => self.draw(rng),
+            _ => {}
+        }
+    }
+}

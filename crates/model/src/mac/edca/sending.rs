@@ -1,0 +1,628 @@
+//! A station sends: the frame that a category has won access for, and what follows when it is answered or not.
+
+use hopyard_engine::{Span, Time};
+
+use super::agreement::{State, after, ahead, is_older};
+use super::params::{
+    ADDBA_BYTES, BLOCK_ACK_REQUEST_BYTES, BlockAck, DELIMITER, LLC_SNAP, QOS_BYTES, SUBFRAME_HEADER, WINDOW,
+};
+use super::{
+    Announcement, Backoff, Category, Content, Control, Current, Edca, Exchange, Frame, FrameKind, Held, Sender, Timing,
+};
+use crate::address::InterfaceId;
+use crate::context::{Action, Context, DropReason};
+use crate::mac::dcf::{CTS_BYTES, RTS_BYTES};
+use crate::packet::PacketId;
+use crate::phy::Mode;
+use crate::phy::frame::Part;
+
+/// How long a sender that could not agree on block acknowledgement does not ask again.
+const PAUSE: Span = Span::from_millis(200);
+/// How long it waits for the response (Linux 6.1, `ADDBA_RESP_INTERVAL`).
+const RESPONSE_WITHIN: Span = Span::from_secs(1);
+
+/// The limits of a frame with several MPDUs.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    bytes: u32,
+    airtime: Span,
+    mpdus: u32,
+    /// The first number that may not be sent yet.
+    window_end: u16,
+}
+
+/// A frame with several MPDUs, as far as it is filled.
+#[derive(Clone, Copy, Debug, Default)]
+struct Filled {
+    bytes: u32,
+    mpdus: u32,
+    /// Bytes of the packets in the last MPDU with their headers, and the number of these packets.
+    last: (u32, u32),
+}
+
+impl Filled {
+    /// The frame with a packet more, in an MPDU of its own.
+    fn with_mpdu(self, size: u32, timing: &Timing) -> Self {
+        let bytes = timing.params.dcf.header.count() as u32 + size;
+        Self {
+            bytes: self.bytes.next_multiple_of(4) + DELIMITER + bytes,
+            mpdus: self.mpdus + 1,
+            last: (subframe(size), 1),
+        }
+    }
+
+    /// The frame with a packet more in its last MPDU: an A-MSDU.
+    fn with_msdu(self, size: u32) -> Self {
+        let (before, count) = self.last;
+        // The first packet of an MPDU gets a header of its own.
+        let first = if count == 1 { SUBFRAME_HEADER } else { 0 };
+        let padding = before.next_multiple_of(4) - before;
+        Self {
+            bytes: self.bytes + first + padding + subframe(size),
+            last: (before + padding + subframe(size), count + 1),
+            ..self
+        }
+    }
+
+    /// Bytes of the last MPDU without its delimiter.
+    fn mpdu(self, timing: &Timing) -> u32 {
+        let (packets, count) = self.last;
+        let header = timing.params.dcf.header.count() as u32;
+        if count > 1 { header - LLC_SNAP + packets } else { header + packets - SUBFRAME_HEADER - LLC_SNAP }
+    }
+}
+
+/// Bytes of a packet in an A-MSDU.
+const fn subframe(size: u32) -> u32 {
+    SUBFRAME_HEADER + LLC_SNAP + size
+}
+
+impl Edca {
+    /// A category has won access: returns its frame, or the frame that announces it.
+    pub(super) fn begin(&mut self, category: Category, timing: &Timing, cx: &mut Context) -> Option<Frame> {
+        let (now, limit) = (cx.now, timing.access(category).txop_limit);
+        let goes_on = self.holder == category && self.txop_end > now;
+        self.holder = category;
+        if !goes_on {
+            self.txop_end = now + limit;
+        }
+        let current = self.plan(category, timing, now);
+        let exchange = self.exchange_of(&current, timing);
+        if goes_on && now + exchange > self.txop_end {
+            self.land(category);
+            self.txop_end = Time::ZERO;
+            self.draw(category, timing);
+            return None;
+        }
+        self.current = Some(current);
+        self.send_current(timing, now)
+    }
+
+    /// How long an exchange takes with its announcement.
+    fn exchange_of(&self, current: &Current, timing: &Timing) -> Span {
+        let (dcf, sifs) = (&timing.dcf, timing.params.dcf.sifs);
+        let before = match current.announced_by {
+            Announcement::None => Span::ZERO,
+            Announcement::CtsToSelf => dcf.cts + sifs,
+            Announcement::Rts => dcf.rts + dcf.cts + sifs * 2,
+        };
+        before + current.frame.airtime + current.frame.control.duration
+    }
+
+    /// Sends the present frame, or the frame that announces it.
+    fn send_current(&mut self, timing: &Timing, now: Time) -> Option<Frame> {
+        let Current { frame, announced_by, needs_announcement } = self.current.as_ref()?;
+        let (dcf, sifs) = (&timing.dcf, timing.params.dcf.sifs);
+        let behind = sifs + frame.airtime + frame.control.duration;
+        if *needs_announcement && *announced_by == Announcement::CtsToSelf {
+            let cts = self.control(FrameKind::Cts, self.interface, behind, timing);
+            return Some(self.transmit(cts, Exchange::CtsToSelf, dcf.cts, now, timing));
+        }
+        if *needs_announcement {
+            let rts = self.control(FrameKind::Rts, frame.receiver, sifs + dcf.cts + behind, timing);
+            let wait = dcf.rts + timing.answer_begins(dcf.modes.announcing);
+            return Some(self.transmit(rts, Exchange::Rts, wait, now, timing));
+        }
+        let data = frame.clone();
+        let broadcast = data.receiver.is_broadcast();
+        let answered = if broadcast { Span::ZERO } else { timing.answer_begins(dcf.modes.answer) };
+        let wait = data.airtime + answered;
+        if data.control.is_aggregate() {
+            let parts = data.control.parts.as_deref().unwrap_or_default();
+            let (mpdus, again) = parts
+                .chunk_by(|a, b| a.end == b.end)
+                .fold((0, 0), |(mpdus, again), mpdu| (mpdus + 1, again + u64::from(mpdu[0].retry)));
+            self.counters.aggregates += 1;
+            self.counters.mpdus += mpdus;
+            self.counters.mpdus_again += again;
+        }
+        Some(self.transmit(data, Exchange::Data, wait, now, timing))
+    }
+
+    /// The frame that a category sends next.
+    fn plan(&mut self, category: Category, timing: &Timing, now: Time) -> Current {
+        self.ask_for_agreement(category, timing, now);
+        let contender = &mut self.contenders[category as usize];
+        let first = &mut contender.held[0];
+        first.flying = true;
+        let (to, sent, size, content) = (first.to, first.sent, first.size, first.content);
+        let (modes, params) = (&timing.dcf.modes, &timing.params);
+        let header = params.dcf.header.count() as u32;
+        let answer = params.dcf.sifs + timing.dcf.ack.airtime;
+        let frame = match content {
+            Content::Own(kind) => {
+                let (bytes, retry) = (size, sent > 0);
+                let is_request = matches!(kind, FrameKind::BlockAckRequest { .. });
+                let duration = if is_request { params.dcf.sifs + timing.block_ack } else { answer };
+                let sequence = self.next_sequence;
+                self.next_sequence = if is_request { sequence } else { after(sequence, 1) };
+                let control = Control { kind, duration, category: Some(category), sequence, retry, parts: None };
+                self.frame(to, bytes, modes.basic, control)
+            }
+            Content::Packet(packet) if to.is_broadcast() => {
+                let sequence = self.next_sequence;
+                self.next_sequence = after(sequence, 1);
+                let kind = FrameKind::Data;
+                let control =
+                    Control { kind, duration: Span::ZERO, category: None, sequence, retry: false, parts: None };
+                let frame = self.frame(to, header - QOS_BYTES + size, modes.basic, control);
+                Frame { packet: Some(packet), kept: false, ..frame }
+            }
+            Content::Packet(packet) => {
+                let frame = self.fill(category, to, timing, now);
+                Frame { packet: Some(packet), ..frame }
+            }
+        };
+        let is_request = matches!(frame.control.kind, FrameKind::BlockAckRequest { .. });
+        let announced_by = match is_request {
+            true => Announcement::None,
+            false => timing.dcf.announcement(frame.mode, frame.bytes, to.is_broadcast()),
+        };
+        Current { frame, announced_by, needs_announcement: announced_by != Announcement::None }
+    }
+
+    fn frame(&self, receiver: InterfaceId, bytes: u32, mode: &'static Mode, control: Control) -> Frame {
+        Frame {
+            transmitter: self.interface,
+            receiver,
+            airtime: mode.airtime(bytes),
+            bytes,
+            preamble: mode.preamble,
+            mode,
+            packet: None,
+            kept: true,
+            control,
+        }
+    }
+
+    /// A frame for a neighbour with as many of the category's packets as may go in it, at least the first.
+    fn fill(&mut self, category: Category, to: InterfaceId, timing: &Timing, now: Time) -> Frame {
+        let limits = self.limits(category, to, timing, now);
+        let place = self.sender_place(category, to, timing);
+        let sender = &mut self.senders[place];
+        let held = &mut self.contenders[category as usize].held;
+        let (mut filled, mut parts) = (Filled::default(), Vec::<Part>::new());
+        // Nothing joins an MPDU that the receiver may have already.
+        let mut is_open = false;
+        for it in held.iter_mut() {
+            let Content::Packet(packet) = it.content else { break };
+            let joins = if it.sequence.is_some() { it.joined } else { is_open && joins(filled, it.size, timing) };
+            is_open = it.sequence.is_none();
+            let next = if joins { filled.with_msdu(it.size) } else { filled.with_mpdu(it.size, timing) };
+            let number = match (it.sequence, joins, parts.last()) {
+                (Some(number), ..) => number,
+                (None, true, Some(part)) => part.sequence,
+                _ => sender.next,
+            };
+            let fits = limits.is_some_and(|limits| limits.admit(next, number, timing));
+            // The first MPDU goes in any case, and one that was sent before goes as a whole.
+            let belongs = parts.is_empty() || joins && (it.sequence.is_some() || limits.is_none());
+            if !(fits || belongs) {
+                break;
+            }
+            if it.sequence.is_none() && !joins {
+                sender.next = after(number, 1);
+            }
+            (it.sequence, it.joined, it.flying) = (Some(number), joins, true);
+            filled = next;
+            let end = filled.bytes - timing.counted;
+            if joins {
+                // The packets of one MPDU end with it.
+                parts.iter_mut().rev().take_while(|part| part.sequence == number).for_each(|part| part.end = end);
+            }
+            parts.push(Part { packet, end, sequence: number, retry: it.sent > 0 });
+        }
+        let first = parts[0];
+        let is_aggregate = filled.mpdus > 1;
+        let bytes = if is_aggregate { filled.bytes - timing.counted } else { filled.mpdu(timing) };
+        if !is_aggregate {
+            parts.iter_mut().for_each(|part| part.end = bytes);
+        }
+        let answer = if is_aggregate { timing.block_ack } else { timing.dcf.ack.airtime };
+        let control = Control {
+            kind: FrameKind::Data,
+            duration: timing.params.dcf.sifs + answer,
+            category: Some(category),
+            sequence: first.sequence,
+            retry: first.retry,
+            parts: (parts.len() > 1).then(|| parts.into()),
+        };
+        self.frame(to, bytes, timing.data(), control)
+    }
+
+    /// The limits of a frame with several MPDUs to a neighbour; nothing if it may have one only.
+    fn limits(&self, category: Category, to: InterfaceId, timing: &Timing, now: Time) -> Option<Limits> {
+        let (access, params) = (timing.access(category), &timing.params);
+        if !access.aggregate || timing.max_ampdu == 0 {
+            return None;
+        }
+        let sender = self.senders.iter().find(|it| it.to == to && it.category == category)?;
+        if sender.state != State::Open {
+            return None;
+        }
+        let left = if self.txop_end > now { self.txop_end.since(now) } else { access.txop_limit };
+        let in_txop = match access.txop_limit.is_zero() {
+            true => Span::from_secs(1),
+            false => left.saturating_sub(params.dcf.sifs + timing.block_ack),
+        };
+        Some(Limits {
+            bytes: timing.max_ampdu,
+            airtime: params.max_ampdu_time.min(in_txop),
+            mpdus: params.max_mpdus,
+            window_end: after(self.window_start(category, sender), WINDOW),
+        })
+    }
+
+    /// The oldest number that is not acknowledged.
+    fn window_start(&self, category: Category, sender: &Sender) -> u16 {
+        let held = self.contenders[category as usize].held.iter().filter_map(|held| held.sequence);
+        held.fold(sender.next, |oldest, number| if is_older(number, oldest) { number } else { oldest })
+    }
+
+    /// Whether a packet more goes in the frame that a category is about to send.
+    pub(super) fn has_room(&self, category: Category, size: u32, timing: &Timing, now: Time) -> bool {
+        let contender = &self.contenders[category as usize];
+        let Some(first) = contender.first_packet() else { return true };
+        // What nobody answers is repeated as it is.
+        if contender.failures != (0, 0) || first.to.is_broadcast() || contender.held[0].packet().is_none() {
+            return false;
+        }
+        let limits = self.limits(category, first.to, timing, now);
+        let (mut filled, mut unsent, mut is_open) = (Filled::default(), 0, false);
+        for it in contender.held.iter().map(|it| (it.size, it.sequence, it.joined)).chain([(size, None, false)]) {
+            let (size, sequence, joined) = it;
+            let joins = if sequence.is_some() { joined } else { is_open && joins(filled, size, timing) };
+            is_open = sequence.is_none();
+            filled = if joins { filled.with_msdu(size) } else { filled.with_mpdu(size, timing) };
+            unsent += u16::from(sequence.is_none() && !joins);
+            if joins && limits.is_none() {
+                continue;
+            }
+            let Some(limits) = limits else { return filled.mpdus == 1 };
+            let sender = self.senders.iter().find(|sender| sender.to == first.to && sender.category == category);
+            let number = sender.map_or(0, |sender| after(sender.next, unsent.saturating_sub(1)));
+            if filled.mpdus > 1 && !limits.admit(filled, sequence.unwrap_or(number), timing) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The place of the agreement with a neighbour, which is made if there is none.
+    fn sender_place(&mut self, category: Category, to: InterfaceId, timing: &Timing) -> usize {
+        let place = self.senders.iter().position(|it| it.to == to && it.category == category);
+        place.unwrap_or_else(|| {
+            let state = match timing.params.block_ack {
+                BlockAck::FromStart => State::Open,
+                BlockAck::AtFirstFrame => State::None { ask_at: Time::ZERO },
+            };
+            self.senders.push(Sender { to, category, next: 0, state });
+            self.senders.len() - 1
+        })
+    }
+
+    /// Puts a request for an agreement before the packets of a category, if one is wanted.
+    fn ask_for_agreement(&mut self, category: Category, timing: &Timing, now: Time) {
+        let first = &self.contenders[category as usize].held[0];
+        let (to, is_packet) = (first.to, first.packet().is_some());
+        if !is_packet || to.is_broadcast() || !timing.access(category).aggregate || timing.max_ampdu == 0 {
+            return;
+        }
+        let place = self.sender_place(category, to, timing);
+        let sender = self.senders[place];
+        if matches!(sender.state, State::None { ask_at } if ask_at <= now) {
+            let start = self.window_start(category, &sender);
+            self.senders[place].state = State::None { ask_at: Time::NEVER };
+            let request = FrameKind::AddbaRequest { start };
+            self.contenders[category as usize].put_first(request, to, ADDBA_BYTES);
+        }
+    }
+
+    /// An interframe space has ended: sends the answer that is due, the announced frame, or the next one of the TXOP.
+    pub(super) fn after_sifs(&mut self, timing: &Timing, cx: &mut Context) -> Option<Frame> {
+        let now = cx.now;
+        match self.response.clone() {
+            // §10.3.2.7: a CTS is sent only if the NAV is idle; an ACK without regard to it.
+            Some(cts) if cts.control.kind == FrameKind::Cts => {
+                if self.nav_end() > now {
+                    self.response = None;
+                    self.proceed(timing, now);
+                    return None;
+                }
+                let params = &timing.params.dcf;
+                // Wait for the data frame: the rest of the exchange less its SIFS and ACK.
+                let rest = cts.control.duration.saturating_sub(params.sifs + timing.dcf.ack.airtime);
+                let wait = cts.airtime + params.max_propagation * 2 + rest;
+                Some(self.transmit(cts, Exchange::Cts, wait, now, timing))
+            }
+            Some(answer) => {
+                let wait = answer.airtime;
+                Some(self.transmit(answer, Exchange::Answer, wait, now, timing))
+            }
+            None if self.current.is_some() => self.send_current(timing, now),
+            None if !self.contenders[self.holder as usize].held.is_empty() => self.begin(self.holder, timing, cx),
+            None => {
+                self.txop_end = Time::ZERO;
+                self.draw(self.holder, timing);
+                None
+            }
+        }
+    }
+
+    fn transmit(&mut self, frame: Frame, exchange: Exchange, wait: Span, now: Time, timing: &Timing) -> Frame {
+        self.freeze(timing, now);
+        self.exchange = exchange;
+        self.timeout = now + wait;
+        let broadcast = frame.receiver.is_broadcast();
+        match frame.control.kind {
+            FrameKind::Rts => self.counters.rts += 1,
+            FrameKind::Cts => self.counters.cts += 1,
+            FrameKind::Ack => self.counters.acks += 1,
+            FrameKind::BlockAck { .. } => self.counters.block_acks += 1,
+            FrameKind::BlockAckRequest { .. } => self.counters.block_ack_requests += 1,
+            FrameKind::AddbaRequest { .. } | FrameKind::AddbaResponse => {}
+            FrameKind::Data if broadcast => self.counters.broadcasts += 1,
+            FrameKind::Data => self.counters.data += 1,
+        }
+        frame
+    }
+
+    /// The answer did not come, or the frame needed none and has ended.
+    pub(super) fn on_timeout(&mut self, timing: &Timing, cx: &mut Context) {
+        match self.exchange {
+            Exchange::Rts => {
+                self.counters.rts_failures += 1;
+                self.fail(timing, cx);
+            }
+            Exchange::Data if self.current.as_ref().is_some_and(|it| it.frame.receiver.is_broadcast()) => {
+                // The medium owns a broadcast packet from its transmission on.
+                self.contenders[self.holder as usize].held.retain(|held| !held.flying);
+                self.succeed(timing, cx);
+            }
+            Exchange::Data => {
+                self.counters.ack_failures += 1;
+                self.fail(timing, cx);
+            }
+            Exchange::Cts | Exchange::Answer => self.response = None,
+            Exchange::CtsToSelf => {
+                if let Some(current) = &mut self.current {
+                    current.needs_announcement = false;
+                }
+            }
+            Exchange::Idle => {}
+        }
+        self.proceed(timing, cx.now);
+    }
+
+    /// The exchange of the holder failed: try again with a wider window, or give packets back to routing.
+    fn fail(&mut self, timing: &Timing, cx: &mut Context) {
+        let Some(current) = self.current.take() else { return };
+        let (category, params) = (self.holder, &timing.params);
+        let contender = &mut self.contenders[category as usize];
+        let was_sent = self.exchange == Exchange::Data;
+        for held in contender.held.iter_mut().filter(|held| held.flying) {
+            held.sent += u32::from(was_sent);
+        }
+        // An MPDU under an agreement has its own count, whether it is sent alone or with others.
+        let agreed = |it: &Sender| (it.to, it.category, it.state) == (current.frame.receiver, category, State::Open);
+        let is_data = current.frame.control.kind == FrameKind::Data;
+        let by_mpdu = was_sent && is_data && self.senders.iter().any(agreed);
+        let (failures, limit) = match (was_sent, current.announced_by) {
+            (true, Announcement::Rts) => (&mut contender.failures.1, params.dcf.long_retry_limit),
+            _ => (&mut contender.failures.0, params.dcf.short_retry_limit),
+        };
+        *failures += 1;
+        let spent = !by_mpdu && *failures >= limit;
+        let most = params.mpdu_retry_limit;
+        if self.give_up(category, timing, cx, |held| spent || by_mpdu && held.sent >= most) {
+            self.contenders[category as usize].reset(timing.access(category));
+        } else {
+            self.contenders[category as usize].widen(timing.access(category));
+        }
+        self.end_exchange(timing, cx);
+    }
+
+    /// The exchange of the holder succeeded.
+    pub(super) fn succeed(&mut self, timing: &Timing, cx: &mut Context) {
+        let category = self.holder;
+        self.current = None;
+        self.contenders[category as usize].reset(timing.access(category));
+        let now = cx.now;
+        if !timing.access(category).txop_limit.is_zero() && self.txop_end > now + timing.params.dcf.sifs {
+            self.defer = now + timing.params.dcf.sifs;
+            self.land(category);
+            self.ask_for_packets(category, cx);
+        } else {
+            self.end_exchange(timing, cx);
+        }
+    }
+
+    fn end_exchange(&mut self, timing: &Timing, cx: &mut Context) {
+        let category = self.holder;
+        self.txop_end = Time::ZERO;
+        self.land(category);
+        self.draw(category, timing);
+        self.ask_for_packets(category, cx);
+    }
+
+    /// No packet of a category is on the air any more.
+    fn land(&mut self, category: Category) {
+        self.contenders[category as usize].held.iter_mut().for_each(|held| held.flying = false);
+    }
+
+    pub(super) fn ask_for_packets(&self, category: Category, cx: &mut Context) {
+        if self.contenders[category as usize].first_packet().is_none() {
+            cx.act(Action::MacReady { interface: self.interface });
+        }
+    }
+
+    /// Gives up those frames of a category's transmission that are spent. Returns whether there were any.
+    pub(super) fn give_up(
+        &mut self,
+        category: Category,
+        timing: &Timing,
+        cx: &mut Context,
+        is_spent: impl Fn(&Held) -> bool,
+    ) -> bool {
+        let held = std::mem::take(&mut self.contenders[category as usize].held);
+        let (spent, left) = held.into_iter().partition::<Vec<_>, _>(|it| it.flying && is_spent(it));
+        self.contenders[category as usize].held = left.into();
+        for it in &spent {
+            match it.content {
+                Content::Packet(packet) => self.return_packet(packet, it.to, cx),
+                Content::Own(kind) => self.on_own_given_up(kind, it.to, category, cx.now),
+            }
+        }
+        let numbered = spent.iter().find(|it| it.packet().is_some() && it.sequence.is_some());
+        if let Some(&Held { to, .. }) = numbered {
+            let place = self.sender_place(category, to, timing);
+            let sender = self.senders[place];
+            if sender.state == State::Open {
+                // The receiver must not wait for them.
+                let start = self.window_start(category, &sender);
+                let request = FrameKind::BlockAckRequest { start };
+                self.contenders[category as usize].put_first(request, to, BLOCK_ACK_REQUEST_BYTES);
+            }
+        }
+        !spent.is_empty()
+    }
+
+    fn return_packet(&mut self, packet: PacketId, to: InterfaceId, cx: &mut Context) {
+        cx.act(Action::LinkFailed { interface: self.interface, packet, to, reason: DropReason::RetryLimit });
+        self.counters.given_up += 1;
+    }
+
+    fn on_own_given_up(&mut self, kind: FrameKind, to: InterfaceId, category: Category, now: Time) {
+        let sender = self.senders.iter_mut().find(|it| it.to == to && it.category == category);
+        if let (Some(sender), FrameKind::AddbaRequest { .. } | FrameKind::BlockAckRequest { .. }) = (sender, kind) {
+            sender.state = State::None { ask_at: now + PAUSE };
+        }
+    }
+
+    /// An ACK came for the present frame.
+    pub(super) fn on_ack(&mut self, timing: &Timing, cx: &mut Context) {
+        let is_awaited = |it: &Current| {
+            !it.frame.control.is_aggregate() && !matches!(it.frame.control.kind, FrameKind::BlockAckRequest { .. })
+        };
+        if self.exchange != Exchange::Data || !self.current.as_ref().is_some_and(is_awaited) {
+            return;
+        }
+        self.timeout = Time::NEVER;
+        self.acknowledge(cx, |_| true);
+        self.succeed(timing, cx);
+        self.proceed(timing, cx.now);
+    }
+
+    /// A block acknowledgement came for the present frame.
+    pub(super) fn on_block_ack(&mut self, start: u16, received: u64, timing: &Timing, cx: &mut Context) {
+        let kind = self.current.as_ref().map(|it| (it.frame.control.kind, it.frame.control.is_aggregate()));
+        let is_request = matches!(kind, Some((FrameKind::BlockAckRequest { .. }, _)));
+        if self.exchange != Exchange::Data || !(is_request || kind.is_some_and(|(_, is_aggregate)| is_aggregate)) {
+            return;
+        }
+        self.timeout = Time::NEVER;
+        let has = |number: u16| matches!(ahead(number, start), place @ ..WINDOW if received >> place & 1 == 1);
+        self.acknowledge(cx, |held| is_request || held.sequence.is_some_and(has));
+        let category = self.holder;
+        for held in self.contenders[category as usize].held.iter_mut().filter(|held| held.flying) {
+            held.sent += 1;
+        }
+        let most = timing.params.mpdu_retry_limit;
+        self.give_up(category, timing, cx, |held| held.sent >= most);
+        self.succeed(timing, cx);
+        self.proceed(timing, cx.now);
+    }
+
+    /// Those frames of the holder's transmission have arrived.
+    fn acknowledge(&mut self, cx: &mut Context, has: impl Fn(&Held) -> bool) {
+        let (category, now) = (self.holder, cx.now);
+        let senders = &mut self.senders;
+        self.contenders[category as usize].held.retain(|held| {
+            let arrived = held.flying && has(held);
+            match held.content {
+                Content::Packet(packet) if arrived => cx.hand_over(packet),
+                Content::Own(FrameKind::AddbaRequest { .. }) if arrived => {
+                    let asked = senders.iter_mut().find(|it| it.to == held.to && it.category == category);
+                    if let Some(sender) = asked.filter(|it| it.state != State::Open) {
+                        sender.state = State::None { ask_at: now + RESPONSE_WITHIN };
+                    }
+                }
+                _ => {}
+            }
+            !arrived
+        });
+    }
+
+    pub(super) fn control(&self, kind: FrameKind, receiver: InterfaceId, duration: Span, timing: &Timing) -> Frame {
+        let (dcf, modes) = (&timing.dcf, &timing.dcf.modes);
+        let (bytes, airtime, mode) = match kind {
+            FrameKind::Rts => (RTS_BYTES, dcf.rts, modes.announcing),
+            FrameKind::Cts => (CTS_BYTES, dcf.cts, modes.announcing),
+            FrameKind::BlockAck { .. } => (super::params::BLOCK_ACK_BYTES, timing.block_ack, modes.answer),
+            _ => (crate::mac::dcf::ACK_BYTES, dcf.ack.airtime, modes.answer),
+        };
+        let control = Control { kind, duration, category: None, sequence: 0, retry: false, parts: None };
+        Frame { airtime, ..self.frame(receiver, bytes, mode, control) }
+    }
+
+    /// A frame of the MAC itself waits for access before the packets of its category.
+    pub(super) fn put_first(
+        &mut self,
+        kind: FrameKind,
+        to: InterfaceId,
+        category: Category,
+        timing: &Timing,
+        now: Time,
+    ) {
+        let contender = &mut self.contenders[category as usize];
+        if !contender.held.iter().any(|held| held.content == Content::Own(kind) && held.to == to) {
+            contender.put_first(kind, to, ADDBA_BYTES);
+            if contender.backoff == Backoff::None {
+                self.contend(category, timing, now);
+            }
+        }
+    }
+}
+
+impl Limits {
+    /// Whether a frame filled so far is within the limits, and the number of its last MPDU within the window.
+    fn admit(&self, filled: Filled, number: u16, timing: &Timing) -> bool {
+        filled.bytes <= self.bytes
+            && filled.mpdus <= self.mpdus
+            && is_older(number, self.window_end)
+            && filled.mpdu(timing) <= longest_mpdu(timing)
+            && timing.data().airtime(filled.bytes - timing.counted) <= self.airtime
+    }
+}
+
+/// The longest MPDU among several (IEEE Std 802.11-2016 §10.12.2, §9.4.2.158).
+const fn longest_mpdu(timing: &Timing) -> u32 {
+    if timing.counted == 0 { 4095 } else { 11_454 }
+}
+
+/// Whether a new packet goes in the last MPDU of a frame.
+fn joins(filled: Filled, size: u32, timing: &Timing) -> bool {
+    let most = timing.params.max_amsdu.count();
+    let next = filled.with_msdu(size);
+    most > 0 && filled.mpdus > 0 && u64::from(next.last.0) <= most && next.mpdu(timing) <= longest_mpdu(timing)
+}
