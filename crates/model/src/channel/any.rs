@@ -71,8 +71,8 @@ impl AnyChannel {
     /// See [`Channel::gathers`].
     #[inline]
     #[must_use]
-    pub fn gathers(&self, station: usize) -> bool {
-        each!(self, channel => channel.gathers(station))
+    pub fn gathers(&self) -> bool {
+        each!(self, channel => channel.gathers())
     }
 
     /// See [`Channel::assign`].

@@ -205,7 +205,7 @@ impl<M: Slotted> Channel<M> {
         queue: &mut Queue<E>,
         mut next_frame: impl FnMut(&mut Context, Option<Takes<'_>>) -> Option<Outgoing>,
     ) {
-        if M::CHOOSES && self.macs[station].chooses(&self.shared) {
+        if M::CHOOSES {
             let (mac, shared, now) = (&mut self.macs[station], &self.shared, cx.now);
             while let Some(outgoing) = next_frame(cx, Some(&|packet, to| mac.takes(packet, to, shared, now))) {
                 mac.accept(outgoing, shared, cx);
@@ -219,10 +219,10 @@ impl<M: Slotted> Channel<M> {
         }
     }
 
-    /// Whether a station's MAC, whose deadline is reached, may take packets for the frame that it sends then.
+    /// Whether a MAC whose deadline is reached may take packets for the frame that it sends then.
     #[inline]
-    pub fn gathers(&self, station: usize) -> bool {
-        M::GATHERS && self.macs[station].chooses(&self.shared)
+    pub const fn gathers(&self) -> bool {
+        M::GATHERS
     }
 
     /// An agent has found slots for a station's MAC.

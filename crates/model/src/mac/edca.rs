@@ -5,7 +5,7 @@
 //! Linux 6.1, `net/wireless/util.c` and `net/mac80211/rx.c`, for categories and the reorder timeout; ns-3.37 for the
 //! slot that counts after AIFS.
 //!
-//! A station has four access functions ([`Contender`]) with a back-off each. They share the sense of the medium, the
+//! A station has four access functions (`Contender`) with a back-off each. They share the sense of the medium, the
 //! NAV, the answers, and the transmitter. Each function holds its first packet, takes further ones for the same
 //! neighbour from the queue when its frame begins, and keeps them until they are acknowledged or given up.
 //!
@@ -162,10 +162,6 @@ impl Mac for Edca {
 
     fn is_ready(&self) -> bool {
         self.contenders.iter().any(|it| it.first_packet().is_none())
-    }
-
-    fn chooses(&self, _timing: &Timing) -> bool {
-        true
     }
 
     fn takes(&self, packet: &Packet, to: InterfaceId, timing: &Timing, now: Time) -> bool {

@@ -80,7 +80,7 @@ pub enum Sensed<'a, C> {
 
 /// The medium access control of one station.
 pub trait Mac: Debug + Sized + Prefetch {
-    /// Whether the MAC may choose which packets the link gives it next ([`Self::takes`]).
+    /// Whether the MAC chooses which packets the link gives it next ([`Self::takes`]).
     const CHOOSES: bool = false;
 
     /// Whether the MAC may take further packets when its deadline is reached ([`Self::takes`]), for the frame that it
@@ -124,12 +124,7 @@ pub trait Mac: Debug + Sized + Prefetch {
     /// Whether the station holds no packet and can take one.
     fn is_ready(&self) -> bool;
 
-    /// Whether the station now chooses among packets. Asked only of a MAC that may ([`Self::CHOOSES`]).
-    fn chooses(&self, _shared: &Self::Shared) -> bool {
-        false
-    }
-
-    /// Whether the station, which chooses, takes a packet for an interface now.
+    /// Whether the station takes a packet for an interface now. Asked only of a MAC that chooses ([`Self::CHOOSES`]).
     fn takes(&self, _packet: &Packet, _to: InterfaceId, _shared: &Self::Shared, _now: Time) -> bool {
         self.is_ready()
     }

@@ -180,15 +180,6 @@ impl Mac for Tdma {
         self.data.is_none() && self.air != Air::Data
     }
 
-    fn chooses(&self, frames: &Frames) -> bool {
-        let params = &frames.params;
-        match params.control {
-            ControlPlace::OutOfBand => true,
-            ControlPlace::Contention => frames.has_contention(),
-            ControlPlace::OwnSlots => frames.has_contention() && self.own == Own::Nothing,
-        }
-    }
-
     fn takes(&self, packet: &Packet, _to: InterfaceId, frames: &Frames, _now: Time) -> bool {
         match self.is_apart(packet.kind(), frames) {
             true => self.control.is_none() && self.air != Air::Control,
@@ -374,6 +365,16 @@ impl Tdma {
             self.plan_control(frames, now);
         }
         self.refresh(frames);
+    }
+
+    /// Whether messages of agents do not wait for own slots.
+    fn chooses(&self, frames: &Frames) -> bool {
+        let params = &frames.params;
+        match params.control {
+            ControlPlace::OutOfBand => true,
+            ControlPlace::Contention => frames.has_contention(),
+            ControlPlace::OwnSlots => frames.has_contention() && self.own == Own::Nothing,
+        }
     }
 
     /// Whether packets of a kind are sent outside of own slots. Without a slot, an agent's messages may need addresses

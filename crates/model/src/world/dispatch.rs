@@ -95,7 +95,7 @@ impl<P: Probe> World<P> {
     fn on_mac_timer(&mut self, interface: InterfaceId) {
         let Attachment::Radio { channel, station } = self.topology.attachment(interface) else { return };
         let (channel, station) = (channel.index(), station as usize);
-        if self.channels[channel].gathers(station) {
+        if self.channels[channel].gathers() {
             let (node, mut around) = self.node_at(interface);
             node.serve_mac(interface, &mut around);
         }
