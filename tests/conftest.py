@@ -160,6 +160,7 @@ def results() -> Results:
         for message in ("RREP", "RREQ")
     ]
     changes = [_origin("reno", 0, time_s=float(at), node=0, destination=2, flow=0, hops=1 + at % 2) for at in range(4)]
+    rates = [_origin("reno", 0, time_s=float(at), node=0, neighbour=1, mode="6 Mbps", rate_kbps=6e3) for at in range(2)]
     paths = [
         _origin(tcp, run, flow=0, fate="delivered", path=path, packets=count, repeats=repeats)
         for tcp in goodput
@@ -192,7 +193,7 @@ def results() -> Results:
         for tcp in goodput
         for run in range(3)
     ]
-    rows = flows, nodes, drops, series, decisions, overhead, changes, paths, segments, handoffs
+    rows = flows, nodes, drops, series, decisions, overhead, changes, rates, paths, segments, handoffs
     whole = (*rows, events, detours, programs)
     return Results(dict(zip(TABLES, map(_table, whole), strict=True)))
 

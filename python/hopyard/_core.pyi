@@ -385,7 +385,7 @@ class ControllerState:
         """The hops that the latest acknowledgement took; 0 before the first."""
     @property
     def link_rate(self) -> float | None:
-        """The rate of data frames on the network's radios in bit/s.
+        """The rate of data frames on the first link of the way in bit/s, as rate control last changed it.
 
         None where it is not known.
         """
