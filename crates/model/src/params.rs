@@ -156,16 +156,22 @@ fn to_value<P: Params>(params: &P) -> Value {
 /// Defaults in their serialised form where these keys are given, and the leading ones among them are followed. A value
 /// that is malformed or impossible leads to nothing: where it is read, it is refused.
 fn led<P: Params>(defaults: &Value, given: &Map<String, Value>) -> Value {
-    P::LEADING.iter().fold(defaults.clone(), |values, key| {
-        let Some(value) = given.get(*key) else { return values };
-        let mut changed = values.clone();
-        changed[*key] = value.clone();
-        let led = P::deserialize(changed).ok().and_then(|mut params| {
+    let step = |mut values: Value, key: &str| {
+        if let Some(value) = given.get(key) {
+            values[key] = value.clone();
+            let mut params = P::deserialize(values).ok()?;
             params.follow(key);
-            params.check().is_ok().then(|| to_value(&params))
-        });
-        led.unwrap_or(values)
-    })
+            values = to_value(&params);
+        }
+        Some(values)
+    };
+    let possible = |values: &Value| P::deserialize(values).is_ok_and(|params| params.check().is_ok());
+    // Two keys may be possible together only, such as the bounds of a range.
+    let together = P::LEADING.iter().try_fold(defaults.clone(), |values, key| step(values, key));
+    if let Some(values) = together.filter(possible) {
+        return values;
+    }
+    P::LEADING.iter().fold(defaults.clone(), |values, key| step(values.clone(), key).filter(possible).unwrap_or(values))
 }
 
 /// A counter that only one model has: a column of the table of nodes.

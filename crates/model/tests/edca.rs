@@ -2,8 +2,10 @@
 
 mod common;
 
+use hopyard_engine::units::{Bytes, Distance};
 use hopyard_engine::{Span, Streams, Time};
 use hopyard_model::mac::{self, dcf::Amendment, edca};
+use hopyard_model::mobility::{self, waypoints};
 use hopyard_model::params::Params as _;
 use hopyard_model::phy::Reception;
 use hopyard_model::world::Spec;
@@ -186,4 +188,65 @@ fn four_categories_share_the_medium_as_in_ns3() {
 fn categories_of_one_station_share_it_as_in_ns3() {
     compare(&[&[3, 2, 1, 0]], &[28.17, 6.89, 0.34, 0.0]);
     compare(&[&[3, 1]], &[34.11, 0.88]);
+}
+
+/// What a station cannot send waits in the queue of its interface, and is dropped there, also where a frame has one
+/// MPDU only.
+#[test]
+fn an_overloaded_station_drops_at_its_queue() {
+    for (standard, change) in [
+        (Amendment::B, (|_| {}) as fn(&mut edca::Params)),
+        (Amendment::A, |_| {}),
+        (Amendment::N, |it| it.best_effort.aggregate = false),
+        (Amendment::N, |it| it.max_amsdu = Bytes::new(3839)),
+    ] {
+        let mut spec = around_a_sink(1, params(standard, change));
+        spec.link.queue_length = 20;
+        saturate(&mut spec, 1, 1, 1500, 300.0);
+        spec.duration = Span::from_millis(600);
+        let outcome = run(&spec);
+        let flow = &outcome.flows[0];
+        let dropped: u64 = outcome.drops.iter().filter(|row| row.reason == "queue_full").map(|row| row.count).sum();
+        assert!(dropped > 1000, "{standard}: {dropped} dropped");
+        assert!(flow.packets_left <= 20 + 64 * 3, "{standard}: {} left", flow.packets_left);
+    }
+}
+
+/// A neighbour that was out of reach while thousands of numbers passed gets the packets that are sent when it is back.
+#[test]
+fn a_neighbour_that_returns_receives_again() {
+    for block_ack in [edca::BlockAck::AtFirstFrame, edca::BlockAck::FromStart] {
+        let edca = params(Amendment::N, |it| {
+            it.dcf.rate = "mcs7".parse().expect("a name");
+            (it.dcf.short_retry_limit, it.mpdu_retry_limit, it.block_ack) = (1, 1, block_ack);
+        });
+        let mut spec = around_a_sink(1, edca);
+        let at =
+            |seconds, x| waypoints::Waypoint::ground(Span::from_millis(seconds), Distance::new(x), Distance::new(0.0));
+        let track = vec![at(0, 1.0), at(1000, 1.0), at(1010, 2000.0), at(4000, 2000.0), at(4010, 1.0)];
+        spec.nodes[1].mobility = mobility::Config::Waypoints(waypoints::Params { track, orders: Vec::new() }.into());
+        saturate(&mut spec, 1, 1, 1000, 20.0);
+        spec.duration = Span::from_secs(5);
+        spec.measure_from = Time::from_nanos(4_100_000_000);
+        let mbps = found(&spec, 1000.0)[0];
+        assert!((18.0..22.0).contains(&mbps), "{block_ack:?}: {mbps} Mb/s");
+    }
+}
+
+/// The longest A-MSDU of HT has five packets where frames have one MPDU.
+#[test]
+fn an_amsdu_alone_is_as_long_as_the_parameter_says() {
+    let edca = params(Amendment::N, |it| {
+        it.dcf.rate = "mcs7".parse().expect("a name");
+        (it.max_ampdu, it.max_amsdu) = (Bytes::new(0), Bytes::new(7935));
+    });
+    let mut spec = around_a_sink(1, edca);
+    saturate(&mut spec, 1, 1, 1500, 80.0);
+    spec.duration = Span::from_millis(1300);
+    // Five subframes of 1522 bytes, padded to 1524 but the last one, with header and check sequence.
+    let mpdu = 4 * 1524 + 1522 + 30;
+    let symbols = (16 + 8 * mpdu + 6_u32).div_ceil(260);
+    let exchange = 43.0 + 7.5 * 9.0 + 36.0 + 4.0 * f64::from(symbols) + 16.0 + 28.0;
+    let (expected, mbps) = (5.0 * 1500.0 * 8.0 / exchange, found(&spec, 1500.0)[0]);
+    assert!((mbps / expected - 1.0).abs() < 0.01, "{mbps}, expected {expected}");
 }

@@ -185,14 +185,20 @@ impl params::Params for Params {
         if self.slot.is_zero() {
             return Err(Fault::new("slot", "expected a time above zero"));
         }
-        if self.cw_min == 0 || self.cw_min > self.cw_max || self.cw_max > 32_767 {
+        if self.cw_max > 32_767 {
+            return Err(Fault::new("cw_max", format!("expected at most 32767, found {}", self.cw_max)));
+        }
+        if self.cw_min == 0 || self.cw_min > self.cw_max {
             return Err(Fault::new(
                 "cw_min",
                 format!("expected 1 <= cw_min <= cw_max <= 32767, found {} and {}", self.cw_min, self.cw_max),
             ));
         }
-        if self.short_retry_limit == 0 || self.long_retry_limit == 0 {
-            return Err(Fault::new("short_retry_limit", "a frame must be sent at least once"));
+        for (key, limit) in [("short_retry_limit", self.short_retry_limit), ("long_retry_limit", self.long_retry_limit)]
+        {
+            if limit == 0 {
+                return Err(Fault::new(key, "a frame must be sent at least once"));
+            }
         }
         // 576 bytes is what every host must take (RFC 791 §3.1).
         if (1..576 + LLC_SNAP).contains(&self.max_msdu.count()) {

@@ -25,6 +25,13 @@ pub const fn is_older(number: u16, than: u16) -> bool {
     ahead(number, than) >= NUMBERS / 2
 }
 
+/// Whether a number is at most a window before another. A sender repeats no MPDU that is older, so that a number
+/// farther away is a new one: numbers went on while the neighbour was out of reach.
+const fn is_past(number: u16, than: u16) -> bool {
+    let back = ahead(than, number);
+    back > 0 && back <= WINDOW
+}
+
 /// The state of an agreement at the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -80,7 +87,7 @@ impl Receiver {
     /// The two agree: numbers from `start` on may come in any order.
     pub fn agree(&mut self, start: u16) {
         // Frames that came since the request was made are not missing.
-        self.next = if is_older(self.next, start) { start } else { self.next };
+        self.next = if ahead(self.next, start) <= WINDOW { self.next } else { start };
         (self.agreed, self.board) = (true, (start, 0));
         let before = (0..ahead(self.next, start)).map(|place| after(start, place));
         let came: Vec<u16> = before.filter(|number| !self.skipped.contains(number)).collect();
@@ -98,7 +105,7 @@ impl Receiver {
     /// Enters an MPDU in the scoreboard.
     pub fn mark(&mut self, number: u16) {
         let (start, received) = &mut self.board;
-        if is_older(number, *start) {
+        if is_past(number, *start) {
             return;
         }
         let beyond = (ahead(number, *start) + 1).saturating_sub(WINDOW);
@@ -112,11 +119,11 @@ impl Receiver {
     /// The window begins at this number or later: what is before it does not come any more.
     pub fn begin_at(&mut self, number: u16, pass: &mut impl FnMut(PacketId)) {
         let (start, received) = &mut self.board;
-        if !is_older(number, *start) {
+        if !is_past(number, *start) {
             *received = received.checked_shr(u32::from(ahead(number, *start))).unwrap_or(0);
             *start = number;
         }
-        if is_older(self.next, number) {
+        if self.next != number && !is_past(number, self.next) {
             self.next = number;
             self.pass_ready(pass);
         }
@@ -124,7 +131,7 @@ impl Receiver {
 
     /// Whether an MPDU with this number came before.
     pub fn has(&self, number: u16) -> bool {
-        is_older(number, self.next) || self.stored.iter().any(|(stored, _)| *stored == number)
+        is_past(number, self.next) || self.stored.iter().any(|(stored, _)| *stored == number)
     }
 
     /// Whether an old MPDU with this number was given up, so that it has not come before.

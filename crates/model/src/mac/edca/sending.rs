@@ -26,6 +26,8 @@ const RESPONSE_WITHIN: Span = Span::from_secs(1);
 struct Limits {
     bytes: u32,
     airtime: Span,
+    /// The time for the frame and its announcement.
+    txop: Span,
     mpdus: u32,
     /// The first number that may not be sent yet.
     window_end: u16,
@@ -87,7 +89,7 @@ impl Edca {
             self.txop_end = now + limit;
         }
         let current = self.plan(category, timing, now);
-        let exchange = self.exchange_of(&current, timing);
+        let exchange = Self::exchange_of(&current, timing);
         if goes_on && now + exchange > self.txop_end {
             self.land(category);
             self.txop_end = Time::ZERO;
@@ -99,14 +101,8 @@ impl Edca {
     }
 
     /// How long an exchange takes with its announcement.
-    fn exchange_of(&self, current: &Current, timing: &Timing) -> Span {
-        let (dcf, sifs) = (&timing.dcf, timing.params.dcf.sifs);
-        let before = match current.announced_by {
-            Announcement::None => Span::ZERO,
-            Announcement::CtsToSelf => dcf.cts + sifs,
-            Announcement::Rts => dcf.rts + dcf.cts + sifs * 2,
-        };
-        before + current.frame.airtime + current.frame.control.duration
+    fn exchange_of(current: &Current, timing: &Timing) -> Span {
+        announcement(current.announced_by, timing) + current.frame.airtime + current.frame.control.duration
     }
 
     /// Sends the present frame, or the frame that announces it.
@@ -206,7 +202,8 @@ impl Edca {
         let mut is_open = false;
         for it in held.iter_mut() {
             let Content::Packet(packet) = it.content else { break };
-            let joins = if it.sequence.is_some() { it.joined } else { is_open && joins(filled, it.size, timing) };
+            let joins =
+                if it.sequence.is_some() { it.joined } else { is_open && joins(filled, it.size, category, timing) };
             is_open = it.sequence.is_none();
             let next = if joins { filled.with_msdu(it.size) } else { filled.with_mpdu(it.size, timing) };
             let number = match (it.sequence, joins, parts.last()) {
@@ -267,7 +264,8 @@ impl Edca {
         };
         Some(Limits {
             bytes: timing.max_ampdu,
-            airtime: params.max_ampdu_time.min(in_txop),
+            airtime: params.max_ampdu_time,
+            txop: in_txop,
             mpdus: params.max_mpdus,
             window_end: after(self.window_start(category, sender), WINDOW),
         })
@@ -291,14 +289,16 @@ impl Edca {
         let (mut filled, mut unsent, mut is_open) = (Filled::default(), 0, false);
         for it in contender.held.iter().map(|it| (it.size, it.sequence, it.joined)).chain([(size, None, false)]) {
             let (size, sequence, joined) = it;
-            let joins = if sequence.is_some() { joined } else { is_open && joins(filled, size, timing) };
+            let joins = if sequence.is_some() { joined } else { is_open && joins(filled, size, category, timing) };
             is_open = sequence.is_none();
             filled = if joins { filled.with_msdu(size) } else { filled.with_mpdu(size, timing) };
             unsent += u16::from(sequence.is_none() && !joins);
-            if joins && limits.is_none() {
+            let Some(limits) = limits else {
+                if filled.mpdus > 1 {
+                    return false;
+                }
                 continue;
-            }
-            let Some(limits) = limits else { return filled.mpdus == 1 };
+            };
             let sender = self.senders.iter().find(|sender| sender.to == first.to && sender.category == category);
             let number = sender.map_or(0, |sender| after(sender.next, unsent.saturating_sub(1)));
             if filled.mpdus > 1 && !limits.admit(filled, sequence.unwrap_or(number), timing) {
@@ -611,7 +611,21 @@ impl Limits {
             && filled.mpdus <= self.mpdus
             && is_older(number, self.window_end)
             && filled.mpdu(timing) <= longest_mpdu(timing)
-            && timing.data().airtime(filled.bytes - timing.counted) <= self.airtime
+            && {
+                let airtime = timing.data().airtime(filled.bytes - timing.counted);
+                let announced_by = timing.dcf.announcement(timing.data(), filled.bytes, false);
+                airtime <= self.airtime && announcement(announced_by, timing) + airtime <= self.txop
+            }
+    }
+}
+
+/// How long the announcement of a frame takes, with the spaces behind its frames.
+fn announcement(by: Announcement, timing: &Timing) -> Span {
+    let (dcf, sifs) = (&timing.dcf, timing.params.dcf.sifs);
+    match by {
+        Announcement::None => Span::ZERO,
+        Announcement::CtsToSelf => dcf.cts + sifs,
+        Announcement::Rts => dcf.rts + dcf.cts + sifs * 2,
     }
 }
 
@@ -620,9 +634,12 @@ const fn longest_mpdu(timing: &Timing) -> u32 {
     if timing.counted == 0 { 4095 } else { 11_454 }
 }
 
-/// Whether a new packet goes in the last MPDU of a frame.
-fn joins(filled: Filled, size: u32, timing: &Timing) -> bool {
+/// Whether a new packet goes in the last MPDU of a frame. The limit of an MPDU does not count where frames of the
+/// category have one MPDU only.
+fn joins(filled: Filled, size: u32, category: Category, timing: &Timing) -> bool {
     let most = timing.params.max_amsdu.count();
     let next = filled.with_msdu(size);
-    most > 0 && filled.mpdus > 0 && u64::from(next.last.0) <= most && next.mpdu(timing) <= longest_mpdu(timing)
+    let is_single = !timing.access(category).aggregate || timing.max_ampdu == 0;
+    let fits = || is_single || next.mpdu(timing) <= longest_mpdu(timing);
+    most > 0 && filled.mpdus > 0 && u64::from(next.last.0) <= most && fits()
 }
