@@ -253,8 +253,13 @@ impl Edca {
         if !access.aggregate || timing.max_ampdu == 0 {
             return None;
         }
-        let sender = self.senders.iter().find(|it| it.to == to && it.category == category)?;
-        if sender.state != State::Open {
+        let sender = self.senders.iter().find(|it| it.to == to && it.category == category);
+        // Before the first frame nothing is known of the neighbour.
+        let (is_open, oldest) = match sender {
+            Some(sender) => (sender.state == State::Open, self.window_start(category, sender)),
+            None => (params.block_ack == BlockAck::FromStart, 0),
+        };
+        if !is_open {
             return None;
         }
         let left = if self.txop_end > now { self.txop_end.since(now) } else { access.txop_limit };
@@ -267,7 +272,7 @@ impl Edca {
             airtime: params.max_ampdu_time,
             txop: in_txop,
             mpdus: params.max_mpdus,
-            window_end: after(self.window_start(category, sender), WINDOW),
+            window_end: after(oldest, WINDOW),
         })
     }
 
