@@ -99,8 +99,8 @@ impl Amendment {
         Constants { slot: us(slot), sifs: us(sifs), cw_min: if self == Self::B { 31 } else { 15 } }
     }
 
-    /// The modes of OFDM in which stations of all ages send on a channel: those of its bandwidth, and those of 20 MHz
-    /// where it is wider.
+    /// The modes of OFDM that every station on a channel can decode. They have the bandwidth of the channel, or 20 MHz
+    /// where the channel is wider.
     pub(super) fn legacy(self, carrier: Carrier) -> impl Iterator<Item = &'static Mode> {
         let bandwidth = Frequency::new(carrier.bandwidth.hertz().min(20e6));
         let has = self != Self::B;

@@ -116,7 +116,7 @@ pub trait RateControl: Clone + Debug {
     /// The state that all links share. There is a source of draws for each station.
     fn share(params: &Self::Params, candidates: &Candidates, draws: Vec<Rng>) -> Self::Shared;
 
-    /// The link of a station to a neighbour of which nothing is known.
+    /// A new link, from a station to a neighbour to which it has sent nothing.
     fn new(station: usize, now: Time, shared: &Self::Shared) -> Self;
 
     /// The mode of the next frame, after these; nothing if the packet must be given up. Asked once for each frame.

@@ -5,7 +5,7 @@
 //! `NistErrorRateModel` computes the same.
 //!
 //! The ratio of signal to noise is that of each carrier. Neither bandwidth nor guard interval changes the errors. The
-//! spatial streams of a frame have the ratio of the frame, and are all right or all wrong: the errors are those of the
+//! spatial streams of a frame have the ratio of the frame, and are all right or all wrong. Errors are drawn for the
 //! bits of one stream. Left out: correlation of errors within a frame, and frequency-selective channels.
 
 use crate::phy::mode::{CodeRate, Constellation};

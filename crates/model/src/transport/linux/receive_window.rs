@@ -131,7 +131,7 @@ impl Growth {
         self.read_from.1 = now;
     }
 
-    /// The limit grows with a segment of `len` bytes, if the buffer has room besides what is taken. A small segment
+    /// The limit grows with a segment of `len` bytes, if the buffer has room beside the taken bytes. A small segment
     /// counts only beyond a gap. Returns whether the limit has grown.
     pub fn grow(&mut self, len: u64, is_ahead: bool, taken: u64) -> bool {
         let room = self.clamp.min(self.free(taken)).saturating_sub(self.limit);
