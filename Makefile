@@ -19,7 +19,9 @@ FUZZ    := --locked --manifest-path fuzz/Cargo.toml --target-dir target
 # So is the loader of the variants for a running kernel, which alone needs clang, bpftool and libbpf.
 EBPF    := --locked --manifest-path ebpf/Cargo.toml --target-dir target
 # Simulations of the Python tests need an optimised model; the Rust tests are faster without, compilation included.
-TEST_WHEEL := --profile dev --config profile.dev.package.hopyard-model.opt-level=2
+TEST_WHEEL := --profile dev \
+    --config profile.dev.package.hopyard-model.opt-level=2 --config profile.dev.package.hopyard-hosts.opt-level=2 \
+    --config profile.dev.package.hopyard-net.opt-level=2
 # Property tests draw the same cases each time, so that a change is judged by what it changes; SEED=$$RANDOM explores.
 SEED    ?= 1
 

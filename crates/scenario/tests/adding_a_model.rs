@@ -248,6 +248,8 @@ fn one_file_and_one_entry_add_a_model_to_every_list() {
     let crates = [
         "crates/engine",
         "crates/wire",
+        "crates/net",
+        "crates/hosts",
         "crates/model",
         "crates/kernels",
         "crates/coupling",

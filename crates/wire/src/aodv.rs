@@ -7,7 +7,7 @@ use std::net::Ipv4Addr;
 
 use hopyard_engine::{Span, Time};
 
-use super::{Reader, WireError, Write, emit_unreachable};
+use super::{Carrier, Datagram, Name, Reader, WireError, Write, emit_unreachable};
 
 const FORMAT: &str = "AODV";
 
@@ -221,6 +221,24 @@ impl<A: Copy> Message<A> {
             }
         }
         Ok(())
+    }
+}
+
+impl<A: Name> Datagram<A> for Message<A> {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Request(_) => "RREQ",
+            Self::Reply(RouteReply { internet: Some(_), .. }) => "RREP-I",
+            Self::Reply(_) => "RREP",
+            Self::Error(_) => "RERR",
+            Self::ReplyAck => "RREP-ACK",
+            Self::Hello { .. } => "HELLO",
+        }
+    }
+
+    fn encode(&self, name: &dyn Fn(A) -> Ipv4Addr, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
+        self.emit(name, out)?;
+        Ok(Carrier::Udp(crate::udp::Header::AODV))
     }
 }
 

@@ -22,7 +22,7 @@ use std::net::Ipv4Addr;
 
 use hopyard_engine::Span;
 
-use super::{Reader, WireError, Write, emit_unreachable};
+use super::{Carrier, Datagram, Name, Reader, WireError, Write, emit_unreachable};
 
 const FORMAT: &str = "AOMDV";
 
@@ -165,6 +165,22 @@ impl<A: Copy> Message<A> {
             }
         }
         Ok(())
+    }
+}
+
+impl<A: Name> Datagram<A> for Message<A> {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Request(_) => "RREQ",
+            Self::Reply(_) => "RREP",
+            Self::Error(_) => "RERR",
+            Self::Hello { .. } => "HELLO",
+        }
+    }
+
+    fn encode(&self, name: &dyn Fn(A) -> Ipv4Addr, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
+        self.emit(name, out)?;
+        Ok(Carrier::Udp(crate::udp::Header::EXPERIMENT_2))
     }
 }
 

@@ -21,7 +21,7 @@ use std::fmt;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use super::{Reader, WireError, Write};
+use super::{Carrier, Datagram, Name, Reader, WireError, Write};
 
 const FORMAT: &str = "DRAND";
 
@@ -351,6 +351,25 @@ impl<A: Copy> Message<A> {
             }
         }
         Ok(())
+    }
+}
+
+impl<A: Name> Datagram<A> for Message<A> {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Hello(_) => "HELLO",
+            Self::Request { .. } => "request",
+            Self::Grant { .. } => "grant",
+            Self::Reject { .. } => "reject",
+            Self::Fail { .. } => "fail",
+            Self::Release { .. } => "release",
+            Self::TwoHopRelease { .. } => "two_hop_release",
+        }
+    }
+
+    fn encode(&self, name: &dyn Fn(A) -> Ipv4Addr, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
+        self.emit(name, out)?;
+        Ok(Carrier::Udp(PORT))
     }
 }
 

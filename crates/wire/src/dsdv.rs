@@ -19,7 +19,7 @@
 
 use std::net::Ipv4Addr;
 
-use super::{Prefix, Reader, WireError, Write};
+use super::{Carrier, Datagram, Name, Prefix, Reader, WireError, Write};
 
 const FORMAT: &str = "DSDV";
 
@@ -107,6 +107,17 @@ impl Update {
             networks.push((gateway.destination, Prefix::of(destination, length)));
         }
         Ok(Self { full: false, advertisements, networks })
+    }
+}
+
+impl<A: Name> Datagram<A> for Update<A> {
+    fn kind(&self) -> &'static str {
+        if self.full { "full_dump" } else { "incremental" }
+    }
+
+    fn encode(&self, name: &dyn Fn(A) -> Ipv4Addr, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
+        self.emit(name, out);
+        Ok(Carrier::Udp(crate::udp::Header::EXPERIMENT))
     }
 }
 

@@ -20,6 +20,7 @@ pub mod aomdv;
 pub mod arp;
 pub mod checksum;
 pub mod cooked;
+mod datagram;
 pub mod drand;
 pub mod dsdv;
 pub mod dsr;
@@ -35,6 +36,7 @@ pub mod radiotap;
 pub mod tcp;
 pub mod udp;
 
+pub use datagram::{Carrier, Datagram, Name, Part};
 pub use prefix::Prefix;
 
 /// An error in bytes, or a value that has no encoding.

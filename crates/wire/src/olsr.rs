@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use hopyard_engine::Span;
 
-use super::{Prefix, Reader, WireError, Write};
+use super::{Carrier, Datagram, Name, Part, Prefix, Reader, WireError, Write};
 
 const FORMAT: &str = "OLSR";
 
@@ -406,6 +406,34 @@ pub const fn to_code(span: Span) -> u8 {
 pub const fn of_code(code: u8) -> Span {
     let (mantissa, exponent) = (code >> 4, code & 15);
     Span::from_nanos((UNIT << exponent) / 16 * (16 + mantissa as u64))
+}
+
+impl<A: Name> Datagram<A> for Packet<A> {
+    fn kind(&self) -> &'static str {
+        let mut kinds = self.messages.iter().map(Message::kind);
+        let first = kinds.next().unwrap_or("OLSR");
+        if kinds.all(|kind| kind == first) { first } else { "OLSR" }
+    }
+
+    fn parts(&self, each: &mut dyn FnMut(Part)) {
+        for it in &self.messages {
+            // Its originator sends a message with a hop count of 0 (§3.3.2).
+            each(Part { kind: it.kind(), bytes: it.size(), forwarded: it.hops > 0 });
+        }
+    }
+
+    fn kinds(&self, each: &mut dyn FnMut(&'static str)) {
+        // Receivers only count messages, and need no sizes.
+        if self.messages.is_empty() {
+            each(self.kind());
+        }
+        self.messages.iter().for_each(|it| each(it.kind()));
+    }
+
+    fn encode(&self, name: &dyn Fn(A) -> Ipv4Addr, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
+        self.emit(name, out)?;
+        Ok(Carrier::Udp(crate::udp::Header::OLSR))
+    }
 }
 
 #[cfg(test)]

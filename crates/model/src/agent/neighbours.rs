@@ -17,6 +17,7 @@
 //! Validated against the geometry of grids, and of nodes that leave (`tests/agents.rs`).
 
 use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 
 use hopyard_engine::{Rng, Span, Time};
 use hopyard_wire::WireError;
@@ -27,7 +28,7 @@ use super::protocol::{Agent, Facts};
 use super::site::Site;
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason};
-use crate::packet::{Body, Carrier, FlowId, IP_HEADER, Message, Packet, PacketId, Place, RoutingMessage, UDP_HEADER};
+use crate::packet::{Body, Carrier, Datagram, FlowId, IP_HEADER, Packet, PacketId, RoutingMessage, UDP_HEADER};
 use crate::params::{self, Fault};
 
 /// Parameters of neighbour discovery.
@@ -89,15 +90,15 @@ impl Hello {
     }
 }
 
-impl Message for Hello {
+impl Datagram<Address> for Hello {
     fn kind(&self) -> &'static str {
         "HELLO"
     }
 
-    fn encode(&self, place: &Place<'_>, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
+    fn encode(&self, name: &dyn Fn(Address) -> Ipv4Addr, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
         out.extend((self.heard.len() as u32).to_be_bytes());
         for heard in &self.heard {
-            out.extend((place.address)(heard.address).octets());
+            out.extend(name(heard.address).octets());
             out.extend(u32::from(heard.symmetric).to_be_bytes());
         }
         Ok(Carrier::Udp(PORT))
@@ -294,8 +295,8 @@ mod tests {
         let Body::Control { message, .. } = &packet.body else { panic!("a control message") };
         assert_eq!(message.get(), Some(&Hello { heard: Vec::new() }));
         let mut bytes = Vec::new();
-        let place = Place { address: &|_| std::net::Ipv4Addr::LOCALHOST };
-        assert_eq!(message.encode(&place, &mut bytes), Ok(Carrier::Udp(PORT)));
+        let name = &|_| Ipv4Addr::LOCALHOST;
+        assert_eq!(message.encode(name, &mut bytes), Ok(Carrier::Udp(PORT)));
         assert_eq!(packet.size, 28 + bytes.len() as u32);
         let next = agent.deadline().since(cx.now);
         assert!(next > Span::from_millis(1500) && next <= Span::from_secs(2), "{next}");

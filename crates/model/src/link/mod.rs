@@ -257,17 +257,19 @@ mod test_packets {
     use hopyard_wire::WireError;
 
     use super::*;
-    use crate::packet::{ArpMessage, Body, Carrier, FlowId, Message, Packet, Place, RoutingMessage, UdpHeader};
+    use std::net::Ipv4Addr;
+
+    use crate::packet::{ArpMessage, Body, Carrier, Datagram, FlowId, Packet, RoutingMessage, UdpHeader};
 
     #[derive(Debug)]
     struct Hello;
 
-    impl Message for Hello {
+    impl Datagram<Address> for Hello {
         fn kind(&self) -> &'static str {
             "HELLO"
         }
 
-        fn encode(&self, _: &Place<'_>, _: &mut Vec<u8>) -> Result<Carrier, WireError> {
+        fn encode(&self, _: &dyn Fn(Address) -> Ipv4Addr, _: &mut Vec<u8>) -> Result<Carrier, WireError> {
             Ok(Carrier::Udp(1021))
         }
     }

@@ -8,19 +8,19 @@ use super::*;
 use crate::address::Address;
 use crate::context::{Departure, Origin, Token, Waiter};
 use crate::link::wired;
-use crate::packet::{Carrier, IP_HEADER, Message, Place, RoutingMessage, UDP_HEADER};
+use crate::packet::{Carrier, Datagram, IP_HEADER, RoutingMessage, UDP_HEADER};
 use crate::params::{Params as _, RFC};
 use crate::{mobility, node, routing};
 
 #[derive(Debug)]
 struct Note;
 
-impl Message for Note {
+impl Datagram<Address> for Note {
     fn kind(&self) -> &'static str {
         "NOTE"
     }
 
-    fn encode(&self, _: &Place<'_>, _: &mut Vec<u8>) -> Result<Carrier, WireError> {
+    fn encode(&self, _: &dyn Fn(Address) -> Ipv4Addr, _: &mut Vec<u8>) -> Result<Carrier, WireError> {
         Ok(Carrier::Udp(1021))
     }
 }

@@ -343,7 +343,7 @@ fn table(text: &mut String, title: &str, columns: &[Column]) {
 pub(crate) fn page() -> String {
     let mut text = format!(
         "The tables show how each congestion control answers each event of the \
-         [interface](../crates/model/src/transport/congestion/control/congestion_control.rs), with the defaults of the profile `rfc` or the \
+         [interface](../crates/hosts/src/transport/congestion/control/congestion_control.rs), with the defaults of the profile `rfc` or the \
          most similar profile. Before an event, cwnd is {CWND} segments, ssthresh is {SSTHRESH} segments, {FLIGHT} \
          segments are outstanding, the route has {HOPS} hops, and ten round trips of {} ms each have passed without a \
          loss. A cell names what the event changes; `–` means no change. The tables do not show how loss recovery \

@@ -11,24 +11,25 @@ use super::{root, sources, tokens};
 
 /// The seams of the model: file, trait, and how many functions it may have.
 const SEAMS: &[(&str, &str, usize)] = &[
-    ("agent/protocol.rs", "Agent", 8),
-    ("app/application.rs", "Application", 4),
-    ("host/endpoint.rs", "Endpoint", 8),
-    ("mac/protocol.rs", "Mac", 16),
-    ("mac/rate_control/control.rs", "RateControl", 5),
-    ("mobility/leg.rs", "Mobility", 2),
-    ("phy/fading/signal.rs", "Fading", 3),
-    ("phy/propagation/path_loss.rs", "PathLoss", 5),
-    ("routing/protocol.rs", "Routing", 12),
-    ("routing/protocol.rs", "Routes", 8),
-    ("transport/congestion/control/congestion_control.rs", "CongestionControl", 15),
-    ("transport/connection/receiving_end.rs", "ReceivingEnd", 5),
-    ("transport/connection/sending_end.rs", "SendingEnd", 11),
-    ("transport/recovery/mod.rs", "LossRecovery", 8),
+    ("model/src/agent/protocol.rs", "Agent", 8),
+    ("hosts/src/app/application.rs", "Application", 4),
+    ("hosts/src/host/endpoint.rs", "Endpoint", 8),
+    ("model/src/mac/protocol.rs", "Mac", 16),
+    ("model/src/mac/rate_control/control.rs", "RateControl", 5),
+    ("model/src/mobility/leg.rs", "Mobility", 2),
+    ("model/src/phy/fading/signal.rs", "Fading", 3),
+    ("model/src/phy/propagation/path_loss.rs", "PathLoss", 5),
+    ("model/src/routing/protocol.rs", "Routing", 12),
+    ("model/src/routing/protocol.rs", "Routes", 8),
+    ("hosts/src/transport/congestion/control/congestion_control.rs", "CongestionControl", 15),
+    ("hosts/src/transport/connection/receiving_end.rs", "ReceivingEnd", 5),
+    ("hosts/src/transport/connection/sending_end.rs", "SendingEnd", 11),
+    ("hosts/src/transport/recovery/mod.rs", "LossRecovery", 8),
 ];
 
 /// The objects that many parts share: file, struct, and how many fields it may have.
-const OBJECTS: &[(&str, &str, usize)] = &[("world/mod.rs", "World", 16), ("context.rs", "Context", 19)];
+const OBJECTS: &[(&str, &str, usize)] =
+    &[("model/src/world/mod.rs", "World", 16), ("net/src/context.rs", "Context", 19)];
 
 /// The braces behind two tokens, such as `trait Mac`, or `probe !` where a macro is called.
 fn body(file: TokenStream, kind: &str, name: &str) -> Option<TokenStream> {
@@ -70,7 +71,7 @@ fn fields(body: TokenStream) -> usize {
 fn too_large(items: &[(&str, &str, usize)], kind: &str, count: fn(TokenStream) -> usize) -> Vec<String> {
     let mut faults = Vec::new();
     for &(file, name, most) in items {
-        let path = root().join("crates/model/src").join(file);
+        let path = root().join("crates").join(file);
         let body = body(tokens(&path), kind, name);
         let found = body.map(count).unwrap_or_else(|| panic!("{}: no {kind} {name}", path.display()));
         if found > most || found == 0 {
@@ -84,7 +85,7 @@ fn too_large(items: &[(&str, &str, usize)], kind: &str, count: fn(TokenStream) -
 fn seams_and_shared_objects_keep_their_size() {
     let mut faults = too_large(SEAMS, "trait", functions);
     // The call of the macro that makes the trait lists its functions, besides `watches` and `report`.
-    faults.extend(too_large(&[("observe/probe.rs", "!", 10)], "probe", functions));
+    faults.extend(too_large(&[("model/src/observe/probe.rs", "!", 10)], "probe", functions));
     faults.extend(too_large(OBJECTS, "struct", fields));
     assert!(faults.is_empty(), "{faults:#?}");
 }

@@ -1,10 +1,9 @@
 //! DRAND's messages, and the claims of nodes for slots.
 
+use hopyard_wire::drand;
 pub use hopyard_wire::drand::{Claim, ENTRY, HELLO, PORT, is_later};
-use hopyard_wire::{WireError, drand};
 
 use crate::address::Address;
-use crate::packet::{self, Carrier, Place};
 
 /// A message.
 pub type Message = drand::Message<Address>;
@@ -13,35 +12,12 @@ pub type Hello = drand::Hello<Address>;
 /// A node and its slot.
 pub type Entry = drand::Entry<Address>;
 
-impl packet::Message for Message {
-    fn kind(&self) -> &'static str {
-        match self {
-            Self::Hello(_) => "HELLO",
-            Self::Request { .. } => "request",
-            Self::Grant { .. } => "grant",
-            Self::Reject { .. } => "reject",
-            Self::Fail { .. } => "fail",
-            Self::Release { .. } => "release",
-            Self::TwoHopRelease { .. } => "two_hop_release",
-        }
-    }
-
-    fn kinds(&self, each: &mut dyn FnMut(&'static str)) {
-        each(packet::Message::kind(self));
-    }
-
-    fn encode(&self, place: &Place<'_>, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
-        self.emit(place.address, out)?;
-        Ok(Carrier::Udp(PORT))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
 
     use super::*;
-    use crate::packet::Message as _;
+    use crate::packet::{Carrier, Datagram as _};
 
     #[test]
     fn sizes_are_those_of_the_bytes() {
@@ -49,7 +25,7 @@ mod tests {
         let neighbours = [entry(None), entry(Some(1)), entry(Some(2))].into();
         let claim = Claim::new(None, 2);
         let hello = Hello { requesting: false, claim, undecided: 1, largest: None, age: 0, neighbours };
-        let place = Place { address: &|it| Ipv4Addr::from_bits(it.0) };
+        let name = &|it: Address| Ipv4Addr::from_bits(it.0);
         for (message, expected) in [
             (Message::Hello(hello), 40),
             (Message::Request { resends: 0, round: 1 }, 4),
@@ -60,7 +36,7 @@ mod tests {
             (Message::TwoHopRelease { node: Address(1), round: 1, slot: 2 }, 12),
         ] {
             let mut out = Vec::new();
-            assert_eq!(message.encode(&place, &mut out), Ok(Carrier::Udp(PORT)));
+            assert_eq!(message.encode(name, &mut out), Ok(Carrier::Udp(PORT)));
             assert_eq!((message.bytes(), out.len()), (expected, expected as usize), "{message:?}");
         }
     }

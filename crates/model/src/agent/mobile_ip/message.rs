@@ -1,12 +1,14 @@
 //! Mobile IP's messages.
 
+use std::net::Ipv4Addr;
+
 use hopyard_wire::ipv4::{self, Protocol};
 pub use hopyard_wire::mobile_ip::Proof;
 use hopyard_wire::{WireError, icmp, mobile_ip, udp};
 
 use crate::address::Address;
 use crate::packet::{
-    Carrier, IP_HEADER, Message as Encoded, Place, RoutingMessage, UDP_HEADER, Undelivered, Unreachable,
+    Carrier, IP_HEADER, Message as Encoded, Part, RoutingMessage, UDP_HEADER, Undelivered, Unreachable,
 };
 
 /// The UDP port of registrations.
@@ -79,8 +81,13 @@ impl Encoded for Message {
         }
     }
 
-    fn encode(&self, place: &Place<'_>, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
-        let name = place.address;
+    fn parts(&self, _: &mut dyn FnMut(Part)) {}
+
+    fn kinds(&self, each: &mut dyn FnMut(&'static str)) {
+        each(self.kind());
+    }
+
+    fn encode(&self, name: &dyn Fn(Address) -> Ipv4Addr, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
         match self {
             Self::Advertisement(it) => {
                 it.emit(name, out)?;

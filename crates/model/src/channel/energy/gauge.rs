@@ -63,13 +63,11 @@ impl Heard {
     const COUNT: usize = 4;
 }
 
-impl PacketPrices {
-    /// The cost of these packets at the radio that decoded them.
-    fn of_decoded(&self, decoded: &Decoded) -> Attojoules {
-        let prices = [self.receive, self.receive_broadcast, self.overhear, self.discard];
-        let each = prices.into_iter().zip(decoded);
-        each.map(|(price, &(packets, bytes))| price.of_all(packets, bytes)).sum()
-    }
+/// The cost of these packets at the radio that decoded them.
+fn of_decoded(prices: &PacketPrices, decoded: &Decoded) -> Attojoules {
+    let prices = [prices.receive, prices.receive_broadcast, prices.overhear, prices.discard];
+    let each = prices.into_iter().zip(decoded);
+    each.map(|(price, &(packets, bytes))| price.of_all(packets, bytes)).sum()
 }
 
 /// Nobody counts energy.
@@ -360,7 +358,7 @@ impl Gauge {
         let idle = until.since(Time::ZERO).saturating_sub(sent + heard + asleep);
         let mut account = airtimes.at(self.prices.send);
         account += frames.priced;
-        let received = self.prices.packets.map_or(0, |prices| prices.of_decoded(&self.decoded[station]));
+        let received = self.prices.packets.map_or(0, |prices| of_decoded(&prices, &self.decoded[station]));
         let packets = [frames.priced.total(), received];
         Spent::of(&self.prices, [sent, heard, idle, asleep, now.since(until)], packets, account)
     }

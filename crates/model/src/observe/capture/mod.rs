@@ -37,7 +37,7 @@ pub use options::{Kind, Options};
 pub use probe::Capture;
 
 use crate::address::{Address, InterfaceId};
-use crate::packet::{ArpMessage, Body, Carrier, FlowId, Form, Packet, Place, Quote, TcpHeader, UdpHeader};
+use crate::packet::{ArpMessage, Body, Carrier, FlowId, Form, Packet, Quote, TcpHeader, UdpHeader};
 use crate::transport::tcp as tcp_model;
 
 /// By which names the interfaces and flows are known in a capture.
@@ -146,8 +146,8 @@ fn carried(body: &Body, packet: &Packet, names: &Names<'_>, out: &mut Vec<u8>) -
         }
         Body::Routing(message) | Body::Control { message, .. } => {
             let mut bytes = Vec::new();
-            let place = Place { address: &|node| names.ip(node) };
-            match message.encode(&place, &mut bytes)? {
+            let name = &|node| names.ip(node);
+            match message.encode(name, &mut bytes)? {
                 Carrier::Udp(port) => datagram(port, &bytes, source, destination, out),
                 Carrier::Ip(number) => {
                     out.extend_from_slice(&bytes);

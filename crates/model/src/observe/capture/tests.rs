@@ -2,7 +2,7 @@ use hopyard_engine::Time;
 use hopyard_engine::units::Bytes;
 
 use super::*;
-use crate::packet::{Message, RoutingMessage, SackBlocks, TcpFlags, UNREACHABLE};
+use crate::packet::{Datagram, RoutingMessage, SackBlocks, TcpFlags, UNREACHABLE};
 use crate::params::{NS2, Params, RFC};
 use crate::transport::connection::header_bytes;
 
@@ -236,14 +236,14 @@ fn an_error_quotes_the_segment_as_it_was() {
 #[derive(Debug)]
 struct Beacon(Carrier);
 
-impl Message for Beacon {
+impl Datagram<Address> for Beacon {
     fn kind(&self) -> &'static str {
         "BEACON"
     }
 
-    fn encode(&self, place: &Place<'_>, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
-        out.extend((place.address)(Address(0)).octets());
-        out.extend((place.address)(Address::BROADCAST).octets());
+    fn encode(&self, name: &dyn Fn(Address) -> Ipv4Addr, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
+        out.extend(name(Address(0)).octets());
+        out.extend(name(Address::BROADCAST).octets());
         Ok(self.0)
     }
 }

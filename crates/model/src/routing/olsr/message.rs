@@ -2,10 +2,8 @@
 
 use hopyard_wire::olsr;
 pub use hopyard_wire::olsr::{LinkType, NeighbourType, of_code, to_code};
-use hopyard_wire::{WireError, udp};
 
 use crate::address::Address;
-use crate::packet::{Carrier, Message, Part, Place};
 
 /// A packet.
 pub type OlsrPacket = olsr::Packet<Address>;
@@ -20,40 +18,13 @@ pub type Listed = olsr::Listed<Address>;
 /// A TC.
 pub type Tc = olsr::Tc<Address>;
 
-impl Message for OlsrPacket {
-    fn kind(&self) -> &'static str {
-        let mut kinds = self.messages.iter().map(OlsrMessage::kind);
-        let first = kinds.next().unwrap_or("OLSR");
-        if kinds.all(|kind| kind == first) { first } else { "OLSR" }
-    }
-
-    fn parts(&self, each: &mut dyn FnMut(Part)) {
-        for it in &self.messages {
-            // Its originator sends a message with a hop count of 0 (§3.3.2).
-            each(Part { kind: it.kind(), bytes: it.size(), forwarded: it.hops > 0 });
-        }
-    }
-
-    fn kinds(&self, each: &mut dyn FnMut(&'static str)) {
-        // Receivers only count messages, and need no sizes.
-        if self.messages.is_empty() {
-            each(self.kind());
-        }
-        self.messages.iter().for_each(|it| each(it.kind()));
-    }
-
-    fn encode(&self, place: &Place<'_>, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
-        self.emit(place.address, out)?;
-        Ok(Carrier::Udp(udp::Header::OLSR))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
 
     use super::*;
     use crate::address::Prefix;
+    use crate::packet::{Carrier, Datagram as _};
 
     #[test]
     fn s3_3_sizes_are_those_of_the_formats() {
@@ -78,8 +49,8 @@ mod tests {
         let packet = OlsrPacket { sequence: 7, messages: vec![hello, tc] };
         assert_eq!((packet.size(), packet.kind()), (4 + 36 + 28, "OLSR"));
         let mut out = Vec::new();
-        let place = Place { address: &|it| Ipv4Addr::from_bits(it.0) };
-        assert_eq!(packet.encode(&place, &mut out), Ok(Carrier::Udp(698)));
+        let name = &|it: Address| Ipv4Addr::from_bits(it.0);
+        assert_eq!(packet.encode(name, &mut out), Ok(Carrier::Udp(698)));
         assert_eq!(out.len(), packet.size() as usize);
     }
 

@@ -12,8 +12,7 @@ use hopyard_engine::{Deadline as _, Next, Queue, Rank, Span, Streams, Time};
 use crate::address::{Address, NodeId};
 use crate::context::{Action, Context, DropReason, Origin, RouteChange};
 use crate::packet::{
-    Body, DsrOption, FlowId, Packet, PacketId, PacketKind, Place, Quote, RoutingMessage, TcpHeader, UNREACHABLE,
-    UdpHeader,
+    Body, DsrOption, FlowId, Packet, PacketId, PacketKind, Quote, RoutingMessage, TcpHeader, UNREACHABLE, UdpHeader,
 };
 use crate::routing::{AfterOptions, Config, Model, Networks, Routes, Routing};
 
@@ -409,8 +408,8 @@ impl Network {
         it.busy = true;
         let fails = !next_hop.is_broadcast() && !self.linked(node.into(), next_hop);
         if let Body::Routing(message) = &self.cx.packets[packet].body {
-            let place = Place { address: &|node| Ipv4Addr::from_bits(node.0) };
-            message.encode(&place, &mut Vec::new()).expect("every message that is sent has an encoding");
+            let name = &|node: Address| Ipv4Addr::from_bits(node.0);
+            message.encode(name, &mut Vec::new()).expect("every message that is sent has an encoding");
             let millis = self.cx.now.nanos() / 1_000_000;
             let mut line = format!("{millis} {}", self.speech(node, next_hop, message));
             let it = &self.cx.packets[packet];
@@ -459,7 +458,7 @@ impl Network {
     fn receive(&mut self, node: NodeId, packet: PacketId, from: Address) {
         self.cx.packets[packet].hops += 1;
         self.call(node, |router, cx| router.on_heard(packet, from, cx));
-        if let Some(sequence) = self.cx.packets[packet].sequence()
+        if let Some(sequence) = sequence(&self.cx.packets[packet])
             && !self.cx.packets[packet].options().is_empty()
         {
             self.ways.entry(sequence).or_default().push(node.into());
@@ -500,7 +499,7 @@ impl Network {
         };
         match answer {
             AfterOptions::Deliver => {
-                if let Some(sequence) = self.cx.packets[packet].sequence() {
+                if let Some(sequence) = sequence(&self.cx.packets[packet]) {
                     self.arrived.push((sequence, self.cx.now));
                 }
                 self.cx.deliver(packet);
@@ -520,12 +519,10 @@ impl Network {
     }
 }
 
-impl Packet {
-    /// The number of a datagram or a segment, behind options too.
-    fn sequence(&self) -> Option<u64> {
-        match self.carried() {
-            Body::Udp(UdpHeader { sequence, .. }) | Body::Tcp(TcpHeader { seq: sequence, .. }) => Some(*sequence),
-            _ => None,
-        }
+/// The number of a datagram or a segment, behind options too.
+fn sequence(packet: &Packet) -> Option<u64> {
+    match packet.carried() {
+        Body::Udp(UdpHeader { sequence, .. }) | Body::Tcp(TcpHeader { seq: sequence, .. }) => Some(*sequence),
+        _ => None,
     }
 }

@@ -1,5 +1,8 @@
 //! The agent around the machine, and its parameters.
 
+use std::net::Ipv4Addr;
+
+use hopyard_wire::WireError;
 use serde_json::json;
 
 use super::super::{Drand, Lottery, Resends};
@@ -7,7 +10,7 @@ use super::*;
 use crate::address::NodeId;
 use crate::agent::{Agent as _, Site};
 use crate::context::{Action, Context, DropReason, Slots};
-use crate::packet::{ArpMessage, Body, FlowId, Packet, PacketKind, RoutingMessage};
+use crate::packet::{ArpMessage, Body, Carrier, Datagram, FlowId, Packet, PacketKind, RoutingMessage};
 use crate::params::{ParamsError, read};
 
 fn packet(from: u32, body: Body) -> Packet {
@@ -60,16 +63,12 @@ fn messages_come_and_go_as_packets_of_their_size() {
     // Not a message of DRAND.
     #[derive(Debug)]
     struct Other;
-    impl crate::packet::Message for Other {
+    impl Datagram<Address> for Other {
         fn kind(&self) -> &'static str {
             "other"
         }
-        fn encode(
-            &self,
-            _: &crate::packet::Place<'_>,
-            _: &mut Vec<u8>,
-        ) -> Result<crate::packet::Carrier, hopyard_wire::WireError> {
-            Ok(crate::packet::Carrier::Udp(1))
+        fn encode(&self, _: &dyn Fn(Address) -> Ipv4Addr, _: &mut Vec<u8>) -> Result<Carrier, WireError> {
+            Ok(Carrier::Udp(1))
         }
     }
     let body = Body::Control { port: super::super::message::PORT, message: RoutingMessage::new(Other) };

@@ -5,11 +5,11 @@ use hopyard_wire::mobile_ip as wire;
 use hopyard_wire::{icmp, udp};
 
 use super::*;
-use crate::packet::{Message as _, Place};
+use crate::packet::Message as _;
 
 fn encoded(message: &Message) -> Vec<u8> {
     let mut bytes = Vec::new();
-    message.encode(&Place { address: &name }, &mut bytes).expect("it has an encoding");
+    message.encode(&name, &mut bytes).expect("it has an encoding");
     bytes
 }
 

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use hopyard_wire::{WireError, aodv};
 
 use super::*;
-use crate::packet::{Carrier, Message, Place};
+use crate::packet::{Carrier, Datagram as _};
 
 fn address(node: Address) -> Ipv4Addr {
     Ipv4Addr::from_bits(0x0a00_0000 + node.0)
@@ -13,8 +13,8 @@ fn address(node: Address) -> Ipv4Addr {
 
 fn bytes(message: &AodvMessage) -> Vec<u8> {
     let mut out = Vec::new();
-    let place = Place { address: &address };
-    assert_eq!(message.encode(&place, &mut out), Ok(Carrier::Udp(654)));
+    let name = &address;
+    assert_eq!(message.encode(name, &mut out), Ok(Carrier::Udp(654)));
     out
 }
 
@@ -119,12 +119,12 @@ fn messages_keep_their_fields() {
 
 #[test]
 fn more_destinations_than_an_error_can_hold_are_refused() {
-    let place = Place { address: &address };
+    let name = &address;
     for (count, refused) in [(0, true), (255, false), (256, true)] {
-        let result = AodvMessage::Error(error(count)).encode(&place, &mut Vec::new());
+        let result = AodvMessage::Error(error(count)).encode(name, &mut Vec::new());
         assert_eq!(result.is_err(), refused, "{count}");
     }
-    let limit = AodvMessage::Error(error(256)).encode(&place, &mut Vec::new());
+    let limit = AodvMessage::Error(error(256)).encode(name, &mut Vec::new());
     assert!(matches!(limit, Err(WireError::TooLong { limit: 255, found: 256, .. })));
 }
 

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use hopyard_wire::aomdv;
 
 use super::*;
-use crate::packet::{Carrier, Message, Place};
+use crate::packet::{Carrier, Datagram as _};
 
 fn address(node: Address) -> Ipv4Addr {
     Ipv4Addr::from_bits(0x0a00_0000 + node.0)
@@ -13,8 +13,8 @@ fn address(node: Address) -> Ipv4Addr {
 
 fn bytes(message: &RoutingMessage) -> Vec<u8> {
     let mut out = Vec::new();
-    let place = Place { address: &address };
-    assert_eq!(message.encode(&place, &mut out), Ok(Carrier::Udp(1022)));
+    let name = &address;
+    assert_eq!(message.encode(name, &mut out), Ok(Carrier::Udp(1022)));
     out
 }
 
@@ -58,9 +58,9 @@ fn messages_keep_their_fields() {
 
 #[test]
 fn more_destinations_than_an_error_can_hold_are_refused() {
-    let place = Place { address: &address };
+    let name = &address;
     for (count, refused) in [(0, true), (255, false), (256, true)] {
         let error = AomdvMessage::Error(vec![(Address(9), 13); count]);
-        assert_eq!(error.encode(&place, &mut Vec::new()).is_err(), refused, "{count}");
+        assert_eq!(error.encode(name, &mut Vec::new()).is_err(), refused, "{count}");
     }
 }

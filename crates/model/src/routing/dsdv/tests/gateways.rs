@@ -134,7 +134,7 @@ fn networks_have_the_bytes_that_are_counted_for_them() {
     let update = Update { full: true, advertisements, networks: vec![(Address(3), prefix("192.168.4.0/22"))] };
     let address = |it: Address| Ipv4Addr::from_bits(it.0);
     let mut bytes = Vec::new();
-    let carrier = update.encode(&Place { address: &address }, &mut bytes);
+    let carrier = update.encode(&address, &mut bytes);
     assert_eq!(carrier, Ok(Carrier::Udp(1021)));
     assert_eq!(bytes.len() as u32 + 28, Params::of_profile(RFC).packet_size(&update));
     let read = dsdv::Update::parse(&bytes).expect("whole entries");

@@ -11,7 +11,7 @@ use hopyard_wire::dsdv;
 use super::{Advertisement, Params, Update};
 use crate::address::{Address, NodeId};
 use crate::context::{Context, DropReason, Origin};
-use crate::packet::{Body, Carrier, Message, Place, RoutingMessage, TcpHeader};
+use crate::packet::{Body, Carrier, Datagram, RoutingMessage, TcpHeader};
 use crate::params::{NS2, Params as _, RFC};
 use crate::routing::tests::network::Network;
 use crate::routing::tests::{datagram, sends};
@@ -470,7 +470,7 @@ fn an_update_has_the_bytes_that_are_counted_for_it() {
             Update { full: count == 40, advertisements: advertisements[..count].to_vec(), networks: Vec::new() };
         let address = |it: Address| Ipv4Addr::from_bits(it.0);
         let mut bytes = Vec::new();
-        let carrier = update.encode(&Place { address: &address }, &mut bytes);
+        let carrier = update.encode(&address, &mut bytes);
         assert_eq!(carrier, Ok(Carrier::Udp(1021)));
         let read = dsdv::Update::parse(&bytes).expect("whole entries");
         let entries = read.advertisements.iter().map(|it| Advertisement {

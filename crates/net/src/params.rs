@@ -66,7 +66,7 @@ pub struct Unused {
 }
 
 /// Those of these cases that hold: each has its condition, the parameter that decides, and those that do nothing then.
-pub(crate) fn unused_where<const N: usize>(cases: [(bool, &'static str, &'static [&'static str]); N]) -> Vec<Unused> {
+pub fn unused_where<const N: usize>(cases: [(bool, &'static str, &'static [&'static str]); N]) -> Vec<Unused> {
     let holding = cases.into_iter().filter(|(holds, ..)| *holds);
     holding.map(|(_, by, parameters)| Unused { table: "", by, parameters }).collect()
 }

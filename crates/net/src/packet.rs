@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use strum::{IntoStaticStr, VariantArray};
 
 pub use hopyard_wire::dsr::MOST_ADDRESSES;
+pub use hopyard_wire::{Carrier, Datagram, Part};
 
 pub use self::classes::Classes;
 pub use self::dscp::Dscp;
@@ -213,33 +214,23 @@ pub enum ArpMessage {
 #[derive(Clone)]
 pub struct RoutingMessage(Arc<dyn Message>);
 
-/// The functions of every routing message for code that does not know its type.
+/// A message and its notices, for code that does not know its type. A protocol writes [`Datagram`] for its messages,
+/// which want no notice, or this.
 pub trait Message: Any + fmt::Debug + Send + Sync {
-    /// A short name for counters and traces, such as "RREQ": the message's type.
+    /// As [`Datagram::kind`].
     fn kind(&self) -> &'static str;
 
-    /// Names the messages of a packet that carries several ones, in order (RFC 3626 §3.3). A message that names none
-    /// is a single one of its kind.
-    fn parts(&self, _each: &mut dyn FnMut(Part)) {}
+    /// As [`Datagram::parts`].
+    fn parts(&self, each: &mut dyn FnMut(Part));
 
-    /// Names the types of all messages of the packet, one or several.
-    fn kinds(&self, each: &mut dyn FnMut(&'static str)) {
-        let mut any = false;
-        self.parts(&mut |part| {
-            any = true;
-            each(part.kind);
-        });
-        if !any {
-            each(self.kind());
-        }
-    }
+    /// As [`Datagram::kinds`].
+    fn kinds(&self, each: &mut dyn FnMut(&'static str));
 
-    /// Appends the bytes of the message as the protocol's specification lays them out, without the headers of IP and
-    /// UDP, and returns what carries them. A run needs no bytes; captures do.
+    /// As [`Datagram::encode`]. A run needs no bytes; captures do.
     ///
     /// # Errors
     /// If a value has no encoding.
-    fn encode(&self, place: &Place<'_>, out: &mut Vec<u8>) -> Result<Carrier, WireError>;
+    fn encode(&self, name: &dyn Fn(Address) -> Ipv4Addr, out: &mut Vec<u8>) -> Result<Carrier, WireError>;
 
     /// Whether its source wants to know that it did not arrive, by an ICMP error. A message of ICMP does not (RFC 1122
     /// §3.2.2).
@@ -253,31 +244,22 @@ pub trait Message: Any + fmt::Debug + Send + Sync {
     }
 }
 
-/// One of the messages in a packet of a routing protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
-    /// Its type, as [`Message::kind`].
-    pub kind: &'static str,
-    /// Its bytes with its own header. Headers that belong to no part count for the first one.
-    pub bytes: u32,
-    /// Whether the node that sends the packet has received the message and passes it on.
-    pub forwarded: bool,
-}
+impl<M: Datagram<Address>> Message for M {
+    fn kind(&self) -> &'static str {
+        Datagram::kind(self)
+    }
 
-/// The values on which the bytes of a message depend besides the message.
-#[derive(Clone, Copy)]
-pub struct Place<'a> {
-    /// The address of a node.
-    pub address: &'a dyn Fn(Address) -> Ipv4Addr,
-}
+    fn parts(&self, each: &mut dyn FnMut(Part)) {
+        Datagram::parts(self, each);
+    }
 
-/// The carrier of the messages of a routing protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carrier {
-    /// UDP, from this port to the same port.
-    Udp(u16),
-    /// IP, as this protocol.
-    Ip(u8),
+    fn kinds(&self, each: &mut dyn FnMut(&'static str)) {
+        Datagram::kinds(self, each);
+    }
+
+    fn encode(&self, name: &dyn Fn(Address) -> Ipv4Addr, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
+        Datagram::encode(self, name, out)
+    }
 }
 
 impl RoutingMessage {
@@ -319,22 +301,22 @@ impl RoutingMessage {
         self.0.kind()
     }
 
-    /// Names the messages of a packet that carries several ones (see [`Message::parts`]).
+    /// Names the messages of a packet that carries several ones (see [`Datagram::parts`]).
     pub fn parts(&self, each: &mut dyn FnMut(Part)) {
         self.0.parts(each);
     }
 
-    /// Names the types of all messages of the packet (see [`Message::kinds`]).
+    /// Names the types of all messages of the packet (see [`Datagram::kinds`]).
     pub fn kinds(&self, each: &mut dyn FnMut(&'static str)) {
         self.0.kinds(each);
     }
 
-    /// Appends the bytes of the message, and returns what carries them (see [`Message::encode`]).
+    /// Appends the bytes of the message, and returns what carries them (see [`Datagram::encode`]).
     ///
     /// # Errors
     /// If a value has no encoding.
-    pub fn encode(&self, place: &Place<'_>, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
-        self.0.encode(place, out)
+    pub fn encode(&self, name: &dyn Fn(Address) -> Ipv4Addr, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
+        self.0.encode(name, out)
     }
 }
 
@@ -611,22 +593,22 @@ mod tests {
     fn routing_messages_are_known_by_type() {
         #[derive(Debug, PartialEq)]
         struct Hello(u8);
-        impl Message for Hello {
+        impl Datagram<Address> for Hello {
             fn kind(&self) -> &'static str {
                 "HELLO"
             }
-            fn encode(&self, _: &Place<'_>, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
+            fn encode(&self, _: &dyn Fn(Address) -> Ipv4Addr, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
                 out.push(1);
                 Ok(Carrier::Udp(1021))
             }
         }
         #[derive(Debug)]
         struct Other;
-        impl Message for Other {
+        impl Datagram<Address> for Other {
             fn kind(&self) -> &'static str {
                 "OTHER"
             }
-            fn encode(&self, _: &Place<'_>, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
+            fn encode(&self, _: &dyn Fn(Address) -> Ipv4Addr, out: &mut Vec<u8>) -> Result<Carrier, WireError> {
                 out.push(1);
                 Ok(Carrier::Udp(1021))
             }

@@ -15,7 +15,7 @@ use crate::transport::tcp::{TcpReceiver, TcpSender};
 
 /// One end of a TCP connection.
 #[derive(Debug)]
-pub(crate) struct Tcp {
+pub struct Tcp {
     /// The data of this end, if it sends any.
     pub sender: Option<Box<TcpSender>>,
     /// The data of the other end, if it sends any.
@@ -28,7 +28,7 @@ pub(crate) struct Tcp {
 
 impl Tcp {
     /// An end without a connection.
-    pub(crate) fn new(sender: Option<TcpSender>, receiver: Option<TcpReceiver>) -> Self {
+    pub fn new(sender: Option<TcpSender>, receiver: Option<TcpReceiver>) -> Self {
         let (sender, receiver) = (sender.map(Box::new), receiver.map(Box::new));
         Self { sender, receiver, has_syn: false, has_ended: false }
     }

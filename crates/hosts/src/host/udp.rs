@@ -9,7 +9,7 @@ use crate::packet::{Body, IP_HEADER, Packet, UDP_HEADER, UdpHeader};
 
 /// A UDP socket. Each write is a datagram.
 #[derive(Debug, Default)]
-pub(crate) struct Udp {
+pub struct Udp {
     next: u64,
     /// The payloads of the datagrams that the application has written just now.
     written: VecDeque<u32>,

@@ -101,7 +101,6 @@ impl TcpSender {
     }
 
     /// The rate of the first link on the way.
-    #[cfg(test)]
     pub fn link_rate(&self) -> Option<Rate> {
         self.machine.parts().core.link_rate
     }

@@ -5,7 +5,7 @@ use std::fmt;
 /// How many broken lines are reported with their text.
 const MAX_REPORTED: usize = 20;
 /// After this many faults the rest of a file is not read: the answer would take long and say nothing new.
-pub(crate) const MAX_FAULTS: usize = 1_000;
+pub const MAX_FAULTS: usize = 1_000;
 
 /// A line that cannot be read, or an error of the whole file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl fmt::Display for BadFile {
 }
 
 /// The text of a line as it is shown: shortened, and without control characters, which would disturb a terminal.
-pub(crate) fn shown(found: &str) -> String {
+pub fn shown(found: &str) -> String {
     let found = found.trim();
     let printable = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
     let mut shown: String = found.chars().take(100).map(printable).collect();
@@ -70,16 +70,18 @@ pub(crate) fn shown(found: &str) -> String {
 }
 
 impl BadFile {
-    pub(crate) fn new(file: &str) -> Self {
+    /// No fault yet.
+    pub fn new(file: &str) -> Self {
         Self { file: file.to_owned(), lines: Vec::new(), count: 0, ended_at: None }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether no fault was found.
+    pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
     /// Whether there are so many faults that this line and the lines after it are not to be read.
-    pub(crate) fn ends_at(&mut self, line: usize) -> bool {
+    pub fn ends_at(&mut self, line: usize) -> bool {
         let ends = self.count >= MAX_FAULTS;
         if ends {
             self.ended_at = Some(line);
@@ -88,7 +90,7 @@ impl BadFile {
     }
 
     /// Adds a fault, in full when it is one of the first.
-    pub(crate) fn push(&mut self, line: Option<usize>, found: &str, expected: impl Into<String>) {
+    pub fn push(&mut self, line: Option<usize>, found: &str, expected: impl Into<String>) {
         self.count += 1;
         if self.lines.len() < MAX_REPORTED {
             self.lines.push(BadLine { line, found: shown(found), expected: expected.into() });

@@ -248,25 +248,27 @@ impl Overhead {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use hopyard_engine::Time;
     use hopyard_wire::WireError;
 
     use super::*;
     use crate::address::Address;
-    use crate::packet::{Carrier, FlowId, Message, Place, SourceRoute, UdpHeader};
+    use crate::packet::{Carrier, Datagram, FlowId, SourceRoute, UdpHeader};
 
     /// A packet with several messages, each of a type and a size, and whether it is forwarded.
     #[derive(Debug)]
     struct Several(Vec<Part>);
 
-    impl Message for Several {
+    impl Datagram<Address> for Several {
         fn kind(&self) -> &'static str {
             "PACKET"
         }
         fn parts(&self, each: &mut dyn FnMut(Part)) {
             self.0.iter().copied().for_each(each);
         }
-        fn encode(&self, _: &Place<'_>, _: &mut Vec<u8>) -> Result<Carrier, WireError> {
+        fn encode(&self, _: &dyn Fn(Address) -> Ipv4Addr, _: &mut Vec<u8>) -> Result<Carrier, WireError> {
             Ok(Carrier::Udp(698))
         }
     }

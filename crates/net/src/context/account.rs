@@ -19,7 +19,8 @@ pub struct Account {
 }
 
 impl Account {
-    pub(crate) fn add(&mut self, sent: Sent, energy: Attojoules) {
+    /// Adds the energy of a transmission.
+    pub fn add(&mut self, sent: Sent, energy: Attojoules) {
         self.by_purpose[sent.purpose()] += energy;
         if sent.is_again() {
             self.again += energy;
@@ -30,7 +31,7 @@ impl Account {
     }
 
     /// The energy of all purposes.
-    pub(crate) fn total(&self) -> Attojoules {
+    pub fn total(&self) -> Attojoules {
         self.by_purpose.iter().sum()
     }
 }
@@ -38,10 +39,11 @@ impl Account {
 /// How long a radio has sent, for each kind of frame, and at last how long it has slept. A sum of times costs less at
 /// each frame than one of energies, and is as exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Airtimes([Span; Sent::COUNT + 1]);
+pub struct Airtimes([Span; Sent::COUNT + 1]);
 
 impl Airtimes {
     #[inline]
+    /// Adds the time of a transmission.
     pub fn add(&mut self, sent: Sent, time: Span) {
         let sum = &mut self.0[sent.place()];
         *sum = Span::from_nanos(sum.nanos().wrapping_add(time.nanos()));
@@ -106,7 +108,7 @@ pub struct Spent {
 
 impl Spent {
     /// The energy that was spent in these times, and on these packets.
-    pub(crate) fn of(prices: &Prices, times: [Span; 5], packets: [Attojoules; 2], account: Account) -> Self {
+    pub fn of(prices: &Prices, times: [Span; 5], packets: [Attojoules; 2], account: Account) -> Self {
         let [sending, hearing, idling, sleeping, off] = times;
         let energy = |power: u64, time: Span| Attojoules::from(power) * Attojoules::from(time.nanos());
         // Prices of packets come on top of a radio that is idle all the time.

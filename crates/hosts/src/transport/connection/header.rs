@@ -26,7 +26,7 @@ pub(crate) fn dsack(header: &TcpHeader) -> Option<(u64, u64)> {
 }
 
 /// The bytes of a segment's IP and TCP headers with options.
-pub(crate) fn header_bytes(params: &Params, header: &TcpHeader) -> u32 {
+pub fn header_bytes(params: &Params, header: &TcpHeader) -> u32 {
     let blocks = header.sack.len() as u32;
     let options = if params.habits != Habits::Ns2 {
         // Each option fills whole words: two NOPs lead (RFC 7323 appendix A, RFC 2018 §3). In a SYN the permission of

@@ -8,15 +8,15 @@ use std::borrow::Cow;
 use std::io::Read;
 
 pub use self::bad_file::{BadFile, BadLine};
-pub(crate) use self::bad_file::{MAX_FAULTS, shown};
+pub use self::bad_file::{MAX_FAULTS, shown};
 
 /// An inflated file is at most this many bytes long: two thousand nodes with a thousand legs each in setdest's format.
 const MAX_TEXT: u64 = 256 << 20;
 /// A file has at most this many lines: several times as many as setdest writes into a text of the largest size.
-pub(crate) const MAX_LINES: usize = 10_000_000;
+pub const MAX_LINES: usize = 10_000_000;
 
 /// The text of a file, inflated if it is compressed with gzip; nothing if it has a fault.
-pub(crate) fn text_of<'a>(bytes: &'a [u8], problems: &mut BadFile) -> Option<Cow<'a, [u8]>> {
+pub fn text_of<'a>(bytes: &'a [u8], problems: &mut BadFile) -> Option<Cow<'a, [u8]>> {
     /// Editors of Windows begin a text in UTF-8 with a byte order mark.
     const MARK: &[u8] = b"\xef\xbb\xbf";
     let text = match inflate(bytes, problems)? {
@@ -57,6 +57,6 @@ fn inflate<'a>(bytes: &'a [u8], problems: &mut BadFile) -> Option<Cow<'a, [u8]>>
 
 /// The lines with their numbers, from one; without line ends, and as text in which bytes that are none have been
 /// replaced.
-pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = (usize, Cow<'_, str>)> {
+pub fn lines(text: &[u8]) -> impl Iterator<Item = (usize, Cow<'_, str>)> {
     text.split(|&byte| byte == b'\n').enumerate().map(|(i, line)| (i + 1, String::from_utf8_lossy(line)))
 }

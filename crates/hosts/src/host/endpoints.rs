@@ -11,14 +11,16 @@ use crate::packet::Packet;
 /// An endpoint of any protocol.
 #[enum_dispatch(Endpoint)]
 #[derive(Debug)]
-pub(crate) enum AnyEndpoint {
+pub enum AnyEndpoint {
+    /// UDP.
     Udp(Udp),
+    /// One end of a TCP connection.
     Tcp(Tcp),
 }
 
 impl AnyEndpoint {
     /// The TCP connection at this end, if it is one.
-    pub(crate) fn tcp(&self) -> Option<&Tcp> {
+    pub fn tcp(&self) -> Option<&Tcp> {
         match self {
             Self::Udp(_) => None,
             Self::Tcp(tcp) => Some(tcp),
@@ -26,7 +28,7 @@ impl AnyEndpoint {
     }
 
     /// As [`Self::tcp`].
-    pub(crate) fn tcp_mut(&mut self) -> Option<&mut Tcp> {
+    pub fn tcp_mut(&mut self) -> Option<&mut Tcp> {
         match self {
             Self::Udp(_) => None,
             Self::Tcp(tcp) => Some(tcp),

@@ -11,34 +11,37 @@ mod udp;
 
 use hopyard_engine::Time;
 
-pub(crate) use self::endpoint::{Endpoint, News, Outgoing, Received};
-pub(crate) use self::endpoints::AnyEndpoint;
-pub(crate) use self::tcp::Tcp;
-pub(crate) use self::udp::Udp;
+pub use self::endpoint::{Endpoint, News, Outgoing, Received};
+pub use self::endpoints::AnyEndpoint;
+pub use self::tcp::Tcp;
+pub use self::udp::Udp;
 use crate::address::NodeId;
 use crate::app::{App, Application as _, Offer};
 use crate::packet::Packet;
 
 /// One end of a flow.
 #[derive(Debug)]
-pub(crate) struct Socket {
+pub struct Socket {
+    /// Its node.
     pub node: NodeId,
     /// The node of the other end.
     pub peer: NodeId,
     /// The flow whose packets the socket sends.
     pub flow: usize,
+    /// Its transport protocol.
     pub endpoint: AnyEndpoint,
+    /// Its application.
     pub app: App,
 }
 
 impl Socket {
     /// When [`Self::on_timer`] must next be called.
-    pub(crate) fn deadline(&self) -> Time {
+    pub fn deadline(&self) -> Time {
         self.app.deadline().min(self.endpoint.deadline())
     }
 
     /// The deadline of the application is reached, or the deadline of its transport.
-    pub(crate) fn on_timer(&mut self, now: Time) {
+    pub fn on_timer(&mut self, now: Time) {
         while self.app.deadline() <= now {
             let offer = self.app.on_timer(now);
             self.carry_out(offer, now);
@@ -49,7 +52,7 @@ impl Socket {
     }
 
     /// A packet of the flow arrived. It is the first copy, or another one.
-    pub(crate) fn on_packet(&mut self, packet: &Packet, is_first: bool, now: Time) -> Received {
+    pub fn on_packet(&mut self, packet: &Packet, is_first: bool, now: Time) -> Received {
         let received = self.endpoint.on_packet(packet, is_first, now);
         if let Some(bytes) = received.delivered.filter(|&bytes| bytes > 0) {
             let offer = self.app.on_received(bytes, now);

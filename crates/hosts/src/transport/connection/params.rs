@@ -177,18 +177,18 @@ pub struct Params {
 
 impl Params {
     /// The initial slow start threshold, in segments.
-    pub(crate) fn first_ssthresh(&self) -> f64 {
+    pub fn first_ssthresh(&self) -> f64 {
         f64::from(if self.initial_ssthresh == 0 { self.window } else { self.initial_ssthresh })
     }
 
     /// Payload of a full segment in bytes.
-    pub(crate) fn mss(&self) -> u32 {
+    pub fn mss(&self) -> u32 {
         // `check` keeps it within an IP packet.
         self.segment_size.count() as u32
     }
 
     /// The receiver's window in bytes.
-    pub(crate) fn window_bytes(&self) -> u32 {
+    pub fn window_bytes(&self) -> u32 {
         self.window.saturating_mul(self.mss())
     }
 }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use hopyard_engine::{Digest, Time};
 
-pub(crate) use self::account::Airtimes;
+pub use self::account::Airtimes;
 pub use self::account::{Account, Spent};
 pub use self::copies::{Copies, Record};
 use self::copies::{End, Ended};
@@ -524,7 +524,7 @@ impl Context {
 
     /// Whether the probe is to be told of packets that were dropped or lost.
     #[inline]
-    pub(crate) fn has_drops(&self) -> bool {
+    pub fn has_drops(&self) -> bool {
         !(self.dropped.is_empty() && self.lost.is_empty())
     }
 

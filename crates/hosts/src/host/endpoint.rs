@@ -8,9 +8,10 @@ use crate::transport::notice::NetworkEvent;
 
 /// A packet that an endpoint sends.
 #[derive(Debug)]
-pub(crate) struct Outgoing {
+pub struct Outgoing {
     /// Its size with all headers, in bytes.
     pub size: u32,
+    /// Its header of the transport protocol.
     pub body: Body,
     /// Whether it counts as a data packet, and how many bytes of payload it has that were never sent before.
     pub data: Option<u32>,
@@ -21,7 +22,7 @@ pub(crate) struct Outgoing {
 
 /// News for an endpoint, besides packets.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum News {
+pub enum News {
     /// An event of the network layer.
     Network(NetworkEvent),
     /// A packet for which the endpoint waits has left the node, or was dropped there.
@@ -33,7 +34,7 @@ pub(crate) enum News {
 
 /// The contents of a packet that arrived.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Received {
+pub struct Received {
     /// Whether it is a data packet, and if so whether anything in it is new.
     pub unique: Option<bool>,
     /// Bytes of payload that are now delivered to the application, at an end that receives data.
@@ -47,7 +48,7 @@ pub(crate) struct Received {
 /// A transport protocol at one end of a flow. After each event, [`Endpoint::poll_transmit`] must be called until it
 /// gives nothing more.
 #[enum_dispatch]
-pub(crate) trait Endpoint {
+pub trait Endpoint {
     /// The application writes so many bytes; `u64::MAX` means without end.
     fn write(&mut self, bytes: u64, now: Time);
 
