@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,23 @@ from live_lab import Lab
 from short import SHORT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
     from pathlib import Path
+
+#: Packages of the extras, and of tests alone: without one of them, a file of tests that imports it is skipped.
+OPTIONAL = {"distributed", "duckdb", "great_tables", "jinja2", "pandas", "polars", "scipy", "statsmodels"}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    found = re.search(r"ModuleNotFoundError: (?:No module named '|import of )(\w+)", str(report.longrepr))
+    if report.failed and found and found[1] in OPTIONAL:
+        report.outcome = "skipped"
+        report.longrepr = (str(collector.path), 0, f"Skipped: {found[1]} is not installed")
+    return report
 
 
 @pytest.fixture(autouse=True)

@@ -35,7 +35,7 @@ int main(void)
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if shutil.which("gcc") is None or shutil.which("nm") is None:
-        pytest.skip("there is no gcc")
+        pytest.skip("there is no gcc, or no nm")
     folder = tmp_path_factory.mktemp("steps")
     (folder / "program.c").write_text(PROGRAM)
     words = ["gcc", "-O1", "-static", "-no-pie", "-o", "program", "program.c"]

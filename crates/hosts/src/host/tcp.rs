@@ -1,9 +1,9 @@
 //! One end of a TCP connection: it sends data, receives data, or both.
 //!
 //! The two directions are the objects [`TcpSender`] and [`TcpReceiver`]. At an end that has both, each segment of the
-//! sender also acknowledges what arrived (RFC 9293 §3.8.6), and the receiver sends a segment of its own only if there
-//! is no data to send now, or if the acknowledgement reports disorder: it has no data then (RFC 5681 §2). The end that
-//! did not open the connection answers the SYN by the SYN of its own sender, which repeats it after a timeout. Each
+//! sender also acknowledges the data that arrived (RFC 9293 §3.8.6). The receiver sends a segment of its own if there
+//! is no data to send now, or to report disorder: a duplicate acknowledgement has no data (RFC 5681 §2). The end that
+//! did not open the connection answers the SYN by the SYN of its own sender, and repeats this SYN after a timeout. Each
 //! direction closes by itself (RFC 9293 §3.6). Left out, in a connection with data both ways: blocks of SACK in
 //! segments with data, a simultaneous open, resets.
 

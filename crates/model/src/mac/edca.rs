@@ -329,8 +329,8 @@ impl Edca {
         self.nav.min(self.nav_guard)
     }
 
-    /// When the interframe space of a category ends after the medium turned idle: AIFS, but not less than what is left
-    /// of an EIFS, which is longer by as much as AIFS is longer than DIFS.
+    /// The end of a category's interframe space after the medium turned idle. The space is AIFS; after a frame in error
+    /// it is longer by the time by which the rest of the EIFS exceeds DIFS.
     fn space_end(&self, category: usize, timing: &Timing) -> Time {
         let since = self.idle_since.max(self.nav_end());
         let eifs = self.eifs_until.since(since);

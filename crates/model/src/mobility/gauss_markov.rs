@@ -1,14 +1,14 @@
-//! Gauss-Markov movement in space: speed, direction and pitch change by steps, and remember what they were.
+//! Gauss-Markov movement in space: speed, direction and pitch change by steps, each from its former value.
 //!
 //! Read: B. Liang, Z. J. Haas, "Predictive Distance-Based Mobility Management for PCS Networks", INFOCOM 1999 (the
 //! process); T. Camp, J. Boleng, V. Davies, WCMC 2002, §2.5 (speed and direction as processes); ns-3's
 //! `GaussMarkovMobilityModel`, for the pitch. At each step, a value x becomes αx + (1 - α)·mean + √(1 - α²)·N(0, σ²).
 //!
-//! A node that meets the border of its box is reflected where it meets it, and the mean direction and pitch with it, so
-//! that it does not return at the next step. Each node has a mean direction of its own. Places are uniform in the box
-//! and speeds are in the steady state at the start, so that there is no transient. Left out: the margin of Camp et al.
-//! within which nodes turn away from the border. Validated against the closed forms of the process: mean, variance and
-//! autocorrelation.
+//! A node that meets the border of its box is reflected there. Its mean direction and pitch are reflected too, so that
+//! the next step does not lead back to the border. Each node has a mean direction of its own. Places are uniform in the
+//! box and speeds are in the steady state at the start, so that there is no transient. Left out: the margin of Camp et
+//! al. within which nodes turn away from the border. Validated against the closed forms of the process: mean, variance
+//! and autocorrelation.
 
 use hopyard_engine::units::{Coordinate, Distance, Speed};
 use hopyard_engine::{Rng, Span, Time};
@@ -33,9 +33,9 @@ pub struct Params {
     pub height: Distance,
     /// The lowest height at which nodes move.
     pub bottom: Coordinate,
-    /// The highest height. If it is the lowest one too, nodes move in a plane.
+    /// The largest height at which nodes move. If it equals `bottom`, nodes move in a plane.
     pub top: Coordinate,
-    /// How much of a value is that of the step before, 0 to 1: 0 draws each step anew, 1 changes nothing.
+    /// The share of the former value in a value, 0 to 1: 0 draws each step anew, 1 changes nothing.
     pub alpha: f64,
     /// The time between two steps.
     pub step: Span,
@@ -139,7 +139,7 @@ impl Process {
     }
 }
 
-/// A node that moves so.
+/// A node with this movement.
 #[derive(Clone, Debug)]
 pub struct GaussMarkov {
     params: Params,

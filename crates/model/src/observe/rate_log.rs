@@ -26,9 +26,9 @@ pub struct RateChangeRow {
     /// The rate of this mode.
     #[schemars(extend("unit" = "kbit/s"))]
     pub rate_kbps: f64,
-    /// The probability that a frame in this mode is acknowledged, as rate control estimates it, if it does.
+    /// Rate control's estimate of the probability that a frame in this mode is acknowledged, if it makes one.
     pub probability: Option<f64>,
-    /// The throughput of this mode, as rate control estimates it, if it does.
+    /// Rate control's estimate of the throughput of this mode, if it makes one.
     #[schemars(extend("unit" = "kbit/s"))]
     pub throughput_kbps: Option<f64>,
 }

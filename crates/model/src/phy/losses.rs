@@ -8,13 +8,13 @@ use super::obstacles::{self, Obstacle};
 use super::propagation::Channel;
 use crate::mobility::Position;
 
-/// Where the gains between stations come from.
+/// The source of the gains between stations.
 #[derive(Clone, Debug)]
 pub struct Losses {
     channel: Channel,
     /// The gains of named links, in the place of the law.
     links: Option<Box<Gains>>,
-    /// What the direct path may meet, under the law.
+    /// The obstacles that the direct path may meet, under the law.
     obstacles: Vec<Obstacle>,
 }
 

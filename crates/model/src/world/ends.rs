@@ -13,7 +13,7 @@ use crate::link::wired::Numbering;
 use crate::observe::FlowMeter;
 use crate::transport::tcp::{self, Connect, TcpReceiver, TcpSender};
 
-/// The first flow with answers whose connection does not open at both ends: only a SYN tells the destination of one.
+/// The first flow with answers whose connection opens without a SYN, of which the destination would not learn.
 pub(super) fn one_way(spec: &Spec) -> Option<usize> {
     let opens = |it: &FlowSpec| match &it.transport {
         Transport::Tcp { config, .. } => config.tcp.connect == Connect::ThreeWay,

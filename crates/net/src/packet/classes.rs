@@ -1,4 +1,4 @@
-//! The division of packets into classes, of which each has its own room in a queue.
+//! Classes of packets, each with its own room in a queue.
 
 use std::fmt;
 use std::sync::Arc;

@@ -17,7 +17,7 @@ pub(crate) struct Buffer {
     segment: u64,
     /// Bytes the application reads in a nanosecond; 0 when it reads at once.
     rate: f64,
-    /// In order and not read, as of `at`.
+    /// Bytes in order that were not read at the time `at`.
     unread: f64,
     at: Time,
     /// The right edge that was announced last, and the window that it came with.

@@ -11,7 +11,7 @@ use super::trip::Trip;
 use crate::packet::{SackBlocks, TcpFlags, TcpHeader};
 use crate::transport::acking::{AckPolicy, Arrival, Order, Policy, Reading, Verdict};
 
-/// So many of the blocks that were extended last are in each acknowledgement, and in the one after.
+/// The number of the blocks extended last that each acknowledgement reports, and the next one again.
 const RECENT: usize = 2;
 
 /// The state that the two receivers share.
@@ -240,7 +240,8 @@ impl Intake {
         self.due |= self.policy.on_arrival(arrival) == Verdict::Now;
     }
 
-    /// The application has read, but for so many bytes. Whether the sender must know of the room that this `opens`.
+    /// The reading of the application, which has left so many bytes. `opens` says whether the sender must learn of the
+    /// new room.
     pub const fn reading(&self, unread: u64, opens: bool) -> Reading {
         let emptied = self.blocks.is_empty() && unread == 0;
         Reading { unacknowledged: self.next - self.last_ack, emptied, opens }

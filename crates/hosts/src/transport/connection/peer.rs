@@ -28,7 +28,7 @@ pub(crate) struct Peer {
     pub closed: bool,
     /// It has closed before this end did.
     pub closed_first: bool,
-    /// Something of it is to be acknowledged.
+    /// One of its segments is to be acknowledged.
     pub answer: bool,
     /// It opened the connection.
     pub opened: bool,

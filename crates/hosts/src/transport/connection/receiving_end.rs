@@ -1,4 +1,4 @@
-//! The seam of the two receivers: the plain one and Linux's.
+//! The trait of the two TCP receivers, the plain one and Linux's.
 
 use auto_impl::auto_impl;
 use enum_dispatch::enum_dispatch;
@@ -8,7 +8,7 @@ use super::intake::Intake;
 use crate::packet::TcpHeader;
 use crate::transport::acking::Reading;
 
-/// What a receiver does with the state that both share.
+/// The part of a receiver in which the two differ. It works on the state that they share.
 #[enum_dispatch]
 #[auto_impl(Box)]
 pub(crate) trait ReceivingEnd {
@@ -20,7 +20,7 @@ pub(crate) trait ReceivingEnd {
     /// The header of a segment that acknowledges what arrived.
     fn header(&mut self, tcp: &mut Intake, now: Time) -> TcpHeader;
 
-    /// The deadline may be reached: that of this end alone.
+    /// The deadline of this part may be reached.
     fn on_timer(&mut self, tcp: &mut Intake, now: Time);
     fn deadline(&self) -> Time;
 }

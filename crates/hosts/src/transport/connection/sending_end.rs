@@ -1,4 +1,4 @@
-//! The seam of the two senders: the plain one and Linux's.
+//! The trait of the two TCP senders, the plain one and Linux's.
 
 use auto_impl::auto_impl;
 use enum_dispatch::enum_dispatch;
@@ -10,7 +10,7 @@ use crate::packet::TcpHeader;
 use crate::transport::congestion::Controller;
 use crate::transport::notice::NetworkEvent;
 
-/// The parts of a sending end that others look at.
+/// The parts of a sender that the two senders have in common.
 pub(crate) struct Parts<'a> {
     pub core: &'a Core,
     pub control: &'a Controller,
@@ -20,7 +20,7 @@ pub(crate) struct Parts<'a> {
     pub wants_sack: bool,
 }
 
-/// A sending end. The documentation of each event is at [`TcpSender`](crate::transport::tcp::TcpSender).
+/// A sender of one direction of a connection. [`TcpSender`](crate::transport::tcp::TcpSender) describes each event.
 #[enum_dispatch]
 #[auto_impl(Box)]
 pub(crate) trait SendingEnd {

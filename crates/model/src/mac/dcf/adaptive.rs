@@ -7,7 +7,7 @@ use crate::address::InterfaceId;
 use crate::mac::rate_control::{Choice, Outcome, Rates, Tries};
 use crate::phy::Mode;
 
-/// What a station knows of its links, and the tries of the packet that it holds.
+/// The links of a station, and the tries of the packet that it holds.
 #[derive(Clone, Debug)]
 pub(super) struct Adaptive {
     pub rates: Rates,
@@ -43,8 +43,8 @@ impl Adaptive {
         Some((mode, by))
     }
 
-    /// A frame failed. Returns the mode of the next frame, and how that is announced; nothing if the packet is given
-    /// up, because the retry limit says so, or rate control.
+    /// A frame failed. Returns the mode of the next frame and its announcement, or nothing if the retry limit or rate
+    /// control gives the packet up.
     pub fn retry(
         &mut self,
         (to, bytes): (InterfaceId, u32),

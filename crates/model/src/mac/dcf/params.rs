@@ -41,8 +41,8 @@ pub struct Params {
     /// is "short".
     pub guard_interval: Guard,
     /// Mode of unicast data frames: a rate of DSSS or OFDM, an index of HT such as "mcs7", or an index and the streams
-    /// of VHT such as "vht-mcs9-2ss". With a `rate_control` other than "fixed", it says the format of the modes among
-    /// which that chooses, and the most streams.
+    /// of VHT such as "vht-mcs9-2ss". A `rate_control` other than "fixed" uses the modes of this format with at most
+    /// as many streams.
     pub rate: Name,
     /// Rate of RTS and broadcast frames: a basic rate.
     pub basic_rate: Rate,
@@ -341,9 +341,9 @@ impl Params {
         data.answer(basics).or_else(mandatory).unwrap_or(basics[0])
     }
 
-    /// The modes among which rate control chooses. They have the format of `rate`; with OFDM also that of DSSS, and
-    /// with HT and VHT at most as many streams, every bandwidth of the channel, and the guard intervals that it
-    /// allows.
+    /// The modes that rate control may use: those with the format of `rate`, and for OFDM those of DSSS too. Modes of
+    /// HT and VHT have at most as many streams as `rate`, any bandwidth up to that of the channel, and the guard
+    /// intervals that the channel allows.
     fn candidates(&self) -> Result<Candidates, Fault> {
         let usual = self.data()?;
         let carrier = self.carrier();

@@ -7,15 +7,15 @@ use super::params::WINDOW;
 use crate::address::InterfaceId;
 use crate::packet::PacketId;
 
-/// Sequence numbers are counted modulo this.
+/// The modulus of sequence numbers.
 const NUMBERS: u16 = 4096;
 
-/// The number behind one.
+/// The number that follows another one after so many steps.
 pub const fn after(number: u16, by: u16) -> u16 {
     (number + by) % NUMBERS
 }
 
-/// How far a number is ahead of another one. Half of all numbers or more: it is older.
+/// The steps by which a number is ahead of another one. With half of all numbers or more, it is older.
 pub const fn ahead(number: u16, of: u16) -> u16 {
     (number + NUMBERS - of) % NUMBERS
 }
@@ -116,7 +116,7 @@ impl Receiver {
         *received |= 1 << ahead(number, *start);
     }
 
-    /// The window begins at this number or later: what is before it does not come any more.
+    /// The window begins at this number or later: MPDUs before it do not come any more.
     pub fn begin_at(&mut self, number: u16, pass: &mut impl FnMut(PacketId)) {
         let (start, received) = &mut self.board;
         if !is_past(number, *start) {

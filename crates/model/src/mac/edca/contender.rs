@@ -44,7 +44,7 @@ pub struct Held {
     pub to: InterfaceId,
     /// Bytes of the packet, or of the whole frame of the MAC itself.
     pub size: u32,
-    /// Its sequence number, from the first time on that it is sent.
+    /// Its sequence number, once it has been sent.
     pub sequence: Option<u16>,
     /// How often it was sent.
     pub sent: u32,

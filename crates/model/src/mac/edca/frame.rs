@@ -26,15 +26,15 @@ pub enum FrameKind {
     },
     /// Request for a block acknowledgement, which names the first number that may still come.
     BlockAckRequest {
-        /// That number.
+        /// The first number.
         start: u16,
     },
     /// ADDBA request: block acknowledgement from a number on.
     AddbaRequest {
-        /// That number.
+        /// The first number.
         start: u16,
     },
-    /// ADDBA response: it is accepted.
+    /// ADDBA response, which accepts the request.
     AddbaResponse,
     /// A frame with one packet or several.
     Data,

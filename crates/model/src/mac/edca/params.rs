@@ -38,14 +38,14 @@ pub struct Access {
     pub aggregate: bool,
 }
 
-/// Parameters of EDCA: those of the DCF, and its own.
+/// Parameters of EDCA, among them all parameters of the DCF.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Params {
-    /// The parameters of the DCF. Those by which profile `ns2` differs must have the values of the standard.
+    /// The parameters of the DCF. Keys that its profile `ns2` changes must have the values of the standard.
     #[serde(flatten)]
     pub dcf: dcf::Params,
-    /// By which rule the differentiated services code point of a packet leads to a category: "precedence" (its upper
-    /// three bits, as Linux 6.1) or "rfc8325" (RFC 8325, as Linux 6.12).
+    /// The rule that gives a packet its category by its differentiated services code point: "precedence" (the upper
+    /// three bits, as in Linux 6.1) or "rfc8325" (RFC 8325, as in Linux 6.12).
     pub priorities: Priorities,
     /// The code point that counts for messages of routing protocols.
     pub routing_dscp: Dscp,
@@ -71,7 +71,7 @@ pub struct Params {
     pub mpdu_retry_limit: u32,
     /// The largest A-MSDU, which carries several packets in one MPDU; "0 B": each MPDU carries one.
     pub max_amsdu: Bytes,
-    /// How long a receiver waits for a missing MPDU before it passes on those behind.
+    /// How long a receiver waits for a missing MPDU before it passes on the packets of later MPDUs.
     pub reorder_timeout: Span,
 }
 
@@ -181,7 +181,7 @@ const fn most_bytes(standard: Amendment) -> u64 {
     }
 }
 
-/// The same of a format.
+/// The longest frame with several MPDUs in a format.
 const fn most_in(format: Format) -> u64 {
     match format {
         Format::Dsss(_) | Format::Ofdm => 0,
@@ -267,7 +267,7 @@ pub struct Timing {
     pub(super) block_ack: Span,
     /// The longest frame with several MPDUs; zero if frames have one.
     pub(super) max_ampdu: u32,
-    /// Bytes of a frame with several MPDUs that its mode counts by itself.
+    /// Bytes of a frame with several MPDUs that the airtime of its mode contains already: a delimiter in VHT.
     pub(super) counted: u32,
 }
 

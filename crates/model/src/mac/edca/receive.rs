@@ -52,7 +52,8 @@ impl Edca {
         }
     }
 
-    /// Whether the station waits for a CTS, an ACK or a block acknowledgement, and this is something else.
+    /// Whether a frame of this kind comes in the place of the CTS, ACK or block acknowledgement for which the station
+    /// waits.
     fn fails_by(&self, kind: FrameKind) -> bool {
         match self.exchange {
             Exchange::Rts => kind != FrameKind::Cts,
@@ -83,7 +84,7 @@ impl Edca {
         self.proceed(timing, now);
     }
 
-    /// A frame that is answered, with packets or of the MAC itself.
+    /// A frame with packets, or one of the MAC itself that is answered, was decoded.
     fn on_data(&mut self, frame: &Frame, level: Level, timing: &Timing, cx: &mut Context) {
         let kind = frame.control.kind;
         let is_request = matches!(kind, FrameKind::BlockAckRequest { .. });
@@ -145,7 +146,7 @@ impl Edca {
         }
     }
 
-    /// The place of the knowledge of a frame's transmitter, which begins with the frame if there is none.
+    /// The place of the record about a frame's transmitter. Without one, a record is made that begins with the frame.
     fn receiver_place(&mut self, category: Category, frame: &Frame, timing: &Timing) -> usize {
         let from = frame.transmitter;
         let place = self.receivers.iter().position(|it| it.from == from && it.category == category);

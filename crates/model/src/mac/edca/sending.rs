@@ -1,4 +1,4 @@
-//! A station sends: the frame that a category has won access for, and what follows when it is answered or not.
+//! The sending of frames: the frame for which a category has won access, and the end of its exchange.
 
 use hopyard_engine::{Span, Time};
 

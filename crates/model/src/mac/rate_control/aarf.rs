@@ -16,13 +16,14 @@ use crate::params::{self, Fault};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// After so many frames in a row that were acknowledged, the rate goes up at first.
+    /// The number of acknowledged frames in a row after which the rate goes up, at first.
     pub successes: u32,
-    /// The largest number of such frames.
+    /// The largest value to which this number grows.
     pub most_successes: u32,
-    /// After so many frames since its last change, the rate goes up at first at the next frame that is acknowledged.
+    /// The number of frames since the last change of the rate after which the next acknowledged frame raises it, at
+    /// first.
     pub timer: u32,
-    /// By this factor both numbers grow when the first frame at a higher rate fails.
+    /// The factor by which both numbers grow when the first frame at a higher rate fails.
     pub growth: u32,
 }
 

@@ -16,9 +16,9 @@ use crate::phy::Mode;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// After so many frames in a row that were acknowledged, the rate goes up.
+    /// The number of acknowledged frames in a row after which the rate goes up.
     pub successes: u32,
-    /// After so many frames since its last change, the rate goes up at the next frame that is acknowledged.
+    /// The number of frames since the last change of the rate after which the next acknowledged frame raises it.
     pub timer: u32,
 }
 

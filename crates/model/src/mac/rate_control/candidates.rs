@@ -1,4 +1,4 @@
-//! The modes among which a rate control chooses.
+//! The modes that a rate control may use.
 
 use crate::phy::Mode;
 

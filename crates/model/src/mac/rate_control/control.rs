@@ -21,7 +21,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// A mode, for a frame that is announced if its size says so.
+    /// A mode for a frame that is announced only if its size says so.
     #[must_use]
     pub const fn of(mode: &'static Mode) -> Self {
         Self { mode, announced: false, probe: false }
@@ -96,7 +96,7 @@ pub struct Belief {
 }
 
 impl Belief {
-    /// A mode of which nothing else is known.
+    /// The belief that names a mode alone.
     #[must_use]
     pub const fn of(mode: &'static Mode) -> Self {
         Self { mode, probability: None, throughput: None }
@@ -107,7 +107,7 @@ impl Belief {
 pub trait RateControl: Clone + Debug {
     /// Its parameters.
     type Params: Params;
-    /// What the links of all stations of a channel share.
+    /// The state that the links of all stations of a channel share.
     type Shared: Debug;
 
     /// Whether the rate control says when a packet is given up. Otherwise the retry limits of the MAC do.
@@ -119,7 +119,8 @@ pub trait RateControl: Clone + Debug {
     /// A new link, from a station to a neighbour to which it has sent nothing.
     fn new(station: usize, now: Time, shared: &Self::Shared) -> Self;
 
-    /// The mode of the next frame, after these; nothing if the packet must be given up. Asked once for each frame.
+    /// The mode of the next frame after these tries, or nothing if the packet must be given up. The MAC asks once for
+    /// each frame.
     fn choose(&mut self, tries: &Tries, now: Time, shared: &Self::Shared) -> Option<Choice>;
 
     /// A packet has been acknowledged or given up.

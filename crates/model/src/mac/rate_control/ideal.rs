@@ -20,7 +20,7 @@ use crate::phy::mode::Coding;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// A mode is used where its bits are wrong with at most this probability.
+    /// The largest probability of a wrong bit with which a mode is used.
     pub bit_error_rate: f64,
 }
 

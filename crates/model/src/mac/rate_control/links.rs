@@ -8,7 +8,7 @@ use super::candidates::Candidates;
 use super::control::{Belief, Choice, Outcome, RateControl, Tries};
 use crate::address::InterfaceId;
 
-/// What a station knows of its links.
+/// The links of a station with the state that they share.
 #[derive(Clone, Debug)]
 pub struct Links<R: RateControl> {
     shared: Arc<R::Shared>,

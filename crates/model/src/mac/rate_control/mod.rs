@@ -1,7 +1,7 @@
 //! Rate control: the mode of each frame to a neighbour, by the fates of earlier ones.
 //!
-//! A MAC asks for the mode of each try, and reports the outcome when the packet was acknowledged or given up. What is
-//! known belongs to a link, from a station to one neighbour; it is kept for neighbours to which frames were sent.
+//! Before each try of a packet the MAC asks for a mode. It reports the outcome when the packet is acknowledged or given
+//! up. Each link, from a station to a neighbour, has a state of its own, which begins with the first frame.
 //!
 //! A rate control is a file with `Params` and a type that implements [`RateControl`], and its entry in the list below.
 
@@ -29,15 +29,15 @@ macro_rules! controls {
     ($($name:literal => $module:ident :: $variant:ident, $summary:literal;)+) => {
         crate::registry! { "rate_control": $($name => $module::$variant, $summary;)+ }
 
-        /// What a station knows of its links.
+        /// The links of a station, each with its rate control.
         #[derive(Clone, Debug)]
         pub enum Rates {
             $(#[doc = $summary] $variant(Links<$module::$variant>),)+
         }
 
         impl Config {
-            /// What a station knows of its links before it has sent a frame. There is a source of draws for each
-            /// station of the channel.
+            /// The links of the first station, of which there are none yet. Each station of the channel has a source
+            /// of draws.
             #[must_use]
             pub fn rates(&self, candidates: &Candidates, draws: Vec<Rng>) -> Rates {
                 match self { $(Self::$variant(params) => Rates::$variant(Links::new(&**params, candidates, draws)),)+ }
@@ -45,7 +45,7 @@ macro_rules! controls {
         }
 
         impl Rates {
-            /// The same for another station.
+            /// The links of another station, of which there are none yet.
             #[must_use]
             pub fn of_station(&self, station: usize) -> Self {
                 match self { $(Self::$variant(links) => Self::$variant(links.of_station(station)),)+ }
@@ -87,7 +87,7 @@ controls! {
 /// The rate control of a channel.
 #[derive(Clone, Debug)]
 pub struct Plan<'a> {
-    /// Which.
+    /// The chosen rate control.
     pub config: &'a Config,
     /// A source of draws for each station.
     pub draws: Vec<Rng>,

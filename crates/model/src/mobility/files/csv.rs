@@ -41,7 +41,7 @@ impl Columns {
     }
 }
 
-/// Whether a first line is that of a table of positions.
+/// Whether a first line is the header of a table of positions.
 pub(super) fn is_header(line: &str) -> bool {
     Columns::of(line.trim()).is_some()
 }

@@ -2,7 +2,7 @@
 
 use crate::mobility::leg::Position;
 
-/// Heights lie within this many metres.
+/// The largest height, up or down, in metres.
 const HIGHEST: f64 = 100_000.0;
 
 /// A place on the globe.
@@ -101,7 +101,7 @@ impl Epoch {
     }
 }
 
-/// The seconds since 1970 of a date and time (RFC 3339); without a zone, it is that of Greenwich.
+/// The seconds since 1970 of a date and time (RFC 3339); without a zone, in the time of Greenwich.
 pub(super) fn date(text: &str) -> Option<f64> {
     let (day, time) = text.trim().split_once(['T', 't', ' '])?;
     let mut parts = day.splitn(3, '-').map(|part| part.parse::<i64>().ok());

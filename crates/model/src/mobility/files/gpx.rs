@@ -2,7 +2,7 @@
 //! segments.
 //!
 //! Read: the schema of Topografix. Waypoints and routes have no times, and are not read. The parser is `quick-xml`,
-//! which needs one small package and tells where in the text it is; a parser of GPX as a whole tells no line.
+//! which needs one small package and tells its place in the text. Parsers of GPX as a whole tell no line.
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};

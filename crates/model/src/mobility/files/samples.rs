@@ -11,8 +11,8 @@ use super::track::{Fix, Track};
 use crate::file::BadFile;
 use crate::mobility::leg::{Leg, Position};
 
-/// Recorded positions lie within this many metres of the first one. Radio does not reach as far, and the plane that
-/// touches the globe is flat so far.
+/// The largest distance of a recorded position from the first one, in metres. No radio reaches so far, and up to there
+/// the plane that touches the globe is near enough to it.
 const FARTHEST: f64 = 100_000.0;
 
 /// Where a sample was.

@@ -17,13 +17,13 @@ use crate::mobility::leg::Position;
 /// The first bytes of every log.
 pub(super) const MAGIC: &[u8] = b"ULog\x01\x12\x35";
 
-/// Formats lie within formats at most so deep.
+/// The deepest nesting of formats.
 const DEEPEST: usize = 8;
 
 const GLOBAL: &str = "vehicle_global_position";
 const LOCAL: &str = "vehicle_local_position";
 
-/// Where a field is in a message, and its type.
+/// The place of a field in a message, and its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Field {
     offset: usize,

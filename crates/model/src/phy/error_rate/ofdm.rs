@@ -1,12 +1,12 @@
-//! Bit errors of OFDM with the convolutional code: the "NIST" model.
+//! Bit errors of OFDM with the convolutional code, by the "NIST" model.
 //!
-//! Read: Pei and Henderson, Validation of OFDM error rate model in ns-3 (2010), which takes the union bound of the code
-//! with hard decisions; the weights of the code and of its punctured forms are those of its references. ns-3's
-//! `NistErrorRateModel` computes the same.
+//! Read: Pei and Henderson, Validation of OFDM error rate model in ns-3 (2010). The model is the union bound of the
+//! code with hard decisions. The weights of the code and of its punctured forms come from the papers that Pei and
+//! Henderson cite. ns-3's `NistErrorRateModel` computes the same.
 //!
-//! The ratio of signal to noise is that of each carrier. Neither bandwidth nor guard interval changes the errors. The
-//! spatial streams of a frame have the ratio of the frame, and are all right or all wrong. Errors are drawn for the
-//! bits of one stream. Left out: correlation of errors within a frame, and frequency-selective channels.
+//! Every carrier has the ratio of signal to noise of the frame, so that neither bandwidth nor guard interval changes
+//! the errors. Every spatial stream has this ratio too, and all streams of a frame arrive or none: errors are drawn for
+//! the bits of one stream. Left out: correlation of errors within a frame, and frequency-selective channels.
 
 use crate::phy::mode::{CodeRate, Constellation};
 
@@ -135,7 +135,7 @@ mod tests {
         }
     }
 
-    /// Where half, 90 % and 99 % of frames of 1000 bytes arrive, in dB: computed by another program.
+    /// The ratios in dB at which half, 90 % and 99 % of frames of 1000 bytes arrive, computed by another program.
     #[test]
     fn frames_of_1000_bytes_arrive_from_their_ratios_on() {
         for (name, ratios) in [

@@ -19,10 +19,10 @@ pub struct Params {
     /// The carrier's frequency, on whose wavelength the memory depends: 802.11 channel 1; ns-2 has that of the first
     /// WaveLAN cards.
     pub frequency: Frequency,
-    /// How long signals between two radios fade alike: "movement" (as long as they take for a part of a wavelength), or
+    /// How long signals between two radios fade alike: "movement" (until they have moved by a part of a wavelength), or
     /// a given time. "0 s": each transmission fades anew.
     pub coherence: Coherence,
-    /// How many paths there are, 8 to 256. More of them come nearer to the distribution, and take longer to compute.
+    /// The number of paths, 8 to 256. More paths come nearer to the distribution, and take longer to compute.
     pub sinusoids: u32,
 }
 

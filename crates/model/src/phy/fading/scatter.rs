@@ -3,9 +3,9 @@
 //! Read: C. Xiao, Y. C. Zheng, N. C. Beaulieu, "Novel Sum-of-Sinusoids Simulation Models for Rayleigh and Rician Fading
 //! Channels", IEEE TWC 5(12), 2006, for the angles and phases; A. S. Akki, F. Haber, "A Statistical Model of
 //! Mobile-to-Mobile Land Communication Channel", IEEE TVT 35(1), 1986, for two radios that both move. Angles and phases
-//! follow from the key of the pair alone. What turns the phases is the way that each radio has travelled. Therefore the
-//! sum stands still while the radios do, is continuous when they change their speeds, is equal in both directions, and
-//! is computed for any time without the times before.
+//! follow from the key of the pair alone. The way that each radio has travelled turns the phases. Therefore the sum
+//! stands still while the radios do, is continuous when they change their speeds, is equal in both directions, and is
+//! computed for any time without the times before.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,7 +24,7 @@ const COHERENCE: f64 = 0.423;
 /// How long signals between two radios fade alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coherence {
-    /// As long as the radios' movement makes it.
+    /// Until the radios have moved by a part of a wavelength.
     Movement,
     /// This time, whether they move or not; each transmission fades anew if it is zero.
     Time(Span),
@@ -64,7 +64,7 @@ pub(super) fn check(frequency: Frequency, sinusoids: u32) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What turns the phases of the paths.
+/// The quantity that turns the phases of the paths.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Memory {
     /// The ways of the radios: turns for each metre.

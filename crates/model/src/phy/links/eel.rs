@@ -1,7 +1,7 @@
 //! EMANE's event log: `TIME nem:FROM pathloss nem:TO,LOSS[,REVERSE] ...`, with times in seconds and losses in decibels.
 //!
 //! Read: EMANE's `eelinputparser.cc` and `eelloaderpathloss.cc`, for the format and its meaning. A value without a
-//! reverse one holds in both directions, until the next event of the pair. Times below zero are those before the start.
+//! reverse one holds in both directions, until the next event of the pair. Times below zero lie before the start.
 //! Other events are counted, and not read. Left out: `pathlossex`, whose losses depend on the frequency.
 
 use hopyard_engine::{Span, Time};

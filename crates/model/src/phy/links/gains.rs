@@ -71,8 +71,8 @@ enum Value {
 impl Gains {
     /// The gains between stations with these nodes, in order.
     ///
-    /// A frame that a link of a given delivery ratio delivers has 30 dB more than noise and than the weakest frame, so
-    /// that nothing but another frame disturbs it. A frame that is lost is sensed, and cannot be decoded.
+    /// A frame that arrives by a delivery ratio is 30 dB above the noise and above the threshold of every mode, so that
+    /// only another frame disturbs it. A frame that is lost is sensed, and cannot be decoded.
     fn new(links: &Links, nodes: &[u32], levels: &Levels, key: u64) -> Self {
         const MARGIN: f64 = 1000.0;
         let (weakest, strongest) = levels.thresholds;
@@ -147,7 +147,7 @@ impl Gains {
         }
     }
 
-    /// The gain of one signal, whose transmission and hearer `transmission` stands for.
+    /// The gain of one signal. `transmission` is the key of its transmission and its hearer.
     #[must_use]
     pub fn gain(&self, from: usize, to: u32, now: Time, transmission: u64) -> f64 {
         match (self.value(from, to, now), self.quantity) {
@@ -178,7 +178,7 @@ impl Gains {
             (next, holds) => {
                 let (since, value) = series[next - 1];
                 match series.get(next) {
-                    // A pair that turns deaf, or has been deaf, is so until the other time.
+                    // Beside a time at which the pair is deaf, the earlier value holds.
                     Some((until, then)) if !holds && value.is_finite() && then.is_finite() => {
                         value + (then - value) * (now.since(since).seconds() / until.since(since).seconds())
                     }

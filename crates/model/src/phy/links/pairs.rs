@@ -8,7 +8,7 @@ use hopyard_engine::Time;
 use super::Series;
 use crate::file::BadFile;
 
-/// Node numbers in files stay below this.
+/// The bound of node numbers in files.
 const MAX_NODES: u32 = 1_000_000;
 
 const A_NODE: &str = "the number of a node, below 1000000";
@@ -37,7 +37,7 @@ impl<'a> Pairs<'a> {
         self.all.contains_key(&(from, to))
     }
 
-    /// Adds a value, which is one that [`Quantity::read`] gave. `times` says whether rows have times.
+    /// Adds a value that [`Quantity::read`] gave. `times` says whether rows have times.
     pub(super) fn add(
         &mut self,
         line: usize,

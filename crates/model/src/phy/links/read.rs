@@ -53,7 +53,7 @@ impl Links {
     }
 }
 
-/// The format, as the first line says that is no comment.
+/// The format, by the first line that is no comment.
 fn detect(text: &[u8]) -> Format {
     let Some(line) = lines(text).map(|(_, line)| line).find(|line| {
         let line = line.trim();

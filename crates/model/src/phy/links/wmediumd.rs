@@ -14,7 +14,7 @@ use super::pairs::Pairs;
 
 /// The ratio of pairs without a link, in decibels (`SNR_DEFAULT`).
 const DEFAULT_SNR: f64 = 30.0;
-/// More interfaces are taken for a mistake: every pair of them has a value.
+/// The most interfaces. More are taken for a mistake, because every pair of them has a value.
 const MOST: usize = 2000;
 
 /// A value of the configuration, with its line.
@@ -177,7 +177,7 @@ struct Parser<'t> {
 /// The line, the text found, and the expected text.
 type Fault = (usize, String, &'static str);
 
-/// Lists lie within lists at most so deep.
+/// The deepest nesting of lists.
 const DEEPEST: usize = 20;
 
 impl<'t> Parser<'t> {

@@ -12,7 +12,7 @@ impl Mode {
     /// is given.
     ///
     /// # Errors
-    /// When no row has the rate; the fault names the existing rates. When only the long preamble has it.
+    /// If no row has the rate; the fault names the existing rates. Or if only the long preamble has the rate.
     pub fn of(parameter: &'static str, rate: Rate, preamble: Option<Preamble>) -> Result<&'static Self, Fault> {
         let mut rows = Self::dsss().filter(|mode| mode.rate() == rate);
         let Some(first) = rows.next() else {

@@ -203,9 +203,9 @@ pub struct Mode {
     pub preamble: Span,
     /// The parts of that time before the header and behind it, in which there are no bits.
     pub training: (Span, Span),
-    /// So many symbols of the body take this time.
+    /// A number of symbols of the body, and the time that they take together.
     pub symbols: (u64, Span),
-    /// The time of the body is a multiple of so many nanoseconds.
+    /// The nanoseconds of which the time of the body is a multiple.
     pub granule: u64,
     /// Bits of the physical layer in the body: the service field and the tail of OFDM, and the delimiter of VHT.
     pub extra_bits: u64,

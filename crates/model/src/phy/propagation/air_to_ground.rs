@@ -74,7 +74,7 @@ impl Carrier for Params {
     }
 }
 
-/// The compiled form. Ranges in metres are those of free space.
+/// The compiled form. A range in metres stands for its power in free space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AirToGround {
     free: FreeSpace,

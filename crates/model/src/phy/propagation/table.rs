@@ -1,8 +1,8 @@
 //! Path loss from a file: the links of [`crate::phy::links`].
 //!
-//! The file names the pairs of nodes that hear each other, whatever their positions are, which count in propagation
-//! delays alone. A range in metres means the power that free space leaves at that distance. Validated against the
-//! closed forms of delivery ratios with retries.
+//! The file names the pairs of nodes that hear each other. Positions count in propagation delays alone. A range in
+//! metres means the power that free space leaves at that distance. Validated against the closed forms of delivery
+//! ratios with retries.
 
 use hopyard_engine::units::{Frequency, Ratio};
 use schemars::JsonSchema;
@@ -12,7 +12,7 @@ use super::{Carrier, PathLoss, free_space};
 use crate::params::{self, NS2, RFC};
 use crate::phy::links::{Between, Format, Reading};
 
-/// Which file, and how to read it.
+/// The file, and the way to read it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
@@ -20,8 +20,8 @@ pub struct Params {
     pub path: String,
     /// Its format: "csv", "eel" (EMANE), "wmediumd", "matrix" (losses in decibels), or "detect".
     pub format: Format,
-    /// The value between two times of a pair: "hold" for that of the earlier one, "linear", or "detect" (EMANE's files
-    /// hold, and all others are linear).
+    /// The value between two times of a pair: "hold" (the earlier value), "linear", or "detect" (EMANE's files hold,
+    /// and all others are linear).
     pub between: Between,
     /// The number that the scenario's first node has in the file; EMANE counts from one.
     pub first_node: u32,

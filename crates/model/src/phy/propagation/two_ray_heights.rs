@@ -3,7 +3,7 @@
 //! Read: T. S. Rappaport, Wireless Communications, 2nd edition 2002, §4.6. Free space holds up to the crossover
 //! distance 4π·h₁·h₂/λ of the two antennas, and the asymptote (h₁·h₂)²/d⁴ beyond. The height of an antenna is the
 //! height of its node and of its mast together. Left out: the oscillation between the two rays, and ground that is not
-//! flat and at height zero. Validated against two-ray ground, which it is for nodes on the ground.
+//! flat and at height zero. Validated against two-ray ground, with which it agrees for nodes on the ground.
 
 use hopyard_engine::units::{Distance, Frequency, Ratio};
 use schemars::JsonSchema;
@@ -51,7 +51,7 @@ impl Carrier for Params {
     }
 }
 
-/// The compiled form. Ranges in metres are those of free space.
+/// The compiled form. A range in metres stands for its power in free space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TwoRayHeights {
     free: FreeSpace,

@@ -31,13 +31,13 @@ const STAGES: usize = 4;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The statistics are renewed at the first outcome after this time.
+    /// The time after which the next outcome renews the statistics.
     pub interval: Span,
-    /// At most one probe is sent in this time, beside one at each renewal.
+    /// The time in which at most one probe is sent, beside one at each renewal.
     pub probe_interval: Span,
     /// The largest number of tries of a stage: 7 in Linux, 10 with the driver ath9k, 11 with mac80211_hwsim.
     pub most_tries: u32,
-    /// The tries of a stage take at most this time, contention included.
+    /// The longest time of all tries of a stage, contention included.
     pub stage_time: Span,
 }
 
