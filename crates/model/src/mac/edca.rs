@@ -15,6 +15,7 @@
 //! Validated: one and several categories against closed forms and ns-3.37, aggregates by mode and length against closed
 //! forms (`tests/edca.rs`).
 
+mod aggregate;
 mod agreement;
 mod category;
 mod contender;
