@@ -460,8 +460,8 @@ pub struct Timing {
     /// The ACK to a frame in the mode of `rate`.
     pub(in crate::mac) ack: Answer,
     /// The shortest ACK to a frame of data.
-    pub(super) shortest_ack: Span,
-    /// The ACK to a frame in each mode, by its row, if rate control chooses among several.
+    pub(in crate::mac) shortest_ack: Span,
+    /// The ACK to a frame in each mode, by its row: the basic ones, and those among which rate control chooses.
     acks: Vec<Answer>,
     /// What a station knows of its links at first, if rate control chooses among several modes.
     pub(super) rates: Option<Rates>,
@@ -501,7 +501,7 @@ impl Timing {
             Amendment::B => modes.basic.preamble + MODES[0].body(ACK_BYTES),
             _ => modes.slowest.airtime(ACK_BYTES),
         };
-        Self {
+        let mut timing = Self {
             modes,
             difs,
             eifs: params.sifs + difs + slowest_ack,
@@ -512,6 +512,18 @@ impl Timing {
             acks: Vec::new(),
             rates: None,
             params: params.clone(),
+        };
+        timing.answer_with(&params.basics().expect("the parameters are possible"));
+        timing
+    }
+
+    /// Finds the ACK to frames in these modes.
+    fn answer_with(&mut self, modes: &[&'static Mode]) {
+        let basics = self.params.basics().expect("the parameters are possible");
+        let rows = modes.iter().map(|mode| usize::from(mode.row) + 1).max().unwrap_or(0);
+        self.acks.resize(rows.max(self.acks.len()), self.ack);
+        for mode in modes {
+            self.acks[usize::from(mode.row)] = Answer::of(self.params.answer(mode, &basics));
         }
     }
 
@@ -524,23 +536,22 @@ impl Timing {
         if rates.config.is_fixed() {
             return self;
         }
-        let params = &self.params;
-        let (basics, candidates) =
-            params.basics().and_then(|basics| Ok((basics, params.candidates()?))).expect("the parameters are possible");
-        let rows = candidates.modes.iter().map(|mode| usize::from(mode.row) + 1).max().unwrap_or(0);
-        self.acks = vec![self.ack; rows];
-        for mode in &candidates.modes {
-            self.acks[usize::from(mode.row)] = Answer::of(params.answer(mode, &basics));
-        }
+        let candidates = self.params.candidates().expect("the parameters are possible");
+        self.answer_with(&candidates.modes);
         self.shortest_ack = self.acks.iter().map(|ack| ack.airtime).fold(self.shortest_ack, Ord::min);
         self.rates = Some(rates.config.rates(&candidates, rates.draws));
         self
     }
 
-    /// The ACK to a frame in a mode. Without rate control it is always the same one.
+    /// The ACK to a frame with a packet. Without rate control it is always the same one.
     #[cold]
     #[inline(never)]
     pub(super) fn ack_to(&self, mode: &Mode) -> Answer {
+        self.answer_to(mode)
+    }
+
+    /// The ACK to a frame in a mode.
+    pub(in crate::mac) fn answer_to(&self, mode: &Mode) -> Answer {
         self.acks.get(usize::from(mode.row)).copied().unwrap_or(self.ack)
     }
 

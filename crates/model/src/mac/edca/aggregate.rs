@@ -112,7 +112,8 @@ impl Edca {
         if !is_aggregate {
             parts.iter_mut().for_each(|part| part.end = bytes);
         }
-        let answer = if is_aggregate { timing.block_ack } else { timing.dcf.ack.airtime };
+        let mode = timing.data();
+        let answer = if is_aggregate { timing.block_ack(mode) } else { timing.dcf.answer_to(mode).airtime };
         let control = Control {
             kind: FrameKind::Data,
             duration: timing.params.dcf.sifs + answer,
@@ -121,7 +122,7 @@ impl Edca {
             retry: first.retry,
             parts: (parts.len() > 1).then(|| parts.into()),
         };
-        self.frame(to, bytes, timing.data(), control)
+        self.frame(to, bytes, mode, control)
     }
 
     /// The limits of a frame with several MPDUs to a neighbour; nothing if it may have one only.
@@ -142,7 +143,7 @@ impl Edca {
         let left = if self.txop_end > now { self.txop_end.since(now) } else { access.txop_limit };
         let in_txop = match access.txop_limit.is_zero() {
             true => Span::from_secs(1),
-            false => left.saturating_sub(params.dcf.sifs + timing.block_ack),
+            false => left.saturating_sub(params.dcf.sifs + timing.block_ack(timing.data())),
         };
         Some(Limits {
             bytes: timing.max_ampdu,

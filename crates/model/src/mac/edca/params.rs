@@ -264,7 +264,6 @@ pub struct Timing {
     pub(super) dcf: dcf::Timing,
     /// The interframe space of each category.
     pub(super) aifs: [Span; 4],
-    pub(super) block_ack: Span,
     /// The longest frame with several MPDUs; zero if frames have one.
     pub(super) max_ampdu: u32,
     /// Bytes of a frame with several MPDUs that its mode counts by itself.
@@ -278,7 +277,6 @@ impl Timing {
         let dcf = dcf::Timing::new(&params.dcf);
         Self {
             aifs: params.accesses().map(|access| params.dcf.sifs + params.dcf.slot * u64::from(access.aifsn)),
-            block_ack: dcf.modes.answer.airtime(BLOCK_ACK_BYTES),
             max_ampdu: params.max_ampdu.count().min(most_in(dcf.modes.data.format)) as u32,
             counted: if matches!(dcf.modes.data.format, Format::Vht { .. }) { DELIMITER } else { 0 },
             dcf,
@@ -289,6 +287,11 @@ impl Timing {
     /// How a category contends.
     pub(super) const fn access(&self, category: Category) -> &Access {
         self.params.accesses()[category as usize]
+    }
+
+    /// The time of a block acknowledgement that answers a frame in a mode.
+    pub(super) fn block_ack(&self, mode: &Mode) -> Span {
+        self.dcf.answer_to(mode).mode.airtime(BLOCK_ACK_BYTES)
     }
 
     /// How long after a frame its answer must have begun (IEEE Std 802.11-2016 §10.3.2.9). A station that hears

@@ -66,7 +66,7 @@ impl Edca {
             return;
         }
         let duration = frame.control.duration.saturating_sub(timing.params.dcf.sifs + timing.dcf.cts);
-        self.response = Some(self.control(FrameKind::Cts, frame.transmitter, duration, timing));
+        self.response = Some(self.control(FrameKind::Cts, frame.transmitter, duration, timing.dcf.modes.announcing));
         self.proceed(timing, now);
     }
 
@@ -104,7 +104,7 @@ impl Edca {
             if let Some(sender) = self.senders.iter_mut().find(|it| it.to == from && it.category == category) {
                 sender.state = State::Open;
             }
-            return self.answer(FrameKind::Ack, from, timing, cx.now);
+            return self.answer(FrameKind::Ack, frame, timing, cx.now);
         }
         let place = self.receiver_place(category, frame, timing);
         let answer = match kind {
@@ -126,7 +126,7 @@ impl Edca {
             }
             _ => FrameKind::Ack,
         };
-        self.answer(answer, from, timing, cx.now);
+        self.answer(answer, frame, timing, cx.now);
         match kind {
             FrameKind::AddbaRequest { start } => {
                 self.receivers[place].agree(start);
@@ -138,8 +138,9 @@ impl Edca {
     }
 
     /// An answer is due after a SIFS.
-    fn answer(&mut self, kind: FrameKind, to: InterfaceId, timing: &Timing, now: Time) {
-        self.response = Some(self.control(kind, to, Span::ZERO, timing));
+    fn answer(&mut self, kind: FrameKind, to: &Frame, timing: &Timing, now: Time) {
+        let mode = timing.dcf.answer_to(to.mode).mode;
+        self.response = Some(self.control(kind, to.transmitter, Span::ZERO, mode));
         if self.timeout == Time::NEVER {
             self.proceed(timing, now);
         }

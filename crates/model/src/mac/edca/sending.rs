@@ -3,13 +3,13 @@
 use hopyard_engine::{Span, Time};
 
 use super::agreement::{State, after, ahead, is_older};
-use super::params::{ADDBA_BYTES, BLOCK_ACK_REQUEST_BYTES, BlockAck, QOS_BYTES, WINDOW};
+use super::params::{ADDBA_BYTES, BLOCK_ACK_BYTES, BLOCK_ACK_REQUEST_BYTES, BlockAck, QOS_BYTES, WINDOW};
 use super::{
     Announcement, Backoff, Category, Content, Control, Current, Edca, Exchange, Frame, FrameKind, Held, Sender, Timing,
 };
 use crate::address::InterfaceId;
 use crate::context::{Action, Context, DropReason};
-use crate::mac::dcf::{CTS_BYTES, RTS_BYTES};
+use crate::mac::dcf::{ACK_BYTES, RTS_BYTES};
 use crate::packet::PacketId;
 use crate::phy::Mode;
 
@@ -50,17 +50,17 @@ impl Edca {
         let (dcf, sifs) = (&timing.dcf, timing.params.dcf.sifs);
         let behind = sifs + frame.airtime + frame.control.duration;
         if *needs_announcement && *announced_by == Announcement::CtsToSelf {
-            let cts = self.control(FrameKind::Cts, self.interface, behind, timing);
+            let cts = self.control(FrameKind::Cts, self.interface, behind, dcf.modes.announcing);
             return Some(self.transmit(cts, Exchange::CtsToSelf, dcf.cts, now, timing));
         }
         if *needs_announcement {
-            let rts = self.control(FrameKind::Rts, frame.receiver, sifs + dcf.cts + behind, timing);
+            let rts = self.control(FrameKind::Rts, frame.receiver, sifs + dcf.cts + behind, dcf.modes.announcing);
             let wait = dcf.rts + timing.answer_begins(dcf.modes.announcing);
             return Some(self.transmit(rts, Exchange::Rts, wait, now, timing));
         }
         let data = frame.clone();
         let broadcast = data.receiver.is_broadcast();
-        let answered = if broadcast { Span::ZERO } else { timing.answer_begins(dcf.modes.answer) };
+        let answered = if broadcast { Span::ZERO } else { timing.answer_begins(dcf.answer_to(data.mode).mode) };
         let wait = data.airtime + answered;
         if data.control.is_aggregate() {
             let parts = data.control.parts.as_deref().unwrap_or_default();
@@ -83,12 +83,15 @@ impl Edca {
         let (to, sent, size, content) = (first.to, first.sent, first.size, first.content);
         let (modes, params) = (&timing.dcf.modes, &timing.params);
         let header = params.dcf.header.count() as u32;
-        let answer = params.dcf.sifs + timing.dcf.ack.airtime;
         let frame = match content {
             Content::Own(kind) => {
                 let (bytes, retry) = (size, sent > 0);
                 let is_request = matches!(kind, FrameKind::BlockAckRequest { .. });
-                let duration = if is_request { params.dcf.sifs + timing.block_ack } else { answer };
+                let answer = match is_request {
+                    true => timing.block_ack(modes.basic),
+                    false => timing.dcf.answer_to(modes.basic).airtime,
+                };
+                let duration = params.dcf.sifs + answer;
                 let sequence = self.next_sequence;
                 self.next_sequence = if is_request { sequence } else { after(sequence, 1) };
                 let control = Control { kind, duration, category: Some(category), sequence, retry, parts: None };
@@ -179,7 +182,7 @@ impl Edca {
                 }
                 let params = &timing.params.dcf;
                 // Wait for the data frame: the rest of the exchange less its SIFS and ACK.
-                let rest = cts.control.duration.saturating_sub(params.sifs + timing.dcf.ack.airtime);
+                let rest = cts.control.duration.saturating_sub(params.sifs + timing.dcf.shortest_ack);
                 let wait = cts.airtime + params.max_propagation * 2 + rest;
                 Some(self.transmit(cts, Exchange::Cts, wait, now, timing))
             }
@@ -401,16 +404,15 @@ impl Edca {
         });
     }
 
-    pub(super) fn control(&self, kind: FrameKind, receiver: InterfaceId, duration: Span, timing: &Timing) -> Frame {
-        let (dcf, modes) = (&timing.dcf, &timing.dcf.modes);
-        let (bytes, airtime, mode) = match kind {
-            FrameKind::Rts => (RTS_BYTES, dcf.rts, modes.announcing),
-            FrameKind::Cts => (CTS_BYTES, dcf.cts, modes.announcing),
-            FrameKind::BlockAck { .. } => (super::params::BLOCK_ACK_BYTES, timing.block_ack, modes.answer),
-            _ => (crate::mac::dcf::ACK_BYTES, dcf.ack.airtime, modes.answer),
+    /// A frame that announces another one, or answers one.
+    pub(super) fn control(&self, kind: FrameKind, receiver: InterfaceId, duration: Span, mode: &'static Mode) -> Frame {
+        let bytes = match kind {
+            FrameKind::Rts => RTS_BYTES,
+            FrameKind::BlockAck { .. } => BLOCK_ACK_BYTES,
+            _ => ACK_BYTES,
         };
         let control = Control { kind, duration, category: None, sequence: 0, retry: false, parts: None };
-        Frame { airtime, ..self.frame(receiver, bytes, mode, control) }
+        self.frame(receiver, bytes, mode, control)
     }
 
     /// A frame of the MAC itself waits for access before the packets of its category.

@@ -193,9 +193,12 @@ fn stations_agree_before_the_first_aggregate() {
     assert!(receiver.contains(&FrameKind::AddbaResponse), "{receiver:?}");
     let last = receiver.last().expect("an answer");
     assert!(matches!(last, FrameKind::BlockAck { .. }), "{last:?}");
-    // A request and its response have 37 bytes; they are answered within a SIFS.
+    // A request and its response have 37 bytes; they are answered within a SIFS, at the basic rate that they have too.
     let (asked, _, request) = &pair.sent[0];
     assert_eq!((request.bytes, pair.sent[1].0), (37, *asked + request.airtime + Span::from_micros(16)));
+    let slowest = "6 Mbps".parse().expect("a rate");
+    assert_eq!((request.mode.name(), pair.sent[1].2.mode.name()), (slowest, slowest));
+    assert_eq!(request.control.duration, Span::from_micros(16 + 44));
 }
 
 #[test]
@@ -288,6 +291,12 @@ fn an_mpdu_that_is_given_up_moves_the_window_of_the_receiver() {
     assert_eq!(pair.arrived, (1..200).collect::<Vec<_>>());
     assert_eq!(pair.stations[0].counters.block_ack_requests, 1);
     assert_eq!(pair.stations[1].counters.reorder_timeouts, 0);
+    // The request goes at 6 Mb/s, and so does its answer.
+    let request = pair.sent.iter().position(|it| matches!(it.2.control.kind, FrameKind::BlockAckRequest { .. }));
+    let [(_, _, request), (_, _, answer), ..] = &pair.sent[request.expect("it is there")..] else {
+        panic!("an answer")
+    };
+    assert_eq!((request.control.duration, answer.airtime), (Span::from_micros(16 + 68), Span::from_micros(68)));
     let most = pair.aggregates().iter().flatten().copied().take_while(|_| true).max();
     assert_eq!(most, Some(199));
     // The window of 64 stops the sender until the first one is given up.
