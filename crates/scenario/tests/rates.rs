@@ -22,6 +22,8 @@ fn rate_control_is_selected_beside_the_mac() {
     assert_eq!(scenario.to_value(true)["mac"]["arf"]["successes"], 7);
     let again = Scenario::load(&scenario.to_toml(true), "s.toml", Path::new(""), &[]).expect("complete");
     assert_eq!(again.hash(), scenario.hash());
+    let edca = "[mac]\nmodel = \"edca\"\nrate_control = \"minstrel_ht\"\n[mac.edca]\nstandard = \"n\"\n";
+    assert_eq!(loaded(edca).spec(0).channels[0].rates.name(), "minstrel_ht");
     // A further channel has its own, with the parameters of the first.
     let channels =
         "[mac.arf]\nsuccesses = 7\n[[channel]]\nnodes = [0, 1]\nrate_control = \"arf\"\n[channel.arf]\ntimer = 20\n";

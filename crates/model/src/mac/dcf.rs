@@ -614,9 +614,8 @@ impl<P: Procedure> Dcf<P> {
             } else {
                 self.short_retries = 0;
             }
-            let to = outgoing.to;
             self.outgoing = None;
-            self.learn(to, None, cx);
+            self.learn(None, cx);
             self.cw = timing.params.cw_min;
             if P::backs_off_after_giving_up(&timing.params) {
                 self.start_backoff(timing, cx.now);
@@ -644,7 +643,7 @@ impl<P: Procedure> Dcf<P> {
     #[inline(never)]
     fn adapt(&mut self, is_at_limit: bool, timing: &Timing, now: Time) -> bool {
         let (Some(adaptive), Some(outgoing)) = (&mut self.adaptive, &mut self.outgoing) else { return is_at_limit };
-        let next = adaptive.retry((outgoing.to, outgoing.bytes), is_at_limit, timing, now);
+        let next = adaptive.retry(outgoing.bytes, is_at_limit, timing, now);
         if let Some((mode, by)) = next {
             (outgoing.mode, outgoing.airtime, outgoing.announced_by) = (mode, mode.airtime(outgoing.bytes), by);
         }
@@ -654,11 +653,11 @@ impl<P: Procedure> Dcf<P> {
     /// The packet that the station held was acknowledged by a neighbour, with this ratio of signal to noise there, or
     /// given up.
     #[inline]
-    fn learn(&mut self, to: InterfaceId, acknowledged: Option<f32>, cx: &mut Context) {
+    fn learn(&mut self, acknowledged: Option<f32>, cx: &mut Context) {
         if let Some(adaptive) = &mut self.adaptive
-            && adaptive.report(to, acknowledged, cx.now)
+            && let Some(neighbour) = adaptive.report(acknowledged, cx.now)
         {
-            cx.act(Action::RateChanged { interface: self.interface, neighbour: to });
+            cx.act(Action::RateChanged { interface: self.interface, neighbour });
         }
     }
 

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::amendment::{Amendment, Constants};
-use crate::mac::rate_control::{self, Candidates, Rates};
+use crate::mac::rate_control::{self, Candidates, Choice, Rates};
 use crate::params::{self, Fault};
 use crate::phy::mode::{Band, Carrier, DSSS_BANDWIDTH, Format, Guard, MODES, Mode, Name, Preamble, in_words};
 
@@ -464,7 +464,7 @@ pub struct Timing {
     /// The ACK to a frame in each mode, by its row: the basic ones, and those among which rate control chooses.
     acks: Vec<Answer>,
     /// What a station knows of its links at first, if rate control chooses among several modes.
-    pub(super) rates: Option<Rates>,
+    pub(in crate::mac) rates: Option<Rates>,
 }
 
 /// An ACK, with its time.
@@ -567,6 +567,11 @@ impl Timing {
             Protection::Rts if broadcast => Announcement::None,
             Protection::Rts => Announcement::Rts,
         }
+    }
+
+    /// How a frame in a mode that rate control has chosen is announced.
+    pub(in crate::mac) fn announced_by(&self, choice: &Choice, bytes: u32) -> Announcement {
+        if choice.announced { Announcement::Rts } else { self.announcement(choice.mode, bytes, false) }
     }
 
     /// The parameters.

@@ -105,7 +105,7 @@ impl<P: Procedure> Dcf<P> {
             self.short_retries = 0;
         }
         self.cw = timing.params.cw_min;
-        self.learn(outgoing.to, Some(frame.control.ratio), cx);
+        self.learn(Some(frame.control.ratio), cx);
         cx.hand_over(outgoing.packet);
         self.start_backoff(timing, cx.now);
         self.proceed(timing, cx);

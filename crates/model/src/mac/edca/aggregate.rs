@@ -3,10 +3,12 @@
 use hopyard_engine::{Span, Time};
 
 use super::agreement::{State, after, is_older};
-use super::params::{BlockAck, DELIMITER, LLC_SNAP, SUBFRAME_HEADER, WINDOW};
+use super::params::{BlockAck, DELIMITER, LLC_SNAP, LONGEST_PPDU, SUBFRAME_HEADER, WINDOW};
 use super::sending::announcement;
 use super::{Category, Content, Control, Edca, Frame, FrameKind, Timing};
 use crate::address::InterfaceId;
+use crate::mac::rate_control::Choice;
+use crate::phy::Mode;
 use crate::phy::frame::Part;
 
 /// The limits of a frame with several MPDUs.
@@ -19,6 +21,8 @@ struct Limits {
     mpdus: u32,
     /// The first number that may not be sent yet.
     window_end: u16,
+    /// The mode.
+    choice: Choice,
 }
 
 /// A frame with several MPDUs, as far as it is filled.
@@ -70,6 +74,7 @@ const fn subframe(size: u32) -> u32 {
 impl Edca {
     /// A frame for a neighbour with as many of the category's packets as may go in it, at least the first.
     pub(super) fn fill(&mut self, category: Category, to: InterfaceId, timing: &Timing, now: Time) -> Frame {
+        let mode = self.choice(category, timing).mode;
         let limits = self.limits(category, to, timing, now);
         let place = self.sender_place(category, to, timing);
         let sender = &mut self.senders[place];
@@ -79,8 +84,11 @@ impl Edca {
         let mut is_open = false;
         for it in held.iter_mut() {
             let Content::Packet(packet) = it.content else { break };
-            let joins =
-                if it.sequence.is_some() { it.joined } else { is_open && joins(filled, it.size, category, timing) };
+            let joins = if it.sequence.is_some() {
+                it.joined
+            } else {
+                is_open && joins(filled, it.size, category, mode, timing)
+            };
             is_open = it.sequence.is_none();
             let next = if joins { filled.with_msdu(it.size) } else { filled.with_mpdu(it.size, timing) };
             let number = match (it.sequence, joins, parts.last()) {
@@ -112,12 +120,12 @@ impl Edca {
         if !is_aggregate {
             parts.iter_mut().for_each(|part| part.end = bytes);
         }
-        let mode = timing.data();
         let answer = if is_aggregate { timing.block_ack(mode) } else { timing.dcf.answer_to(mode).airtime };
         let control = Control {
             kind: FrameKind::Data,
             duration: timing.params.dcf.sifs + answer,
             category: Some(category),
+            ratio: 0.0,
             sequence: first.sequence,
             retry: first.retry,
             parts: (parts.len() > 1).then(|| parts.into()),
@@ -127,8 +135,8 @@ impl Edca {
 
     /// The limits of a frame with several MPDUs to a neighbour; nothing if it may have one only.
     fn limits(&self, category: Category, to: InterfaceId, timing: &Timing, now: Time) -> Option<Limits> {
-        let (access, params) = (timing.access(category), &timing.params);
-        if !access.aggregate || timing.max_ampdu == 0 {
+        let (access, params, choice) = (timing.access(category), &timing.params, self.choice(category, timing));
+        if !access.aggregate || timing.max_ampdu == 0 || self.contenders[category as usize].attempt.is_probe() {
             return None;
         }
         let sender = self.senders.iter().find(|it| it.to == to && it.category == category);
@@ -143,7 +151,7 @@ impl Edca {
         let left = if self.txop_end > now { self.txop_end.since(now) } else { access.txop_limit };
         let in_txop = match access.txop_limit.is_zero() {
             true => Span::from_secs(1),
-            false => left.saturating_sub(params.dcf.sifs + timing.block_ack(timing.data())),
+            false => left.saturating_sub(params.dcf.sifs + timing.block_ack(choice.mode)),
         };
         Some(Limits {
             bytes: timing.max_ampdu,
@@ -151,6 +159,7 @@ impl Edca {
             txop: in_txop,
             mpdus: params.max_mpdus,
             window_end: after(oldest, WINDOW),
+            choice,
         })
     }
 
@@ -162,11 +171,13 @@ impl Edca {
         if contender.failures != (0, 0) || first.to.is_broadcast() || contender.held[0].packet().is_none() {
             return false;
         }
+        let mode = self.choice(category, timing).mode;
         let limits = self.limits(category, first.to, timing, now);
         let (mut filled, mut unsent, mut is_open) = (Filled::default(), 0, false);
         for it in contender.held.iter().map(|it| (it.size, it.sequence, it.joined)).chain([(size, None, false)]) {
             let (size, sequence, joined) = it;
-            let joins = if sequence.is_some() { joined } else { is_open && joins(filled, size, category, timing) };
+            let joins =
+                if sequence.is_some() { joined } else { is_open && joins(filled, size, category, mode, timing) };
             is_open = sequence.is_none();
             filled = if joins { filled.with_msdu(size) } else { filled.with_mpdu(size, timing) };
             unsent += u16::from(sequence.is_none() && !joins);
@@ -194,8 +205,8 @@ impl Limits {
             && is_older(number, self.window_end)
             && filled.mpdu(timing) <= longest_mpdu(timing)
             && {
-                let airtime = timing.data().airtime(filled.bytes - timing.counted);
-                let announced_by = timing.dcf.announcement(timing.data(), filled.bytes, false);
+                let airtime = self.choice.mode.airtime(filled.bytes - timing.counted);
+                let announced_by = timing.dcf.announced_by(&self.choice, filled.bytes);
                 airtime <= self.airtime && announcement(announced_by, timing) + airtime <= self.txop
             }
     }
@@ -208,10 +219,11 @@ const fn longest_mpdu(timing: &Timing) -> u32 {
 
 /// Whether a new packet goes in the last MPDU of a frame. The limit of an MPDU does not count where frames of the
 /// category have one MPDU only.
-fn joins(filled: Filled, size: u32, category: Category, timing: &Timing) -> bool {
+fn joins(filled: Filled, size: u32, category: Category, mode: &Mode, timing: &Timing) -> bool {
     let most = timing.params.max_amsdu.count();
     let next = filled.with_msdu(size);
     let is_single = !timing.access(category).aggregate || timing.max_ampdu == 0;
     let fits = || is_single || next.mpdu(timing) <= longest_mpdu(timing);
-    most > 0 && filled.mpdus > 0 && u64::from(next.last.0) <= most && fits()
+    let is_short = || mode.airtime(next.mpdu(timing)) <= LONGEST_PPDU;
+    most > 0 && filled.mpdus > 0 && u64::from(next.last.0) <= most && fits() && is_short()
 }

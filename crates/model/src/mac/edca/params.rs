@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::category::{Category, Priorities};
 use crate::mac::dcf::{self, Amendment};
+use crate::mac::rate_control;
 use crate::packet::Dscp;
 use crate::params::{self, Fault};
 use crate::phy::Mode;
@@ -76,7 +77,7 @@ pub struct Params {
 }
 
 /// The longest time of a PPDU of HT and VHT (IEEE Std 802.11-2016 Tables 19-25 and 21-29).
-const LONGEST_PPDU: Span = Span::from_micros(5484);
+pub const LONGEST_PPDU: Span = Span::from_micros(5484);
 /// The bits of a block acknowledgement.
 pub const WINDOW: u16 = 64;
 /// Bytes of a block acknowledgement.
@@ -282,6 +283,12 @@ impl Timing {
             dcf,
             params: params.clone(),
         }
+    }
+
+    /// The same under a rate control.
+    #[must_use]
+    pub fn with_rates(self, rates: rate_control::Plan<'_>) -> Self {
+        Self { dcf: self.dcf.with_rates(rates), ..self }
     }
 
     /// How a category contends.

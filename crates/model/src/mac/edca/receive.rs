@@ -31,8 +31,10 @@ impl Edca {
         match kind {
             FrameKind::Rts => self.on_rts(frame, timing, cx.now),
             FrameKind::Cts => self.on_cts(timing, cx.now),
-            FrameKind::Ack => self.on_ack(timing, cx),
-            FrameKind::BlockAck { start, received } => self.on_block_ack(start, received, timing, cx),
+            FrameKind::Ack => self.on_ack(frame.control.ratio, timing, cx),
+            FrameKind::BlockAck { start, received } => {
+                self.on_block_ack((start, received), frame.control.ratio, timing, cx);
+            }
             FrameKind::BlockAckRequest { .. }
             | FrameKind::AddbaRequest { .. }
             | FrameKind::AddbaResponse
@@ -87,7 +89,12 @@ impl Edca {
     fn on_data(&mut self, frame: &Frame, level: Level, timing: &Timing, cx: &mut Context) {
         let kind = frame.control.kind;
         let is_request = matches!(kind, FrameKind::BlockAckRequest { .. });
-        if !is_request && timing.dcf.announcement(frame.mode, frame.bytes, false) == Announcement::Rts {
+        let is_announced = match self.rates {
+            None => timing.dcf.announcement(frame.mode, frame.bytes, false) == Announcement::Rts,
+            // The sender may announce any frame.
+            Some(_) => self.exchange == Exchange::Cts,
+        };
+        if !is_request && is_announced {
             // The station has answered an RTS, and waits for this frame only.
             if self.exchange != Exchange::Cts {
                 return;
@@ -140,7 +147,9 @@ impl Edca {
     /// An answer is due after a SIFS.
     fn answer(&mut self, kind: FrameKind, to: &Frame, timing: &Timing, now: Time) {
         let mode = timing.dcf.answer_to(to.mode).mode;
-        self.response = Some(self.control(kind, to.transmitter, Span::ZERO, mode));
+        let mut answer = self.control(kind, to.transmitter, Span::ZERO, mode);
+        answer.control.ratio = self.level;
+        self.response = Some(answer);
         if self.timeout == Time::NEVER {
             self.proceed(timing, now);
         }

@@ -10,6 +10,7 @@ use super::{
 use crate::address::InterfaceId;
 use crate::context::{Action, Context, DropReason};
 use crate::mac::dcf::{ACK_BYTES, RTS_BYTES};
+use crate::mac::rate_control::Answered;
 use crate::packet::PacketId;
 use crate::phy::Mode;
 
@@ -63,13 +64,9 @@ impl Edca {
         let answered = if broadcast { Span::ZERO } else { timing.answer_begins(dcf.answer_to(data.mode).mode) };
         let wait = data.airtime + answered;
         if data.control.is_aggregate() {
-            let parts = data.control.parts.as_deref().unwrap_or_default();
-            let (mpdus, again) = parts
-                .chunk_by(|a, b| a.end == b.end)
-                .fold((0, 0), |(mpdus, again), mpdu| (mpdus + 1, again + u64::from(mpdu[0].retry)));
             self.counters.aggregates += 1;
-            self.counters.mpdus += mpdus;
-            self.counters.mpdus_again += again;
+            self.counters.mpdus += data.control.mpdus().count() as u64;
+            self.counters.mpdus_again += data.control.mpdus().filter(|mpdu| mpdu[0].retry).count() as u64;
         }
         Some(self.transmit(data, Exchange::Data, wait, now, timing))
     }
@@ -94,15 +91,14 @@ impl Edca {
                 let duration = params.dcf.sifs + answer;
                 let sequence = self.next_sequence;
                 self.next_sequence = if is_request { sequence } else { after(sequence, 1) };
-                let control = Control { kind, duration, category: Some(category), sequence, retry, parts: None };
+                let control =
+                    Control { kind, duration, category: Some(category), sequence, retry, ratio: 0.0, parts: None };
                 self.frame(to, bytes, modes.basic, control)
             }
             Content::Packet(packet) if to.is_broadcast() => {
                 let sequence = self.next_sequence;
                 self.next_sequence = after(sequence, 1);
-                let kind = FrameKind::Data;
-                let control =
-                    Control { kind, duration: Span::ZERO, category: None, sequence, retry: false, parts: None };
+                let control = Control { sequence, ..Control::plain(FrameKind::Data, Span::ZERO) };
                 let frame = self.frame(to, header - QOS_BYTES + size, modes.basic, control);
                 Frame { packet: Some(packet), kept: false, ..frame }
             }
@@ -111,10 +107,12 @@ impl Edca {
                 Frame { packet: Some(packet), ..frame }
             }
         };
-        let is_request = matches!(frame.control.kind, FrameKind::BlockAckRequest { .. });
-        let announced_by = match is_request {
-            true => Announcement::None,
-            false => timing.dcf.announcement(frame.mode, frame.bytes, to.is_broadcast()),
+        let announced_by = match frame.control.kind {
+            FrameKind::BlockAckRequest { .. } => Announcement::None,
+            FrameKind::Data if !to.is_broadcast() => {
+                timing.dcf.announced_by(&self.choice(category, timing), frame.bytes)
+            }
+            _ => timing.dcf.announcement(frame.mode, frame.bytes, to.is_broadcast()),
         };
         Current { frame, announced_by, needs_announcement: announced_by != Announcement::None }
     }
@@ -263,12 +261,25 @@ impl Edca {
             _ => (&mut contender.failures.0, params.dcf.short_retry_limit),
         };
         *failures += 1;
-        let spent = !by_mpdu && *failures >= limit;
-        let most = params.mpdu_retry_limit;
-        if self.give_up(category, timing, cx, |held| spent || by_mpdu && held.sent >= most) {
-            self.contenders[category as usize].reset(timing.access(category));
+        let is_at_limit = !by_mpdu && *failures >= limit;
+        let is_over = match &mut self.rates {
+            Some(rates) if was_sent && is_data => {
+                let mpdus = current.frame.control.mpdus().count().max(1) as u32;
+                contender.attempt.fail(rates, mpdus, is_at_limit, cx.now).is_none()
+            }
+            _ => is_at_limit,
+        };
+        // An MPDU under an agreement is tried again when rate control has come to its end.
+        let (spent, most) = (is_over && !by_mpdu, params.mpdu_retry_limit);
+        let has_given_up = self.give_up(category, timing, cx, |held| spent || by_mpdu && held.sent >= most);
+        let contender = &mut self.contenders[category as usize];
+        if has_given_up {
+            contender.reset(timing.access(category))
         } else {
-            self.contenders[category as usize].widen(timing.access(category));
+            contender.widen(timing.access(category))
+        }
+        if is_data && (has_given_up || is_over) {
+            self.end_attempt(category, None, cx);
         }
         self.end_exchange(timing, cx);
     }
@@ -351,28 +362,40 @@ impl Edca {
     }
 
     /// An ACK came for the present frame.
-    pub(super) fn on_ack(&mut self, timing: &Timing, cx: &mut Context) {
+    pub(super) fn on_ack(&mut self, ratio: f32, timing: &Timing, cx: &mut Context) {
         let is_awaited = |it: &Current| {
             !it.frame.control.is_aggregate() && !matches!(it.frame.control.kind, FrameKind::BlockAckRequest { .. })
         };
-        if self.exchange != Exchange::Data || !self.current.as_ref().is_some_and(is_awaited) {
+        let Some(current) = self.current.as_ref().filter(|it| self.exchange == Exchange::Data && is_awaited(it)) else {
             return;
-        }
+        };
+        let is_data = current.frame.control.kind == FrameKind::Data;
         self.timeout = Time::NEVER;
         self.acknowledge(cx, |_| true);
+        if is_data {
+            self.end_attempt(self.holder, Some(Answered { sent: 1, delivered: 1, ratio }), cx);
+        }
         self.succeed(timing, cx);
         self.proceed(timing, cx.now);
     }
 
     /// A block acknowledgement came for the present frame.
-    pub(super) fn on_block_ack(&mut self, start: u16, received: u64, timing: &Timing, cx: &mut Context) {
-        let kind = self.current.as_ref().map(|it| (it.frame.control.kind, it.frame.control.is_aggregate()));
-        let is_request = matches!(kind, Some((FrameKind::BlockAckRequest { .. }, _)));
-        if self.exchange != Exchange::Data || !(is_request || kind.is_some_and(|(_, is_aggregate)| is_aggregate)) {
+    pub(super) fn on_block_ack(
+        &mut self,
+        (start, received): (u16, u64),
+        ratio: f32,
+        timing: &Timing,
+        cx: &mut Context,
+    ) {
+        let Some(control) = self.current.as_ref().map(|it| &it.frame.control) else { return };
+        let is_request = matches!(control.kind, FrameKind::BlockAckRequest { .. });
+        if self.exchange != Exchange::Data || !(is_request || control.is_aggregate()) {
             return;
         }
         self.timeout = Time::NEVER;
         let has = |number: u16| matches!(ahead(number, start), place @ ..WINDOW if received >> place & 1 == 1);
+        let delivered = control.mpdus().filter(|mpdu| has(mpdu[0].sequence)).count() as u32;
+        let answered = Answered { sent: control.mpdus().count() as u32, delivered, ratio };
         self.acknowledge(cx, |held| is_request || held.sequence.is_some_and(has));
         let category = self.holder;
         for held in self.contenders[category as usize].held.iter_mut().filter(|held| held.flying) {
@@ -380,6 +403,9 @@ impl Edca {
         }
         let most = timing.params.mpdu_retry_limit;
         self.give_up(category, timing, cx, |held| held.sent >= most);
+        if !is_request {
+            self.end_attempt(category, Some(answered), cx);
+        }
         self.succeed(timing, cx);
         self.proceed(timing, cx.now);
     }
@@ -411,8 +437,7 @@ impl Edca {
             FrameKind::BlockAck { .. } => BLOCK_ACK_BYTES,
             _ => ACK_BYTES,
         };
-        let control = Control { kind, duration, category: None, sequence: 0, retry: false, parts: None };
-        self.frame(receiver, bytes, mode, control)
+        self.frame(receiver, bytes, mode, Control::plain(kind, duration))
     }
 
     /// A frame of the MAC itself waits for access before the packets of its category.

@@ -1,5 +1,7 @@
 //! Two stations without a medium between them. The tests say which MPDUs are lost.
 
+mod rates;
+
 use std::collections::VecDeque;
 
 use hopyard_engine::units::{Bytes, Frequency};
@@ -38,24 +40,30 @@ struct Pair {
     /// The numbers of the packets that station 1 passed up, by their creation.
     arrived: Vec<u64>,
     failed: Vec<u64>,
+    /// How often station 0 said that the mode of its link changes.
+    rate_changes: u32,
 }
 
 impl Pair {
     fn new(params: &Params) -> Self {
-        let timing = Timing::new(params);
+        Self::with(Timing::new(params))
+    }
+
+    fn with(timing: Timing) -> Self {
         let station = |number: u32| {
             let identity = Identity { interface: InterfaceId(number), node: NodeId(number), station: number as usize };
             Edca::new(identity, &timing, Streams::new(1, 0).node(number as usize, "backoff"))
         };
         Self {
             stations: [station(0), station(1)],
-            timing: timing.clone(),
+            timing,
             cx: Context::default(),
             waiting: VecDeque::new(),
             air: None,
             sent: Vec::new(),
             arrived: Vec::new(),
             failed: Vec::new(),
+            rate_changes: 0,
         }
     }
 
@@ -99,6 +107,7 @@ impl Pair {
                     self.failed.push(self.cx.packets[packet].created.nanos());
                     self.cx.drop_packet(NodeId(0), packet, DropReason::RetryLimit);
                 }
+                Action::RateChanged { interface: InterfaceId(0), neighbour: InterfaceId(1) } => self.rate_changes += 1,
                 _ => {}
             }
         }

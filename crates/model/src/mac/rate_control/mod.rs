@@ -1,12 +1,14 @@
 //! Rate control: the mode of each frame to a neighbour, by the fates of earlier ones.
 //!
-//! A MAC asks for the mode of each try, and reports the outcome when the packet was acknowledged or given up. What is
-//! known belongs to a link, from a station to one neighbour; it is kept for neighbours to which frames were sent.
+//! A MAC asks for the mode of each try, and reports the outcome when the packet or the aggregate was acknowledged or
+//! given up. What is known belongs to a link, from a station to one neighbour; it is kept for neighbours to which frames
+//! were sent. The categories of a station share it, as in Linux and ns-3.
 //!
 //! A rate control is a file with `Params` and a type that implements [`RateControl`], and its entry in the list below.
 
 mod aarf;
 mod arf;
+mod attempt;
 mod candidates;
 mod control;
 mod fixed;
@@ -18,8 +20,9 @@ mod tests;
 
 use hopyard_engine::{Rng, Time};
 
+pub use attempt::{Answered, Attempt};
 pub use candidates::Candidates;
-pub use control::{Belief, Choice, Outcome, RateControl, Tries};
+pub use control::{Belief, Choice, Outcome, RateControl, Tries, Used};
 use links::Links;
 
 use crate::address::InterfaceId;
