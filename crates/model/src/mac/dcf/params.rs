@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::amendment::{Amendment, Constants};
 use crate::mac::rate_control::{self, Candidates, Choice, Rates};
-use crate::params::{self, Fault};
+use crate::params::{self, Fault, Unused};
 use crate::phy::mode::{Band, Carrier, DSSS_BANDWIDTH, Format, Guard, MODES, Mode, Name, Preamble, in_words};
 
 /// How an exchange in a newer format is announced to stations that know only an older one.
@@ -41,7 +41,7 @@ pub struct Params {
     /// is "short".
     pub guard_interval: Guard,
     /// Mode of unicast data frames: a rate of DSSS or OFDM, an index of HT such as "mcs7", or an index and the streams
-    /// of VHT such as "vht-mcs9-2ss". With a `rate_control` other than "fixed", it says the format of the modes among
+    /// of VHT such as "vht-mcs9-2ss". Where modes of HT have the rate of a mode of OFDM, that one is "ofdm 54 Mbps". With a `rate_control` other than "fixed", it says the format of the modes among
     /// which that chooses, and the most streams.
     pub rate: Name,
     /// Rate of RTS and broadcast frames: a basic rate.
@@ -185,6 +185,11 @@ impl params::Params for Params {
         if self.slot.is_zero() {
             return Err(Fault::new("slot", "expected a time above zero"));
         }
+        for (key, time) in [("slot", self.slot), ("sifs", self.sifs), ("max_propagation", self.max_propagation)] {
+            if time > LONGEST {
+                return Err(Fault::new(key, format!("expected at most {LONGEST}, found {time}")));
+            }
+        }
         if self.cw_max > 32_767 {
             return Err(Fault::new("cw_max", format!("expected at most 32767, found {}", self.cw_max)));
         }
@@ -209,6 +214,10 @@ impl params::Params for Params {
             return Err(Fault::new("header", format!("expected at most 1000 B, found {}", self.header)));
         }
         Ok(())
+    }
+
+    fn unused(&self) -> Vec<Unused> {
+        params::unused_where([(self.protection == Protection::Off, "protection", &["protection_rate"])])
     }
 }
 
@@ -278,6 +287,10 @@ impl Params {
     /// The mode of data frames.
     fn data(&self) -> Result<&'static Mode, Fault> {
         let newer = || self.standard.newer(self.carrier());
+        if let Name::Ofdm(rate) = self.rate {
+            let mut legacy = self.standard.legacy(self.carrier());
+            return legacy.find(|mode| mode.rate() == rate).ok_or_else(|| self.no_such("rate"));
+        }
         if let Name::Rate(rate) = self.rate {
             // Several modes of HT and VHT have the same rate, and some the rate of a mode of OFDM.
             let tenths = |rate: Rate| (rate.bps() + 50_000) / 100_000;
@@ -286,7 +299,11 @@ impl Params {
             if same.is_empty() {
                 return if newer().next().is_none() { legacy } else { legacy.map_err(|_| self.no_such("rate")) };
             }
-            let ofdm = if legacy.is_ok() { ", as has a mode of OFDM" } else { "" };
+            let ofdm = if legacy.is_ok() {
+                format!(", or \"{}\", as has a mode of OFDM", Name::Ofdm(rate))
+            } else {
+                String::new()
+            };
             let expected = format!("expected {}, which have the rate {rate}{ofdm}", in_words(same.into_iter()));
             return Err(Fault::new("rate", expected));
         }
@@ -366,7 +383,8 @@ impl Params {
         Ok(Candidates { usual, modes })
     }
 
-    /// The modes of all frames under a rate control; the first is the mode that `rate` names.
+    /// The modes of all frames under a rate control. The first is the mode that `rate` names. The last is the mode of
+    /// broadcasts, which may be in the list before.
     pub(super) fn every_mode(&self, rates: &rate_control::Config) -> Result<Vec<&'static Mode>, Fault> {
         let Modes { data, basic, announcing, answer, slowest: _ } = self.modes()?;
         let mut modes = vec![data];
@@ -379,6 +397,9 @@ impl Params {
         modes.extend([basic, announcing, answer]);
         let mut seen = BTreeSet::new();
         modes.retain(|mode| seen.insert(mode.row));
+        if modes.last().is_some_and(|mode| mode.row != basic.row) {
+            modes.push(basic);
+        }
         Ok(modes)
     }
 
@@ -422,6 +443,8 @@ impl Params {
     }
 }
 
+/// The longest slot, interframe space and propagation delay: those of sound under water are shorter.
+const LONGEST: Span = Span::from_secs(10);
 /// Bytes of the header by which a receiver tells a packet's protocol (IEEE 802.2, RFC 1042).
 const LLC_SNAP: u64 = 8;
 /// Bytes of an RTS frame.

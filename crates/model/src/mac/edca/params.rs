@@ -9,7 +9,7 @@ use super::category::{Category, Priorities};
 use crate::mac::dcf::{self, Amendment};
 use crate::mac::rate_control;
 use crate::packet::Dscp;
-use crate::params::{self, Fault};
+use crate::params::{self, Fault, Unused};
 use crate::phy::Mode;
 use crate::phy::mode::Format;
 
@@ -171,6 +171,19 @@ impl params::Params for Params {
         }
         self.check_aggregation()
     }
+
+    fn unused(&self) -> Vec<Unused> {
+        let carries_one = self.dcf.modes().is_ok_and(|modes| most_in(modes.data.format) == 0);
+        let is_single = carries_one || self.max_ampdu.count() == 0;
+        let by = if carries_one { "rate" } else { "max_ampdu" };
+        let cases: [(bool, &'static str, &'static [&'static str]); 2] = [
+            (is_single, by, &["max_ampdu_time", "max_mpdus"]),
+            (is_single && self.block_ack == BlockAck::AtFirstFrame, by, &["mpdu_retry_limit", "reorder_timeout"]),
+        ];
+        let mut unused = params::unused_where(cases);
+        unused.extend(self.dcf.unused());
+        unused
+    }
 }
 
 /// The longest frame with several MPDUs in an amendment.
@@ -228,6 +241,13 @@ impl Params {
             };
             return Err(Fault::new("max_ampdu", format!("expected {expected}, found {}", self.max_ampdu)));
         }
+        let mpdu = u64::from(DELIMITER) + self.dcf.header.count();
+        let least = mpdu.next_multiple_of(4) + mpdu;
+        if (1..least).contains(&ampdu) {
+            let problem =
+                format!("expected 0 B or at least {least} B, two MPDUs without a packet, found {}", self.max_ampdu);
+            return Err(Fault::new("max_ampdu", problem));
+        }
         if self.max_ampdu_time.is_zero() || self.max_ampdu_time > LONGEST_PPDU {
             let problem = format!("expected a time above zero, up to {LONGEST_PPDU}, found {}", self.max_ampdu_time);
             return Err(Fault::new("max_ampdu_time", problem));
@@ -248,6 +268,12 @@ impl Params {
                 0 => format!("expected 0 B: frames of DSSS and OFDM carry one packet, found {}", self.max_amsdu),
                 _ => format!("expected at most {most} B, found {}", self.max_amsdu),
             };
+            return Err(Fault::new("max_amsdu", problem));
+        }
+        let least = u64::from(2 * (SUBFRAME_HEADER + LLC_SNAP));
+        if (1..least).contains(&amsdu) {
+            let problem =
+                format!("expected 0 B or at least {least} B, the headers of two packets, found {}", self.max_amsdu);
             return Err(Fault::new("max_amsdu", problem));
         }
         if self.reorder_timeout.is_zero() {

@@ -386,11 +386,13 @@ fn a_window_goes_round() {
 #[test]
 fn impossible_parameters_are_named() {
     type Change = fn(&mut Params);
-    let cases: [(Amendment, Change, &str, &str); 13] = [
+    let cases: [(Amendment, Change, &str, &str); 15] = [
         (Amendment::A, |it| it.max_ampdu = Bytes::new(8191), "max_ampdu", "expected 0 B: frames of DSSS and OFDM"),
         (Amendment::G, |it| it.max_amsdu = Bytes::new(3839), "max_amsdu", "expected 0 B: frames of DSSS and OFDM"),
         (Amendment::N, |it| it.max_ampdu = Bytes::new(65_536), "max_ampdu", "expected at most 65535 B"),
         (Amendment::N, |it| it.max_amsdu = Bytes::new(7936), "max_amsdu", "expected at most 7935 B, found 7936 B"),
+        (Amendment::N, |it| it.max_ampdu = Bytes::new(1), "max_ampdu", "expected 0 B or at least 86 B, two MPDUs"),
+        (Amendment::N, |it| it.max_amsdu = Bytes::new(1), "max_amsdu", "expected 0 B or at least 44 B, the headers"),
         (Amendment::N, |it| it.max_mpdus = 65, "max_mpdus", "expected 1 to 64, found 65"),
         (Amendment::N, |it| it.max_mpdus = 0, "max_mpdus", "expected 1 to 64, found 0"),
         (Amendment::N, |it| it.max_ampdu_time = Span::from_millis(6), "max_ampdu_time", "up to 5.484 ms, found 6 ms"),
