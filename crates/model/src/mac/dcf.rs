@@ -522,24 +522,10 @@ impl<P: Procedure> Dcf<P> {
             let wait = timing.rts + sifs + timing.cts + propagation;
             return Some(self.transmit(rts, Exchange::Rts, wait, now, timing));
         }
-        let mode = outgoing.mode;
-        let data = Frame {
-            transmitter: self.interface,
-            receiver: outgoing.to,
-            airtime: outgoing.airtime,
-            bytes: outgoing.bytes,
-            preamble: mode.preamble,
-            mode,
-            packet: Some(outgoing.packet),
-            kept: !broadcast,
-            control: Control {
-                kind: FrameKind::Data,
-                duration: answered,
-                sequence: outgoing.sequence,
-                retry: outgoing.retry,
-                ratio: 0.0,
-            },
-        };
+        let Held { mode, bytes, airtime, sequence, retry, .. } = outgoing;
+        let control = Control { kind: FrameKind::Data, duration: answered, sequence, retry, ratio: 0.0 };
+        let plain = Frame::plain((self.interface, outgoing.to), (mode, bytes, airtime), control);
+        let data = Frame { packet: Some(outgoing.packet), kept: !broadcast, ..plain };
         let wait = if broadcast { data.airtime } else { data.airtime + answered + propagation };
         Some(self.transmit(data, Exchange::Data, wait, now, timing))
     }

@@ -118,17 +118,7 @@ impl Edca {
     }
 
     pub(super) fn frame(&self, receiver: InterfaceId, bytes: u32, mode: &'static Mode, control: Control) -> Frame {
-        Frame {
-            transmitter: self.interface,
-            receiver,
-            airtime: mode.airtime(bytes),
-            bytes,
-            preamble: mode.preamble,
-            mode,
-            packet: None,
-            kept: true,
-            control,
-        }
+        Frame::plain((self.interface, receiver), (mode, bytes, mode.airtime(bytes)), control)
     }
 
     /// The oldest number that is not acknowledged.
