@@ -70,7 +70,7 @@ def _measured(packets: int, measured_s: float) -> Row:
 
 def run_shares(case: Shares) -> dict[str, list[Row]]:
     """Make one run of saturated categories of 802.11a at 54 Mb/s, without TXOPs."""
-    measured_s = 10.0
+    measured_s = 5.0
     options: dict[str, Option] = {
         "mode": "OfdmRate54Mbps",
         "stations": case.stations,

@@ -101,7 +101,7 @@ pub struct Edca {
     rng: Rng,
     /// What the station knows of its links, if rate control chooses among several modes.
     rates: Option<Box<Rates>>,
-    /// Of the last frame for the station, which its answer tells: the ratio of signal to noise. Zero without rate
+    /// The ratio of signal to noise of the last frame for the station, which its answer tells. It is zero without rate
     /// control.
     level: f32,
     /// Counters of the station.

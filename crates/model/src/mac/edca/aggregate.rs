@@ -21,7 +21,7 @@ struct Limits {
     mpdus: u32,
     /// The first number that may not be sent yet.
     window_end: u16,
-    /// The mode.
+    /// The mode, as rate control has chosen it.
     choice: Choice,
 }
 

@@ -41,6 +41,25 @@ fn an_aggregate_has_as_many_mpdus_as_its_mode_allows() {
 }
 
 #[test]
+fn protection_announces_the_frames_of_every_mode() {
+    use crate::mac::dcf::Protection;
+    for (protection, announcements) in [
+        (Protection::CtsToSelf, [vec![FrameKind::Cts; 2], vec![]]),
+        (Protection::Rts, [vec![FrameKind::Rts; 2], vec![FrameKind::Cts; 2]]),
+    ] {
+        let mut pair = adaptive("ideal", |it| it.dcf.protection = protection);
+        pair.queue(20, 1500, 0);
+        pair.run(|_| 0);
+        assert_eq!(pair.modes().iter().map(|it| it.1).collect::<Vec<_>>(), [2, 18], "{protection:?}");
+        let found = [0, 1].map(|station| {
+            let kinds = pair.kinds(station).into_iter();
+            kinds.filter(|kind| matches!(kind, FrameKind::Rts | FrameKind::Cts)).collect::<Vec<_>>()
+        });
+        assert_eq!(found, announcements, "{protection:?}");
+    }
+}
+
+#[test]
 fn categories_share_what_is_known_of_a_neighbour() {
     let mut pair = adaptive("ideal", |_| {});
     pair.queue(1, 1500, 0);
