@@ -331,6 +331,21 @@ def test_answers_of_a_study_and_of_the_command(tmp_path: Path, monkeypatch: pyte
         Path("wrong.toml").write_text(ANSWERED_STUDY.replace(old, new))
         code, said = command("check", "wrong.toml")
         assert (code, told in said) == (2, True), said
+    # A table of a study takes the measures that the command takes.
+    table = '[[table]]\nname = "t"\ntitle = "T"\nmeasures = ["goodput[{}]"]\nrows = ["window"]\n'
+    Path("labelled.toml").write_text(ANSWERED_STUDY + table.format("talk.answers"))
+    both = "goodput[talk.answers],by_label"
+    code, said = command("results", "labelled.toml", "--out", "o", "--each", "--measure", both)
+    assert code == 0, said
+    assert all(row.split(",")[3] == row.split(",")[4] > "0" for row in said.splitlines()[1:]), said
+    for label, told in [
+        ("talk.answers", ""),
+        ("talk.answer", "goodput[talk.answer] needs a flow with the label 'talk.answer', which the point"),
+        ("", "'goodput[]': expected a label of flows between the brackets"),
+    ]:
+        Path("labelled.toml").write_text(ANSWERED_STUDY + table.format(label))
+        code, said = command("check", "labelled.toml")
+        assert (code, told in said) == (2 if told else 0, True), said
     # Before the first run, it is known which flows are answered.
     Path("one_way.toml").write_text(ANSWERED.replace('traffic = "echo"\n[[', "[["))
     for file, label, there in [

@@ -3,7 +3,7 @@
 
 import sys
 
-from peerlib import ns3, ns3_dcf, ns3_drops, ns3_ofdm, ns3_olsr, ns3_olsr_radio, ns3_tcp
+from peerlib import ns3, ns3_dcf, ns3_drops, ns3_edca, ns3_ofdm, ns3_olsr, ns3_olsr_radio, ns3_tcp
 from peerlib.driver import Experiment, main
 
 EXPERIMENTS = (
@@ -41,6 +41,20 @@ EXPERIMENTS = (
         ns3_ofdm.control_cases,
         ns3_ofdm.run_control,
         {"rates.csv": ns3_ofdm.RATES_COLUMNS},
+    ),
+    Experiment(
+        "edca",
+        "EDCA, saturated categories",
+        ns3_edca.shares_cases,
+        ns3_edca.run_shares,
+        {"edca_shares.csv": ns3_edca.SHARES_COLUMNS},
+    ),
+    Experiment(
+        "edca_aggregates",
+        "EDCA, frames with several MPDUs",
+        ns3_edca.aggregate_cases,
+        ns3_edca.run_aggregate,
+        {"edca_aggregates.csv": ns3_edca.AGGREGATES_COLUMNS},
     ),
     Experiment(
         "drops",

@@ -164,6 +164,12 @@ impl Section<'_> {
                     }
                 }
             }
+            // Serde would take the elements of a list for the values of the keys, in their order.
+            (Kind::Array(_), Value::Object(_)) => {
+                let found = format!("`{}` is {}", above.join("."), entry.node.describe());
+                let problem = Problem::new(self.key(&above.join(".")), Some(&entry.node.mark), found);
+                problems.push(problem.expected("a table".to_owned()));
+            }
             // A value that cannot be read already has its problem.
             _ if entry.node.is_bad() => {}
             _ => leaves.push(Leaf { path: above.clone(), node: &entry.node }),

@@ -49,8 +49,8 @@ pub use obstacle::Obstacle;
 pub struct Head {
     /// The name of the results. It has no other effect.
     pub name: String,
-    /// The source of every model's defaults: the standards ("rfc"), ns-2.35 ("ns2") or, for TCP, Linux 6.1 ("linux").
-    /// The key `profile` in a model's own table selects another profile for that model.
+    /// The source of every model's defaults: the standards ("rfc"), ns-2.35 ("ns2") or, for TCP and EDCA, Linux 6.1
+    /// ("linux"). The key `profile` in a model's own table selects another profile for that model.
     pub profile: String,
     /// The duration of each run: at most 20 days.
     pub duration: Span,

@@ -22,6 +22,8 @@ fn rate_control_is_selected_beside_the_mac() {
     assert_eq!(scenario.to_value(true)["mac"]["arf"]["successes"], 7);
     let again = Scenario::load(&scenario.to_toml(true), "s.toml", Path::new(""), &[]).expect("complete");
     assert_eq!(again.hash(), scenario.hash());
+    let edca = "[mac]\nmodel = \"edca\"\nrate_control = \"minstrel_ht\"\n[mac.edca]\nstandard = \"n\"\n";
+    assert_eq!(loaded(edca).spec(0).channels[0].rates.name(), "minstrel_ht");
     // A further channel has its own, with the parameters of the first.
     let channels =
         "[mac.arf]\nsuccesses = 7\n[[channel]]\nnodes = [0, 1]\nrate_control = \"arf\"\n[channel.arf]\ntimer = 20\n";
@@ -60,6 +62,10 @@ fn what_cannot_be_is_refused_at_its_place() {
             &["s.toml:10:", "at least `successes`, 10, found 5"],
         ),
         ("[mac]\nrate_control = \"ideal\"\n[mac.ideal]\nbit_error_rate = 2\n", &["s.toml:10:", "1e-12 to 0.5"]),
+        (
+            "[mac]\nrate_control = \"ideal\"\n[mac.ideal]\nbit_error_rate = 0.0000000000000001\n",
+            &["s.toml:10:", "expected 1e-12 to 0.5, found 1e-16"],
+        ),
         ("[mac]\nrate_control = \"minstrel_ht\"\n[mac.minstrel_ht]\nmost_tries = 1\n", &["s.toml:10:", "at least 2"]),
         // Rate control sends at every rate.
         (
@@ -72,6 +78,13 @@ fn what_cannot_be_is_refused_at_its_place() {
             assert!(shown.contains(word), "\"{word}\" is not in:\n{shown}");
         }
     }
+    let idle = loaded("[measure]\nrates = true\n");
+    let warnings: Vec<_> = idle.warnings().iter().map(ToString::to_string).collect();
+    assert!(
+        warnings.len() == 1 && warnings[0].contains("`rates` records nothing") && warnings[0].contains("s.toml:8:"),
+        "{warnings:?}"
+    );
+    assert!(loaded("[measure]\nrates = true\n[mac]\nrate_control = \"arf\"\n").warnings().is_empty());
     let unused = loaded("[mac.arf]\nsuccesses = 7\n");
     let warnings: Vec<_> = unused.warnings().iter().map(|it| it.as_warning().to_string()).collect();
     assert!(warnings.iter().any(|it| it.contains("[mac.arf] is not used")), "{warnings:?}");

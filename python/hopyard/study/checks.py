@@ -14,7 +14,7 @@ from hopyard.study.file import Claim, Quantity, Scalar, Study, StudyError, neare
 from hopyard.study.points import fits
 from hopyard.study.published import read
 from hopyard.study.tables import beside
-from hopyard.tables.measures import MEASURES
+from hopyard.tables.measures import MEASURES, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -252,6 +252,9 @@ def _unrecorded(study: Study, measure: str | None, points: Sequence[Point], *, a
     if measure in OF_ENERGY:
         needed = "an energy.model other than off"
         lacking = [p for p in points if _document(p).get("energy", {}).get("model") == "off"]
+    elif measure is not None and (label := named(measure).flows):
+        needed = f"a flow with the label {label!r}"
+        lacking = [point for point in points if label not in _labels(point)]
     elif measure in MEASURES and MEASURES[measure].table == "paths":
         needed = "measure.paths = true"
         lacking = [point for point in points if PATHS not in point.planned.observed]

@@ -6,7 +6,6 @@ Every problem is told with the line of the part in which it stands.
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from hopyard import _core
@@ -73,9 +72,7 @@ def references(study: Study) -> Iterator[str]:
         yield from _quantity(study, name, quantity)
     known = [*document.measure, *MEASURES]
     for number, measure in enumerate(document.measures):
-        if measure not in known:
-            place = study.place("measures", number)
-            yield f"{place}: no measure is called {measure!r}; {nearest(measure, known)}"
+        yield from _known_measures([measure], known, study.place("measures", number))
     for number, table in enumerate(document.table):
         yield from _table(study, table, study.place("table", number), known)
     for number, figure in enumerate(document.figure):
@@ -241,8 +238,16 @@ def _sampled_there(study: Study, experiment: str, names: Iterable[str | None], p
 
 def _known_measures(names: Iterable[str | None], known: list[str], place: str) -> Iterator[str]:
     for name in names:
-        if name is not None and name not in known:
-            yield f"{place}: no measure is called {name!r}; {nearest(name, known)}"
+        if name is None or name in known:
+            continue
+        try:
+            # It may be about the flows with a label: `goodput[video]`.
+            check([name])
+        except ValueError as error:
+            if name.partition("[")[0] in MEASURES:
+                yield f"{place}: {error}"
+            else:
+                yield f"{place}: no measure is called {name!r}; {nearest(name, known)}"
 
 
 def _quantity(study: Study, name: str, quantity: Quantity) -> Iterator[str]:
@@ -266,7 +271,9 @@ def _quantity(study: Study, name: str, quantity: Quantity) -> Iterator[str]:
         yield f"{place}: expected a column, a series or a measure"
         return
     if quantity.measure is not None:
-        yield from _known_measures([quantity.measure], [*MEASURES], f"{place}: measure")
+        if quantity.measure not in MEASURES:
+            near = nearest(quantity.measure, MEASURES)
+            yield f"{place}: measure: no measure is called {quantity.measure!r}; {near}"
         if {"table", "reduce"} & quantity.model_fields_set:
             yield f"{place}: a measure of Hopyard has a table and a way to reduce it: expected none"
         if quantity.measure in MEASURES:
@@ -358,10 +365,7 @@ def _table(study: Study, table: Table, place: str, known: list[str]) -> Iterator
 
 def figure_problems(study: Study, figure: Figure, place: str) -> Iterator[str]:
     """What is wrong with a figure, which may be about the flows with a label."""
-    known = [*study.document.measure, *MEASURES]
-    with suppress(ValueError):
-        known += check([str(figure.measure)])
-    yield from _figure(study, figure, place, known)
+    yield from _figure(study, figure, place, [*study.document.measure, *MEASURES])
 
 
 def _figure(study: Study, figure: Figure, place: str, known: list[str]) -> Iterator[str]:

@@ -1,5 +1,6 @@
 // 802.11 with OFDM, HT or VHT in ns-3.37, with the error rates of the NIST model and one received
-// power for all: saturated senders around one receiver, or broadcasts of one sender, UDP.
+// power for all: saturated senders around one receiver, with categories and aggregates if asked, or
+// broadcasts of one sender, UDP.
 //
 // One line of JSON goes to standard output.
 
@@ -12,6 +13,7 @@
 
 #include <cstdio>
 #include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,8 @@ main(int argc, char* argv[])
     bool broadcast = false;
     uint32_t antennas = 1;
     uint32_t senders = 1;
+    std::string stations = "";
+    uint32_t ampdu = 0;
     uint32_t payload = 1472;
     double rss = -40;
     double interval = 0.001;
@@ -45,6 +49,10 @@ main(int argc, char* argv[])
     commandLine.AddValue("broadcast", "frames are broadcast in the mode of data", broadcast);
     commandLine.AddValue("antennas", "antennas and streams", antennas);
     commandLine.AddValue("senders", "number of senders", senders);
+    commandLine.AddValue("stations",
+                         "categories of each sender instead of their number, such as BE,VO|BK",
+                         stations);
+    commandLine.AddValue("ampdu", "largest aggregate of best effort, bytes; 0: none", ampdu);
     commandLine.AddValue("payload", "UDP payload, bytes", payload);
     commandLine.AddValue("rss", "received power, dBm", rss);
     commandLine.AddValue("interval", "time between a sender's datagrams, s", interval);
@@ -54,8 +62,32 @@ main(int argc, char* argv[])
     commandLine.Parse(argc, argv);
     RngSeedManager::SetSeed(12345);
     RngSeedManager::SetRun(run);
-    Config::SetDefault("ns3::WifiMacQueue::MaxSize", QueueSizeValue(QueueSize("50p")));
+    Config::SetDefault("ns3::WifiMacQueue::MaxSize",
+                       QueueSizeValue(QueueSize(ampdu > 0 ? "500p" : "50p")));
     Config::SetDefault("ns3::WifiMacQueue::MaxDelay", TimeValue(Seconds(60)));
+
+    // The sender of each flow, and its type of service, whose upper bits are the user priority.
+    const std::map<std::string, uint8_t> types = {{"BK", 0x20},
+                                                  {"BE", 0x00},
+                                                  {"VI", 0x80},
+                                                  {"VO", 0xc0}};
+    std::vector<std::pair<uint32_t, uint8_t>> flows;
+    std::istringstream all(stations);
+    std::string station;
+    while (std::getline(all, station, '|'))
+    {
+        senders = flows.empty() ? 1 : senders + 1;
+        std::istringstream own(station);
+        std::string category;
+        while (std::getline(own, category, ','))
+        {
+            flows.emplace_back(senders, types.at(category));
+        }
+    }
+    for (uint32_t i = 1; stations.empty() && i <= senders; ++i)
+    {
+        flows.emplace_back(i, 0);
+    }
 
     NodeContainer nodes(senders + 1);
     MobilityHelper mobility;
@@ -81,10 +113,14 @@ main(int argc, char* argv[])
                                                            {"n", WIFI_STANDARD_80211n},
                                                            {"ac", WIFI_STANDARD_80211ac}};
     WifiMacHelper mac;
-    mac.SetType("ns3::AdhocWifiMac");
+    mac.SetType("ns3::AdhocWifiMac", "QosSupported", BooleanValue(!stations.empty()));
     WifiHelper wifi;
     wifi.SetStandard(standards.at(standard));
-    wifi.DisableFlowControl();
+    // With flow control alone, ns-3 looks at the type of service.
+    if (stations.empty())
+    {
+        wifi.DisableFlowControl();
+    }
     wifi.SetRemoteStationManager("ns3::ConstantRateWifiManager",
                                  "DataMode",
                                  StringValue(mode),
@@ -102,9 +138,17 @@ main(int argc, char* argv[])
         Config::Set("/NodeList/*/DeviceList/*/$ns3::WifiNetDevice/HtConfiguration/"
                     "ShortGuardIntervalSupported",
                     BooleanValue(shortGuard));
-        // Single frames, as of a station without aggregation.
+        // Without a size, single frames, as of a station without aggregation.
         Config::Set("/NodeList/*/DeviceList/*/$ns3::WifiNetDevice/Mac/BE_MaxAmpduSize",
-                    UintegerValue(0));
+                    UintegerValue(ampdu));
+    }
+    for (uint32_t i = 0; !stations.empty() && i < devices.GetN(); ++i)
+    {
+        auto own = DynamicCast<WifiNetDevice>(devices.Get(i))->GetMac();
+        for (auto category : {AC_BE, AC_BK, AC_VI, AC_VO})
+        {
+            own->GetQosTxop(category)->SetTxopLimit(Seconds(0));
+        }
     }
     InternetStackHelper().Install(nodes);
     Ipv4AddressHelper network("10.0.0.0", "255.255.255.0");
@@ -112,19 +156,21 @@ main(int argc, char* argv[])
 
     std::vector<Ptr<PacketSink>> sinks;
     std::vector<Ptr<UdpClient>> clients;
-    for (uint32_t i = 1; i <= senders; ++i)
+    for (uint32_t i = 0; i < flows.size(); ++i)
     {
-        uint16_t port = 5000 + i;
+        uint16_t port = 5001 + i;
         PacketSinkHelper sink("ns3::UdpSocketFactory",
                               InetSocketAddress(Ipv4Address::GetAny(), port));
         sinks.push_back(DynamicCast<PacketSink>(sink.Install(nodes.Get(0)).Get(0)));
         Ipv4Address to = broadcast ? Ipv4Address("10.0.0.255") : addresses.GetAddress(0);
-        UdpClientHelper client(to, port);
+        InetSocketAddress destination(to, port);
+        destination.SetTos(flows[i].second);
+        UdpClientHelper client(destination);
         client.SetAttribute("MaxPackets", UintegerValue(UINT32_MAX));
         client.SetAttribute("Interval", TimeValue(Seconds(interval)));
         client.SetAttribute("PacketSize", UintegerValue(payload));
-        ApplicationContainer application = client.Install(nodes.Get(i));
-        application.Start(Seconds(0.01 * i));
+        ApplicationContainer application = client.Install(nodes.Get(flows[i].first));
+        application.Start(Seconds(0.01 * (i + 1)));
         clients.push_back(DynamicCast<UdpClient>(application.Get(0)));
     }
 
@@ -143,7 +189,7 @@ main(int argc, char* argv[])
     std::printf("{\"measured_s\": %g, \"sent\": %lu, \"packets\": [",
                 duration - warmUp,
                 static_cast<unsigned long>((clients[0]->GetTotalTx() - sentBefore) / payload));
-    for (uint32_t i = 0; i < senders; ++i)
+    for (uint32_t i = 0; i < flows.size(); ++i)
     {
         uint64_t packets = (sinks[i]->GetTotalRx() - before[i]) / payload;
         std::printf("%s%lu", i == 0 ? "" : ", ", static_cast<unsigned long>(packets));

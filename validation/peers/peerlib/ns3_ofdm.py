@@ -37,6 +37,7 @@ PER_COLUMNS = ("rate_mbps", "snr_db", "bytes", "frames", "lost", "per")
 MANAGERS = {
     "a": {"arf": "Arf", "aarf": "Aarf", "ideal": "Ideal", "minstrel_ht": "MinstrelHt"},
     "n": {"ideal": "Ideal", "minstrel_ht": "MinstrelHt"},
+    "n, A-MPDU": {"ideal": "Ideal", "minstrel_ht": "MinstrelHt"},
 }
 RATIOS_DB = (5.0, 10.0, 15.0, 20.0, 25.0, 30.0)
 RATES_PAYLOAD = 972
@@ -147,12 +148,14 @@ NOISE_DBM = 10 * math.log10(1.380649e-23 * 290 * 20e6 * 1000) + 7
 def run_control(case: Control) -> dict[str, list[Row]]:
     """Make one run of a saturated link under rate control."""
     warm_up_s, measured_s = 2.0, 4.0
+    aggregates = "A-MPDU" in case.standard
     options: dict[str, Option] = {
-        "standard": case.standard,
+        "standard": case.standard[0],
+        "ampdu": 65535 if aggregates else 0,
         "manager": MANAGERS[case.standard][case.control],
         "payload": RATES_PAYLOAD,
         "rss": f"{NOISE_DBM + case.snr_db:.6f}",
-        "interval": "0.00018",
+        "interval": "0.00011" if aggregates else "0.00018",
         "warm-up": warm_up_s,
         "duration": warm_up_s + measured_s,
         "run": case.run,

@@ -522,24 +522,10 @@ impl<P: Procedure> Dcf<P> {
             let wait = timing.rts + sifs + timing.cts + propagation;
             return Some(self.transmit(rts, Exchange::Rts, wait, now, timing));
         }
-        let mode = outgoing.mode;
-        let data = Frame {
-            transmitter: self.interface,
-            receiver: outgoing.to,
-            airtime: outgoing.airtime,
-            bytes: outgoing.bytes,
-            preamble: mode.preamble,
-            mode,
-            packet: Some(outgoing.packet),
-            kept: !broadcast,
-            control: Control {
-                kind: FrameKind::Data,
-                duration: answered,
-                sequence: outgoing.sequence,
-                retry: outgoing.retry,
-                ratio: 0.0,
-            },
-        };
+        let Held { mode, bytes, airtime, sequence, retry, .. } = outgoing;
+        let control = Control { kind: FrameKind::Data, duration: answered, sequence, retry, ratio: 0.0 };
+        let plain = Frame::plain((self.interface, outgoing.to), (mode, bytes, airtime), control);
+        let data = Frame { packet: Some(outgoing.packet), kept: !broadcast, ..plain };
         let wait = if broadcast { data.airtime } else { data.airtime + answered + propagation };
         Some(self.transmit(data, Exchange::Data, wait, now, timing))
     }
@@ -614,9 +600,8 @@ impl<P: Procedure> Dcf<P> {
             } else {
                 self.short_retries = 0;
             }
-            let to = outgoing.to;
             self.outgoing = None;
-            self.learn(to, None, cx);
+            self.learn(None, cx);
             self.cw = timing.params.cw_min;
             if P::backs_off_after_giving_up(&timing.params) {
                 self.start_backoff(timing, cx.now);
@@ -644,7 +629,7 @@ impl<P: Procedure> Dcf<P> {
     #[inline(never)]
     fn adapt(&mut self, is_at_limit: bool, timing: &Timing, now: Time) -> bool {
         let (Some(adaptive), Some(outgoing)) = (&mut self.adaptive, &mut self.outgoing) else { return is_at_limit };
-        let next = adaptive.retry((outgoing.to, outgoing.bytes), is_at_limit, timing, now);
+        let next = adaptive.retry(outgoing.bytes, is_at_limit, timing, now);
         if let Some((mode, by)) = next {
             (outgoing.mode, outgoing.airtime, outgoing.announced_by) = (mode, mode.airtime(outgoing.bytes), by);
         }
@@ -654,11 +639,11 @@ impl<P: Procedure> Dcf<P> {
     /// The packet that the station held was acknowledged by a neighbour, with this ratio of signal to noise there, or
     /// given up.
     #[inline]
-    fn learn(&mut self, to: InterfaceId, acknowledged: Option<f32>, cx: &mut Context) {
+    fn learn(&mut self, acknowledged: Option<f32>, cx: &mut Context) {
         if let Some(adaptive) = &mut self.adaptive
-            && adaptive.report(to, acknowledged, cx.now)
+            && let Some(neighbour) = adaptive.report(acknowledged, cx.now)
         {
-            cx.act(Action::RateChanged { interface: self.interface, neighbour: to });
+            cx.act(Action::RateChanged { interface: self.interface, neighbour });
         }
     }
 

@@ -15,6 +15,7 @@
 //! Validated: one and several categories against closed forms and ns-3.37, aggregates by mode and length against closed
 //! forms (`tests/edca.rs`).
 
+mod aggregate;
 mod agreement;
 mod category;
 mod contender;
@@ -27,9 +28,10 @@ mod sending;
 use hopyard_engine::{Prefetch, Rng, Time};
 
 use super::dcf::Announcement;
+use super::rate_control::{Answered, Belief, Choice, Rates};
 use super::{Identity, Mac, Outgoing, Sensed, Slotted, rate_control};
 use crate::address::{InterfaceId, NodeId};
-use crate::context::{Context, DropReason};
+use crate::context::{Action, Context, DropReason};
 use crate::packet::{Classes, Packet, PacketId};
 use crate::params::Fault;
 use crate::phy::Mode;
@@ -97,6 +99,11 @@ pub struct Edca {
     senders: Vec<Sender>,
     receivers: Vec<Receiver>,
     rng: Rng,
+    /// What the station knows of its links, if rate control chooses among several modes.
+    rates: Option<Box<Rates>>,
+    /// The ratio of signal to noise of the last frame for the station, which its answer tells. It is zero without rate
+    /// control.
+    level: f32,
     /// Counters of the station.
     pub counters: Counters,
 }
@@ -111,14 +118,15 @@ impl Prefetch for Edca {
 impl Mac for Edca {
     const CHOOSES: bool = true;
     const GATHERS: bool = true;
+    const ADAPTS: bool = true;
 
     type Params = Params;
     type Shared = Timing;
     type Control = Control;
     type Counters = Counters;
 
-    fn share(params: &Params, _nodes: &[NodeId], _rates: rate_control::Plan<'_>) -> Timing {
-        Timing::new(params)
+    fn share(params: &Params, _nodes: &[NodeId], rates: rate_control::Plan<'_>) -> Timing {
+        Timing::new(params).with_rates(rates)
     }
 
     fn modes(params: &Params, rates: &rate_control::Config) -> Result<Vec<&'static Mode>, Fault> {
@@ -156,6 +164,8 @@ impl Mac for Edca {
             senders: Vec::new(),
             receivers: Vec::new(),
             rng,
+            rates: timing.dcf.rates.as_ref().map(|rates| Box::new(rates.of_station(identity.station))),
+            level: 0.0,
             counters: Counters::default(),
         }
     }
@@ -186,7 +196,12 @@ impl Mac for Edca {
         let category = category_of(&cx.packets[packet], to, &timing.params);
         let content = Content::Packet(packet);
         let held = Held { content, to, size, sequence: None, sent: 0, joined: false, flying: false };
-        self.contenders[category as usize].held.push_back(held);
+        let contender = &mut self.contenders[category as usize];
+        let is_first = contender.first_packet().is_none();
+        contender.held.push_back(held);
+        if is_first {
+            self.begin_attempt(category, cx.now);
+        }
         self.contend(category, timing, cx.now);
     }
 
@@ -208,6 +223,9 @@ impl Mac for Edca {
     }
 
     fn on_frame(&mut self, frame: &Frame, level: Level, timing: &Timing, cx: &mut Context) {
+        if self.rates.is_some() {
+            self.level = level.sinr().factor() as f32;
+        }
         self.receive(frame, level, timing, cx);
     }
 
@@ -263,6 +281,10 @@ impl Mac for Edca {
         let to_send = self.contenders.iter().flat_map(|it| &it.held).filter(|held| !on_air(held));
         let stored = self.receivers.iter().flat_map(Receiver::held);
         to_send.filter_map(Held::packet).chain(stored).collect()
+    }
+
+    fn belief(&self, to: InterfaceId) -> Option<Belief> {
+        self.rates.as_ref()?.belief(to)
     }
 
     fn counters(&self, _timing: &Timing, _now: Time) -> Counters {
@@ -404,17 +426,46 @@ impl Edca {
         let contender = &mut self.contenders[category as usize];
         contender.failures.0 += 1;
         if contender.failures.0 >= timing.params.dcf.short_retry_limit {
+            let is_packet = contender.held[0].packet().is_some();
             // The first MPDU, with all its packets.
             let mpdu = 1 + contender.held.iter().skip(1).take_while(|held| held.joined).count();
             contender.held.iter_mut().take(mpdu).for_each(|held| held.flying = true);
             contender.reset(timing.access(category));
             self.give_up(category, timing, cx, |_| true);
+            if is_packet {
+                self.end_attempt(category, None, cx);
+            }
             self.ask_for_packets(category, cx);
         } else {
             contender.widen(timing.access(category));
         }
         // It begins after the frame of the other category.
         self.contenders[category as usize].draw(&mut self.rng);
+    }
+
+    /// The mode of the next frame with packets of a category.
+    fn choice(&self, category: Category, timing: &Timing) -> Choice {
+        self.contenders[category as usize].attempt.choice().unwrap_or_else(|| Choice::of(timing.data()))
+    }
+
+    /// Asks rate control for the mode of the next frame with packets of a category, if it holds some.
+    fn begin_attempt(&mut self, category: Category, now: Time) {
+        let contender = &mut self.contenders[category as usize];
+        let to = contender.first_packet().map(|held| held.to).filter(|to| !to.is_broadcast());
+        if let (Some(rates), Some(to)) = (&mut self.rates, to) {
+            contender.attempt.begin(rates, to, now);
+        }
+    }
+
+    /// The tries of a category's packets are over, with this answer or none. Others follow for the packets that are
+    /// left.
+    fn end_attempt(&mut self, category: Category, answered: Option<Answered>, cx: &mut Context) {
+        let Some(rates) = &mut self.rates else { return };
+        let changed = self.contenders[category as usize].attempt.end(rates, answered, cx.now);
+        if let Some(neighbour) = changed {
+            cx.act(Action::RateChanged { interface: self.interface, neighbour });
+        }
+        self.begin_attempt(category, cx.now);
     }
 
     /// Decides what the station does next, after an exchange has ended or continued.

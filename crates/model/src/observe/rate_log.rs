@@ -21,7 +21,8 @@ pub struct RateChangeRow {
     pub node: u32,
     /// The number of the neighbour's node.
     pub neighbour: u32,
-    /// The mode of frames from then on, probes aside: a rate, or the name of a mode of HT or VHT.
+    /// The mode of frames from then on, probes aside: a rate, or the name of a mode of HT or VHT with its bandwidth and
+    /// guard interval, such as "mcs7 40 MHz short".
     pub mode: String,
     /// The rate of this mode.
     #[schemars(extend("unit" = "kbit/s"))]
@@ -55,7 +56,7 @@ impl Probe for RateLog {
             time_s: now.seconds(),
             node: node(interface),
             neighbour: node(neighbour),
-            mode: mode.name().to_string(),
+            mode: mode.to_string(),
             rate_kbps: mode.rate().bps() as f64 / 1e3,
             probability,
             throughput_kbps: throughput.map(|rate| rate.bps() as f64 / 1e3),

@@ -120,6 +120,17 @@ pub struct Frame<C> {
 }
 
 impl<C: Fields> Frame<C> {
+    /// A frame without a packet from one interface to another, of a mode, a size and the time that these take.
+    #[inline(always)]
+    #[must_use]
+    pub const fn plain(
+        (transmitter, receiver): (InterfaceId, InterfaceId),
+        (mode, bytes, airtime): (&'static Mode, u32, Span),
+        control: C,
+    ) -> Self {
+        Self { transmitter, receiver, airtime, bytes, preamble: mode.preamble, mode, packet: None, kept: true, control }
+    }
+
     /// Every packet that the frame carries.
     pub fn packets(&self) -> impl Iterator<Item = PacketId> {
         self.sound_packets(0)

@@ -45,7 +45,7 @@ pub use outside::{MOST_FLOWS, MOST_PROGRAMS};
 pub use run::{RunFailure, simulate};
 pub use spec::{
     ChannelSpec, EnergySpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, RoleSpec, ServedSpec, SleepSpec,
-    Spec, Transport, TunnelSpec, WireSpec,
+    Spec, Transport, TunnelSpec, WireSpec, label_of_answers,
 };
 pub use wired_routes::tables;
 

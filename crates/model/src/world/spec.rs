@@ -284,8 +284,14 @@ impl FlowSpec {
     /// The label of the flow that answers it, if one does.
     #[must_use]
     pub fn label_of_answers(&self) -> String {
-        if self.label.is_empty() { "answers".to_owned() } else { format!("{}.answers", self.label) }
+        label_of_answers(&self.label)
     }
+}
+
+/// The label of the answers to a flow with a label.
+#[must_use]
+pub fn label_of_answers(label: &str) -> String {
+    if label.is_empty() { "answers".to_owned() } else { format!("{label}.answers") }
 }
 
 /// The transport of a flow.

@@ -93,6 +93,13 @@ pub fn of_every_model() -> Vec<(String, Spec)> {
             spec.channels[0].mac = mac::Config::Dcf(dcf.into());
             spec.channels[0].rates = rate_control::Config::of_profile(model.name, "rfc").expect("a rate control");
         });
+        with("rate control of aggregates", model.name, &|spec| {
+            let mut edca = mac::edca::Params::of_profile("rfc");
+            edca.dcf.standard = mac::dcf::Amendment::N;
+            edca.follow("standard");
+            spec.channels[0].mac = mac::Config::Edca(edca.into());
+            spec.channels[0].rates = rate_control::Config::of_profile(model.name, "rfc").expect("a rate control");
+        });
     }
     for model in fading::MODELS {
         with("fading", model.name, &|spec| {

@@ -115,8 +115,13 @@ fn modes() {
 #[test]
 fn rate_control() {
     use mac::dcf::{Amendment, Params};
-    let kinds =
-        [("g 6 Mb/s", Amendment::G, "6 Mbps"), ("a 6 Mb/s", Amendment::A, "6 Mbps"), ("n mcs8", Amendment::N, "mcs8")];
+    let kinds = [
+        ("g 6 Mb/s", Amendment::G, "6 Mbps"),
+        ("a 6 Mb/s", Amendment::A, "6 Mbps"),
+        ("n mcs8", Amendment::N, "mcs8"),
+        ("n mcs8, EDCA", Amendment::N, "mcs8"),
+        ("ac vht-mcs0, EDCA", Amendment::Ac, "vht-mcs0"),
+    ];
     let mut runs = Vec::new();
     for (_, model, profile) in in_profiles(rate_control::MODELS) {
         for (name, amendment, rate) in kinds {
@@ -125,8 +130,17 @@ fn rate_control() {
             let mut dcf = Params::of_amendment("rfc", amendment);
             dcf.rate = rate.parse().expect("a name");
             spec.channels[0].mac = mac::Config::Dcf(dcf.into());
+            if name.contains("EDCA") {
+                let mut edca = mac::edca::Params::of_profile("rfc");
+                edca.dcf.standard = amendment;
+                edca.follow("standard");
+                edca.dcf.rate = rate.parse().expect("a name");
+                spec.channels[0].mac = mac::Config::Edca(edca.into());
+            }
             spec.channels[0].rates = rate_control::Config::of_profile(model, profile).expect("a rate control");
             for (from, to, interval) in [(0, 1, 1500), (0, 2, 1500), (3, 2, 20_000)] {
+                // Faster where frames have several packets.
+                let interval = if name.contains("EDCA") { interval / 3 } else { interval };
                 add_cbr(&mut spec, from, to, 1000, Span::from_micros(interval));
             }
             stagger(&mut spec);

@@ -3,14 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
-use hopyard_engine::as_text;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A differentiated services code point: 0 to 63.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dscp(u8);
 
-const DSCP: &str = "the name of a class such as \"cs0\", \"cs6\", \"af41\" or \"ef\", or a number from \"0\" to \"63\"";
-as_text!(Dscp, "Dscp", DSCP, ["cs0", "af41", "ef", "cs6"]);
+const DSCP: &str = "the name of a class such as \"cs0\", \"cs6\", \"af41\" or \"ef\", or a number from 0 to 63";
 
 impl Dscp {
     /// Network control (RFC 4594 §3.2): messages of routing protocols.
@@ -62,6 +62,41 @@ impl fmt::Display for Dscp {
     }
 }
 
+impl Serialize for Dscp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Dscp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = Dscp;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(DSCP)
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Dscp, E> {
+                text.parse().map_err(E::custom)
+            }
+            fn visit_u64<E: de::Error>(self, bits: u64) -> Result<Dscp, E> {
+                let unexpected = de::Unexpected::Unsigned(bits);
+                bits.to_string().parse().map_err(|_| E::invalid_value(unexpected, &self))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl JsonSchema for Dscp {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Dscp".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["string", "integer"], "description": DSCP, "examples": ["cs0", "af41", "ef", 48] })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,6 +109,17 @@ mod tests {
         }
         let bits = |text: &str| text.parse::<Dscp>().map(Dscp::bits);
         assert_eq!([bits("EF"), bits("cs6"), bits("af11"), bits("af43")], [Ok(46), Ok(48), Ok(10), Ok(38)]);
+    }
+
+    #[test]
+    fn a_number_needs_no_quotes() {
+        let read =
+            |value: serde_json::Value| Dscp::deserialize(value).map(Dscp::bits).map_err(|error| error.to_string());
+        assert_eq!([read(46.into()), read("46".into()), read("ef".into())], [Ok(46), Ok(46), Ok(46)]);
+        for value in [64.into(), (-1).into(), 4.5.into(), true.into()] {
+            let error = read(value).expect_err("no class");
+            assert!(error.ends_with(", expected the name of a class such as \"cs0\", \"cs6\", \"af41\" or \"ef\", or a number from 0 to 63"), "{error}");
+        }
     }
 
     #[test]

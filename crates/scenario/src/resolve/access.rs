@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use hopyard_engine::Span;
 use hopyard_model::address::NodeId;
+use hopyard_model::channel::energy;
 use hopyard_model::mac::rate_control;
 use hopyard_model::packet::{IP_HEADER, MOST_BYTES, TCP_HEADER, TIMESTAMPS, UDP_HEADER};
 use hopyard_model::params::ModelInfo;
@@ -23,7 +24,7 @@ use crate::sections::Stack;
 const MOST_PAIRS: u64 = 50_000_000;
 
 /// The MAC of each channel, with its section.
-fn macs(resolved: &Resolved) -> impl Iterator<Item = (String, &mac::Config)> {
+pub(super) fn macs(resolved: &Resolved) -> impl Iterator<Item = (String, &mac::Config)> {
     let further = resolved.channels.iter().enumerate().map(|(number, it)| (format!("channel.{number}"), &it.mac));
     let all = std::iter::once(("mac".to_owned(), &resolved.mac)).chain(further);
     all.map(|(section, mac)| (section, &mac.config))
@@ -174,7 +175,9 @@ impl Resolver<'_> {
             if let Some(mode) = radio.lacking(&modes) {
                 let path = if section == "mac" { "radio" } else { section.as_str() };
                 let message = format!("`receive` has no value for {}, at which `{}` sends", mode.name(), mac.name());
-                let names: Vec<String> = modes.iter().map(|mode| format!("\"{}\"", mode.name())).collect();
+                let mut seen = BTreeSet::new();
+                let modes = modes.iter().filter(|mode| seen.insert(mode.row));
+                let names: Vec<String> = modes.map(|mode| format!("\"{}\"", mode.name())).collect();
                 let problem = self.problem(&format!("{path}.receive"), message);
                 problem.expected = Some(format!("values for {}", names.join(" and ")));
             }
@@ -190,6 +193,24 @@ impl Resolver<'_> {
                 let problem = self.problem(&format!("{section}.rate_control"), message);
                 problem.expected = Some(format!("\"fixed\" with `{mac}`"));
             }
+        }
+        if resolved.measure.rates && rate_controls(resolved).all(rate_control::Config::is_fixed) {
+            let message = "`rates` records nothing: without rate control, no mode changes";
+            self.warning("measure.rates", message).hint = Some("choose a `rate_control` in [mac]".to_owned());
+        }
+    }
+
+    /// Reports costs of packets by which radios gain energy, because frames are too short.
+    pub(super) fn check_packet_costs(&mut self, resolved: &Resolved) {
+        let energy::Config::PerPacket(params) = &resolved.energy_model.config else { return };
+        let modes = macs(resolved).zip(rate_controls(resolved)).filter_map(|((_, mac), rates)| mac.modes(rates).ok());
+        let Some(rate) = modes.flatten().map(|mode| mode.rate()).max() else { return };
+        if let Some((key, least)) = params.gains_at(rate).filter(|_| resolved.nodes.count > 0) {
+            let path = format!("energy.{}.{key}", resolved.energy_model.model.name);
+            let message =
+                format!("radios would gain energy by frames at {rate}: `{key}` saves more than an idle radio takes");
+            let problem = self.problem(&path, message);
+            problem.expected = Some(format!("at least {least}"));
         }
     }
 

@@ -81,6 +81,9 @@ impl Resolver<'_> {
         self.check_reception(&resolved);
         self.check_wavelengths(&resolved);
         self.check_rate_control(&resolved);
+        self.check_labels(&resolved);
+        self.check_classes(&resolved);
+        self.check_packet_costs(&resolved);
         self.check_sensitivities(&resolved);
         self.check_feedback(&resolved);
         self.check_slot_finders(&resolved);

@@ -12,6 +12,7 @@ mod inputs;
 mod links;
 mod linux;
 mod longest;
+mod marks;
 mod mobile;
 mod mobile_checks;
 mod mobile_orders;

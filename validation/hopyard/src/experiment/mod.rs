@@ -5,6 +5,7 @@ mod dcf;
 mod drand;
 mod drops;
 mod drops_ns3;
+mod edca;
 mod gateway;
 mod groups;
 mod large;
@@ -61,6 +62,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     closed_forms::CLOSED_FORMS,
     modes::ONE_STATION,
     modes::CONTENTION,
+    edca::EDCA,
     rates::RATES,
     tdma::TDMA,
     drops::DROPS,

@@ -11,7 +11,7 @@
 //!
 //! Left out: sleep, the cost of a broken exchange, and the cost of a promiscuous radio that has not decoded a frame.
 
-use hopyard_engine::units::{Draw, Energy, EnergyPerByte};
+use hopyard_engine::units::{Draw, Energy, EnergyPerByte, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +70,23 @@ impl params::Params for Params {
             overhear: Cost::new(136.0, 0.388),
             discard: Cost::new(97.2, -0.49),
         }
+    }
+}
+
+impl Params {
+    /// A cost whose radios gain energy by frames at a rate, as the parameter and the least cost for each byte: what an
+    /// idle radio takes meanwhile is less than the frame saves.
+    #[must_use]
+    pub fn gains_at(&self, rate: Rate) -> Option<(&'static str, EnergyPerByte)> {
+        let least = EnergyPerByte::new(-8e6 * self.idle.watts() / rate.bps() as f64);
+        let hearing = [
+            ("receive.per_byte", self.receive),
+            ("receive_broadcast.per_byte", self.receive_broadcast),
+            ("overhear.per_byte", self.overhear),
+            ("discard.per_byte", self.discard),
+        ];
+        let gains = hearing.into_iter().find(|(_, cost)| cost.per_byte.microjoules() < least.microjoules());
+        gains.map(|(name, _)| (name, least))
     }
 }
 

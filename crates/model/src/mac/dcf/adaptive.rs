@@ -4,74 +4,47 @@ use hopyard_engine::Time;
 
 use super::params::{Announcement, Timing};
 use crate::address::InterfaceId;
-use crate::mac::rate_control::{Choice, Outcome, Rates, Tries};
+use crate::mac::rate_control::{Answered, Attempt, Choice, Rates};
 use crate::phy::Mode;
 
 /// The links of a station, and the tries of the packet that it holds.
 #[derive(Clone, Debug)]
 pub(super) struct Adaptive {
     pub rates: Rates,
-    tries: Tries,
-    choice: Option<Choice>,
+    attempt: Attempt,
     /// The ratio of signal to noise of the last frame for the station.
     pub level: f64,
 }
 
 impl Adaptive {
     pub const fn new(rates: Rates) -> Self {
-        Self { rates, tries: Tries { used: Vec::new(), probe: false }, choice: None, level: 0.0 }
+        Self { rates, attempt: Attempt::NONE, level: 0.0 }
     }
 
     /// The mode of the first frame with a packet, and how the frame is announced.
     pub fn first(&mut self, to: InterfaceId, bytes: u32, timing: &Timing, now: Time) -> (&'static Mode, Announcement) {
-        self.tries.clear();
-        let chosen = self.next(to, bytes, timing, now);
-        chosen.unwrap_or((timing.modes.data, timing.announcement(timing.modes.data, bytes, false)))
-    }
-
-    /// The mode of the next frame, and how the frame is announced.
-    fn next(
-        &mut self,
-        to: InterfaceId,
-        bytes: u32,
-        timing: &Timing,
-        now: Time,
-    ) -> Option<(&'static Mode, Announcement)> {
-        self.choice = self.rates.choose(to, &self.tries, now);
-        let Choice { mode, announced, .. } = self.choice?;
-        let by = if announced { Announcement::Rts } else { timing.announcement(mode, bytes, false) };
-        Some((mode, by))
+        let chosen = self.attempt.begin(&mut self.rates, to, now);
+        let choice = chosen.unwrap_or_else(|| Choice::of(timing.modes.data));
+        (choice.mode, timing.announced_by(&choice, bytes))
     }
 
     /// A frame failed. Returns the mode of the next frame and its announcement, or nothing if the retry limit or rate
     /// control gives the packet up.
     pub fn retry(
         &mut self,
-        (to, bytes): (InterfaceId, u32),
+        bytes: u32,
         is_at_limit: bool,
         timing: &Timing,
         now: Time,
     ) -> Option<(&'static Mode, Announcement)> {
-        if let Some(choice) = self.choice {
-            self.tries.add(&choice);
-        }
-        if is_at_limit && !self.rates.gives_up() { None } else { self.next(to, bytes, timing, now) }
+        let choice = self.attempt.fail(&mut self.rates, 1, is_at_limit, now)?;
+        Some((choice.mode, timing.announced_by(&choice, bytes)))
     }
 
-    /// The packet was acknowledged, with this ratio of signal to noise at the receiver, or given up. Returns whether
-    /// the mode of the link changes.
-    pub fn report(&mut self, to: InterfaceId, acknowledged: Option<f32>, now: Time) -> bool {
-        if let Some(choice) = self.choice.filter(|_| acknowledged.is_some()) {
-            self.tries.add(&choice);
-        }
-        let outcome = Outcome {
-            tries: &self.tries,
-            acknowledged: acknowledged.is_some(),
-            sent: 1,
-            delivered: u32::from(acknowledged.is_some()),
-            ratio: acknowledged.map(f64::from),
-        };
-        // A packet whose announcements all failed says nothing of a mode.
-        !self.tries.used.is_empty() && self.rates.report(to, &outcome, now)
+    /// The packet was acknowledged, with this ratio of signal to noise at the receiver, or given up. Returns the
+    /// neighbour if the mode of its link changes.
+    pub fn report(&mut self, acknowledged: Option<f32>, now: Time) -> Option<InterfaceId> {
+        let answered = acknowledged.map(|ratio| Answered { sent: 1, delivered: 1, ratio });
+        self.attempt.end(&mut self.rates, answered, now)
     }
 }

@@ -111,7 +111,7 @@ impl Amendment {
     /// The modes of HT and VHT on a channel.
     pub(super) fn newer(self, carrier: Carrier) -> impl Iterator<Item = &'static Mode> {
         Mode::on(carrier).filter(move |mode| match mode.name() {
-            Name::Rate(_) => false,
+            Name::Rate(_) | Name::Ofdm(_) => false,
             Name::Ht(_) => matches!(self, Self::N | Self::Ac),
             Name::Vht { .. } => self == Self::Ac,
         })

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::amendment::{Amendment, Constants};
-use crate::mac::rate_control::{self, Candidates, Rates};
-use crate::params::{self, Fault};
+use crate::mac::rate_control::{self, Candidates, Choice, Rates};
+use crate::params::{self, Fault, Unused};
 use crate::phy::mode::{Band, Carrier, DSSS_BANDWIDTH, Format, Guard, MODES, Mode, Name, Preamble, in_words};
 
 /// How an exchange in a newer format is announced to stations that know only an older one.
@@ -41,8 +41,8 @@ pub struct Params {
     /// is "short".
     pub guard_interval: Guard,
     /// Mode of unicast data frames: a rate of DSSS or OFDM, an index of HT such as "mcs7", or an index and the streams
-    /// of VHT such as "vht-mcs9-2ss". A `rate_control` other than "fixed" uses the modes of this format with at most
-    /// as many streams.
+    /// of VHT such as "vht-mcs9-2ss". Where modes of HT have the rate of a mode of OFDM, that one is "ofdm 54 Mbps". A
+    /// `rate_control` other than "fixed" uses the modes of this format with at most as many streams.
     pub rate: Name,
     /// Rate of RTS and broadcast frames: a basic rate.
     pub basic_rate: Rate,
@@ -185,6 +185,11 @@ impl params::Params for Params {
         if self.slot.is_zero() {
             return Err(Fault::new("slot", "expected a time above zero"));
         }
+        for (key, time) in [("slot", self.slot), ("sifs", self.sifs), ("max_propagation", self.max_propagation)] {
+            if time > LONGEST {
+                return Err(Fault::new(key, format!("expected at most {LONGEST}, found {time}")));
+            }
+        }
         if self.cw_max > 32_767 {
             return Err(Fault::new("cw_max", format!("expected at most 32767, found {}", self.cw_max)));
         }
@@ -209,6 +214,10 @@ impl params::Params for Params {
             return Err(Fault::new("header", format!("expected at most 1000 B, found {}", self.header)));
         }
         Ok(())
+    }
+
+    fn unused(&self) -> Vec<Unused> {
+        params::unused_where([(self.protection == Protection::Off, "protection", &["protection_rate"])])
     }
 }
 
@@ -278,6 +287,10 @@ impl Params {
     /// The mode of data frames.
     fn data(&self) -> Result<&'static Mode, Fault> {
         let newer = || self.standard.newer(self.carrier());
+        if let Name::Ofdm(rate) = self.rate {
+            let mut legacy = self.standard.legacy(self.carrier());
+            return legacy.find(|mode| mode.rate() == rate).ok_or_else(|| self.no_such("rate"));
+        }
         if let Name::Rate(rate) = self.rate {
             // Several modes of HT and VHT have the same rate, and some the rate of a mode of OFDM.
             let tenths = |rate: Rate| (rate.bps() + 50_000) / 100_000;
@@ -286,7 +299,11 @@ impl Params {
             if same.is_empty() {
                 return if newer().next().is_none() { legacy } else { legacy.map_err(|_| self.no_such("rate")) };
             }
-            let ofdm = if legacy.is_ok() { ", as has a mode of OFDM" } else { "" };
+            let ofdm = if legacy.is_ok() {
+                format!(", or \"{}\", as has a mode of OFDM", Name::Ofdm(rate))
+            } else {
+                String::new()
+            };
             let expected = format!("expected {}, which have the rate {rate}{ofdm}", in_words(same.into_iter()));
             return Err(Fault::new("rate", expected));
         }
@@ -366,7 +383,8 @@ impl Params {
         Ok(Candidates { usual, modes })
     }
 
-    /// The modes of all frames under a rate control; the first is the mode that `rate` names.
+    /// The modes of all frames under a rate control. The first is the mode that `rate` names. The last is the mode of
+    /// broadcasts, which may be in the list before.
     pub(super) fn every_mode(&self, rates: &rate_control::Config) -> Result<Vec<&'static Mode>, Fault> {
         let Modes { data, basic, announcing, answer, slowest: _ } = self.modes()?;
         let mut modes = vec![data];
@@ -379,6 +397,9 @@ impl Params {
         modes.extend([basic, announcing, answer]);
         let mut seen = BTreeSet::new();
         modes.retain(|mode| seen.insert(mode.row));
+        if modes.last().is_some_and(|mode| mode.row != basic.row) {
+            modes.push(basic);
+        }
         Ok(modes)
     }
 
@@ -422,6 +443,8 @@ impl Params {
     }
 }
 
+/// The longest slot, interframe space and propagation delay: those of sound under water are shorter.
+const LONGEST: Span = Span::from_secs(10);
 /// Bytes of the header by which a receiver tells a packet's protocol (IEEE 802.2, RFC 1042).
 const LLC_SNAP: u64 = 8;
 /// Bytes of an RTS frame.
@@ -460,11 +483,11 @@ pub struct Timing {
     /// The ACK to a frame in the mode of `rate`.
     pub(in crate::mac) ack: Answer,
     /// The shortest ACK to a frame of data.
-    pub(super) shortest_ack: Span,
-    /// The ACK to a frame in each mode, by its row, if rate control chooses among several.
+    pub(in crate::mac) shortest_ack: Span,
+    /// The ACK to a frame in each mode, by its row: the basic ones, and those among which rate control chooses.
     acks: Vec<Answer>,
     /// What a station knows of its links at first, if rate control chooses among several modes.
-    pub(super) rates: Option<Rates>,
+    pub(in crate::mac) rates: Option<Rates>,
 }
 
 /// An ACK, with its time.
@@ -501,7 +524,7 @@ impl Timing {
             Amendment::B => modes.basic.preamble + MODES[0].body(ACK_BYTES),
             _ => modes.slowest.airtime(ACK_BYTES),
         };
-        Self {
+        let mut timing = Self {
             modes,
             difs,
             eifs: params.sifs + difs + slowest_ack,
@@ -512,6 +535,18 @@ impl Timing {
             acks: Vec::new(),
             rates: None,
             params: params.clone(),
+        };
+        timing.answer_with(&params.basics().expect("the parameters are possible"));
+        timing
+    }
+
+    /// Finds the ACK to frames in these modes.
+    fn answer_with(&mut self, modes: &[&'static Mode]) {
+        let basics = self.params.basics().expect("the parameters are possible");
+        let rows = modes.iter().map(|mode| usize::from(mode.row) + 1).max().unwrap_or(0);
+        self.acks.resize(rows.max(self.acks.len()), self.ack);
+        for mode in modes {
+            self.acks[usize::from(mode.row)] = Answer::of(self.params.answer(mode, &basics));
         }
     }
 
@@ -524,23 +559,22 @@ impl Timing {
         if rates.config.is_fixed() {
             return self;
         }
-        let params = &self.params;
-        let (basics, candidates) =
-            params.basics().and_then(|basics| Ok((basics, params.candidates()?))).expect("the parameters are possible");
-        let rows = candidates.modes.iter().map(|mode| usize::from(mode.row) + 1).max().unwrap_or(0);
-        self.acks = vec![self.ack; rows];
-        for mode in &candidates.modes {
-            self.acks[usize::from(mode.row)] = Answer::of(params.answer(mode, &basics));
-        }
+        let candidates = self.params.candidates().expect("the parameters are possible");
+        self.answer_with(&candidates.modes);
         self.shortest_ack = self.acks.iter().map(|ack| ack.airtime).fold(self.shortest_ack, Ord::min);
         self.rates = Some(rates.config.rates(&candidates, rates.draws));
         self
     }
 
-    /// The ACK to a frame in a mode. Without rate control it is always the same one.
+    /// The ACK to a frame with a packet. Without rate control it is always the same one.
     #[cold]
     #[inline(never)]
     pub(super) fn ack_to(&self, mode: &Mode) -> Answer {
+        self.answer_to(mode)
+    }
+
+    /// The ACK to a frame in a mode.
+    pub(in crate::mac) fn answer_to(&self, mode: &Mode) -> Answer {
         self.acks.get(usize::from(mode.row)).copied().unwrap_or(self.ack)
     }
 
@@ -556,6 +590,11 @@ impl Timing {
             Protection::Rts if broadcast => Announcement::None,
             Protection::Rts => Announcement::Rts,
         }
+    }
+
+    /// How a frame in a mode that rate control has chosen is announced.
+    pub(in crate::mac) fn announced_by(&self, choice: &Choice, bytes: u32) -> Announcement {
+        if choice.announced { Announcement::Rts } else { self.announcement(choice.mode, bytes, false) }
     }
 
     /// The parameters.

@@ -7,7 +7,6 @@ use super::{
 };
 use crate::address::InterfaceId;
 use crate::context::{Action, Context};
-use crate::phy::Mode;
 
 impl<P: Procedure> Dcf<P> {
     /// A frame for this station, or a broadcast, was decoded. The medium is still busy with it: `on_idle` comes next.
@@ -105,7 +104,7 @@ impl<P: Procedure> Dcf<P> {
             self.short_retries = 0;
         }
         self.cw = timing.params.cw_min;
-        self.learn(outgoing.to, Some(frame.control.ratio), cx);
+        self.learn(Some(frame.control.ratio), cx);
         cx.hand_over(outgoing.packet);
         self.start_backoff(timing, cx.now);
         self.proceed(timing, cx);
@@ -132,9 +131,9 @@ impl<P: Procedure> Dcf<P> {
         if self.response.is_some() {
             return;
         }
-        let mut ack = self.short(FrameKind::Ack, (ACK_BYTES, ack.airtime, ack.mode), frame.transmitter, Span::ZERO);
-        ack.control.ratio = ratio;
-        self.response = Some(ack);
+        let control = Control { kind: FrameKind::Ack, duration: Span::ZERO, sequence: 0, retry: false, ratio };
+        let ends = (self.interface, frame.transmitter);
+        self.response = Some(Frame::plain(ends, (ack.mode, ACK_BYTES, ack.airtime), control));
         if self.timeout == Time::NEVER {
             self.proceed(timing, cx);
         }
@@ -169,27 +168,10 @@ impl<P: Procedure> Dcf<P> {
     /// An RTS or a CTS.
     pub(super) fn control(&self, kind: FrameKind, receiver: InterfaceId, duration: Span, timing: &Timing) -> Frame {
         let (bytes, airtime) = if kind == FrameKind::Rts { (RTS_BYTES, timing.rts) } else { (CTS_BYTES, timing.cts) };
-        self.short(kind, (bytes, airtime, timing.modes.announcing), receiver, duration)
-    }
-
-    /// A frame without a packet, of a size, time and mode.
-    fn short(
-        &self,
-        kind: FrameKind,
-        (bytes, airtime, mode): (u32, Span, &'static Mode),
-        receiver: InterfaceId,
-        duration: Span,
-    ) -> Frame {
-        Frame {
-            transmitter: self.interface,
-            receiver,
-            airtime,
-            bytes,
-            preamble: mode.preamble,
-            mode,
-            packet: None,
-            kept: true,
-            control: Control { kind, duration, sequence: 0, retry: false, ratio: 0.0 },
-        }
+        Frame::plain(
+            (self.interface, receiver),
+            (timing.modes.announcing, bytes, airtime),
+            Control { kind, duration, sequence: 0, retry: false, ratio: 0.0 },
+        )
     }
 }

@@ -7,6 +7,7 @@ use hopyard_engine::{Rng, Span, Time};
 use super::frame::FrameKind;
 use super::params::Access;
 use crate::address::InterfaceId;
+use crate::mac::rate_control::Attempt;
 use crate::packet::PacketId;
 
 /// The back-off: running, frozen, or none.
@@ -72,11 +73,19 @@ pub struct Contender {
     pub failures: (u32, u32),
     /// The frames to send, in order. All packets are for one neighbour.
     pub held: VecDeque<Held>,
+    /// The tries of the packets in the present frame, or in the next one, if rate control chooses their modes.
+    pub attempt: Attempt,
 }
 
 impl Contender {
     pub const fn new(access: &Access) -> Self {
-        Self { backoff: Backoff::None, cw: access.cw_min, failures: (0, 0), held: VecDeque::new() }
+        Self {
+            backoff: Backoff::None,
+            cw: access.cw_min,
+            failures: (0, 0),
+            held: VecDeque::new(),
+            attempt: Attempt::NONE,
+        }
     }
 
     /// When its back-off ends.

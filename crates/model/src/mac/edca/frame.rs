@@ -53,6 +53,9 @@ pub struct Control {
     pub sequence: u16,
     /// Whether it is a frame that was sent before.
     pub retry: bool,
+    /// The ratio of signal to noise of the answered frame at its receiver, which an answer tells rate control. No such
+    /// field is on the air; it has no length.
+    pub ratio: f32,
     /// The packets of a frame with several. Where it has several MPDUs, a block acknowledgement answers.
     pub parts: Option<Arc<[Part]>>,
 }
@@ -64,11 +67,20 @@ impl Fields for Control {
 }
 
 impl Control {
+    /// A frame without QoS, of a number that nobody looks at.
+    pub(super) const fn plain(kind: FrameKind, duration: Span) -> Self {
+        Self { kind, duration, category: None, sequence: 0, retry: false, ratio: 0.0, parts: None }
+    }
+
+    /// The MPDUs of a frame with several packets.
+    pub fn mpdus(&self) -> impl Iterator<Item = &[Part]> {
+        self.parts().chunk_by(|a, b| a.end == b.end)
+    }
+
     /// Whether a data frame has several MPDUs.
     #[must_use]
     pub fn is_aggregate(&self) -> bool {
-        let parts = self.parts();
-        parts.first().is_some_and(|first| parts.iter().any(|part| part.end != first.end))
+        self.mpdus().nth(1).is_some()
     }
 }
 

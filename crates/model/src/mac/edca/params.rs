@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::category::{Category, Priorities};
 use crate::mac::dcf::{self, Amendment};
+use crate::mac::rate_control;
 use crate::packet::Dscp;
-use crate::params::{self, Fault};
+use crate::params::{self, Fault, Unused};
 use crate::phy::Mode;
 use crate::phy::mode::Format;
 
@@ -76,7 +77,7 @@ pub struct Params {
 }
 
 /// The longest time of a PPDU of HT and VHT (IEEE Std 802.11-2016 Tables 19-25 and 21-29).
-const LONGEST_PPDU: Span = Span::from_micros(5484);
+pub const LONGEST_PPDU: Span = Span::from_micros(5484);
 /// The bits of a block acknowledgement.
 pub const WINDOW: u16 = 64;
 /// Bytes of a block acknowledgement.
@@ -170,6 +171,19 @@ impl params::Params for Params {
         }
         self.check_aggregation()
     }
+
+    fn unused(&self) -> Vec<Unused> {
+        let carries_one = self.dcf.modes().is_ok_and(|modes| most_in(modes.data.format) == 0);
+        let is_single = carries_one || self.max_ampdu.count() == 0;
+        let by = if carries_one { "rate" } else { "max_ampdu" };
+        let cases: [(bool, &'static str, &'static [&'static str]); 2] = [
+            (is_single, by, &["max_ampdu_time", "max_mpdus"]),
+            (is_single && self.block_ack == BlockAck::AtFirstFrame, by, &["mpdu_retry_limit", "reorder_timeout"]),
+        ];
+        let mut unused = params::unused_where(cases);
+        unused.extend(self.dcf.unused());
+        unused
+    }
 }
 
 /// The longest frame with several MPDUs in an amendment.
@@ -227,6 +241,13 @@ impl Params {
             };
             return Err(Fault::new("max_ampdu", format!("expected {expected}, found {}", self.max_ampdu)));
         }
+        let mpdu = u64::from(DELIMITER) + self.dcf.header.count();
+        let least = mpdu.next_multiple_of(4) + mpdu;
+        if (1..least).contains(&ampdu) {
+            let problem =
+                format!("expected 0 B or at least {least} B, two MPDUs without a packet, found {}", self.max_ampdu);
+            return Err(Fault::new("max_ampdu", problem));
+        }
         if self.max_ampdu_time.is_zero() || self.max_ampdu_time > LONGEST_PPDU {
             let problem = format!("expected a time above zero, up to {LONGEST_PPDU}, found {}", self.max_ampdu_time);
             return Err(Fault::new("max_ampdu_time", problem));
@@ -249,6 +270,12 @@ impl Params {
             };
             return Err(Fault::new("max_amsdu", problem));
         }
+        let least = u64::from(2 * (SUBFRAME_HEADER + LLC_SNAP));
+        if (1..least).contains(&amsdu) {
+            let problem =
+                format!("expected 0 B or at least {least} B, the headers of two packets, found {}", self.max_amsdu);
+            return Err(Fault::new("max_amsdu", problem));
+        }
         if self.reorder_timeout.is_zero() {
             return Err(Fault::new("reorder_timeout", "expected a time above zero"));
         }
@@ -264,7 +291,6 @@ pub struct Timing {
     pub(super) dcf: dcf::Timing,
     /// The interframe space of each category.
     pub(super) aifs: [Span; 4],
-    pub(super) block_ack: Span,
     /// The longest frame with several MPDUs; zero if frames have one.
     pub(super) max_ampdu: u32,
     /// Bytes of a frame with several MPDUs that the airtime of its mode contains already: a delimiter in VHT.
@@ -278,7 +304,6 @@ impl Timing {
         let dcf = dcf::Timing::new(&params.dcf);
         Self {
             aifs: params.accesses().map(|access| params.dcf.sifs + params.dcf.slot * u64::from(access.aifsn)),
-            block_ack: dcf.modes.answer.airtime(BLOCK_ACK_BYTES),
             max_ampdu: params.max_ampdu.count().min(most_in(dcf.modes.data.format)) as u32,
             counted: if matches!(dcf.modes.data.format, Format::Vht { .. }) { DELIMITER } else { 0 },
             dcf,
@@ -286,9 +311,20 @@ impl Timing {
         }
     }
 
+    /// The same under a rate control.
+    #[must_use]
+    pub fn with_rates(self, rates: rate_control::Plan<'_>) -> Self {
+        Self { dcf: self.dcf.with_rates(rates), ..self }
+    }
+
     /// How a category contends.
     pub(super) const fn access(&self, category: Category) -> &Access {
         self.params.accesses()[category as usize]
+    }
+
+    /// The time of a block acknowledgement that answers a frame in a mode.
+    pub(super) fn block_ack(&self, mode: &Mode) -> Span {
+        self.dcf.answer_to(mode).mode.airtime(BLOCK_ACK_BYTES)
     }
 
     /// How long after a frame its answer must have begun (IEEE Std 802.11-2016 §10.3.2.9). A station that hears

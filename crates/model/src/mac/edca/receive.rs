@@ -31,8 +31,10 @@ impl Edca {
         match kind {
             FrameKind::Rts => self.on_rts(frame, timing, cx.now),
             FrameKind::Cts => self.on_cts(timing, cx.now),
-            FrameKind::Ack => self.on_ack(timing, cx),
-            FrameKind::BlockAck { start, received } => self.on_block_ack(start, received, timing, cx),
+            FrameKind::Ack => self.on_ack(frame.control.ratio, timing, cx),
+            FrameKind::BlockAck { start, received } => {
+                self.on_block_ack((start, received), frame.control.ratio, timing, cx);
+            }
             FrameKind::BlockAckRequest { .. }
             | FrameKind::AddbaRequest { .. }
             | FrameKind::AddbaResponse
@@ -67,7 +69,7 @@ impl Edca {
             return;
         }
         let duration = frame.control.duration.saturating_sub(timing.params.dcf.sifs + timing.dcf.cts);
-        self.response = Some(self.control(FrameKind::Cts, frame.transmitter, duration, timing));
+        self.response = Some(self.control(FrameKind::Cts, frame.transmitter, duration, timing.dcf.modes.announcing));
         self.proceed(timing, now);
     }
 
@@ -88,7 +90,12 @@ impl Edca {
     fn on_data(&mut self, frame: &Frame, level: Level, timing: &Timing, cx: &mut Context) {
         let kind = frame.control.kind;
         let is_request = matches!(kind, FrameKind::BlockAckRequest { .. });
-        if !is_request && timing.dcf.announcement(frame.mode, frame.bytes, false) == Announcement::Rts {
+        let is_announced = match self.rates {
+            None => timing.dcf.announcement(frame.mode, frame.bytes, false) == Announcement::Rts,
+            // The sender may announce any frame.
+            Some(_) => self.exchange == Exchange::Cts,
+        };
+        if !is_request && is_announced {
             // The station has answered an RTS, and waits for this frame only.
             if self.exchange != Exchange::Cts {
                 return;
@@ -105,7 +112,7 @@ impl Edca {
             if let Some(sender) = self.senders.iter_mut().find(|it| it.to == from && it.category == category) {
                 sender.state = State::Open;
             }
-            return self.answer(FrameKind::Ack, from, timing, cx.now);
+            return self.answer(FrameKind::Ack, frame, timing, cx.now);
         }
         let place = self.receiver_place(category, frame, timing);
         let answer = match kind {
@@ -127,7 +134,7 @@ impl Edca {
             }
             _ => FrameKind::Ack,
         };
-        self.answer(answer, from, timing, cx.now);
+        self.answer(answer, frame, timing, cx.now);
         match kind {
             FrameKind::AddbaRequest { start } => {
                 self.receivers[place].agree(start);
@@ -139,8 +146,11 @@ impl Edca {
     }
 
     /// An answer is due after a SIFS.
-    fn answer(&mut self, kind: FrameKind, to: InterfaceId, timing: &Timing, now: Time) {
-        self.response = Some(self.control(kind, to, Span::ZERO, timing));
+    fn answer(&mut self, kind: FrameKind, to: &Frame, timing: &Timing, now: Time) {
+        let mode = timing.dcf.answer_to(to.mode).mode;
+        let mut answer = self.control(kind, to.transmitter, Span::ZERO, mode);
+        answer.control.ratio = self.level;
+        self.response = Some(answer);
         if self.timeout == Time::NEVER {
             self.proceed(timing, now);
         }

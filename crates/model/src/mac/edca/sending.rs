@@ -3,81 +3,21 @@
 use hopyard_engine::{Span, Time};
 
 use super::agreement::{State, after, ahead, is_older};
-use super::params::{
-    ADDBA_BYTES, BLOCK_ACK_REQUEST_BYTES, BlockAck, DELIMITER, LLC_SNAP, QOS_BYTES, SUBFRAME_HEADER, WINDOW,
-};
+use super::params::{ADDBA_BYTES, BLOCK_ACK_BYTES, BLOCK_ACK_REQUEST_BYTES, BlockAck, QOS_BYTES, WINDOW};
 use super::{
     Announcement, Backoff, Category, Content, Control, Current, Edca, Exchange, Frame, FrameKind, Held, Sender, Timing,
 };
 use crate::address::InterfaceId;
 use crate::context::{Action, Context, DropReason};
-use crate::mac::dcf::{CTS_BYTES, RTS_BYTES};
+use crate::mac::dcf::{ACK_BYTES, RTS_BYTES};
+use crate::mac::rate_control::Answered;
 use crate::packet::PacketId;
 use crate::phy::Mode;
-use crate::phy::frame::Part;
 
 /// How long a sender that could not agree on block acknowledgement does not ask again.
 const PAUSE: Span = Span::from_millis(200);
 /// How long it waits for the response (Linux 6.1, `ADDBA_RESP_INTERVAL`).
 const RESPONSE_WITHIN: Span = Span::from_secs(1);
-
-/// The limits of a frame with several MPDUs.
-#[derive(Clone, Copy, Debug)]
-struct Limits {
-    bytes: u32,
-    airtime: Span,
-    /// The time for the frame and its announcement.
-    txop: Span,
-    mpdus: u32,
-    /// The first number that may not be sent yet.
-    window_end: u16,
-}
-
-/// A frame with several MPDUs, as far as it is filled.
-#[derive(Clone, Copy, Debug, Default)]
-struct Filled {
-    bytes: u32,
-    mpdus: u32,
-    /// Bytes of the packets in the last MPDU with their headers, and the number of these packets.
-    last: (u32, u32),
-}
-
-impl Filled {
-    /// The frame with a packet more, in an MPDU of its own.
-    fn with_mpdu(self, size: u32, timing: &Timing) -> Self {
-        let bytes = timing.params.dcf.header.count() as u32 + size;
-        Self {
-            bytes: self.bytes.next_multiple_of(4) + DELIMITER + bytes,
-            mpdus: self.mpdus + 1,
-            last: (subframe(size), 1),
-        }
-    }
-
-    /// The frame with a packet more in its last MPDU: an A-MSDU.
-    fn with_msdu(self, size: u32) -> Self {
-        let (before, count) = self.last;
-        // The first packet of an MPDU gets a header of its own.
-        let first = if count == 1 { SUBFRAME_HEADER } else { 0 };
-        let padding = before.next_multiple_of(4) - before;
-        Self {
-            bytes: self.bytes + first + padding + subframe(size),
-            last: (before + padding + subframe(size), count + 1),
-            ..self
-        }
-    }
-
-    /// Bytes of the last MPDU without its delimiter.
-    fn mpdu(self, timing: &Timing) -> u32 {
-        let (packets, count) = self.last;
-        let header = timing.params.dcf.header.count() as u32;
-        if count > 1 { header - LLC_SNAP + packets } else { header + packets - SUBFRAME_HEADER - LLC_SNAP }
-    }
-}
-
-/// Bytes of a packet in an A-MSDU.
-const fn subframe(size: u32) -> u32 {
-    SUBFRAME_HEADER + LLC_SNAP + size
-}
 
 impl Edca {
     /// A category has won access: returns its frame, or the frame that announces it.
@@ -111,26 +51,22 @@ impl Edca {
         let (dcf, sifs) = (&timing.dcf, timing.params.dcf.sifs);
         let behind = sifs + frame.airtime + frame.control.duration;
         if *needs_announcement && *announced_by == Announcement::CtsToSelf {
-            let cts = self.control(FrameKind::Cts, self.interface, behind, timing);
+            let cts = self.control(FrameKind::Cts, self.interface, behind, dcf.modes.announcing);
             return Some(self.transmit(cts, Exchange::CtsToSelf, dcf.cts, now, timing));
         }
         if *needs_announcement {
-            let rts = self.control(FrameKind::Rts, frame.receiver, sifs + dcf.cts + behind, timing);
+            let rts = self.control(FrameKind::Rts, frame.receiver, sifs + dcf.cts + behind, dcf.modes.announcing);
             let wait = dcf.rts + timing.answer_begins(dcf.modes.announcing);
             return Some(self.transmit(rts, Exchange::Rts, wait, now, timing));
         }
         let data = frame.clone();
         let broadcast = data.receiver.is_broadcast();
-        let answered = if broadcast { Span::ZERO } else { timing.answer_begins(dcf.modes.answer) };
+        let answered = if broadcast { Span::ZERO } else { timing.answer_begins(dcf.answer_to(data.mode).mode) };
         let wait = data.airtime + answered;
         if data.control.is_aggregate() {
-            let parts = data.control.parts.as_deref().unwrap_or_default();
-            let (mpdus, again) = parts
-                .chunk_by(|a, b| a.end == b.end)
-                .fold((0, 0), |(mpdus, again), mpdu| (mpdus + 1, again + u64::from(mpdu[0].retry)));
             self.counters.aggregates += 1;
-            self.counters.mpdus += mpdus;
-            self.counters.mpdus_again += again;
+            self.counters.mpdus += data.control.mpdus().count() as u64;
+            self.counters.mpdus_again += data.control.mpdus().filter(|mpdu| mpdu[0].retry).count() as u64;
         }
         Some(self.transmit(data, Exchange::Data, wait, now, timing))
     }
@@ -144,23 +80,25 @@ impl Edca {
         let (to, sent, size, content) = (first.to, first.sent, first.size, first.content);
         let (modes, params) = (&timing.dcf.modes, &timing.params);
         let header = params.dcf.header.count() as u32;
-        let answer = params.dcf.sifs + timing.dcf.ack.airtime;
         let frame = match content {
             Content::Own(kind) => {
                 let (bytes, retry) = (size, sent > 0);
                 let is_request = matches!(kind, FrameKind::BlockAckRequest { .. });
-                let duration = if is_request { params.dcf.sifs + timing.block_ack } else { answer };
+                let answer = match is_request {
+                    true => timing.block_ack(modes.basic),
+                    false => timing.dcf.answer_to(modes.basic).airtime,
+                };
+                let duration = params.dcf.sifs + answer;
                 let sequence = self.next_sequence;
                 self.next_sequence = if is_request { sequence } else { after(sequence, 1) };
-                let control = Control { kind, duration, category: Some(category), sequence, retry, parts: None };
+                let control =
+                    Control { kind, duration, category: Some(category), sequence, retry, ratio: 0.0, parts: None };
                 self.frame(to, bytes, modes.basic, control)
             }
             Content::Packet(packet) if to.is_broadcast() => {
                 let sequence = self.next_sequence;
                 self.next_sequence = after(sequence, 1);
-                let kind = FrameKind::Data;
-                let control =
-                    Control { kind, duration: Span::ZERO, category: None, sequence, retry: false, parts: None };
+                let control = Control { sequence, ..Control::plain(FrameKind::Data, Span::ZERO) };
                 let frame = self.frame(to, header - QOS_BYTES + size, modes.basic, control);
                 Frame { packet: Some(packet), kept: false, ..frame }
             }
@@ -169,152 +107,28 @@ impl Edca {
                 Frame { packet: Some(packet), ..frame }
             }
         };
-        let is_request = matches!(frame.control.kind, FrameKind::BlockAckRequest { .. });
-        let announced_by = match is_request {
-            true => Announcement::None,
-            false => timing.dcf.announcement(frame.mode, frame.bytes, to.is_broadcast()),
+        let announced_by = match frame.control.kind {
+            FrameKind::BlockAckRequest { .. } => Announcement::None,
+            FrameKind::Data if !to.is_broadcast() => {
+                timing.dcf.announced_by(&self.choice(category, timing), frame.bytes)
+            }
+            _ => timing.dcf.announcement(frame.mode, frame.bytes, to.is_broadcast()),
         };
         Current { frame, announced_by, needs_announcement: announced_by != Announcement::None }
     }
 
-    fn frame(&self, receiver: InterfaceId, bytes: u32, mode: &'static Mode, control: Control) -> Frame {
-        Frame {
-            transmitter: self.interface,
-            receiver,
-            airtime: mode.airtime(bytes),
-            bytes,
-            preamble: mode.preamble,
-            mode,
-            packet: None,
-            kept: true,
-            control,
-        }
-    }
-
-    /// A frame for a neighbour with as many of the category's packets as may go in it, at least the first.
-    fn fill(&mut self, category: Category, to: InterfaceId, timing: &Timing, now: Time) -> Frame {
-        let limits = self.limits(category, to, timing, now);
-        let place = self.sender_place(category, to, timing);
-        let sender = &mut self.senders[place];
-        let held = &mut self.contenders[category as usize].held;
-        let (mut filled, mut parts) = (Filled::default(), Vec::<Part>::new());
-        // Nothing joins an MPDU that the receiver may have already.
-        let mut is_open = false;
-        for it in held.iter_mut() {
-            let Content::Packet(packet) = it.content else { break };
-            let joins =
-                if it.sequence.is_some() { it.joined } else { is_open && joins(filled, it.size, category, timing) };
-            is_open = it.sequence.is_none();
-            let next = if joins { filled.with_msdu(it.size) } else { filled.with_mpdu(it.size, timing) };
-            let number = match (it.sequence, joins, parts.last()) {
-                (Some(number), ..) => number,
-                (None, true, Some(part)) => part.sequence,
-                _ => sender.next,
-            };
-            let fits = limits.is_some_and(|limits| limits.admit(next, number, timing));
-            // The first MPDU goes in any case, and one that was sent before goes as a whole.
-            let belongs = parts.is_empty() || joins && (it.sequence.is_some() || limits.is_none());
-            if !(fits || belongs) {
-                break;
-            }
-            if it.sequence.is_none() && !joins {
-                sender.next = after(number, 1);
-            }
-            (it.sequence, it.joined, it.flying) = (Some(number), joins, true);
-            filled = next;
-            let end = filled.bytes - timing.counted;
-            if joins {
-                // The packets of one MPDU end with it.
-                parts.iter_mut().rev().take_while(|part| part.sequence == number).for_each(|part| part.end = end);
-            }
-            parts.push(Part { packet, end, sequence: number, retry: it.sent > 0 });
-        }
-        let first = parts[0];
-        let is_aggregate = filled.mpdus > 1;
-        let bytes = if is_aggregate { filled.bytes - timing.counted } else { filled.mpdu(timing) };
-        if !is_aggregate {
-            parts.iter_mut().for_each(|part| part.end = bytes);
-        }
-        let answer = if is_aggregate { timing.block_ack } else { timing.dcf.ack.airtime };
-        let control = Control {
-            kind: FrameKind::Data,
-            duration: timing.params.dcf.sifs + answer,
-            category: Some(category),
-            sequence: first.sequence,
-            retry: first.retry,
-            parts: (parts.len() > 1).then(|| parts.into()),
-        };
-        self.frame(to, bytes, timing.data(), control)
-    }
-
-    /// The limits of a frame with several MPDUs to a neighbour; nothing if it may have one only.
-    fn limits(&self, category: Category, to: InterfaceId, timing: &Timing, now: Time) -> Option<Limits> {
-        let (access, params) = (timing.access(category), &timing.params);
-        if !access.aggregate || timing.max_ampdu == 0 {
-            return None;
-        }
-        let sender = self.senders.iter().find(|it| it.to == to && it.category == category);
-        // Before the first frame nothing is known of the neighbour.
-        let (is_open, oldest) = match sender {
-            Some(sender) => (sender.state == State::Open, self.window_start(category, sender)),
-            None => (params.block_ack == BlockAck::FromStart, 0),
-        };
-        if !is_open {
-            return None;
-        }
-        let left = if self.txop_end > now { self.txop_end.since(now) } else { access.txop_limit };
-        let in_txop = match access.txop_limit.is_zero() {
-            true => Span::from_secs(1),
-            false => left.saturating_sub(params.dcf.sifs + timing.block_ack),
-        };
-        Some(Limits {
-            bytes: timing.max_ampdu,
-            airtime: params.max_ampdu_time,
-            txop: in_txop,
-            mpdus: params.max_mpdus,
-            window_end: after(oldest, WINDOW),
-        })
+    pub(super) fn frame(&self, receiver: InterfaceId, bytes: u32, mode: &'static Mode, control: Control) -> Frame {
+        Frame::plain((self.interface, receiver), (mode, bytes, mode.airtime(bytes)), control)
     }
 
     /// The oldest number that is not acknowledged.
-    fn window_start(&self, category: Category, sender: &Sender) -> u16 {
+    pub(super) fn window_start(&self, category: Category, sender: &Sender) -> u16 {
         let held = self.contenders[category as usize].held.iter().filter_map(|held| held.sequence);
         held.fold(sender.next, |oldest, number| if is_older(number, oldest) { number } else { oldest })
     }
 
-    /// Whether a packet more goes in the frame that a category is about to send.
-    pub(super) fn has_room(&self, category: Category, size: u32, timing: &Timing, now: Time) -> bool {
-        let contender = &self.contenders[category as usize];
-        let Some(first) = contender.first_packet() else { return true };
-        // What nobody answers is repeated as it is.
-        if contender.failures != (0, 0) || first.to.is_broadcast() || contender.held[0].packet().is_none() {
-            return false;
-        }
-        let limits = self.limits(category, first.to, timing, now);
-        let (mut filled, mut unsent, mut is_open) = (Filled::default(), 0, false);
-        for it in contender.held.iter().map(|it| (it.size, it.sequence, it.joined)).chain([(size, None, false)]) {
-            let (size, sequence, joined) = it;
-            let joins = if sequence.is_some() { joined } else { is_open && joins(filled, size, category, timing) };
-            is_open = sequence.is_none();
-            filled = if joins { filled.with_msdu(size) } else { filled.with_mpdu(size, timing) };
-            unsent += u16::from(sequence.is_none() && !joins);
-            let Some(limits) = limits else {
-                if filled.mpdus > 1 {
-                    return false;
-                }
-                continue;
-            };
-            let sender = self.senders.iter().find(|sender| sender.to == first.to && sender.category == category);
-            let number = sender.map_or(0, |sender| after(sender.next, unsent.saturating_sub(1)));
-            if filled.mpdus > 1 && !limits.admit(filled, sequence.unwrap_or(number), timing) {
-                return false;
-            }
-        }
-        true
-    }
-
     /// The place of the agreement with a neighbour, which is made if there is none.
-    fn sender_place(&mut self, category: Category, to: InterfaceId, timing: &Timing) -> usize {
+    pub(super) fn sender_place(&mut self, category: Category, to: InterfaceId, timing: &Timing) -> usize {
         let place = self.senders.iter().position(|it| it.to == to && it.category == category);
         place.unwrap_or_else(|| {
             let state = match timing.params.block_ack {
@@ -356,7 +170,7 @@ impl Edca {
                 }
                 let params = &timing.params.dcf;
                 // Wait for the data frame: the rest of the exchange less its SIFS and ACK.
-                let rest = cts.control.duration.saturating_sub(params.sifs + timing.dcf.ack.airtime);
+                let rest = cts.control.duration.saturating_sub(params.sifs + timing.dcf.shortest_ack);
                 let wait = cts.airtime + params.max_propagation * 2 + rest;
                 Some(self.transmit(cts, Exchange::Cts, wait, now, timing))
             }
@@ -437,12 +251,25 @@ impl Edca {
             _ => (&mut contender.failures.0, params.dcf.short_retry_limit),
         };
         *failures += 1;
-        let spent = !by_mpdu && *failures >= limit;
-        let most = params.mpdu_retry_limit;
-        if self.give_up(category, timing, cx, |held| spent || by_mpdu && held.sent >= most) {
-            self.contenders[category as usize].reset(timing.access(category));
+        let is_at_limit = !by_mpdu && *failures >= limit;
+        let is_over = match &mut self.rates {
+            Some(rates) if was_sent && is_data => {
+                let mpdus = current.frame.control.mpdus().count().max(1) as u32;
+                contender.attempt.fail(rates, mpdus, is_at_limit, cx.now).is_none()
+            }
+            _ => is_at_limit,
+        };
+        // An MPDU under an agreement is tried again when rate control has come to its end.
+        let (spent, most) = (is_over && !by_mpdu, params.mpdu_retry_limit);
+        let has_given_up = self.give_up(category, timing, cx, |held| spent || by_mpdu && held.sent >= most);
+        let contender = &mut self.contenders[category as usize];
+        if has_given_up {
+            contender.reset(timing.access(category))
         } else {
-            self.contenders[category as usize].widen(timing.access(category));
+            contender.widen(timing.access(category))
+        }
+        if is_data && (has_given_up || is_over) {
+            self.end_attempt(category, None, cx);
         }
         self.end_exchange(timing, cx);
     }
@@ -525,28 +352,40 @@ impl Edca {
     }
 
     /// An ACK came for the present frame.
-    pub(super) fn on_ack(&mut self, timing: &Timing, cx: &mut Context) {
+    pub(super) fn on_ack(&mut self, ratio: f32, timing: &Timing, cx: &mut Context) {
         let is_awaited = |it: &Current| {
             !it.frame.control.is_aggregate() && !matches!(it.frame.control.kind, FrameKind::BlockAckRequest { .. })
         };
-        if self.exchange != Exchange::Data || !self.current.as_ref().is_some_and(is_awaited) {
+        let Some(current) = self.current.as_ref().filter(|it| self.exchange == Exchange::Data && is_awaited(it)) else {
             return;
-        }
+        };
+        let is_data = current.frame.control.kind == FrameKind::Data;
         self.timeout = Time::NEVER;
         self.acknowledge(cx, |_| true);
+        if is_data {
+            self.end_attempt(self.holder, Some(Answered { sent: 1, delivered: 1, ratio }), cx);
+        }
         self.succeed(timing, cx);
         self.proceed(timing, cx.now);
     }
 
     /// A block acknowledgement came for the present frame.
-    pub(super) fn on_block_ack(&mut self, start: u16, received: u64, timing: &Timing, cx: &mut Context) {
-        let kind = self.current.as_ref().map(|it| (it.frame.control.kind, it.frame.control.is_aggregate()));
-        let is_request = matches!(kind, Some((FrameKind::BlockAckRequest { .. }, _)));
-        if self.exchange != Exchange::Data || !(is_request || kind.is_some_and(|(_, is_aggregate)| is_aggregate)) {
+    pub(super) fn on_block_ack(
+        &mut self,
+        (start, received): (u16, u64),
+        ratio: f32,
+        timing: &Timing,
+        cx: &mut Context,
+    ) {
+        let Some(control) = self.current.as_ref().map(|it| &it.frame.control) else { return };
+        let is_request = matches!(control.kind, FrameKind::BlockAckRequest { .. });
+        if self.exchange != Exchange::Data || !(is_request || control.is_aggregate()) {
             return;
         }
         self.timeout = Time::NEVER;
         let has = |number: u16| matches!(ahead(number, start), place @ ..WINDOW if received >> place & 1 == 1);
+        let delivered = control.mpdus().filter(|mpdu| has(mpdu[0].sequence)).count() as u32;
+        let answered = Answered { sent: control.mpdus().count() as u32, delivered, ratio };
         self.acknowledge(cx, |held| is_request || held.sequence.is_some_and(has));
         let category = self.holder;
         for held in self.contenders[category as usize].held.iter_mut().filter(|held| held.flying) {
@@ -554,6 +393,9 @@ impl Edca {
         }
         let most = timing.params.mpdu_retry_limit;
         self.give_up(category, timing, cx, |held| held.sent >= most);
+        if !is_request {
+            self.end_attempt(category, Some(answered), cx);
+        }
         self.succeed(timing, cx);
         self.proceed(timing, cx.now);
     }
@@ -578,16 +420,14 @@ impl Edca {
         });
     }
 
-    pub(super) fn control(&self, kind: FrameKind, receiver: InterfaceId, duration: Span, timing: &Timing) -> Frame {
-        let (dcf, modes) = (&timing.dcf, &timing.dcf.modes);
-        let (bytes, airtime, mode) = match kind {
-            FrameKind::Rts => (RTS_BYTES, dcf.rts, modes.announcing),
-            FrameKind::Cts => (CTS_BYTES, dcf.cts, modes.announcing),
-            FrameKind::BlockAck { .. } => (super::params::BLOCK_ACK_BYTES, timing.block_ack, modes.answer),
-            _ => (crate::mac::dcf::ACK_BYTES, dcf.ack.airtime, modes.answer),
+    /// A frame that announces another one, or answers one.
+    pub(super) fn control(&self, kind: FrameKind, receiver: InterfaceId, duration: Span, mode: &'static Mode) -> Frame {
+        let bytes = match kind {
+            FrameKind::Rts => RTS_BYTES,
+            FrameKind::BlockAck { .. } => BLOCK_ACK_BYTES,
+            _ => ACK_BYTES,
         };
-        let control = Control { kind, duration, category: None, sequence: 0, retry: false, parts: None };
-        Frame { airtime, ..self.frame(receiver, bytes, mode, control) }
+        self.frame(receiver, bytes, mode, Control::plain(kind, duration))
     }
 
     /// A frame of the MAC itself waits for access before the packets of its category.
@@ -609,42 +449,12 @@ impl Edca {
     }
 }
 
-impl Limits {
-    /// Whether a frame filled so far is within the limits, and the number of its last MPDU within the window.
-    fn admit(&self, filled: Filled, number: u16, timing: &Timing) -> bool {
-        filled.bytes <= self.bytes
-            && filled.mpdus <= self.mpdus
-            && is_older(number, self.window_end)
-            && filled.mpdu(timing) <= longest_mpdu(timing)
-            && {
-                let airtime = timing.data().airtime(filled.bytes - timing.counted);
-                let announced_by = timing.dcf.announcement(timing.data(), filled.bytes, false);
-                airtime <= self.airtime && announcement(announced_by, timing) + airtime <= self.txop
-            }
-    }
-}
-
 /// How long the announcement of a frame takes, with the spaces behind its frames.
-fn announcement(by: Announcement, timing: &Timing) -> Span {
+pub(super) fn announcement(by: Announcement, timing: &Timing) -> Span {
     let (dcf, sifs) = (&timing.dcf, timing.params.dcf.sifs);
     match by {
         Announcement::None => Span::ZERO,
         Announcement::CtsToSelf => dcf.cts + sifs,
         Announcement::Rts => dcf.rts + dcf.cts + sifs * 2,
     }
-}
-
-/// The longest MPDU among several (IEEE Std 802.11-2016 §10.12.2, §9.4.2.158).
-const fn longest_mpdu(timing: &Timing) -> u32 {
-    if timing.counted == 0 { 4095 } else { 11_454 }
-}
-
-/// Whether a new packet goes in the last MPDU of a frame. The limit of an MPDU does not count where frames of the
-/// category have one MPDU only.
-fn joins(filled: Filled, size: u32, category: Category, timing: &Timing) -> bool {
-    let most = timing.params.max_amsdu.count();
-    let next = filled.with_msdu(size);
-    let is_single = !timing.access(category).aggregate || timing.max_ampdu == 0;
-    let fits = || is_single || next.mpdu(timing) <= longest_mpdu(timing);
-    most > 0 && filled.mpdus > 0 && u64::from(next.last.0) <= most && fits()
 }

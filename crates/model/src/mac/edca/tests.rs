@@ -1,5 +1,7 @@
 //! Two stations without a medium between them. The tests say which MPDUs are lost.
 
+mod rates;
+
 use std::collections::VecDeque;
 
 use hopyard_engine::units::{Bytes, Frequency};
@@ -38,24 +40,30 @@ struct Pair {
     /// The numbers of the packets that station 1 passed up, by their creation.
     arrived: Vec<u64>,
     failed: Vec<u64>,
+    /// How often station 0 said that the mode of its link changes.
+    rate_changes: u32,
 }
 
 impl Pair {
     fn new(params: &Params) -> Self {
-        let timing = Timing::new(params);
+        Self::with(Timing::new(params))
+    }
+
+    fn with(timing: Timing) -> Self {
         let station = |number: u32| {
             let identity = Identity { interface: InterfaceId(number), node: NodeId(number), station: number as usize };
             Edca::new(identity, &timing, Streams::new(1, 0).node(number as usize, "backoff"))
         };
         Self {
             stations: [station(0), station(1)],
-            timing: timing.clone(),
+            timing,
             cx: Context::default(),
             waiting: VecDeque::new(),
             air: None,
             sent: Vec::new(),
             arrived: Vec::new(),
             failed: Vec::new(),
+            rate_changes: 0,
         }
     }
 
@@ -99,6 +107,7 @@ impl Pair {
                     self.failed.push(self.cx.packets[packet].created.nanos());
                     self.cx.drop_packet(NodeId(0), packet, DropReason::RetryLimit);
                 }
+                Action::RateChanged { interface: InterfaceId(0), neighbour: InterfaceId(1) } => self.rate_changes += 1,
                 _ => {}
             }
         }
@@ -193,9 +202,12 @@ fn stations_agree_before_the_first_aggregate() {
     assert!(receiver.contains(&FrameKind::AddbaResponse), "{receiver:?}");
     let last = receiver.last().expect("an answer");
     assert!(matches!(last, FrameKind::BlockAck { .. }), "{last:?}");
-    // A request and its response have 37 bytes; they are answered within a SIFS.
+    // A request and its response have 37 bytes; they are answered within a SIFS, at the basic rate that they have too.
     let (asked, _, request) = &pair.sent[0];
     assert_eq!((request.bytes, pair.sent[1].0), (37, *asked + request.airtime + Span::from_micros(16)));
+    let slowest = "6 Mbps".parse().expect("a rate");
+    assert_eq!((request.mode.name(), pair.sent[1].2.mode.name()), (slowest, slowest));
+    assert_eq!(request.control.duration, Span::from_micros(16 + 44));
 }
 
 #[test]
@@ -288,6 +300,12 @@ fn an_mpdu_that_is_given_up_moves_the_window_of_the_receiver() {
     assert_eq!(pair.arrived, (1..200).collect::<Vec<_>>());
     assert_eq!(pair.stations[0].counters.block_ack_requests, 1);
     assert_eq!(pair.stations[1].counters.reorder_timeouts, 0);
+    // The request goes at 6 Mb/s, and so does its answer.
+    let request = pair.sent.iter().position(|it| matches!(it.2.control.kind, FrameKind::BlockAckRequest { .. }));
+    let [(_, _, request), (_, _, answer), ..] = &pair.sent[request.expect("it is there")..] else {
+        panic!("an answer")
+    };
+    assert_eq!((request.control.duration, answer.airtime), (Span::from_micros(16 + 68), Span::from_micros(68)));
     let most = pair.aggregates().iter().flatten().copied().take_while(|_| true).max();
     assert_eq!(most, Some(199));
     // The window of 64 stops the sender until the first one is given up.
@@ -368,11 +386,13 @@ fn a_window_goes_round() {
 #[test]
 fn impossible_parameters_are_named() {
     type Change = fn(&mut Params);
-    let cases: [(Amendment, Change, &str, &str); 13] = [
+    let cases: [(Amendment, Change, &str, &str); 15] = [
         (Amendment::A, |it| it.max_ampdu = Bytes::new(8191), "max_ampdu", "expected 0 B: frames of DSSS and OFDM"),
         (Amendment::G, |it| it.max_amsdu = Bytes::new(3839), "max_amsdu", "expected 0 B: frames of DSSS and OFDM"),
         (Amendment::N, |it| it.max_ampdu = Bytes::new(65_536), "max_ampdu", "expected at most 65535 B"),
         (Amendment::N, |it| it.max_amsdu = Bytes::new(7936), "max_amsdu", "expected at most 7935 B, found 7936 B"),
+        (Amendment::N, |it| it.max_ampdu = Bytes::new(1), "max_ampdu", "expected 0 B or at least 86 B, two MPDUs"),
+        (Amendment::N, |it| it.max_amsdu = Bytes::new(1), "max_amsdu", "expected 0 B or at least 44 B, the headers"),
         (Amendment::N, |it| it.max_mpdus = 65, "max_mpdus", "expected 1 to 64, found 65"),
         (Amendment::N, |it| it.max_mpdus = 0, "max_mpdus", "expected 1 to 64, found 0"),
         (Amendment::N, |it| it.max_ampdu_time = Span::from_millis(6), "max_ampdu_time", "up to 5.484 ms, found 6 ms"),

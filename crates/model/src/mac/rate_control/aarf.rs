@@ -91,7 +91,7 @@ impl RateControl for Aarf {
 
     fn report(&mut self, outcome: &Outcome<'_>, _now: Time, shared: &Shared<Params>) {
         (0..outcome.failed()).for_each(|_| self.fail(&shared.params));
-        if outcome.acknowledged {
+        if outcome.succeeded() {
             self.arf.succeed(self.patience, shared.steps.len() - 1);
         }
     }

@@ -121,7 +121,7 @@ impl RateControl for Arf {
 
     fn report(&mut self, outcome: &Outcome<'_>, _now: Time, shared: &Shared<Params>) {
         (0..outcome.failed()).for_each(|_| _ = self.fail());
-        if outcome.acknowledged {
+        if outcome.succeeded() {
             let Params { successes, timer } = shared.params;
             self.succeed(Patience { successes, timer }, shared.steps.len() - 1);
         }

@@ -28,11 +28,22 @@ impl Choice {
     }
 }
 
+/// Frames in one mode, one after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct Used {
+    /// The mode.
+    pub mode: &'static Mode,
+    /// Their number.
+    pub frames: u32,
+    /// The number of their MPDUs, each counted with every frame.
+    pub mpdus: u32,
+}
+
 /// The frames in which a station has sent a packet, or an aggregate, so far.
 #[derive(Clone, Debug, Default)]
 pub struct Tries {
-    /// The modes, in order, each with the number of frames.
-    pub used: Vec<(&'static Mode, u32)>,
+    /// The frames, in order.
+    pub used: Vec<Used>,
     /// Whether the first frame was a probe.
     pub probe: bool,
 }
@@ -41,15 +52,17 @@ impl Tries {
     /// The number of frames.
     #[must_use]
     pub fn count(&self) -> u32 {
-        self.used.iter().map(|(_, frames)| frames).sum()
+        self.used.iter().map(|used| used.frames).sum()
     }
 
-    /// A frame was sent.
-    pub fn add(&mut self, choice: &Choice) {
+    /// A frame with so many MPDUs was sent.
+    pub fn add(&mut self, choice: &Choice, mpdus: u32) {
         self.probe |= choice.probe;
         match self.used.last_mut() {
-            Some((mode, frames)) if mode.row == choice.mode.row => *frames += 1,
-            _ => self.used.push((choice.mode, 1)),
+            Some(used) if used.mode.row == choice.mode.row => {
+                (used.frames, used.mpdus) = (used.frames + 1, used.mpdus + mpdus)
+            }
+            _ => self.used.push(Used { mode: choice.mode, frames: 1, mpdus }),
         }
     }
 
@@ -67,7 +80,7 @@ pub struct Outcome<'a> {
     pub tries: &'a Tries,
     /// Whether the last frame was acknowledged.
     pub acknowledged: bool,
-    /// The number of MPDUs in each frame.
+    /// The number of MPDUs in the last frame.
     pub sent: u32,
     /// The number of MPDUs that the last acknowledgement has named.
     pub delivered: u32,
@@ -77,10 +90,16 @@ pub struct Outcome<'a> {
 }
 
 impl Outcome<'_> {
+    /// Whether the last frame counts as a success where frames are not divided: at least half of it has arrived.
+    #[must_use]
+    pub const fn succeeded(&self) -> bool {
+        self.acknowledged && 2 * self.delivered >= self.sent
+    }
+
     /// How many frames have failed.
     #[must_use]
     pub fn failed(&self) -> u32 {
-        self.tries.count() - u32::from(self.acknowledged)
+        self.tries.count() - u32::from(self.succeeded())
     }
 }
 

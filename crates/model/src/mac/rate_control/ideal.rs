@@ -33,7 +33,7 @@ impl params::Params for Params {
         if (1e-12..=0.5).contains(&self.bit_error_rate) {
             return Ok(());
         }
-        Err(Fault::new("bit_error_rate", format!("expected 1e-12 to 0.5, found {}", self.bit_error_rate)))
+        Err(Fault::new("bit_error_rate", format!("expected 1e-12 to 0.5, found {:?}", self.bit_error_rate)))
     }
 }
 

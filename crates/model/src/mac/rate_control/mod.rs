@@ -1,12 +1,14 @@
 //! Rate control: the mode of each frame to a neighbour, by the fates of earlier ones.
 //!
-//! Before each try of a packet the MAC asks for a mode. It reports the outcome when the packet is acknowledged or given
-//! up. Each link, from a station to a neighbour, has a state of its own, which begins with the first frame.
+//! Before each try of a packet or an aggregate the MAC asks for a mode. It reports the outcome when the packets are
+//! acknowledged or given up. Each link, from a station to a neighbour, has a state of its own, which begins with the
+//! first frame. The categories of a station share it, as in Linux and ns-3.
 //!
 //! A rate control is a file with `Params` and a type that implements [`RateControl`], and its entry in the list below.
 
 mod aarf;
 mod arf;
+mod attempt;
 mod candidates;
 mod control;
 mod fixed;
@@ -18,8 +20,9 @@ mod tests;
 
 use hopyard_engine::{Rng, Time};
 
+pub use attempt::{Answered, Attempt};
 pub use candidates::Candidates;
-pub use control::{Belief, Choice, Outcome, RateControl, Tries};
+pub use control::{Belief, Choice, Outcome, RateControl, Tries, Used};
 use links::Links;
 
 use crate::address::InterfaceId;

@@ -46,7 +46,7 @@ pub(super) fn send(rates: &mut Rates, now: Time, mut arrives: impl FnMut(&Choice
             rates.report(PEER, &outcome, now);
             return tries;
         };
-        tries.add(&choice);
+        tries.add(&choice, 1);
         if let Some(ratio) = arrives(&choice) {
             let outcome = Outcome { tries: &tries, acknowledged: true, sent: 1, delivered: 1, ratio: Some(ratio) };
             rates.report(PEER, &outcome, now);
@@ -64,13 +64,13 @@ fn first_frames(rates: &mut Rates, failures: &[u32]) -> Vec<u64> {
             left = left.saturating_sub(1);
             arrives.then_some(1.0)
         });
-        tries.used[0].0.rate().bps() / 1_000_000
+        tries.used[0].mode.rate().bps() / 1_000_000
     };
     failures.iter().map(first).collect()
 }
 
 fn used(tries: &Tries) -> Vec<(u64, u32)> {
-    tries.used.iter().map(|(mode, frames)| (mode.rate().bps() / 1_000_000, *frames)).collect()
+    tries.used.iter().map(|used| (used.mode.rate().bps() / 1_000_000, used.frames)).collect()
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn links_do_not_share_what_they_know() {
 fn a_report_says_whether_the_mode_changes() {
     let mut arf = rates("arf", &ofdm());
     let mut tries = Tries::default();
-    tries.add(&Choice::of(ofdm().usual));
+    tries.add(&Choice::of(ofdm().usual), 1);
     let outcome = Outcome { tries: &tries, acknowledged: true, sent: 1, delivered: 1, ratio: None };
     let changes: Vec<_> = (0..21).map(|_| arf.report(PEER, &outcome, Time::ZERO)).collect();
     assert_eq!((0..21).filter(|&place| changes[place]).collect::<Vec<_>>(), [9, 19]);

@@ -1,8 +1,12 @@
 //! EMANE's event log: `TIME nem:FROM pathloss nem:TO,LOSS[,REVERSE] ...`, with times in seconds and losses in decibels.
 //!
 //! Read: EMANE's `eelinputparser.cc` and `eelloaderpathloss.cc`, for the format and its meaning. A value without a
-//! reverse one holds in both directions, until the next event of the pair. Times below zero lie before the start.
+//! reverse one holds in both directions, until the next event of the pair. Where both nodes report a pair at the same
+//! time, as in logs that tell each node its own losses, each report counts in its own direction. Times below zero lie
+//! before the start.
 //! Other events are counted, and not read. Left out: `pathlossex`, whose losses depend on the frequency.
+
+use std::collections::BTreeMap;
 
 use hopyard_engine::{Span, Time};
 
@@ -16,6 +20,7 @@ const A_PEER: &str = "a path loss such as nem:2,90 or nem:2,90,92";
 /// Reads the text; faults are added to the problems. Returns the remarks.
 pub(super) fn read(text: &[u8], pairs: &mut Pairs<'_>) -> Vec<String> {
     let (mut others, mut first) = (0_usize, 0);
+    let mut implied = Implied::new();
     for (number, line) in lines(text) {
         if pairs.problems.ends_at(number) {
             break;
@@ -24,7 +29,7 @@ pub(super) fn read(text: &[u8], pairs: &mut Pairs<'_>) -> Vec<String> {
         if line.is_empty() {
             continue;
         }
-        match event(number, line, pairs) {
+        match event(number, line, pairs, &mut implied) {
             Ok(true) => {}
             Ok(false) => {
                 others += 1;
@@ -40,8 +45,11 @@ pub(super) fn read(text: &[u8], pairs: &mut Pairs<'_>) -> Vec<String> {
     }
 }
 
+/// When a value was last taken from the report of the other direction.
+type Implied = BTreeMap<(u32, u32), Time>;
+
 /// An event. Returns whether it is one of path loss.
-fn event(number: usize, line: &str, pairs: &mut Pairs<'_>) -> Result<bool, String> {
+fn event(number: usize, line: &str, pairs: &mut Pairs<'_>, implied: &mut Implied) -> Result<bool, String> {
     let mut words = line.split_ascii_whitespace().map(|word| word.trim_matches('"'));
     let (Some(at), Some(from), Some(kind)) = (words.next(), words.next(), words.next()) else {
         return Err(A_LINE.to_owned());
@@ -61,13 +69,22 @@ fn event(number: usize, line: &str, pairs: &mut Pairs<'_>) -> Result<bool, Strin
         let mut parts = peer.split(',');
         let to = node(pairs, parts.next().unwrap_or_default())?;
         let forward = parts.next().ok_or(A_PEER)?;
-        let backward = parts.next().unwrap_or(forward);
+        let backward = parts.next();
         if parts.next().is_some() {
             return Err(A_PEER.to_owned());
         }
-        for (pair, loss) in [((from, to), forward), ((to, from), backward)] {
-            let value = Quantity::Loss.read(loss).ok_or_else(|| Quantity::Loss.expected())?;
-            pairs.add(number, pair, (at, value), true)?;
+        let read = |loss: &str| Quantity::Loss.read(loss).ok_or_else(|| Quantity::Loss.expected());
+        let both = (read(forward)?, read(backward.unwrap_or(forward))?);
+        if implied.remove(&(from, to)) == Some(at) {
+            pairs.replace((from, to), both.0);
+        } else {
+            pairs.add(number, (from, to), (at, both.0), true)?;
+        }
+        if backward.is_some() || !pairs.ends_at((to, from), at) {
+            pairs.add(number, (to, from), (at, both.1), true)?;
+            if backward.is_none() {
+                implied.insert((to, from), at);
+            }
         }
     }
     Ok(true)

@@ -95,6 +95,33 @@ fn event_logs_of_emane_hold_until_the_next_event() {
 }
 
 #[test]
+fn both_ends_of_a_link_may_report_it_in_an_event_log() {
+    // Each report counts in its own direction, in any order.
+    let text = "0 nem:0 pathloss nem:1,90\n0 nem:1 pathloss nem:0,95 nem:2,80\n0 nem:2 pathloss nem:1,80\n\
+                5 nem:1 pathloss nem:0,99\n5 nem:0 pathloss nem:1,98\n9 nem:0 pathloss nem:1,70\n";
+    let links = read(text);
+    for (from, to, at, loss) in [
+        (0, 1, 0.0, 90.0),
+        (1, 0, 0.0, 95.0),
+        (1, 2, 0.0, 80.0),
+        (2, 1, 0.0, 80.0),
+        (0, 1, 5.0, 98.0),
+        (1, 0, 5.0, 99.0),
+        (1, 0, 9.0, 70.0),
+    ] {
+        assert!(close(decibels(&links, from, to, at), -loss), "{from} to {to} at {at} s");
+    }
+    // The same report twice is a mistake, and so are two that name both directions.
+    for text in [
+        "0 nem:0 pathloss nem:1,90\n0 nem:0 pathloss nem:1,91\n",
+        "0 nem:0 pathloss nem:1,90,91\n0 nem:1 pathloss nem:0,91\n",
+    ] {
+        let bad = refused(text);
+        assert!(bad.starts_with("links:2: expected each pair once for each time: 0 s is there already"), "{bad}");
+    }
+}
+
+#[test]
 fn configurations_of_wmediumd_are_read_as_it_reads_them() {
     let ids = "ifaces : { ids = [\"02:00:00:00:00:00\", \"02:00:00:00:01:00\", \"02:00:00:00:02:00\"];\n";
     let snr = read(&format!("/* three */ {ids}links = ( (0, 1, 20), (1, 0, 15), (1, 2, 0) ); }};"));

@@ -1,5 +1,7 @@
 //! A row of the table of modes, with the times and rates that follow from it.
 
+use std::fmt;
+
 use hopyard_engine::Span;
 use hopyard_engine::units::{Frequency, Rate};
 use schemars::JsonSchema;
@@ -215,6 +217,17 @@ pub struct Mode {
 
 /// The bandwidth of a DSSS signal (IEEE Std 802.11-1999 §15.4.7.4).
 pub const DSSS_BANDWIDTH: Frequency = Frequency::new(22e6);
+
+/// The name; in HT and VHT, with bandwidth and guard interval.
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let guard = if self.guard == Guard::Short { "short" } else { "long" };
+        match self.is_legacy() {
+            true => self.name().fmt(f),
+            false => write!(f, "{} {} {guard}", self.name(), self.body.bandwidth),
+        }
+    }
+}
 
 impl Mode {
     /// The name in scenarios.

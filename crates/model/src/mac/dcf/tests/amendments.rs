@@ -112,7 +112,7 @@ fn modes_that_an_amendment_lacks_are_refused() {
         (with(of(Amendment::N, None), "39 Mbps"), "rate: expected mcs4, mcs10 or mcs17, which have the rate 39 Mbps"),
         (
             with(of(Amendment::N, Some(40.0)), "54 Mbps"),
-            "rate: expected mcs3, mcs9 or mcs24, which have the rate 54 Mbps, as has a mode of OFDM",
+            "rate: expected mcs3, mcs9 or mcs24, which have the rate 54 Mbps, or \"ofdm 54 Mbps\", as has a mode of OFDM",
         ),
         (
             with(of(Amendment::Ac, Some(80.0)), "mcs7"),
@@ -123,6 +123,12 @@ fn modes_that_an_amendment_lacks_are_refused() {
             "rate: expected, at 20 MHz, vht-mcs0-1ss, vht-mcs1-1ss, vht-mcs2-1ss, vht-mcs3-1ss, vht-mcs4-1ss, \
              vht-mcs5-1ss, vht-mcs6-1ss, vht-mcs7-1ss or vht-mcs8-1ss; found vht-mcs9-1ss",
         ),
+        (
+            with(of(Amendment::N, Some(40.0)), "ofdm 13 Mbps"),
+            "rate: expected 6, 9, 12, 18, 24, 36, 48 or 54 Mbps, or mcs0 to mcs31, found ofdm 13 Mbps",
+        ),
+        (Params { slot: Span::from_secs(11), ..of(Amendment::A, None) }, "slot: expected at most 10 s, found 11 s"),
+        (Params { sifs: Span::from_secs(3600), ..of(Amendment::A, None) }, "sifs: expected at most 10 s, found 3600 s"),
         (of(Amendment::G, Some(40.0)), "bandwidth: expected 20 MHz with `standard = \"g\"`, found 40 MHz"),
         (of(Amendment::N, Some(80.0)), "bandwidth: expected 20 MHz or 40 MHz with `standard = \"n\"`, found 80 MHz"),
         (Params { band: Band::Low, ..of(Amendment::A, None) }, "band: expected \"5 GHz\" with `standard = \"a\"`"),
@@ -145,6 +151,34 @@ fn modes_that_an_amendment_lacks_are_refused() {
     ] {
         assert_eq!(fault(&params), expected);
     }
+}
+
+#[test]
+fn a_mode_of_ofdm_has_a_name_where_ht_has_its_rate() {
+    let wide = params(Amendment::N, None, Some(40.0));
+    let mode = |name: &str| {
+        let params = Params { rate: name.parse().expect("a name"), ..wide.clone() };
+        params.check().expect(name);
+        Timing::new(&params).modes.data
+    };
+    let (ofdm, ht) = (mode("ofdm 54 Mbps"), mode("mcs3"));
+    assert_eq!((ofdm.rate(), ofdm.name()), (ht.rate(), mbps(54.0).into()));
+    assert_eq!((ofdm.body.bandwidth, ht.body.bandwidth), (Frequency::new(20e6), Frequency::new(40e6)));
+}
+
+#[test]
+fn the_last_mode_is_that_of_broadcasts() {
+    let fixed = rate_control::Config::of_profile("fixed", RFC).expect("it is there");
+    let names = |params: &Params| {
+        let modes = params.every_mode(&fixed).expect("possible");
+        modes.iter().map(|mode| mode.name().to_string()).collect::<Vec<_>>()
+    };
+    let fast = Params { rate: mbps(54.0).into(), ..params(Amendment::A, None, None) };
+    assert_eq!(names(&fast), ["54 Mbps", "6 Mbps", "24 Mbps", "6 Mbps"]);
+    assert_eq!(names(&params(Amendment::A, None, None)), ["6 Mbps"]);
+    // Also where it is that of data frames.
+    let guarded = Params { protection: Protection::Rts, ..params(Amendment::G, None, None) };
+    assert_eq!(names(&guarded), ["6 Mbps", "1 Mbps", "6 Mbps"]);
 }
 
 #[test]

@@ -105,14 +105,14 @@ impl Statistics {
         self.records[usize::from(rate)].probability
     }
 
-    /// Counts the frames of an outcome. All MPDUs count with each try, and those that arrived with the last mode.
+    /// Counts the frames of an outcome: all MPDUs of each try, and those that arrived with the last mode.
     pub fn count(&mut self, outcome: &Outcome<'_>, groups: &Groups) {
         self.frames += 1;
         self.mpdus += outcome.sent;
-        for (place, (mode, tries)) in outcome.tries.used.iter().enumerate() {
-            let Some(rate) = groups.rate(mode) else { continue };
+        for (place, used) in outcome.tries.used.iter().enumerate() {
+            let Some(rate) = groups.rate(used.mode) else { continue };
             let record = &mut self.records[usize::from(rate)];
-            record.attempts += tries * outcome.sent;
+            record.attempts += used.mpdus;
             if place + 1 == outcome.tries.used.len() {
                 record.successes += outcome.delivered;
             }

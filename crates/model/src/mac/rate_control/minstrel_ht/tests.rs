@@ -66,7 +66,7 @@ fn perfect(shared: &Shared, mpdus: u32) -> Statistics {
     for _ in 0..400 {
         for rate in &shared.groups.rates {
             let mut tries = Tries::default();
-            tries.add(&Choice::of(rate.mode));
+            tries.add(&Choice::of(rate.mode), mpdus);
             let outcome = Outcome { tries: &tries, acknowledged: true, sent: mpdus, delivered: mpdus, ratio: None };
             statistics.count(&outcome, &shared.groups);
         }
@@ -120,7 +120,7 @@ fn feed(link: &mut MinstrelHt, shared: &Shared, db: f64, gap: u64, from: u64, un
         let mut acknowledged = false;
         while let Some(choice) = link.choose(&tries, now, shared).filter(|_| !acknowledged) {
             probes += u32::from(choice.probe);
-            tries.add(&choice);
+            tries.add(&choice, 1);
             acknowledged = rng.uniform() < success(choice.mode, db);
             if acknowledged {
                 break;
@@ -193,9 +193,9 @@ fn a_chain_has_four_stages_and_ends() {
     let mut announced = Vec::new();
     while let Some(choice) = link.choose(&tries, at(1), &shared) {
         announced.push(choice.announced);
-        tries.add(&choice);
+        tries.add(&choice, 1);
     }
-    let used: Vec<_> = tries.used.iter().map(|(mode, frames)| (mode.name().to_string(), *frames)).collect();
+    let used: Vec<_> = tries.used.iter().map(|used| (used.mode.name().to_string(), used.frames)).collect();
     let [first, second, third, last] = link.chain.map(|stage| stage.tries);
     let expected = [("mcs7", first), ("mcs6", second), ("mcs5", third), ("mcs7", last)];
     assert_eq!(used, expected.map(|(name, frames)| (name.to_owned(), frames)));
@@ -208,7 +208,7 @@ fn a_chain_has_four_stages_and_ends() {
     let mut tries = Tries::default();
     while let Some(choice) = link.choose(&tries, at(1), &shared) {
         assert_eq!(choice.probe, tries.used.is_empty());
-        tries.add(&choice);
+        tries.add(&choice, 1);
     }
     assert_eq!(tries.count(), 1 + second + third + last);
     // The next one comes 20 ms later.
@@ -229,7 +229,7 @@ fn a_rate_that_dies_is_left_at_once() {
     let mut packets = 0;
     while link.belief(&shared).mode.name().to_string() == "mcs15" {
         let mut tries = Tries::default();
-        (0..5).for_each(|_| tries.add(&Choice::of(link.belief(&shared).mode)));
+        (0..5).for_each(|_| tries.add(&Choice::of(link.belief(&shared).mode), 1));
         link.report(
             &Outcome { tries: &tries, acknowledged: false, sent: 1, delivered: 0, ratio: None },
             at(1),
