@@ -9,6 +9,7 @@ use std::sync::Arc;
 use hopyard_model::link::wired;
 use hopyard_model::mobility::movement_file::Params;
 use hopyard_model::packet::Dscp;
+use hopyard_model::phy;
 use hopyard_model::phy::propagation::{self, table};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
@@ -101,7 +102,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     let channel = |it: &FurtherChannel| {
         let FurtherChannel { channel, radio, propagation, fading, mac, rates } = it;
         let Channel { nodes, propagation: _, fading: _, mac: _, rate_control: _, network } = channel;
-        let mut all = json!([nodes, network, radio, losses(propagation, links), chosen(fading), chosen(mac)]);
+        let mut all = json!([nodes, network, of_radio(radio), losses(propagation, links), chosen(fading), chosen(mac)]);
         if let Some(all) = all.as_array_mut().filter(|_| !rates.config.is_fixed()) {
             all.push(chosen(rates));
         }
@@ -150,7 +151,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         "positions": positions.iter().copied().map(Place).collect::<Vec<_>>(),
         "mobility": moving(mobility),
         "movements": movements.iter().map(movement).collect::<Vec<_>>(),
-        "radio": radio,
+        "radio": of_radio(radio),
         "propagation": losses(propagation, links),
         "fading": chosen(fading),
         "mac": chosen(mac),
@@ -198,6 +199,15 @@ fn moving(model: &Moving, files: &BTreeMap<Params, Arc<MovementFile>>) -> Value 
     let mut all = chosen(model);
     if let Some(file) = model.file().and_then(|params| files.get(params)) {
         all[1]["path"] = json!(format!("{:016x}", file.hash));
+    }
+    all
+}
+
+/// The parameters of radios. Those that are all alike have the hash that they had before single ones could differ.
+fn of_radio(radio: &Typed<phy::Params>) -> Value {
+    let mut all = json!(radio);
+    if let Some(values) = all.as_object_mut().filter(|_| radio.single.is_empty()) {
+        values.remove("single");
     }
     all
 }

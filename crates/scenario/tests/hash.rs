@@ -181,6 +181,7 @@ fn others(key: &str, value: &Value) -> Vec<Value> {
                 json!(["net.ipv4.tcp_sack=0"]),
                 json!([{"x": "5 m", "y": "5 m", "at": "5 s"}]),
                 json!([{"from": "5 s"}]),
+                json!([{"nodes": [0], "gain": "3 dB"}]),
                 json!([{"from": "5 s", "delay": "5 ms"}]),
             ]);
             values

@@ -14,6 +14,7 @@ use crate::packet::{Body, PacketId};
 use crate::phy::frame::{Frame, pieces};
 use crate::phy::medium::{After, Listener, Outcome};
 use crate::phy::reception::{Begin, End, Level, Verdict};
+use crate::phy::single::Factors;
 
 /// The MACs of all stations, as the medium sees them.
 pub(super) struct Macs<'a, M: Mac, E, P, G> {
@@ -24,6 +25,8 @@ pub(super) struct Macs<'a, M: Mac, E, P, G> {
     pub probe: &'a mut P,
     pub macs: &'a mut [M],
     pub interfaces: &'a [InterfaceId],
+    /// The sensitivity of each station.
+    pub factors: &'a Factors,
     pub shared: &'a M::Shared,
     pub listening: &'a [bool],
     /// The station that the frame is for, or a number that no station has.
@@ -134,6 +137,7 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
                 Verdict::Missed | Verdict::Unfound => None,
             };
             if let Some(reception) = reception {
+                let power = power / self.factors.sensitivity(station);
                 let edge = FrameEdge::Received { reception, power };
                 for (piece, view) in views(frame, self.cx) {
                     let edge = match reception {

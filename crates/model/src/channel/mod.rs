@@ -37,6 +37,7 @@ use crate::phy::neighbours::Search;
 use crate::phy::obstacles::Obstacle;
 use crate::phy::propagation;
 use crate::phy::reception::Lost;
+use crate::phy::single::Factors;
 use crate::{mac, phy};
 
 /// The surroundings of a channel: the queue, the context, and the way up to IP.
@@ -122,6 +123,7 @@ pub struct Channel<M: Mac> {
     macs: Vec<M>,
     interfaces: Vec<InterfaceId>,
     nodes: Vec<NodeId>,
+    factors: Factors,
     shared: M::Shared,
     /// Which stations pass up frames for others (promiscuous mode); empty if none does.
     listening: Vec<bool>,
@@ -168,8 +170,11 @@ impl<M: Slotted> Channel<M> {
             nodes: nodes.iter().map(|node| node.0).collect(),
             key: stream("links").next_u64(),
         });
-        let places = Places { legs, names, search: plan.search, links, obstacles: plan.obstacles.to_vec(), reception };
         let loss = plan.propagation.channel();
+        let numbers: Vec<u32> = nodes.iter().map(|node| node.0).collect();
+        let factors = Factors::of(plan.radio, &loss, modes[0], &numbers);
+        let (search, obstacles) = (plan.search, plan.obstacles.to_vec());
+        let places = Places { legs, names, search, links, obstacles, reception, factors: factors.clone() };
         let shadowing = loss.shadowing().map(|fader| (fader, stream("shadowing")));
         let own = Some(plan.fading.fader()).filter(|it| !it.is_none()).map(|fader| (fader, stream("fading")));
         let fading = shadowing.into_iter().chain(own).collect();
@@ -184,6 +189,7 @@ impl<M: Slotted> Channel<M> {
             macs,
             interfaces,
             nodes,
+            factors,
             shared,
             listening: Vec::new(),
             edges: 0,
@@ -383,6 +389,7 @@ impl<M: Slotted> Channel<M> {
             probe,
             macs: &mut self.macs,
             interfaces: &self.interfaces,
+            factors: &self.factors,
             shared: &self.shared,
             listening: &self.listening,
             receiver: station_of(self.medium.frame(id).receiver, &self.interfaces),

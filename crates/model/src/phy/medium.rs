@@ -24,6 +24,7 @@ use super::obstacles::Obstacle;
 use super::params::{HORIZON, Params};
 use super::propagation::Channel;
 use super::reception::{Begin, End, Lost, Radio, Radios, Receiver, Verdict, each_model};
+use super::single::Factors;
 use crate::mobility::{Leg, Position};
 use crate::order;
 use crate::packet::PacketId;
@@ -177,6 +178,8 @@ pub struct Places {
     pub obstacles: Vec<Obstacle>,
     /// The draws of each station's receiver.
     pub reception: Vec<Rng>,
+    /// What single stations have of power and sensitivity beside the others.
+    pub factors: Factors,
 }
 
 /// The medium that all radios of a channel share. `C` are the fields of frames for their MAC.
@@ -224,7 +227,7 @@ impl<C: Fields> Medium<C> {
         let receiver = receiver(modes[0]);
         let transmit_power = params.transmit_power.watts();
         let fading = fading.into_iter().map(|(fader, mut rng)| (fader, rng.next_u64())).collect::<Vec<_>>();
-        let Places { legs, names, search, links, obstacles, reception } = places;
+        let Places { legs, names, search, links, obstacles, reception, factors } = places;
         let stations = legs.len();
         assert_eq!((reception.len(), names.len()), (stations, stations), "every station has a receiver and a name");
         let links = links.map(|links| {
@@ -234,7 +237,7 @@ impl<C: Fields> Medium<C> {
             Some(links) => Neighbours::of_lists(&legs, HORIZON, links.lists()),
             None => {
                 let strongest = fading::limit(fading.iter().map(|it| &it.0));
-                let reach = channel.reach(floor / transmit_power / strongest).min(HORIZON);
+                let reach = channel.reach(floor / transmit_power / strongest / factors.largest()).min(HORIZON);
                 Neighbours::new(&legs, reach, search)
             }
         };
@@ -245,7 +248,7 @@ impl<C: Fields> Medium<C> {
             thresholds: (least, broadcast),
             radios: params.reception.radios(stations),
             reception,
-            hearers: Hearers::new(losses, (transmit_power, floor), neighbours, names, fading),
+            hearers: Hearers::new(losses, (transmit_power, floor, factors), neighbours, names, fading),
             transmissions: Vec::new(),
             free: Vec::new(),
             in_air: 0,

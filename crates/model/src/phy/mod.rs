@@ -15,8 +15,10 @@ mod params;
 mod paths;
 pub mod propagation;
 pub mod reception;
+pub mod single;
 
 pub use losses::Losses;
 pub use mode::Mode;
 pub use params::{Params, Receive, Sensitivity};
 pub use reception::Reception;
+pub use single::Single;

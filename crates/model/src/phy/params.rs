@@ -13,6 +13,7 @@ use super::error_rate::thermal_noise;
 use super::mode::{MODES, Mode, Name};
 use super::propagation::Channel;
 use super::reception::{Receiver, Reception};
+use super::single::{self, Single};
 use crate::params::{self, Fault, Unused, unused_where};
 
 /// Signals beyond this distance in metres are ignored. A signal travels 25 km in less time than the shortest preamble
@@ -149,6 +150,10 @@ pub struct Params {
     pub preamble_sinr: Ratio,
     /// Noise figure of the receiver; for "sinr" only.
     pub noise_figure: Ratio,
+    /// Nodes whose radio differs: a list of tables with `nodes` (their numbers) and at least one of `transmit_power`,
+    /// `gain` (of the antenna, for sending and receiving) and `receive` (the weakest data frame; thresholds and noise
+    /// differ by as many decibels).
+    pub single: Vec<Single>,
 }
 
 impl params::Params for Params {
@@ -163,6 +168,7 @@ impl params::Params for Params {
             reception: if profile == params::NS2 { Reception::Ns2 } else { Reception::Sinr },
             preamble_sinr: Ratio::from_db(4.0),
             noise_figure: Ratio::from_db(7.0),
+            single: Vec::new(),
         }
     }
 
@@ -195,13 +201,8 @@ impl params::Params for Params {
         }
         let all = || self.receive.values().map(|value| ("receive", value)).chain([("sense", self.sense)]);
         for (parameter, value) in all() {
-            if let Sensitivity::Range(range) = value
-                && !(range.metres() > 0.0 && range.metres() <= HORIZON)
-            {
-                return Err(Fault::new(
-                    parameter,
-                    format!("expected a range above zero, at most {} km; found {range}", HORIZON / 1e3),
-                ));
+            if let Some(problem) = value.beyond_horizon() {
+                return Err(Fault::new(parameter, problem));
             }
         }
         if !(self.transmit_power.watts() > 0.0 && self.transmit_power.watts().is_finite()) {
@@ -224,7 +225,7 @@ impl params::Params for Params {
         if self.capture.factor() < 1.0 {
             return Err(Fault::new("capture", format!("expected at least 0 dB, found {}", self.capture)));
         }
-        Ok(())
+        single::check(&self.single, Sensitivity::beyond_horizon)
     }
 
     fn unused(&self) -> Vec<Unused> {
@@ -233,6 +234,13 @@ impl params::Params for Params {
 }
 
 impl Sensitivity {
+    /// The problem of a range that no signal is followed to.
+    fn beyond_horizon(self) -> Option<String> {
+        let Self::Range(range) = self else { return None };
+        let is_possible = range.metres() > 0.0 && range.metres() <= HORIZON;
+        (!is_possible).then(|| format!("expected a range above zero, at most {} km; found {range}", HORIZON / 1e3))
+    }
+
     /// The weakest usable power, in watts.
     #[must_use]
     pub fn watts(self, channel: &Channel, transmit_power: Power) -> f64 {

@@ -30,6 +30,7 @@ pub fn all() -> Vec<(String, Spec)> {
         ("groups", groups()),
         ("formed groups", formed_groups()),
         ("heights", heights()),
+        ("single radios", single_radios()),
     ]
     .map(|(name, spec)| (name.to_owned(), spec))
     .into();
@@ -138,6 +139,18 @@ fn wait_for_routes(spec: &mut Spec, routing: &str) {
         flow.start += wait;
     }
     spec.duration += wait;
+}
+
+/// Fifty moving nodes, some of whose radios are stronger or weaker than the others.
+fn single_radios() -> Spec {
+    let mut spec = moving("rfc", "aodv");
+    let singles = serde_json::json!([
+        { "nodes": [0, 3, 7], "transmit_power": "15 dBm" },
+        { "nodes": [5, 12, 30], "gain": "6 dB" },
+        { "nodes": [1, 8], "receive": "100 m", "transmit_power": "30 dBm" },
+    ]);
+    spec.channels[0].radio.single = serde_json::from_value(singles).expect("single nodes");
+    spec
 }
 
 /// Fifty nodes at random waypoints, with datagrams and TCP.

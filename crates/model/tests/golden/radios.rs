@@ -264,6 +264,35 @@ fn reception() {
     check_models("reception", runs);
 }
 
+/// The same pairs, where the sender of one is weak and the receiver of the other hears worse.
+#[test]
+fn single_nodes() {
+    let kinds = [
+        ("weak", r#"[{ "nodes": [0], "transmit_power": "20 dBm" }]"#),
+        (
+            "weak, gain, deaf",
+            r#"[{ "nodes": [0], "transmit_power": "20 dBm", "gain": "6 dB" }, { "nodes": [3], "receive": "110 m" }]"#,
+        ),
+    ];
+    let runs: Vec<_> = kinds
+        .into_iter()
+        .flat_map(|(name, singles)| {
+            [400.0, 650.0].map(|apart| {
+                let mut spec =
+                    network("rfc", "static", &[(0.0, 0.0), (120.0, 0.0), (apart, 0.0), (apart + 100.0, 0.0)]);
+                with_ranges(&mut spec, 250.0, 300.0);
+                spec.channels[0].radio.single = serde_json::from_str(singles).expect("single nodes");
+                add_cbr(&mut spec, 0, 1, 512, Span::from_millis(4));
+                add_cbr(&mut spec, 2, 3, 512, Span::from_millis(4));
+                stagger(&mut spec);
+                spec.duration = Span::from_secs(2);
+                (format!("{name}, {apart} m"), run(&spec))
+            })
+        })
+        .collect();
+    check("single", &runs);
+}
+
 /// A node that sends to one nearby and to one far away.
 #[test]
 fn path_loss() {

@@ -155,9 +155,10 @@ fn ranges(
 ) -> Option<(f64, f64)> {
     let channel = propagation.channel();
     let strongest = fading::limit(channel.shadowing().iter().chain([&fading.fader()]));
-    let power = radio.transmit_power;
+    // The best of the single nodes may be at both ends.
+    let power = radio.transmit_power.watts() * radio.best(&channel, modes[0]);
     // No kind of reception decodes a frame that is weaker than `receive`, which may depend on the mode.
-    let gain = |mode: &Mode| Some(radio.receive.of(mode)?.watts(&channel, power) / power.watts());
+    let gain = |mode: &Mode| Some(radio.receive.of(mode)?.watts(&channel, radio.transmit_power) / power);
     let least = modes.iter().filter_map(|mode| gain(mode)).fold(f64::INFINITY, f64::min);
     let usual = gain(modes[0])?;
     if !radio.reception.has_bit_errors() {
@@ -165,7 +166,7 @@ fn ranges(
         return Some((most, median_range(&channel, most, usual)));
     }
     // A preamble is found above a ratio of signal to noise, and a frame must have no bit error.
-    let noise = thermal_noise(radio.noise_figure, modes[0].body.bandwidth).watts() / power.watts();
+    let noise = thermal_noise(radio.noise_figure, modes[0].body.bandwidth).watts() / power;
     let found = noise * radio.preamble_sinr.factor();
     let most = channel.reach(least.max(found) / strongest);
     let usual_gain = usual.max(found).max(noise * decodable(modes[0]));
@@ -180,10 +181,11 @@ fn shorter(
     most: f64,
     usual: f64,
 ) -> Option<(Rate, Rate, f64)> {
-    let (channel, power) = (propagation.channel(), radio.transmit_power);
+    let channel = propagation.channel();
     let (data, others) = modes.split_first()?;
+    let power = radio.transmit_power.watts() * radio.best(&channel, data);
     others.iter().find_map(|mode| {
-        let gain = radio.receive.of(mode)?.watts(&channel, power) / power.watts();
+        let gain = radio.receive.of(mode)?.watts(&channel, radio.transmit_power) / power;
         let range = median_range(&channel, most, gain);
         // The ranges are found by halving.
         (range < usual * 0.99).then(|| (data.rate(), mode.rate(), range))

@@ -20,6 +20,7 @@ mod networks;
 mod reach;
 mod resolved;
 mod resolver;
+mod singles;
 mod tunnels;
 mod unused;
 mod ways;

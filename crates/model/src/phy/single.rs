@@ -1,0 +1,214 @@
+//! Single nodes whose radio differs from the others' of its channel: power, antenna gain, sensitivity.
+//!
+//! A factor for what a station sends, and one for what it receives, stand beside the common power and the common
+//! thresholds. A receiver that needs weaker or stronger signals than the others does so against noise, too: sensitivity
+//! is a noise figure. So the thresholds of all receivers stay the same numbers, and only powers differ.
+
+use std::collections::BTreeSet;
+
+use hopyard_engine::units::{Power, Ratio};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::mode::Mode;
+use super::params::{Params, Sensitivity};
+use super::propagation::Channel;
+use crate::params::Fault;
+
+/// Nodes whose radio differs from the others'.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Single {
+    /// The numbers of these nodes.
+    pub nodes: Vec<u32>,
+    /// Their transmitted power; the power of the channel's radios if it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transmit_power: Option<Power>,
+    /// Their antenna gain, with which they send and receive.
+    #[serde(default = "none", skip_serializing_if = "is_none")]
+    pub gain: Ratio,
+    /// The weakest data frame that they can decode, as a range or a power, before the gain of their antennas; that of
+    /// the channel's radios if it is not given. Their other thresholds and their noise differ by as many decibels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receive: Option<Sensitivity>,
+}
+
+const fn none() -> Ratio {
+    Ratio::from_factor(1.0)
+}
+
+fn is_none(gain: &Ratio) -> bool {
+    *gain == none()
+}
+
+/// The largest gain or loss of an antenna.
+const MOST_GAIN: f64 = 1e10;
+
+/// Checks a list of single nodes; `threshold` finds the fault of a weakest frame.
+///
+/// # Errors
+/// Every element that is impossible, and why.
+pub(super) fn check(list: &[Single], threshold: impl Fn(Sensitivity) -> Option<String>) -> Result<(), Fault> {
+    let mut seen = BTreeSet::new();
+    let fault = |it: &Single, twice: Option<u32>| match (twice, it.gain.factor()) {
+        _ if it.nodes.is_empty() => Some("expected at least one node in `nodes`".to_owned()),
+        (Some(node), _) => Some(format!("expected each node once, found node {node} again")),
+        (_, gain) if !(1.0 / MOST_GAIN..=MOST_GAIN).contains(&gain) => {
+            Some(format!("expected a `gain` of -100 to 100 dB, found {}", it.gain))
+        }
+        _ if it.transmit_power.is_none() && is_none(&it.gain) && it.receive.is_none() => {
+            Some("expected `transmit_power`, `gain` or `receive`: the radios differ in nothing".to_owned())
+        }
+        _ => it.receive.and_then(&threshold),
+    };
+    let faults = list.iter().enumerate().filter_map(|(place, it)| {
+        let twice = it.nodes.iter().copied().filter(|node| !seen.insert(*node)).last();
+        Some((place, fault(it, twice)?))
+    });
+    Fault::of_elements("single", faults.collect())
+}
+
+impl Params {
+    /// The factor by which the best sender and the best receiver are better than a radio that does not differ.
+    #[must_use]
+    pub fn best(&self, channel: &Channel, mode: &Mode) -> f64 {
+        let factors = self.single.iter().map(|it| it.factors(self, channel, mode));
+        let (sends, hears) = factors.fold((1.0_f64, 1.0_f64), |best, it| (best.0.max(it.sends), best.1.max(it.hears)));
+        sends * hears
+    }
+}
+
+/// What a station has beside the others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Factor {
+    /// For the power that it sends.
+    sends: f64,
+    /// For the power that it receives.
+    hears: f64,
+    /// The part of that which is no power at its antenna.
+    sensitivity: f64,
+}
+
+/// The factors of the stations of a channel; nothing if all are alike.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Factors(Box<[Factor]>);
+
+impl Factors {
+    /// The factors of stations with these nodes, whose data frames have this mode.
+    #[must_use]
+    pub fn of(radio: &Params, channel: &Channel, mode: &Mode, nodes: &[u32]) -> Self {
+        let mut factors = Vec::new();
+        for single in &radio.single {
+            let on = single.nodes.iter().filter_map(|node| nodes.binary_search(node).ok());
+            for station in on {
+                factors.resize(nodes.len(), Factor::NONE);
+                factors[station] = single.factors(radio, channel, mode);
+            }
+        }
+        Self(factors.into())
+    }
+
+    /// Whether no station differs.
+    #[inline]
+    #[must_use]
+    pub const fn are_alike(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    #[inline]
+    fn at(&self, station: usize) -> Factor {
+        self.0.get(station).copied().unwrap_or(Factor::NONE)
+    }
+
+    /// The factor for the power that a station sends.
+    #[inline]
+    #[must_use]
+    pub fn sends(&self, station: usize) -> f64 {
+        self.at(station).sends
+    }
+
+    /// The factor for the power that a station receives.
+    #[inline]
+    #[must_use]
+    pub fn hears(&self, station: usize) -> f64 {
+        self.at(station).hears
+    }
+
+    /// The part of that factor which is no power at its antenna.
+    #[must_use]
+    pub fn sensitivity(&self, station: usize) -> f64 {
+        self.at(station).sensitivity
+    }
+
+    /// The factor for the best sender and the best receiver.
+    #[must_use]
+    pub fn largest(&self) -> f64 {
+        let largest = |of: fn(&Factor) -> f64| self.0.iter().map(of).reduce(f64::max).unwrap_or(1.0);
+        largest(|it| it.sends) * largest(|it| it.hears)
+    }
+}
+
+impl Factor {
+    const NONE: Self = Self { sends: 1.0, hears: 1.0, sensitivity: 1.0 };
+}
+
+impl Single {
+    fn factors(&self, radio: &Params, channel: &Channel, mode: &Mode) -> Factor {
+        // So that rounding does not leave out a node at exactly the range.
+        const AT_RANGE: f64 = 1.0 + 1e-12;
+        let (common, gain) = (radio.transmit_power, self.gain.factor());
+        let both = self.receive.zip(radio.receive.of(mode));
+        let sensitivity =
+            both.map_or(1.0, |(own, all)| all.watts(channel, common) / own.watts(channel, common) * AT_RANGE);
+        let power = self.transmit_power.map_or(1.0, |own| own.watts() / common.watts());
+        Factor { sends: power * gain, hears: sensitivity * gain, sensitivity }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hopyard_engine::units::Distance;
+
+    use super::*;
+    use crate::params::{Params as _, RFC};
+    use crate::phy::mode::MODES;
+    use crate::phy::propagation::Config;
+
+    fn of(singles: &[Single], nodes: &[u32]) -> Factors {
+        let channel = Config::of_profile("two_ray_ground", RFC).expect("a model").channel();
+        let radio = Params { single: singles.to_vec(), ..Params::of_profile(RFC) };
+        Factors::of(&radio, &channel, &MODES[0], nodes)
+    }
+
+    fn single(node: u32) -> Single {
+        Single { nodes: vec![node], transmit_power: None, gain: none(), receive: None }
+    }
+
+    #[test]
+    fn a_gain_counts_twice_and_a_sensitivity_once() {
+        let gain = Single { gain: Ratio::from_factor(4.0), ..single(5) };
+        let deaf = Single { receive: Some(Sensitivity::Threshold(Power::from_dbm(-50.0))), ..single(9) };
+        let factors = of(&[gain, deaf], &[2, 5, 9]);
+        assert_eq!((factors.sends(0), factors.hears(0)), (1.0, 1.0));
+        assert_eq!((factors.sends(1), factors.hears(1), factors.sensitivity(1)), (4.0, 4.0, 1.0));
+        assert!(factors.sends(2) == 1.0 && factors.hears(2) < 0.1 && factors.hears(2) == factors.sensitivity(2));
+        assert_eq!(factors.largest(), 16.0);
+    }
+
+    #[test]
+    fn the_own_range_includes_a_node_at_its_end() {
+        let channel = Config::of_profile("two_ray_ground", RFC).expect("a model").channel();
+        let radio = Params::of_profile(RFC);
+        for metres in [1.0, 33.3, 100.0, 249.9, 1234.5] {
+            let own = Single { receive: Some(Sensitivity::Range(Distance::new(metres))), ..single(0) };
+            let power = radio.transmit_power.watts() * channel.gain(metres * metres);
+            assert!(power * of(&[own], &[0]).hears(0) >= radio.receiver(&channel, &MODES[0]).threshold, "{metres} m");
+        }
+    }
+
+    #[test]
+    fn nodes_of_other_channels_change_nothing() {
+        let factors = of(&[Single { gain: Ratio::from_factor(4.0), ..single(5) }], &[2, 9]);
+        assert!(factors.are_alike() && factors.largest() == 1.0);
+    }
+}
