@@ -130,10 +130,11 @@ impl Hearers {
         let Self { losses, neighbours, powers, marks, factors, .. } = self;
         let near = neighbours.near(station, now);
         losses.medians(station, &near, now, powers);
+        factors.apply(near.stations, powers);
         // Marks bring them in order.
         marks.resize(self.names.len().div_ceil(64), 0);
         for (&station, &gain) in near.stations.iter().zip(powers.iter()) {
-            let mark = u64::from(transmitted * gain * factors.hears(station as usize) >= threshold);
+            let mark = u64::from(transmitted * gain >= threshold);
             marks[station as usize / 64] |= mark << (station % 64);
         }
         found.clear();
@@ -196,10 +197,7 @@ impl Hearers {
             }
         }
         powers.iter_mut().for_each(|power| *power *= transmitted);
-        if !factors.are_alike() {
-            let each = powers.iter_mut().zip(near.stations);
-            each.for_each(|(power, &station)| *power *= factors.hears(station as usize));
-        }
+        factors.apply(near.stations, powers);
         delays.clear();
         delays.extend(near.squares.iter().map(|&squared| delay_nanos(squared)));
         // What an earlier transmission has left in the places is overwritten.

@@ -134,6 +134,14 @@ impl Factors {
         self.at(station).hears
     }
 
+    /// Multiplies the power at each of these stations by the factor of the station.
+    #[inline]
+    pub fn apply(&self, stations: &[u32], powers: &mut [f64]) {
+        if !self.are_alike() {
+            powers.iter_mut().zip(stations).for_each(|(power, &station)| *power *= self.hears(station as usize));
+        }
+    }
+
     /// The part of that factor which is no power at its antenna.
     #[must_use]
     pub fn sensitivity(&self, station: usize) -> f64 {

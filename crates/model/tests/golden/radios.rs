@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hopyard_engine::Span;
-use hopyard_engine::units::{Bytes, Distance, Frequency};
+use hopyard_engine::units::{Bytes, Distance, Frequency, Rate};
 use hopyard_model::mac::rate_control;
 use hopyard_model::mobility::waypoints;
 use hopyard_model::params::Params as _;
@@ -187,7 +187,7 @@ fn slots() {
         let owners = [vec![0, 4], vec![1], vec![2], vec![3]].map(Owner::Nodes);
         Schedule::Owners(owners.to_vec())
     };
-    let kinds: [Kind<Params>; 9] = [
+    let kinds: [Kind<Params>; 10] = [
         ("as is", |_| {}),
         ("one packet a slot", |tdma| tdma.packing = Packing::One),
         ("shared with node 4", |_| {}),
@@ -203,6 +203,7 @@ fn slots() {
             (tdma.schedule, tdma.frame) = (Schedule::Rule(Rule::Greedy), FrameRule::Local);
         }),
         ("frozen", |tdma| tdma.schedule = Schedule::Rule(Rule::Frozen)),
+        ("640 kb/s", |tdma| (tdma.rate, tdma.slot) = (Rate::from_bps(640_000), Span::from_millis(22))),
     ];
     let hello = agent::Config::of_profile("neighbours", "rfc").expect("an agent");
     let runs: Vec<_> = kinds
