@@ -40,6 +40,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         rates,
         channels,
         obstacles,
+        jammers,
         energy,
         energy_model,
         batteries,
@@ -182,6 +183,9 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     }
     if !rates.config.is_fixed() {
         identity["rates"] = chosen(rates);
+    }
+    if !jammers.is_empty() {
+        identity["jammers"] = json!(jammers);
     }
     if !obstacles.is_empty() {
         identity["obstacles"] = json!(obstacles);

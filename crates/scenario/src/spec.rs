@@ -9,6 +9,7 @@ use hopyard_model::link::wired;
 use hopyard_model::mobility::Position;
 use hopyard_model::observe::Recorded;
 use hopyard_model::packet::Dscp;
+use hopyard_model::routing::{self, static_routes};
 use hopyard_model::transport::{congestion, tcp};
 use hopyard_model::world::{
     ChannelSpec, EnergySpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, SleepSpec, Spec, Transport, TunnelSpec,
@@ -62,6 +63,7 @@ impl Scenario {
         spec.channels.extend(resolved.channels.iter().map(channel));
         let address = |it: &Address| Some((NodeId(it.node), it.address.parse().ok()?));
         spec.addresses = resolved.addresses.iter().filter_map(address).collect();
+        spec.jammers = resolved.jammers.iter().flat_map(|it| it.specs(resolved.head.duration)).collect();
         spec.energy = energy_spec(resolved);
         spec.link = (*resolved.link).clone();
         spec.ip = (*resolved.ip).clone();
@@ -152,6 +154,11 @@ fn nodes(resolved: &Resolved, streams: &Streams) -> Vec<NodeSpec> {
         // Agents that serve hosts which move have nothing to do elsewhere.
         let runs = |agent: &&agent::Config| roles.contains_key(&NodeId(number)) || !agent.serves_moving_hosts();
         node.agents = resolved.agents.iter().map(|it| &it.config).filter(runs).cloned().collect();
+    }
+    for node in resolved.talking()..resolved.nodes.count {
+        let node = &mut nodes[node as usize];
+        node.routing = routing::Config::StaticRoutes(static_routes::Params::silent().into());
+        node.agents = Vec::new();
     }
     for (number, further) in (1..).zip(&resolved.channels) {
         for node in &further.channel.nodes {

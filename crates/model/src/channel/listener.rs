@@ -130,7 +130,8 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
                 end.verdict = Verdict::Error;
             }
         }
-        if self.probe.watches() {
+        // What is radiated has no bytes that a probe could see.
+        if self.probe.watches() && frame.bytes > 0 {
             let reception = match end.verdict {
                 Verdict::Decoded => Some(Reception::Decoded),
                 Verdict::Error | Verdict::Noise => Some(Reception::Damaged),

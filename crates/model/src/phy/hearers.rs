@@ -126,7 +126,8 @@ impl Hearers {
     /// The stations that receive a signal of `station` with at least this power, in watts, fading aside; in order. They
     /// replace the content of `found`.
     pub fn in_range(&mut self, station: usize, threshold: f64, now: Time, found: &mut Vec<usize>) {
-        let transmitted = self.transmitted(station);
+        // What only radiates sends no frames.
+        let transmitted = if self.factors.jams(station) { 0.0 } else { self.transmitted(station) };
         let Self { losses, neighbours, powers, marks, factors, .. } = self;
         let near = neighbours.near(station, now);
         losses.medians(station, &near, now, powers);

@@ -108,6 +108,20 @@ impl Factors {
         Self(factors.into())
     }
 
+    /// A station radiates with a power that is so many times the common one, and hears nothing.
+    pub fn jam(&mut self, station: usize, stations: usize, sends: f64) {
+        let mut factors = std::mem::take(&mut self.0).into_vec();
+        factors.resize(stations, Factor::NONE);
+        factors[station] = Factor { sends, hears: 0.0, sensitivity: 1.0 };
+        self.0 = factors.into();
+    }
+
+    /// Whether a station is one that only radiates.
+    #[must_use]
+    pub fn jams(&self, station: usize) -> bool {
+        self.at(station).hears == 0.0
+    }
+
     /// Whether no station differs.
     #[inline]
     #[must_use]

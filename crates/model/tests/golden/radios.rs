@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use hopyard_engine::Span;
-use hopyard_engine::units::{Bytes, Distance, Frequency, Rate};
+use hopyard_engine::units::{Bytes, Distance, Frequency, Power, Rate};
+use hopyard_model::address::NodeId;
 use hopyard_model::mac::rate_control;
 use hopyard_model::mobility::waypoints;
 use hopyard_model::params::Params as _;
 use hopyard_model::phy::links::Links;
 use hopyard_model::phy::{Reception, fading, links, propagation};
-use hopyard_model::{agent, mac, mobility, phy};
+use hopyard_model::world::JammerSpec;
+use hopyard_model::{agent, mac, mobility, phy, routing};
 
 use super::common::{add_cbr, add_tcp, chain, network, run, stagger, with_ranges};
 use super::{Kind, check, check_models, in_profiles, seconds};
@@ -292,6 +294,40 @@ fn single_nodes() {
         })
         .collect();
     check("single", &runs);
+}
+
+/// A chain with a TCP flow and datagrams beside a node that radiates in a part of each period, or weakly all the time,
+/// under every MAC.
+#[test]
+fn jammers() {
+    let mut runs = Vec::new();
+    for (_, model, profile) in in_profiles(mac::MODELS) {
+        for (how, dbm, on) in [("a third", 24.5, 100), ("weak", 5.0, 300)] {
+            let mut spec = network("rfc", "aodv", &[(0.0, 0.0), (150.0, 0.0), (300.0, 0.0), (150.0, 90.0)]);
+            let hello = routing::aodv::LinkDetection::Hello;
+            for node in &mut spec.nodes {
+                let routing::Config::Aodv(params) = &mut node.routing else { panic!("all have AODV") };
+                params.link_detection = hello;
+            }
+            spec.nodes[3].routing = routing::Config::StaticRoutes(routing::static_routes::Params::silent().into());
+            spec.channels[0].mac = mac::Config::of_profile(model, profile).expect("a MAC");
+            spec.jammers.push(JammerSpec {
+                node: NodeId(3),
+                channel: 0,
+                power: Power::from_dbm(dbm),
+                from: seconds(1),
+                until: seconds(4),
+                period: Span::from_millis(300),
+                on: Span::from_millis(on),
+            });
+            add_tcp(&mut spec, 0, 2, "rfc", "newreno", |_| {});
+            add_cbr(&mut spec, 2, 1, 256, Span::from_millis(40));
+            stagger(&mut spec);
+            spec.duration = Span::from_secs(5);
+            runs.push((format!("{model} {profile}, {how}"), run(&spec)));
+        }
+    }
+    check("jammers", &runs);
 }
 
 /// A node that sends to one nearby and to one far away.

@@ -72,7 +72,8 @@ impl Reach {
                 Some(Self { nodes: Vec::new(), most, usual, asked, shorter, links: None })
             })
             .collect::<Option<Vec<_>>>()?;
-        for (node, on) in (0..).zip(radios(resolved)) {
+        let jams = |node: u32| (resolved.talking()..resolved.nodes.count).contains(&node);
+        for (node, on) in (0..).zip(radios(resolved)).filter(|(node, _)| !jams(*node)) {
             for channel in on {
                 channels[usize::from(channel)].nodes.push(node);
             }

@@ -9,6 +9,7 @@ mod flow_faults;
 mod flows;
 mod idle;
 mod inputs;
+mod jammers;
 mod links;
 mod linux;
 mod longest;
@@ -41,7 +42,7 @@ use crate::files::Files;
 use crate::key::join;
 use crate::merge::{Judge, Section};
 use crate::sections::{
-    Address, Battery, Energy, ForeignAgent, Head, HomeAgent, Host, Linux, Measure, MobileHost, Nodes, Obstacle,
+    Address, Battery, Energy, ForeignAgent, Head, HomeAgent, Host, Jammer, Linux, Measure, MobileHost, Nodes, Obstacle,
     Simulator, Sleep, Tunnel,
 };
 use crate::tree::Table;
@@ -101,6 +102,7 @@ impl Resolver<'_> {
         let rates = self.chosen_in("mac", &own);
         let channels = self.channels();
         let obstacles = self.simple_list::<Obstacle>("obstacle");
+        let jammers = self.simple_list::<Jammer>("jammer");
         let energy = self.plain("energy");
         let energy_model = self.chosen_in("energy", &energy);
         let energy: Energy = typed(&energy);
@@ -144,6 +146,7 @@ impl Resolver<'_> {
             rates: rates?,
             channels,
             obstacles,
+            jammers,
             energy,
             energy_model: energy_model?,
             batteries,

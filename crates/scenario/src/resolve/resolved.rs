@@ -23,8 +23,8 @@ use crate::catalogue::Config;
 use crate::files::{LinkFile, MovementFile};
 use crate::problem::Problem;
 use crate::sections::{
-    Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Host, Linux, Measure, MobileHost,
-    Movement, Nodes, Obstacle, Simulator, Sleep, Tunnel, Wire,
+    Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Host, Jammer, Linux, Measure,
+    MobileHost, Movement, Nodes, Obstacle, Simulator, Sleep, Tunnel, Wire,
 };
 use crate::value::Values;
 
@@ -196,6 +196,7 @@ pub(crate) struct Resolved {
     pub rates: Chosen<rate_control::Config>,
     pub channels: Vec<FurtherChannel>,
     pub obstacles: Vec<Obstacle>,
+    pub jammers: Vec<Jammer>,
     pub energy: Energy,
     pub energy_model: Chosen<energy::Config>,
     pub batteries: Vec<Battery>,
@@ -244,6 +245,12 @@ impl Resolved {
         self.nodes.count.saturating_add(self.nodes.wired)
     }
 
+    /// The number of nodes with a radio that send and receive packets. Those that only radiate come after them.
+    pub(crate) fn talking(&self) -> u32 {
+        let jamming = self.jammers.iter().map(|it| it.nodes.len() as u32).sum();
+        self.nodes.count.saturating_sub(jamming)
+    }
+
     /// The movement file of a model that reads one.
     pub(crate) fn file(&self, chosen: &Moving) -> Option<&Arc<MovementFile>> {
         self.files.get(chosen.file()?)
@@ -258,7 +265,7 @@ impl Resolved {
     pub(crate) fn all_flows(&self) -> u64 {
         let listed = self.flows.iter().map(|(_, kind)| kind.results());
         let drawn =
-            self.random_flows.iter().map(|set| u64::from(set.flows.number(self.nodes.count)) * set.kind.results());
+            self.random_flows.iter().map(|set| u64::from(set.flows.number(self.talking())) * set.kind.results());
         listed.chain(drawn).sum()
     }
 
@@ -269,7 +276,7 @@ impl Resolved {
             let drawn = self
                 .random_flows
                 .iter()
-                .flat_map(|set| std::iter::repeat_n(&set.kind, set.flows.number(self.nodes.count) as usize));
+                .flat_map(|set| std::iter::repeat_n(&set.kind, set.flows.number(self.talking()) as usize));
             listed.chain(drawn)
         };
         scenario().chain(scenario().filter(|kind| kind.traffic.config.is_answered()))

@@ -17,11 +17,13 @@ fn channels(resolved: &Resolved) -> impl Iterator<Item = (String, &Params, &Chos
 }
 
 impl Resolver<'_> {
-    /// Reports single nodes without a radio on the channel, and powers where they decide nothing.
+    /// Reports single nodes without a radio on the channel; and their powers, and those of jammers, where they decide
+    /// nothing.
     pub(super) fn check_singles(&mut self, resolved: &Resolved) {
         let on = radios(resolved);
         for (number, (section, radio, loss)) in (0_u16..).zip(channels(resolved)) {
-            if radio.single.is_empty() || self.is_faulty(&section) {
+            let jammer = resolved.jammers.iter().position(|it| it.channel == number);
+            if radio.single.is_empty() && jammer.is_none() || self.is_faulty(&section) {
                 continue;
             }
             let has = |node: &u32| on.get(*node as usize).is_some_and(|channels| channels.contains(&number));
@@ -45,7 +47,8 @@ impl Resolver<'_> {
                 _ => continue,
             };
             let message = format!("with `{name}`, {why}, and no power of a single node");
-            self.problem(&format!("{section}.single"), message).expected =
+            let path = jammer.filter(|_| radio.single.is_empty()).map(|i| format!("jammer.{i}"));
+            self.problem(&path.unwrap_or_else(|| format!("{section}.single")), message).expected =
                 Some("a path loss with powers, such as \"two_ray_ground\"".to_owned());
         }
     }

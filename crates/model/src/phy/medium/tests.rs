@@ -10,6 +10,7 @@ use crate::params::{Params as _, RFC};
 use crate::phy::Sensitivity;
 use crate::phy::mode::MODES;
 use crate::phy::propagation::Config;
+use crate::phy::reception::End;
 
 fn medium(places: &[(f64, f64)], sense: f64, search: Search) -> Medium<()> {
     let params = Params {
