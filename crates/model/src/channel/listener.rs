@@ -11,10 +11,10 @@ use crate::mac::{Control, Mac, Sensed};
 use crate::observe::{FrameEdge, FrameView, Probe, Reception};
 use crate::order;
 use crate::packet::{Body, PacketId};
+use crate::phy::factors::Factors;
 use crate::phy::frame::{Frame, pieces};
 use crate::phy::medium::{After, Listener, Outcome};
 use crate::phy::reception::{Begin, End, Level, Verdict};
-use crate::phy::single::Factors;
 
 /// The MACs of all stations, as the medium sees them.
 pub(super) struct Macs<'a, M: Mac, E, P, G> {

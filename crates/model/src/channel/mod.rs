@@ -32,6 +32,7 @@ use crate::observe::{FrameEdge, Probe};
 use crate::packet::{Packet, PacketId};
 use crate::params::Metric;
 use crate::phy::Mode;
+use crate::phy::factors::Factors;
 use crate::phy::fading::{self, Fading as _};
 use crate::phy::frame::{Fate, Frame, Header, Part};
 use crate::phy::links::{Links, Named};
@@ -40,7 +41,6 @@ use crate::phy::neighbours::Search;
 use crate::phy::obstacles::Obstacle;
 use crate::phy::propagation;
 use crate::phy::reception::Lost;
-use crate::phy::single::Factors;
 use crate::{mac, phy};
 
 /// The surroundings of a channel: the queue, the context, and the way up to IP.

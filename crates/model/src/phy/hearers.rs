@@ -5,11 +5,11 @@
 
 use hopyard_engine::Time;
 
+use super::factors::Factors;
 use super::fading::{Fader, Fading as _, Signal};
 use super::losses::Losses;
 use super::neighbours::Neighbours;
 use super::propagation::SPEED_OF_LIGHT;
-use super::single::Factors;
 use crate::mobility::{Leg, Position};
 
 /// A radio that can sense a transmission.

@@ -15,6 +15,7 @@ mod ends;
 mod error;
 mod flow;
 mod inject;
+mod jam;
 mod jammers;
 mod knowledge;
 mod outside;
