@@ -14,7 +14,7 @@ use hopyard_model::phy::propagation::{self, table};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::files::{LinkFile, MovementFile};
+use crate::files::{ErrorFile, LinkFile, MovementFile};
 use crate::place::Place;
 use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, Moving, RandomFlows, Resolved, TcpKind, Typed};
 use crate::sections::{
@@ -33,6 +33,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         movements,
         files,
         links,
+        errors,
         radio,
         propagation,
         fading,
@@ -103,7 +104,8 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     let channel = |it: &FurtherChannel| {
         let FurtherChannel { channel, radio, propagation, fading, mac, rates } = it;
         let Channel { nodes, propagation: _, fading: _, mac: _, rate_control: _, network } = channel;
-        let mut all = json!([nodes, network, of_radio(radio), losses(propagation, links), chosen(fading), chosen(mac)]);
+        let mut all =
+            json!([nodes, network, of_radio(radio, errors), losses(propagation, links), chosen(fading), chosen(mac)]);
         if let Some(all) = all.as_array_mut().filter(|_| !rates.config.is_fixed()) {
             all.push(chosen(rates));
         }
@@ -152,7 +154,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         "positions": positions.iter().copied().map(Place).collect::<Vec<_>>(),
         "mobility": moving(mobility),
         "movements": movements.iter().map(movement).collect::<Vec<_>>(),
-        "radio": of_radio(radio),
+        "radio": of_radio(radio, errors),
         "propagation": losses(propagation, links),
         "fading": chosen(fading),
         "mac": chosen(mac),
@@ -207,11 +209,17 @@ fn moving(model: &Moving, files: &BTreeMap<Params, Arc<MovementFile>>) -> Value 
     all
 }
 
-/// The parameters of radios. Those that are all alike have the hash that they had before single ones could differ.
-fn of_radio(radio: &Typed<phy::Params>) -> Value {
+/// The parameters of radios. What no scenario had before has no part in the hash where it is not used. Of a file with
+/// error rates the content is included, not its path.
+fn of_radio(radio: &Typed<phy::Params>, errors: &BTreeMap<String, Arc<ErrorFile>>) -> Value {
     let mut all = json!(radio);
-    if let Some(values) = all.as_object_mut().filter(|_| radio.single.is_empty()) {
+    let Some(values) = all.as_object_mut() else { return all };
+    if radio.single.is_empty() {
         values.remove("single");
+    }
+    match errors.get(&radio.error_rates) {
+        Some(file) => _ = values.insert("error_rates".to_owned(), json!(format!("{:016x}", file.hash))),
+        None => _ = values.remove("error_rates"),
     }
     all
 }

@@ -45,6 +45,7 @@ impl Scenario {
         spec.nodes = nodes(resolved, &streams);
         spec.channels[0].radio = (*resolved.radio).clone();
         spec.channels[0].propagation = resolved.propagation.config.clone();
+        spec.channels[0].errors = resolved.errors_of(&resolved.radio);
         spec.channels[0].links = resolved.links_of(&resolved.propagation);
         spec.channels[0].fading = resolved.fading.config.clone();
         spec.channels[0].mac = resolved.mac.config.clone();
@@ -54,6 +55,7 @@ impl Scenario {
             radio: (*it.radio).clone(),
             propagation: it.propagation.config.clone(),
             links: resolved.links_of(&it.propagation),
+            errors: resolved.errors_of(&it.radio),
             fading: it.fading.config.clone(),
             mac: it.mac.config.clone(),
             rates: it.rates.config.clone(),

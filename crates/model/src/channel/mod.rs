@@ -32,6 +32,7 @@ use crate::observe::{FrameEdge, Probe};
 use crate::packet::{Packet, PacketId};
 use crate::params::Metric;
 use crate::phy::Mode;
+use crate::phy::error_rate::measured::Measured;
 use crate::phy::factors::Factors;
 use crate::phy::fading::{self, Fading as _};
 use crate::phy::frame::{Fate, Frame, Header, Part};
@@ -88,6 +89,8 @@ pub struct Plan<'a> {
     pub propagation: &'a propagation::Config,
     /// The links of the file that path loss names, if it names one.
     pub links: Option<&'a Arc<Links>>,
+    /// The error rates of the file that the radio names, if it names one.
+    pub errors: Option<&'a Arc<Measured>>,
     /// The obstacles between its stations.
     pub obstacles: &'a [Obstacle],
     /// Fading.
@@ -185,8 +188,8 @@ impl<M: Slotted> Channel<M> {
         for (station, power) in jams.iter().enumerate().filter_map(|(station, power)| Some((station, (*power)?))) {
             factors.jam(station, count, power.watts() / plan.radio.transmit_power.watts());
         }
-        let (search, obstacles) = (plan.search, plan.obstacles.to_vec());
-        let places = Places { legs, names, search, links, obstacles, reception, factors: factors.clone() };
+        let (search, obstacles, errors) = (plan.search, plan.obstacles.to_vec(), plan.errors.map(Arc::clone));
+        let places = Places { legs, names, search, links, obstacles, reception, factors: factors.clone(), errors };
         let shadowing = loss.shadowing().map(|fader| (fader, stream("shadowing")));
         let own = Some(plan.fading.fader()).filter(|it| !it.is_none()).map(|fader| (fader, stream("fading")));
         let fading = shadowing.into_iter().chain(own).collect();

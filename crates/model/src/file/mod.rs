@@ -3,6 +3,7 @@
 //! A caller reads the bytes, because models do no input.
 
 mod bad_file;
+pub(crate) mod table;
 
 use std::borrow::Cow;
 use std::io::Read;

@@ -13,9 +13,12 @@
 
 mod listener;
 
+use std::sync::Arc;
+
 use hopyard_engine::{Rank, Rng, Span, Time, is_worth_reading_ahead, read_ahead};
 
 pub use self::listener::{After, Ended, Listener, Outcome, Walk};
+use super::error_rate::measured::Measured;
 use super::factors::Factors;
 use super::fading::{self, Fader};
 pub use super::hearers::Hearer;
@@ -95,13 +98,17 @@ pub struct Places {
     pub reception: Vec<Rng>,
     /// What single stations have of power and sensitivity beside the others.
     pub factors: Factors,
+    /// Error rates in the place of the formulas.
+    pub errors: Option<Arc<Measured>>,
 }
 
 /// The medium that all radios of a channel share. `C` are the fields of frames for their MAC.
 #[derive(Debug)]
 pub struct Medium<C> {
     /// The thresholds of radios for data frames.
-    receiver: Receiver,
+    receiver: Receiver<'static>,
+    /// Error rates in the place of the formulas.
+    errors: Option<Arc<Measured>>,
     /// The limits in each mode, by its row.
     limits: Vec<Limits>,
     /// The weakest frame, in watts, that can be decoded in any mode, and as a broadcast.
@@ -142,7 +149,7 @@ impl<C: Fields> Medium<C> {
         let receiver = receiver(modes[0]);
         let transmit_power = params.transmit_power.watts();
         let fading = fading.into_iter().map(|(fader, mut rng)| (fader, rng.next_u64())).collect::<Vec<_>>();
-        let Places { legs, names, search, links, obstacles, reception, factors } = places;
+        let Places { legs, names, search, links, obstacles, reception, factors, errors } = places;
         let stations = legs.len();
         assert_eq!((reception.len(), names.len()), (stations, stations), "every station has a receiver and a name");
         let links = links.map(|links| {
@@ -159,6 +166,7 @@ impl<C: Fields> Medium<C> {
         let losses = Losses::new(channel, obstacles, links);
         Self {
             receiver,
+            errors,
             limits,
             thresholds: (least, broadcast),
             radios: params.reception.radios(stations),
@@ -398,7 +406,8 @@ impl<C: Fields> Medium<C> {
     /// event comes first.
     #[inline(always)]
     pub fn walk(&mut self, id: TransmissionId, exact: bool, listener: &mut impl Listener<C>) -> Walk {
-        let Self { transmissions, radios, reception, receiver, .. } = self;
+        let Self { transmissions, radios, reception, receiver, errors, .. } = self;
+        let receiver = &Receiver { errors: errors.as_deref(), ..*receiver };
         let transmission = &mut transmissions[id.0 as usize];
         each_model!(radios, radios => transmission.walk(id.0, radios, reception, receiver, exact, listener))
     }
@@ -549,7 +558,7 @@ impl<C: Fields> Transmission<C> {
         id: u32,
         radios: &mut [R],
         reception: &mut [Rng],
-        receiver: &Receiver,
+        receiver: &Receiver<'_>,
         exact: bool,
         listener: &mut L,
     ) -> Walk {

@@ -112,6 +112,9 @@ pub struct Params {
     pub preamble_sinr: Ratio,
     /// Noise figure of the receiver; for "sinr" only.
     pub noise_figure: Ratio,
+    /// A file with error rates (CSV with the columns mode, size in bytes, snr_db and per), relative to the folder of the
+    /// scenario, in the place of the formulas for the modes that it names; empty for none. For "sinr" only.
+    pub error_rates: String,
     /// Nodes whose radio differs: a list of tables with `nodes` (their numbers) and at least one of `transmit_power`,
     /// `gain` (of the antenna, for sending and receiving) and `receive` (the weakest data frame; thresholds and noise
     /// differ by as many decibels).
@@ -130,6 +133,7 @@ impl params::Params for Params {
             reception: if profile == params::NS2 { Reception::Ns2 } else { Reception::Sinr },
             preamble_sinr: Ratio::from_db(4.0),
             noise_figure: Ratio::from_db(7.0),
+            error_rates: String::new(),
             single: Vec::new(),
         }
     }
@@ -191,7 +195,11 @@ impl params::Params for Params {
     }
 
     fn unused(&self) -> Vec<Unused> {
-        unused_where([(self.reception != Reception::Sinr, "reception", &["preamble_sinr", "noise_figure"])])
+        unused_where([(
+            self.reception != Reception::Sinr,
+            "reception",
+            &["preamble_sinr", "noise_figure", "error_rates"],
+        )])
     }
 }
 
@@ -207,13 +215,14 @@ impl Params {
     /// # Panics
     /// When no weakest frame is given for the mode ([`Params::lacking`]).
     #[must_use]
-    pub fn receiver(&self, channel: &Channel, mode: &Mode) -> Receiver {
+    pub fn receiver(&self, channel: &Channel, mode: &Mode) -> Receiver<'static> {
         let receive = self.receive.of(mode).expect("every mode has a weakest frame");
         Receiver {
             threshold: receive.watts(channel, self.transmit_power),
             capture: self.capture.factor(),
             preamble_sinr: self.preamble_sinr.factor(),
             noise: thermal_noise(self.noise_figure, mode.body.bandwidth).watts(),
+            errors: None,
         }
     }
 }

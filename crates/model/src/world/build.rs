@@ -293,6 +293,7 @@ impl<P: Probe> World<P> {
                 radio: &channel.radio,
                 propagation: &channel.propagation,
                 links: channel.links.as_ref(),
+                errors: channel.errors.as_ref(),
                 obstacles: &spec.obstacles,
                 fading: &channel.fading,
                 mac: &channel.mac,

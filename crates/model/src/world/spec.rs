@@ -17,6 +17,7 @@ use crate::mac::rate_control;
 use crate::mobility::{self, Movements, Position};
 use crate::observe::Recorded;
 use crate::params::{Params as _, RFC};
+use crate::phy::error_rate::measured::Measured;
 use crate::phy::links::Links;
 use crate::phy::neighbours::Search;
 use crate::phy::obstacles::Obstacle;
@@ -162,6 +163,8 @@ pub struct ChannelSpec {
     pub propagation: propagation::Config,
     /// The links of the file that path loss names, if it names one.
     pub links: Option<Arc<Links>>,
+    /// The error rates of the file that the radio names, if it names one.
+    pub errors: Option<Arc<Measured>>,
     /// Fading.
     pub fading: fading::Config,
     /// Medium access.
@@ -180,6 +183,7 @@ impl ChannelSpec {
             radio: phy::Params::of_profile(profile),
             propagation: propagation::Config::first(profile),
             links: None,
+            errors: None,
             fading: fading::Config::first(profile),
             mac: mac::Config::first(profile),
             rates: rate_control::Config::first(profile),

@@ -139,6 +139,7 @@ impl Resolver<'_> {
             movements,
             files: BTreeMap::new(),
             links: BTreeMap::new(),
+            errors: BTreeMap::new(),
             radio: Typed::new(radio),
             propagation: propagation?,
             fading: fading?,

@@ -9,6 +9,7 @@ use hopyard_model::link::wired;
 use hopyard_model::mac::rate_control;
 use hopyard_model::mobility::{self, Position, movement_file};
 use hopyard_model::params::{ModelInfo, ParamsError};
+use hopyard_model::phy::error_rate::measured::Measured;
 use hopyard_model::phy::links::Links;
 use hopyard_model::phy::propagation::table;
 use hopyard_model::phy::{self, fading, propagation};
@@ -20,7 +21,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::catalogue::Config;
-use crate::files::{LinkFile, MovementFile};
+use crate::files::{ErrorFile, LinkFile, MovementFile};
 use crate::problem::Problem;
 use crate::sections::{
     Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Host, Jammer, Linux, Measure,
@@ -189,6 +190,8 @@ pub(crate) struct Resolved {
     pub files: BTreeMap<movement_file::Params, Arc<MovementFile>>,
     /// The files of links of each channel whose path loss names one.
     pub links: BTreeMap<table::Params, Arc<LinkFile>>,
+    /// The files with error rates of each channel that names one, by their names.
+    pub errors: BTreeMap<String, Arc<ErrorFile>>,
     pub radio: Typed<phy::Params>,
     pub propagation: Chosen<propagation::Config>,
     pub fading: Chosen<fading::Config>,
@@ -259,6 +262,11 @@ impl Resolved {
     /// The links of a channel whose path loss names a file.
     pub(crate) fn links_of(&self, chosen: &Chosen<propagation::Config>) -> Option<Arc<Links>> {
         self.links.get(chosen.table()?).map(|file| Arc::clone(&file.meaning))
+    }
+
+    /// The error rates of a channel whose radios name a file.
+    pub(crate) fn errors_of(&self, radio: &phy::Params) -> Option<Arc<Measured>> {
+        self.errors.get(&radio.error_rates).map(|file| Arc::clone(&file.meaning))
     }
 
     /// The number of flows in results: the listed ones, the drawn ones, and the answers to both.

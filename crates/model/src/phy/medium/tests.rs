@@ -26,7 +26,7 @@ fn still(places: &[(f64, f64)], search: Search) -> Places {
     let legs: Vec<Leg> = places.iter().map(|&(x, y)| Leg::still(Time::ZERO, Position::ground(x, y))).collect();
     let reception = (0..legs.len()).map(|station| Streams::new(1, 0).node(station, "reception")).collect();
     let (names, factors) = ((0..legs.len() as u32).collect(), Factors::default());
-    Places { names, legs, search, reception, links: None, obstacles: Vec::new(), factors }
+    Places { names, legs, search, reception, links: None, obstacles: Vec::new(), factors, errors: None }
 }
 
 fn frame(from: u32, packet: Option<PacketId>, to: InterfaceId) -> Frame<()> {
