@@ -29,6 +29,8 @@ pub(crate) enum Event {
     Outside(u32),
     /// A radio falls asleep: its place among the radios that sleep.
     Sleep(u32),
+    /// A node that only radiates begins a piece: its place among these nodes.
+    Jam(u32),
 }
 
 impl From<Scheduled> for Event {

@@ -2,8 +2,10 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::{add_cbr, add_tcp, chain, mbps, network, run, with_ranges};
-use hopyard_engine::units::{Distance, Speed};
+use hopyard_engine::units::{Distance, Power, Rate, Speed};
 use hopyard_engine::{Span, Streams, Time};
 use hopyard_model::context::DropReason;
 use hopyard_model::link::arp::Resolution;
@@ -11,7 +13,8 @@ use hopyard_model::mac::{self, tdma};
 use hopyard_model::mobility::{self, random_waypoint};
 use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
-use hopyard_model::phy::Reception;
+use hopyard_model::phy::links::{self, Links};
+use hopyard_model::phy::{Reception, propagation};
 use hopyard_model::routing::static_routes::{self, Others};
 use hopyard_model::world::Spec;
 use hopyard_model::{agent, phy, routing};
@@ -469,4 +472,58 @@ fn every_combination_of_parameters_accounts_for_its_packets() {
         sent += found.frames;
     }
     assert!(sent > 20_000, "{sent} frames");
+}
+
+/// A slot of 250 ms holds one packet of 1500 bytes at 64 kb/s, or three of 500. Of three nodes, one has a slot in three,
+/// and so less than a third of the rate.
+#[test]
+fn a_slow_rate_carries_what_its_slots_hold() {
+    for (rate, payload, fit) in [(64_000_u64, 1472, 1), (64_000, 472, 3), (9600, 200, 1), (3_000_000, 1472, 58)] {
+        let mut spec = network("rfc", "static", &chain(3, 200.0));
+        spec.link.arp.resolution = Resolution::Off;
+        let slot = Span::from_millis(250);
+        with_tdma(&mut spec, "rfc", |tdma| (tdma.rate, tdma.slot) = (Rate::from_bps(rate), slot));
+        add_cbr(&mut spec, 0, 1, payload, slot * 3 / (fit + 1));
+        (spec.duration, spec.measure_from) = (slot * 3 * 120, Time::ZERO + slot * 3 * 20);
+        let arrived = run(&spec).flows[0].packets_arrived;
+        assert_eq!(arrived, fit * 100, "{payload} B at {rate} bit/s");
+        let share = (arrived * (payload + 28) * 8) as f64 / (slot * 300).seconds() / rate as f64;
+        assert!(share < 1.0 / 3.0, "{share} of {rate} bit/s");
+    }
+}
+
+/// A link that 1 Mb/s cannot use is good enough for 64 kb/s, whose noise is less by the ratio of the bandwidths. A frame
+/// arrives as often as the error rate of DBPSK says.
+#[test]
+fn a_slow_rate_has_less_noise() {
+    let arrived = |rate: u64, dbm: f64| {
+        let mut spec = network("rfc", "static", &[(0.0, 0.0), (10.0, 0.0)]);
+        let weakest = |dbm: f64| phy::Sensitivity::Threshold(Power::from_dbm(dbm));
+        let radio = &mut spec.channels[0].radio;
+        (radio.receive, radio.sense) = (weakest(-130.0).into(), weakest(-130.0));
+        let rows = format!("from,to,loss_db\n0,1,{0}\n1,0,{0}\n", radio.transmit_power.dbm() - dbm);
+        let links = Links::read("links", rows.as_bytes(), &links::Reading::default()).expect("links");
+        spec.channels[0].links = Some(Arc::new(links));
+        spec.channels[0].propagation = propagation::Config::of_profile("table", "rfc").expect("a table");
+        spec.link.arp.resolution = Resolution::Off;
+        with_tdma(&mut spec, "rfc", |tdma| {
+            (tdma.rate, tdma.slot, tdma.preamble) =
+                (Rate::from_bps(rate), Span::from_millis(100), Span::from_millis(1));
+        });
+        add_cbr(&mut spec, 0, 1, 472, Span::from_millis(300));
+        spec.duration = Span::from_secs(1200);
+        run(&spec).flows[0].packets_arrived as f64 / 4000.0
+    };
+    assert!(arrived(64_000, -105.0) > 0.999 && arrived(1_000_000, -105.0) < 0.001);
+    // kTB of 64 kHz at 290 K with a noise figure of 7 dB.
+    let noise = 1.380_649e-23 * 290.0 * 64e3 * libm::pow(10.0, 0.7);
+    for db in [8.0, 9.0, 10.0] {
+        let dbm = 10.0 * libm::log10(noise * 1e3) + db;
+        let wrong = 0.5 * libm::exp(-libm::pow(10.0, db / 10.0));
+        // 536 bytes, and the header's bits in the preamble.
+        let expected = libm::pow(1.0 - wrong, 8.0 * 536.0 + 64.0);
+        let error = (expected * (1.0 - expected) / 4000.0).sqrt();
+        let found = arrived(64_000, dbm);
+        assert!((found - expected).abs() < 4.0 * error + 0.001, "{db} dB: {found} for {expected}");
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! At one instant these come first, in this order. The measuring window begins, legs begin, radios fall asleep, the
 //! oracle looks at the true connectivity, and greedy schedules are made. Signals end, packets reach IP, delayed
-//! broadcasts are sent, and datagrams come from outside. Then the timers run: MACs, links, routing protocols, agents,
+//! broadcasts are sent, nodes that only radiate begin a piece, and datagrams come from outside. Then the timers run: MACs, links, routing protocols, agents,
 //! the sockets at sources, the sockets at destinations, and wires, each in order of their numbers; series are sampled;
 //! and batteries run dry. Signals begin last: a station whose back-off ends at the instant at which a signal arrives
 //! has not sensed it in time (IEEE 802.11-1999 §9.2), and sends. Such ties are common, because stations count their
@@ -53,6 +53,12 @@ pub const fn begin(station: u32, transmitter: u32) -> Rank {
 #[must_use]
 pub const fn delayed(node: u32, number: u32) -> Rank {
     Rank::new(5, node, number)
+}
+
+/// A node that only radiates, and so delays no packets, begins a piece.
+#[must_use]
+pub const fn jam(node: u32) -> Rank {
+    Rank::new(5, node, 0)
 }
 
 /// A node's host, which is outside, passes a datagram to IP, or learns that one is sent. Which one is first is not a

@@ -117,6 +117,7 @@ static BATTERY: ModelInfo =
 static SLEEP: ModelInfo =
     ModelInfo::of::<sections::Sleep>("scenario", "sleep", "Nodes whose radios sleep at given times.");
 static OBSTACLE: ModelInfo = ModelInfo::of::<sections::Obstacle>("scenario", "obstacle", "A box that weakens signals.");
+static JAMMER: ModelInfo = ModelInfo::of::<sections::Jammer>("scenario", "jammer", "Nodes that only radiate.");
 static ROUTING: ModelInfo = ModelInfo::of::<sections::Routing>("scenario", "routing", "The routing protocol.");
 static AGENTS: ModelInfo = ModelInfo::of::<sections::Agents>("scenario", "agents", "Protocols that do not route.");
 static FLOW: ModelInfo = ModelInfo::of::<sections::Flow>("scenario", "flow", "One node talks to another.");
@@ -232,6 +233,7 @@ pub(crate) static LAYOUT: &[Layout] = &[
         ..Layout::of("channel", &[&CHANNEL, &RADIO])
     },
     Layout { list: true, required: &["from", "to", "loss"], ..Layout::of("obstacle", &[&OBSTACLE]) },
+    Layout { list: true, required: &["nodes"], ..Layout::of("jammer", &[&JAMMER]) },
     Layout { rooms: &["energy"], selectors: &[("model", "energy")], ..Layout::of("energy", &[&ENERGY]) },
     Layout { list: true, required: &["nodes", "capacity"], ..Layout::of("battery", &[&BATTERY]) },
     Layout { list: true, required: &["nodes", "times"], ..Layout::of("sleep", &[&SLEEP]) },

@@ -25,7 +25,7 @@ pub(crate) fn drawn_flows(resolved: &Resolved, streams: &Streams) -> Vec<Vec<Dra
         // The first set has the stream that the only set has.
         let name = if number == 0 { "flows".to_owned() } else { format!("flows/{number}") };
         let partners = match set.flows.pairs {
-            Pairs::Any => Partners::of_any(resolved.nodes.count),
+            Pairs::Any => Partners::of_any(resolved.talking()),
             pairs => {
                 let groups = groups.get_or_insert_with(|| groups_of(resolved, streams));
                 Partners::new(pairs, groups)
@@ -47,7 +47,7 @@ pub(crate) fn groups_of(resolved: &Resolved, streams: &Streams) -> Vec<u32> {
     };
     let Some(specs) = tables.iter().map(spec).collect::<Option<Vec<_>>>() else { return Vec::new() };
     let nodes = Nodes::new(&specs, *streams);
-    (0..resolved.nodes.count).map(|node| nodes.head(NodeId(node)).0).collect()
+    (0..resolved.talking()).map(|node| nodes.head(NodeId(node)).0).collect()
 }
 
 /// The table that says how each node with a radio moves: 0 for `[mobility]`, then the `[[movement]]` tables.

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hopyard_model::file::BadFile;
 use hopyard_model::mobility::Movements;
 use hopyard_model::mobility::movement_file;
+use hopyard_model::phy::error_rate::measured::Measured;
 use hopyard_model::phy::links::Links;
 use hopyard_model::phy::propagation::table;
 use hopyard_model::transport::congestion;
@@ -76,6 +77,9 @@ impl<T> InputFile<T> {
 /// A movement file.
 pub(crate) type MovementFile = InputFile<Movements>;
 
+/// A file with error rates.
+pub(crate) type ErrorFile = InputFile<Measured>;
+
 /// A file of links.
 pub(crate) type LinkFile = InputFile<Links>;
 
@@ -110,6 +114,7 @@ pub(crate) struct Files {
     around: Surroundings,
     movements: Cache<movement_file::Params, Movements>,
     links: Cache<table::Params, Links>,
+    errors: Cache<String, Measured>,
 }
 
 impl Files {
@@ -142,6 +147,11 @@ impl Files {
     /// The file of links that `params` name.
     pub(crate) fn links(&self, params: &table::Params) -> Result<Arc<LinkFile>, FileError> {
         self.input(&self.links, params, &params.path, |bytes| Links::read(&params.path, bytes, &params.reading()))
+    }
+
+    /// The file with error rates that has this name.
+    pub(crate) fn errors(&self, path: &String) -> Result<Arc<ErrorFile>, FileError> {
+        self.input(&self.errors, path, path, |bytes| Measured::read(path, bytes))
     }
 
     /// The file with this name, which is read once for all cases.

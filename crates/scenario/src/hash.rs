@@ -9,11 +9,12 @@ use std::sync::Arc;
 use hopyard_model::link::wired;
 use hopyard_model::mobility::movement_file::Params;
 use hopyard_model::packet::Dscp;
+use hopyard_model::phy;
 use hopyard_model::phy::propagation::{self, table};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::files::{LinkFile, MovementFile};
+use crate::files::{ErrorFile, LinkFile, MovementFile};
 use crate::place::Place;
 use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, Moving, RandomFlows, Resolved, TcpKind, Typed};
 use crate::sections::{
@@ -32,6 +33,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         movements,
         files,
         links,
+        errors,
         radio,
         propagation,
         fading,
@@ -39,6 +41,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         rates,
         channels,
         obstacles,
+        jammers,
         energy,
         energy_model,
         batteries,
@@ -101,7 +104,8 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     let channel = |it: &FurtherChannel| {
         let FurtherChannel { channel, radio, propagation, fading, mac, rates } = it;
         let Channel { nodes, propagation: _, fading: _, mac: _, rate_control: _, network } = channel;
-        let mut all = json!([nodes, network, radio, losses(propagation, links), chosen(fading), chosen(mac)]);
+        let mut all =
+            json!([nodes, network, of_radio(radio, errors), losses(propagation, links), chosen(fading), chosen(mac)]);
         if let Some(all) = all.as_array_mut().filter(|_| !rates.config.is_fixed()) {
             all.push(chosen(rates));
         }
@@ -150,7 +154,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         "positions": positions.iter().copied().map(Place).collect::<Vec<_>>(),
         "mobility": moving(mobility),
         "movements": movements.iter().map(movement).collect::<Vec<_>>(),
-        "radio": radio,
+        "radio": of_radio(radio, errors),
         "propagation": losses(propagation, links),
         "fading": chosen(fading),
         "mac": chosen(mac),
@@ -182,6 +186,9 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     if !rates.config.is_fixed() {
         identity["rates"] = chosen(rates);
     }
+    if !jammers.is_empty() {
+        identity["jammers"] = json!(jammers);
+    }
     if !obstacles.is_empty() {
         identity["obstacles"] = json!(obstacles);
     }
@@ -198,6 +205,21 @@ fn moving(model: &Moving, files: &BTreeMap<Params, Arc<MovementFile>>) -> Value 
     let mut all = chosen(model);
     if let Some(file) = model.file().and_then(|params| files.get(params)) {
         all[1]["path"] = json!(format!("{:016x}", file.hash));
+    }
+    all
+}
+
+/// The parameters of radios. What no scenario had before has no part in the hash where it is not used. Of a file with
+/// error rates the content is included, not its path.
+fn of_radio(radio: &Typed<phy::Params>, errors: &BTreeMap<String, Arc<ErrorFile>>) -> Value {
+    let mut all = json!(radio);
+    let Some(values) = all.as_object_mut() else { return all };
+    if radio.single.is_empty() {
+        values.remove("single");
+    }
+    match errors.get(&radio.error_rates) {
+        Some(file) => _ = values.insert("error_rates".to_owned(), json!(format!("{:016x}", file.hash))),
+        None => _ = values.remove("error_rates"),
     }
     all
 }

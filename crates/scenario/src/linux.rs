@@ -67,7 +67,7 @@ fn offered(config: &app::Config, period: Period, end: Time, random: Rng) -> Offe
 pub(crate) fn stacks(resolved: &Resolved) -> impl Iterator<Item = Stack> {
     let listed = resolved.flows.iter().map(|(flow, _)| flow.stack);
     let drawn = resolved.random_flows.iter().flat_map(|set| {
-        let count = set.flows.number(resolved.nodes.count) as usize;
+        let count = set.flows.number(resolved.talking()) as usize;
         std::iter::repeat_n(set.flows.stack, count)
     });
     listed.chain(drawn)

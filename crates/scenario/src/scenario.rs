@@ -223,7 +223,9 @@ impl Scenario {
     #[must_use]
     pub fn files(&self) -> Vec<NamedFile> {
         let movements = self.resolved.files.iter().map(|(params, file)| file.named(&params.path));
-        movements.chain(self.resolved.links.iter().map(|(params, file)| file.named(&params.path))).collect()
+        let links = self.resolved.links.iter().map(|(params, file)| file.named(&params.path));
+        let errors = self.resolved.errors.iter().map(|(path, file)| file.named(path));
+        movements.chain(links).chain(errors).collect()
     }
 
     /// Warnings: values that are possible, but may not be intended.

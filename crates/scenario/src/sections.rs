@@ -33,11 +33,13 @@ macro_rules! section {
 }
 
 mod energy;
+mod jammer;
 mod linux;
 mod mobile;
 mod network;
 mod obstacle;
 pub use energy::{Battery, Energy, Interval, Sleep};
+pub use jammer::Jammer;
 pub use linux::{Completion, Host, Linux, Stack, Westwood};
 pub use mobile::{Denial, First, ForeignAgent, HomeAgent, MobileHost};
 pub use network::Network;

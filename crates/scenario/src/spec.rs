@@ -9,6 +9,7 @@ use hopyard_model::link::wired;
 use hopyard_model::mobility::Position;
 use hopyard_model::observe::Recorded;
 use hopyard_model::packet::Dscp;
+use hopyard_model::routing::{self, static_routes};
 use hopyard_model::transport::{congestion, tcp};
 use hopyard_model::world::{
     ChannelSpec, EnergySpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, SleepSpec, Spec, Transport, TunnelSpec,
@@ -44,6 +45,7 @@ impl Scenario {
         spec.nodes = nodes(resolved, &streams);
         spec.channels[0].radio = (*resolved.radio).clone();
         spec.channels[0].propagation = resolved.propagation.config.clone();
+        spec.channels[0].errors = resolved.errors_of(&resolved.radio);
         spec.channels[0].links = resolved.links_of(&resolved.propagation);
         spec.channels[0].fading = resolved.fading.config.clone();
         spec.channels[0].mac = resolved.mac.config.clone();
@@ -53,6 +55,7 @@ impl Scenario {
             radio: (*it.radio).clone(),
             propagation: it.propagation.config.clone(),
             links: resolved.links_of(&it.propagation),
+            errors: resolved.errors_of(&it.radio),
             fading: it.fading.config.clone(),
             mac: it.mac.config.clone(),
             rates: it.rates.config.clone(),
@@ -62,6 +65,7 @@ impl Scenario {
         spec.channels.extend(resolved.channels.iter().map(channel));
         let address = |it: &Address| Some((NodeId(it.node), it.address.parse().ok()?));
         spec.addresses = resolved.addresses.iter().filter_map(address).collect();
+        spec.jammers = resolved.jammers.iter().flat_map(|it| it.specs(resolved.head.duration)).collect();
         spec.energy = energy_spec(resolved);
         spec.link = (*resolved.link).clone();
         spec.ip = (*resolved.ip).clone();
@@ -152,6 +156,11 @@ fn nodes(resolved: &Resolved, streams: &Streams) -> Vec<NodeSpec> {
         // Agents that serve hosts which move have nothing to do elsewhere.
         let runs = |agent: &&agent::Config| roles.contains_key(&NodeId(number)) || !agent.serves_moving_hosts();
         node.agents = resolved.agents.iter().map(|it| &it.config).filter(runs).cloned().collect();
+    }
+    for node in resolved.talking()..resolved.nodes.count {
+        let node = &mut nodes[node as usize];
+        node.routing = routing::Config::StaticRoutes(static_routes::Params::silent().into());
+        node.agents = Vec::new();
     }
     for (number, further) in (1..).zip(&resolved.channels) {
         for node in &further.channel.nodes {

@@ -339,3 +339,13 @@ fn a_network_without_nodes_and_a_set_without_flows_are_warned_of() {
     let none = "[nodes]\ncount = 4\nspacing = \"200 m\"\n[[flows]]\nrandom = 0\n";
     one_warning(none, &["`random` is 0: this set has no flows", "s.toml:7:"]);
 }
+
+#[test]
+fn slots_have_any_rate() {
+    let text = "tdma.slot = \"250 ms\"\ntdma.rate = \"64 kbps\"\n[nodes]\ncount = 3\nspacing = \"200 m\"\n\
+                [[flow]]\nfrom = 0\nto = 1\n";
+    assert_eq!(load(text), Ok(vec![]));
+    refused(&text.replace("64 kbps", "2 Gbps"), &["s.toml:4:", "expected at most 1 Gbps, found 2 Gbps"]);
+    // The smallest packets do not fit.
+    refused(&text.replace("64 kbps", "1 kbps"), &["s.toml:3:", "expected at least 608.192 ms"]);
+}

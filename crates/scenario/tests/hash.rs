@@ -29,8 +29,8 @@ const WITHOUT_EFFECT: &[&str] = &[
 const WITHOUT_EFFECT_BESIDE_POSITIONS: &[&str] =
     &["nodes.placement", "nodes.columns", "nodes.radius", "nodes.area", "nodes.spacing"];
 
-/// Keys that have no other value. Flow 1 is over UDP, which Linux does not have here.
-const ONE_VALUE: &[&str] = &["mac.model", "flow.1.stack"];
+/// Keys that have no other value. Flow 1 is over UDP, which Linux does not have here. There is no file with error rates.
+const ONE_VALUE: &[&str] = &["mac.model", "flow.1.stack", "radio.error_rates", "channel.0.error_rates"];
 
 /// Keys whose other values need another value of a key beside them.
 const COMPANIONS: &[(&str, &str, &str)] = &[
@@ -181,6 +181,7 @@ fn others(key: &str, value: &Value) -> Vec<Value> {
                 json!(["net.ipv4.tcp_sack=0"]),
                 json!([{"x": "5 m", "y": "5 m", "at": "5 s"}]),
                 json!([{"from": "5 s"}]),
+                json!([{"nodes": [0], "gain": "3 dB"}]),
                 json!([{"from": "5 s", "delay": "5 ms"}]),
             ]);
             values

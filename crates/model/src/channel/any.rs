@@ -1,6 +1,6 @@
 //! A channel of any kind: one variant for each MAC of the registry.
 
-use hopyard_engine::{Queue, Rank, Streams, Time};
+use hopyard_engine::{Queue, Rank, Span, Streams, Time};
 
 use super::energy::Load;
 use super::{Channel, ChannelId, Plan, Scheduled, Station, StationView, Surroundings, Takes};
@@ -95,6 +95,16 @@ impl AnyChannel {
     #[inline]
     pub fn on_timer<E: From<Scheduled> + Copy, P: Probe>(&mut self, station: usize, around: Surroundings<'_, E, P>) {
         each!(self, channel => channel.on_timer(station, around));
+    }
+
+    /// See [`Channel::radiate`].
+    pub fn radiate<E: From<Scheduled> + Copy, P: Probe>(
+        &mut self,
+        station: usize,
+        length: Span,
+        around: Surroundings<'_, E, P>,
+    ) {
+        each!(self, channel => channel.radiate(station, length, around));
     }
 
     /// See [`Channel::arm`].

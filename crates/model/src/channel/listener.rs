@@ -11,6 +11,7 @@ use crate::mac::{Control, Mac, Sensed};
 use crate::observe::{FrameEdge, FrameView, Probe, Reception};
 use crate::order;
 use crate::packet::{Body, PacketId};
+use crate::phy::factors::Factors;
 use crate::phy::frame::{Frame, pieces};
 use crate::phy::medium::{After, Listener, Outcome};
 use crate::phy::reception::{Begin, End, Level, Verdict};
@@ -24,6 +25,8 @@ pub(super) struct Macs<'a, M: Mac, E, P, G> {
     pub probe: &'a mut P,
     pub macs: &'a mut [M],
     pub interfaces: &'a [InterfaceId],
+    /// The sensitivity of each station.
+    pub factors: &'a Factors,
     pub shared: &'a M::Shared,
     pub listening: &'a [bool],
     /// The station that the frame is for, or a number that no station has.
@@ -127,13 +130,15 @@ impl<M: Mac, E: From<Scheduled> + Copy, P: Probe, G: Meter> Listener<M::Control>
                 end.verdict = Verdict::Error;
             }
         }
-        if self.probe.watches() {
+        // What is radiated has no bytes that a probe could see.
+        if self.probe.watches() && frame.bytes > 0 {
             let reception = match end.verdict {
                 Verdict::Decoded => Some(Reception::Decoded),
                 Verdict::Error | Verdict::Noise => Some(Reception::Damaged),
                 Verdict::Missed | Verdict::Unfound => None,
             };
             if let Some(reception) = reception {
+                let power = power / self.factors.sensitivity(station);
                 let edge = FrameEdge::Received { reception, power };
                 for (piece, view) in views(frame, self.cx) {
                     let edge = match reception {

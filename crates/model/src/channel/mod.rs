@@ -5,6 +5,7 @@
 
 mod any;
 pub mod energy;
+mod jam;
 mod listener;
 mod look;
 mod out_of_band;
@@ -12,6 +13,7 @@ mod scheduled;
 
 use std::sync::Arc;
 
+use hopyard_engine::units::Power;
 use hopyard_engine::{Queue, Rank, Rng, Span, Streams, Time};
 
 pub use any::AnyChannel;
@@ -29,6 +31,9 @@ use crate::mobility::{Leg, Position};
 use crate::observe::{FrameEdge, Probe};
 use crate::packet::{Packet, PacketId};
 use crate::params::Metric;
+use crate::phy::Mode;
+use crate::phy::error_rate::measured::Measured;
+use crate::phy::factors::Factors;
 use crate::phy::fading::{self, Fading as _};
 use crate::phy::frame::{Fate, Frame, Header, Part};
 use crate::phy::links::{Links, Named};
@@ -71,6 +76,8 @@ pub struct Station {
     pub reception: Rng,
     /// The draws of its rate control.
     pub rates: Rng,
+    /// The power with which it radiates, if it does nothing else. Such stations come last.
+    pub jams: Option<Power>,
 }
 
 /// The parts that all stations of a channel have in common.
@@ -82,6 +89,8 @@ pub struct Plan<'a> {
     pub propagation: &'a propagation::Config,
     /// The links of the file that path loss names, if it names one.
     pub links: Option<&'a Arc<Links>>,
+    /// The error rates of the file that the radio names, if it names one.
+    pub errors: Option<&'a Arc<Measured>>,
     /// The obstacles between its stations.
     pub obstacles: &'a [Obstacle],
     /// Fading.
@@ -118,10 +127,13 @@ pub type Takes<'a> = &'a dyn Fn(&Packet, InterfaceId) -> bool;
 #[derive(Debug)]
 pub struct Channel<M: Mac> {
     id: ChannelId,
+    /// The mode of data frames.
+    mode: &'static Mode,
     medium: Medium<M::Control>,
     macs: Vec<M>,
     interfaces: Vec<InterfaceId>,
     nodes: Vec<NodeId>,
+    factors: Factors,
     shared: M::Shared,
     /// Which stations pass up frames for others (promiscuous mode); empty if none does.
     listening: Vec<bool>,
@@ -143,9 +155,11 @@ impl<M: Slotted> Channel<M> {
     #[must_use]
     pub fn new(id: ChannelId, plan: &Plan<'_>, params: &M::Params, stations: Vec<Station>, streams: &Streams) -> Self {
         let nodes: Vec<NodeId> = stations.iter().map(|station| station.node).collect();
+        let jams: Vec<Option<Power>> = stations.iter().map(|station| station.jams).collect();
+        let talking = jams.iter().filter(|power| power.is_none()).count();
         let modes = M::modes(params, plan.rates).expect("the world was built with rates that have a mode");
         let draws = stations.iter().map(|station| station.rates.clone()).collect();
-        let shared = M::share(params, &nodes, rate_control::Plan { config: plan.rates, draws });
+        let shared = M::share(params, &nodes[..talking], rate_control::Plan { config: plan.rates, draws });
         let count = stations.len();
         let (mut legs, mut reception) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let (mut macs, mut interfaces) = (Vec::with_capacity(count), Vec::with_capacity(count));
@@ -168,8 +182,14 @@ impl<M: Slotted> Channel<M> {
             nodes: nodes.iter().map(|node| node.0).collect(),
             key: stream("links").next_u64(),
         });
-        let places = Places { legs, names, search: plan.search, links, obstacles: plan.obstacles.to_vec(), reception };
         let loss = plan.propagation.channel();
+        let numbers: Vec<u32> = nodes.iter().map(|node| node.0).collect();
+        let mut factors = Factors::of(plan.radio, &loss, modes[0], &numbers);
+        for (station, power) in jams.iter().enumerate().filter_map(|(station, power)| Some((station, (*power)?))) {
+            factors.jam(station, count, power.watts() / plan.radio.transmit_power.watts());
+        }
+        let (search, obstacles, errors) = (plan.search, plan.obstacles.to_vec(), plan.errors.map(Arc::clone));
+        let places = Places { legs, names, search, links, obstacles, reception, factors: factors.clone(), errors };
         let shadowing = loss.shadowing().map(|fader| (fader, stream("shadowing")));
         let own = Some(plan.fading.fader()).filter(|it| !it.is_none()).map(|fader| (fader, stream("fading")));
         let fading = shadowing.into_iter().chain(own).collect();
@@ -180,10 +200,12 @@ impl<M: Slotted> Channel<M> {
         });
         Self {
             id,
+            mode: modes[0],
             medium,
             macs,
             interfaces,
             nodes,
+            factors,
             shared,
             listening: Vec::new(),
             edges: 0,
@@ -289,15 +311,7 @@ impl<M: Slotted> Channel<M> {
         cx.digest.fold(word ^ u64::from(frame.control.kind()) << 62 ^ u64::from(frame.bytes) << 32);
         let Frame { packet, kept, receiver, .. } = frame;
         match self.medium.transmit(station, frame, cx.now) {
-            Some(mut part) => loop {
-                let edges = if exact { self.medium.edges(part) } else { 1 };
-                for index in 0..edges {
-                    let (at, rank) = self.medium.edge(part, index);
-                    queue.push(at, rank, Scheduled::Edge(self.id, part).into());
-                }
-                let Some(behind) = self.medium.behind(part) else { break };
-                part = behind;
-            },
+            Some(first) => self.schedule(first, exact, queue),
             None => {
                 if let Some(packet) = packet.filter(|_| !kept) {
                     if receiver.is_broadcast() {
@@ -310,6 +324,20 @@ impl<M: Slotted> Channel<M> {
                     self.macs[station].on_fate(Fate::OutOfReach);
                 }
             }
+        }
+    }
+
+    /// Schedules the edges of a transmission, given its first part.
+    #[inline(always)]
+    fn schedule<E: From<Scheduled> + Copy>(&self, mut part: TransmissionId, exact: bool, queue: &mut Queue<E>) {
+        loop {
+            let edges = if exact { self.medium.edges(part) } else { 1 };
+            for index in 0..edges {
+                let (at, rank) = self.medium.edge(part, index);
+                queue.push(at, rank, Scheduled::Edge(self.id, part).into());
+            }
+            let Some(behind) = self.medium.behind(part) else { break };
+            part = behind;
         }
     }
 
@@ -383,6 +411,7 @@ impl<M: Slotted> Channel<M> {
             probe,
             macs: &mut self.macs,
             interfaces: &self.interfaces,
+            factors: &self.factors,
             shared: &self.shared,
             listening: &self.listening,
             receiver: station_of(self.medium.frame(id).receiver, &self.interfaces),
@@ -580,7 +609,7 @@ impl<M: Slotted> Channel<M> {
     pub fn station(&self, station: usize, now: Time) -> StationView {
         let counters = self.macs[station].counters(&self.shared, now);
         StationView {
-            frames: self.medium.sent(station),
+            frames: if self.factors.jams(station) { 0 } else { self.medium.sent(station) },
             counted: counters.common(),
             own: M::Counters::METRICS.iter().zip(counters.own()).collect(),
             lost: self.medium.lost(station),

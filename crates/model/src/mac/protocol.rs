@@ -14,8 +14,8 @@ use crate::phy::Mode;
 use crate::phy::frame::{Fields, Frame, Header, Part};
 use crate::phy::reception::Level;
 
-/// The fields of a frame that only its MAC knows.
-pub trait Control: Fields + Debug {
+/// The fields of a frame that only its MAC knows. Their default stands in what is radiated in the place of a frame.
+pub trait Control: Fields + Debug + Default {
     /// The number of the kind of frame, for the digest: 0 to 3.
     fn kind(&self) -> u8;
 

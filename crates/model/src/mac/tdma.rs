@@ -136,7 +136,7 @@ impl Mac for Tdma {
     }
 
     fn modes(params: &Params, _rates: &rate_control::Config) -> Result<Vec<&'static Mode>, Fault> {
-        Mode::of("rate", params.rate, None).map(|mode| vec![mode])
+        Ok(vec![params.mode()])
     }
 
     fn largest_packet(params: &Params) -> Option<u32> {

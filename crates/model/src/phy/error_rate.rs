@@ -1,6 +1,6 @@
 //! Bit errors of 802.11 DSSS, HR-DSSS, OFDM, HT and VHT by signal to noise ratio.
 //!
-//! OFDM, HT and VHT: see `ofdm`. The rest of this page is about DSSS.
+//! OFDM, HT and VHT: see `ofdm`. Error rates of a file: see `measured`. The rest of this page is about DSSS.
 //!
 //! Read: DBPSK, Proakis, Digital Communications, 4th edition, eq. 5.2-69; DQPSK, Ferrari and Corazza, Electronics
 //! Letters 40 (2004) 1284, eq. 8; CCK, Pursley and Royster, IEEE Trans. Communications 57 (2009) 440, eq. 17 and 18.
@@ -12,6 +12,7 @@
 //! polynomials for builds without a numerical library, which are about 3 dB away from this integral. Left out: fading
 //! within a chunk, and any correlation of bit errors. Validated against values integrated with another program.
 
+pub mod measured;
 mod ofdm;
 
 use std::sync::OnceLock;

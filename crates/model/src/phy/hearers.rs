@@ -5,6 +5,7 @@
 
 use hopyard_engine::Time;
 
+use super::factors::Factors;
 use super::fading::{Fader, Fading as _, Signal};
 use super::losses::Losses;
 use super::neighbours::Neighbours;
@@ -38,6 +39,8 @@ impl Hearer {
 pub struct Hearers {
     losses: Losses,
     transmit_power: f64,
+    /// What single stations have beside the others.
+    factors: Factors,
     /// The weakest signal that is taken into account, in watts.
     floor: f64,
     neighbours: Neighbours,
@@ -68,7 +71,7 @@ impl Hearers {
     #[must_use]
     pub fn new(
         losses: Losses,
-        (transmit_power, floor): (f64, f64),
+        (transmit_power, floor, factors): (f64, f64, Factors),
         neighbours: Neighbours,
         names: Vec<u32>,
         fading: Vec<(Fader, u64)>,
@@ -76,6 +79,7 @@ impl Hearers {
         Self {
             losses,
             transmit_power,
+            factors,
             floor,
             neighbours,
             still: Vec::new(),
@@ -103,26 +107,35 @@ impl Hearers {
     /// decide.
     #[must_use]
     pub fn range(&self, threshold: f64) -> Option<f64> {
-        self.losses.range(threshold / self.transmit_power).filter(|_| self.fading.is_empty())
+        let decides = self.fading.is_empty() && self.factors.are_alike();
+        self.losses.range(threshold / self.transmit_power).filter(|_| decides)
+    }
+
+    /// The power of a station, in watts.
+    fn transmitted(&self, station: usize) -> f64 {
+        self.transmit_power * self.factors.sends(station)
     }
 
     /// The power, in watts, that `b` receives of a signal of `a`, fading aside.
     #[must_use]
     pub fn power(&self, a: usize, b: usize, now: Time) -> f64 {
         let (here, there) = (self.position(a, now), self.position(b, now));
-        self.transmit_power * self.losses.median((a, here), (b, there), now)
+        self.transmitted(a) * self.losses.median((a, here), (b, there), now) * self.factors.hears(b)
     }
 
     /// The stations that receive a signal of `station` with at least this power, in watts, fading aside; in order. They
     /// replace the content of `found`.
     pub fn in_range(&mut self, station: usize, threshold: f64, now: Time, found: &mut Vec<usize>) {
-        let Self { losses, neighbours, powers, marks, .. } = self;
+        // What only radiates sends no frames.
+        let transmitted = if self.factors.jams(station) { 0.0 } else { self.transmitted(station) };
+        let Self { losses, neighbours, powers, marks, factors, .. } = self;
         let near = neighbours.near(station, now);
         losses.medians(station, &near, now, powers);
+        factors.apply(near.stations, powers);
         // Marks bring them in order.
         marks.resize(self.names.len().div_ceil(64), 0);
         for (&station, &gain) in near.stations.iter().zip(powers.iter()) {
-            let mark = u64::from(self.transmit_power * gain >= threshold);
+            let mark = u64::from(transmitted * gain >= threshold);
             marks[station as usize / 64] |= mark << (station % 64);
         }
         found.clear();
@@ -159,8 +172,8 @@ impl Hearers {
     }
 
     fn search(&mut self, station: usize, count: u64, now: Time, hearers: &mut Vec<Hearer>) {
-        let Self { losses, neighbours, names, powers, delays, others, .. } = self;
-        let (transmit_power, floor) = (self.transmit_power, self.floor);
+        let (transmitted, floor) = (self.transmitted(station), self.floor);
+        let Self { losses, neighbours, names, powers, delays, others, factors, .. } = self;
         let near = neighbours.near(station, now);
         // Draws depend on the transmission and the hearer only, not on which other stations are examined or send.
         let name = u64::from(names[station]);
@@ -184,7 +197,8 @@ impl Hearers {
                 });
             }
         }
-        powers.iter_mut().for_each(|power| *power *= transmit_power);
+        powers.iter_mut().for_each(|power| *power *= transmitted);
+        factors.apply(near.stations, powers);
         delays.clear();
         delays.extend(near.squares.iter().map(|&squared| delay_nanos(squared)));
         // What an earlier transmission has left in the places is overwritten.

@@ -11,8 +11,15 @@
 //!
 //! The medium knows its radios as stations, counted from zero.
 
-use hopyard_engine::{Prefetch, Rank, Rng, Span, Time, is_worth_reading_ahead, read_ahead};
+mod listener;
 
+use std::sync::Arc;
+
+use hopyard_engine::{Rank, Rng, Span, Time, is_worth_reading_ahead, read_ahead};
+
+pub use self::listener::{After, Ended, Listener, Outcome, Walk};
+use super::error_rate::measured::Measured;
+use super::factors::Factors;
 use super::fading::{self, Fader};
 pub use super::hearers::Hearer;
 use super::hearers::Hearers;
@@ -21,9 +28,10 @@ use super::losses::Losses;
 use super::mode::Mode;
 use super::neighbours::{Neighbours, Search};
 use super::obstacles::Obstacle;
-use super::params::{HORIZON, Params};
+use super::params::Params;
 use super::propagation::Channel;
-use super::reception::{Begin, End, Lost, Radio, Radios, Receiver, Verdict, each_model};
+use super::reception::{Begin, Lost, Radio, Radios, Receiver, Verdict, each_model};
+use super::sensitivity::HORIZON;
 use crate::mobility::{Leg, Position};
 use crate::order;
 use crate::packet::PacketId;
@@ -73,95 +81,6 @@ struct Sent {
     last: u32,
 }
 
-/// What the medium calls at each edge: the MACs that listen at the radios, and the queue that knows the next event.
-pub trait Listener<C>: Prefetch<usize> {
-    /// Whether the listener is told of every signal as it begins ([`Listener::on_signal`]). One that can wait asks
-    /// [`Medium::begun`] after each walk, which costs the walk nothing.
-    const METERS: bool = false;
-
-    /// A signal of this power, in watts, begins at a station, whatever else it means there. Returns whether the queue
-    /// may have changed.
-    fn on_signal(&mut self, _station: usize, _power: f64, _now: Time, _end: Time) -> bool {
-        false
-    }
-
-    /// Until when, exclusively, no other event comes.
-    fn undisturbed_until(&self) -> Time;
-
-    /// Whether an edge at this time and rank comes before every other event.
-    fn comes_first(&self, at: Time, rank: Rank) -> bool;
-
-    /// What the beginning of a signal means at a station. Returns whether the queue may have changed.
-    fn on_begin(&mut self, station: usize, begin: Begin, now: Time) -> bool;
-
-    /// Tells a station of the end of a signal of this power, in watts.
-    fn on_end(&mut self, station: usize, end: End, power: f64, frame: &Frame<C>, now: Time) -> After;
-
-    /// The fate at the receiver.
-    fn outcome(&mut self) -> Outcome {
-        Outcome::default()
-    }
-}
-
-/// The fate of a frame at the receiver that it is for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Outcome(u8);
-
-impl Outcome {
-    /// It was decoded.
-    pub const RECEIVED: Self = Self(1);
-    /// It was received with bit errors, although no other signal disturbed it.
-    pub const NOISE: Self = Self(2);
-    /// It came there with enough power.
-    const IN_REACH: Self = Self(4);
-
-    const fn has(self, other: Self) -> bool {
-        self.0 & other.0 != 0
-    }
-}
-
-impl std::ops::BitOrAssign for Outcome {
-    #[inline]
-    fn bitor_assign(&mut self, other: Self) {
-        self.0 |= other.0;
-    }
-}
-
-/// The consequence of the end of a signal at a station.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum After {
-    /// Nothing that concerns other edges.
-    Nothing,
-    /// The queue may have changed.
-    Scheduled,
-    /// There is work to do before the next edge.
-    Work,
-}
-
-/// How far the edges of a transmission have been processed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Walk {
-    /// All edges have been processed.
-    Finished,
-    /// Another event comes before the next edge, which is at this time and rank.
-    Next(Time, Rank),
-    /// There is work to do before the next edge.
-    Interrupted,
-}
-
-/// The fate of a frame's packet that the medium owned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// The frame has none, or is still in the air.
-    Nothing,
-    /// Its MAC keeps it.
-    Kept,
-    /// It was broadcast, or its receiver has decoded it.
-    HandedOver(PacketId),
-    /// Its receiver did not decode it.
-    NotReceived(PacketId),
-}
-
 /// Where the stations are, and how the medium looks for those near another.
 #[derive(Debug)]
 pub struct Places {
@@ -177,13 +96,19 @@ pub struct Places {
     pub obstacles: Vec<Obstacle>,
     /// The draws of each station's receiver.
     pub reception: Vec<Rng>,
+    /// What single stations have of power and sensitivity beside the others.
+    pub factors: Factors,
+    /// Error rates in the place of the formulas.
+    pub errors: Option<Arc<Measured>>,
 }
 
 /// The medium that all radios of a channel share. `C` are the fields of frames for their MAC.
 #[derive(Debug)]
 pub struct Medium<C> {
     /// The thresholds of radios for data frames.
-    receiver: Receiver,
+    receiver: Receiver<'static>,
+    /// Error rates in the place of the formulas.
+    errors: Option<Arc<Measured>>,
     /// The limits in each mode, by its row.
     limits: Vec<Limits>,
     /// The weakest frame, in watts, that can be decoded in any mode, and as a broadcast.
@@ -224,7 +149,7 @@ impl<C: Fields> Medium<C> {
         let receiver = receiver(modes[0]);
         let transmit_power = params.transmit_power.watts();
         let fading = fading.into_iter().map(|(fader, mut rng)| (fader, rng.next_u64())).collect::<Vec<_>>();
-        let Places { legs, names, search, links, obstacles, reception } = places;
+        let Places { legs, names, search, links, obstacles, reception, factors, errors } = places;
         let stations = legs.len();
         assert_eq!((reception.len(), names.len()), (stations, stations), "every station has a receiver and a name");
         let links = links.map(|links| {
@@ -234,18 +159,19 @@ impl<C: Fields> Medium<C> {
             Some(links) => Neighbours::of_lists(&legs, HORIZON, links.lists()),
             None => {
                 let strongest = fading::limit(fading.iter().map(|it| &it.0));
-                let reach = channel.reach(floor / transmit_power / strongest).min(HORIZON);
+                let reach = channel.reach(floor / transmit_power / strongest / factors.largest()).min(HORIZON);
                 Neighbours::new(&legs, reach, search)
             }
         };
         let losses = Losses::new(channel, obstacles, links);
         Self {
             receiver,
+            errors,
             limits,
             thresholds: (least, broadcast),
             radios: params.reception.radios(stations),
             reception,
-            hearers: Hearers::new(losses, (transmit_power, floor), neighbours, names, fading),
+            hearers: Hearers::new(losses, (transmit_power, floor, factors), neighbours, names, fading),
             transmissions: Vec::new(),
             free: Vec::new(),
             in_air: 0,
@@ -311,11 +237,20 @@ impl<C: Fields> Medium<C> {
     /// nobody can sense it.
     pub fn transmit(&mut self, station: usize, frame: Frame<C>, now: Time) -> Option<TransmissionId> {
         self.count += 1;
+        let limits = self.limits[usize::from(frame.mode.row)];
+        debug_assert!(!limits.noise.is_nan(), "the MAC has named the modes of its frames");
+        self.launch(station, frame, limits, now)
+    }
+
+    /// A station radiates, in the place of a frame, what no radio can decode.
+    pub fn radiate(&mut self, station: usize, frame: Frame<C>, now: Time) -> Option<TransmissionId> {
+        self.launch(station, frame, Limits { threshold: f64::INFINITY, noise: self.receiver.noise }, now)
+    }
+
+    fn launch(&mut self, station: usize, frame: Frame<C>, limits: Limits, now: Time) -> Option<TransmissionId> {
         let until = now + frame.airtime;
         self.radios.send(station, until);
         let station = station as u32;
-        let limits = self.limits[usize::from(frame.mode.row)];
-        debug_assert!(!limits.noise.is_nan(), "the MAC has named the modes of its frames");
         let airtime = frame.airtime;
         let new = |hearers, first| Transmission {
             frame: frame.clone(),
@@ -471,7 +406,8 @@ impl<C: Fields> Medium<C> {
     /// event comes first.
     #[inline(always)]
     pub fn walk(&mut self, id: TransmissionId, exact: bool, listener: &mut impl Listener<C>) -> Walk {
-        let Self { transmissions, radios, reception, receiver, .. } = self;
+        let Self { transmissions, radios, reception, receiver, errors, .. } = self;
+        let receiver = &Receiver { errors: errors.as_deref(), ..*receiver };
         let transmission = &mut transmissions[id.0 as usize];
         each_model!(radios, radios => transmission.walk(id.0, radios, reception, receiver, exact, listener))
     }
@@ -622,7 +558,7 @@ impl<C: Fields> Transmission<C> {
         id: u32,
         radios: &mut [R],
         reception: &mut [Rng],
-        receiver: &Receiver,
+        receiver: &Receiver<'_>,
         exact: bool,
         listener: &mut L,
     ) -> Walk {

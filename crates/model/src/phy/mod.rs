@@ -2,6 +2,7 @@
 
 pub mod draws;
 pub mod error_rate;
+pub mod factors;
 pub mod fading;
 pub mod frame;
 pub mod hearers;
@@ -15,8 +16,12 @@ mod params;
 mod paths;
 pub mod propagation;
 pub mod reception;
+mod sensitivity;
+mod single;
 
 pub use losses::Losses;
 pub use mode::Mode;
-pub use params::{Params, Receive, Sensitivity};
+pub use params::{Params, Receive};
 pub use reception::Reception;
+pub use sensitivity::Sensitivity;
+pub use single::Single;

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::str::FromStr;
 
-use hopyard_engine::as_text;
 use hopyard_engine::units::{Distance, Power, Ratio};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de};
@@ -13,44 +11,9 @@ use super::error_rate::thermal_noise;
 use super::mode::{MODES, Mode, Name};
 use super::propagation::Channel;
 use super::reception::{Receiver, Reception};
+use super::sensitivity::Sensitivity;
+use super::single::{self, Single};
 use crate::params::{self, Fault, Unused, unused_where};
-
-/// Signals beyond this distance in metres are ignored. A signal travels 25 km in less time than the shortest preamble
-/// of DSSS takes. Therefore a frame of DSSS begins at the farthest hearer before it ends at the nearest one, and a
-/// transmission is one part of the medium.
-pub(super) const HORIZON: f64 = 25_000.0;
-
-/// The weakest usable signal, given as a power, or as the distance at which a signal has this power.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Sensitivity {
-    /// The power that arrives at this distance from a transmitter with the radio's power.
-    Range(Distance),
-    /// This power.
-    Threshold(Power),
-}
-
-const SENSITIVITY: &str = "a range such as \"250 m\" or a power such as \"-64 dBm\"";
-
-impl FromStr for Sensitivity {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        text.parse()
-            .map(Self::Range)
-            .or_else(|_| text.parse().map(Self::Threshold))
-            .map_err(|_| format!("expected {SENSITIVITY}, found \"{text}\""))
-    }
-}
-
-impl fmt::Display for Sensitivity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Range(range) => range.fmt(f),
-            Self::Threshold(power) => power.fmt(f),
-        }
-    }
-}
-
-as_text!(Sensitivity, "Sensitivity", SENSITIVITY, ["250 m", "-64 dBm"]);
 
 /// The weakest frame that can be decoded, which may depend on its mode.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -149,6 +112,13 @@ pub struct Params {
     pub preamble_sinr: Ratio,
     /// Noise figure of the receiver; for "sinr" only.
     pub noise_figure: Ratio,
+    /// A file with error rates (CSV with the columns mode, size in bytes, snr_db and per), relative to the folder of the
+    /// scenario, in the place of the formulas for the modes that it names; empty for none. For "sinr" only.
+    pub error_rates: String,
+    /// Nodes whose radio differs: a list of tables with `nodes` (their numbers) and at least one of `transmit_power`,
+    /// `gain` (of the antenna, for sending and receiving) and `receive` (the weakest data frame; thresholds and noise
+    /// differ by as many decibels).
+    pub single: Vec<Single>,
 }
 
 impl params::Params for Params {
@@ -163,6 +133,8 @@ impl params::Params for Params {
             reception: if profile == params::NS2 { Reception::Ns2 } else { Reception::Sinr },
             preamble_sinr: Ratio::from_db(4.0),
             noise_figure: Ratio::from_db(7.0),
+            error_rates: String::new(),
+            single: Vec::new(),
         }
     }
 
@@ -195,13 +167,8 @@ impl params::Params for Params {
         }
         let all = || self.receive.values().map(|value| ("receive", value)).chain([("sense", self.sense)]);
         for (parameter, value) in all() {
-            if let Sensitivity::Range(range) = value
-                && !(range.metres() > 0.0 && range.metres() <= HORIZON)
-            {
-                return Err(Fault::new(
-                    parameter,
-                    format!("expected a range above zero, at most {} km; found {range}", HORIZON / 1e3),
-                ));
+            if let Some(problem) = value.beyond_horizon() {
+                return Err(Fault::new(parameter, problem));
             }
         }
         if !(self.transmit_power.watts() > 0.0 && self.transmit_power.watts().is_finite()) {
@@ -224,22 +191,15 @@ impl params::Params for Params {
         if self.capture.factor() < 1.0 {
             return Err(Fault::new("capture", format!("expected at least 0 dB, found {}", self.capture)));
         }
-        Ok(())
+        single::check(&self.single, Sensitivity::beyond_horizon)
     }
 
     fn unused(&self) -> Vec<Unused> {
-        unused_where([(self.reception != Reception::Sinr, "reception", &["preamble_sinr", "noise_figure"])])
-    }
-}
-
-impl Sensitivity {
-    /// The weakest usable power, in watts.
-    #[must_use]
-    pub fn watts(self, channel: &Channel, transmit_power: Power) -> f64 {
-        match self {
-            Self::Range(range) => channel.threshold_for(transmit_power, range).watts(),
-            Self::Threshold(power) => power.watts(),
-        }
+        unused_where([(
+            self.reception != Reception::Sinr,
+            "reception",
+            &["preamble_sinr", "noise_figure", "error_rates"],
+        )])
     }
 }
 
@@ -255,13 +215,14 @@ impl Params {
     /// # Panics
     /// When no weakest frame is given for the mode ([`Params::lacking`]).
     #[must_use]
-    pub fn receiver(&self, channel: &Channel, mode: &Mode) -> Receiver {
+    pub fn receiver(&self, channel: &Channel, mode: &Mode) -> Receiver<'static> {
         let receive = self.receive.of(mode).expect("every mode has a weakest frame");
         Receiver {
             threshold: receive.watts(channel, self.transmit_power),
             capture: self.capture.factor(),
             preamble_sinr: self.preamble_sinr.factor(),
             noise: thermal_noise(self.noise_figure, mode.body.bandwidth).watts(),
+            errors: None,
         }
     }
 }

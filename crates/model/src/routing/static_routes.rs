@@ -96,6 +96,14 @@ impl params::Params for Params {
     }
 }
 
+impl Params {
+    /// A node that has no route and sends nothing.
+    #[must_use]
+    pub const fn silent() -> Self {
+        Self { routes: Vec::new(), others: Others::Drop }
+    }
+}
+
 impl Facts for Params {
     const CROSSES_WIRES: bool = true;
 

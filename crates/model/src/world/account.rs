@@ -106,6 +106,7 @@ mod tests {
             served: Vec::new(),
             tunnels: Vec::new(),
             flows: Vec::new(),
+            jammers: Vec::new(),
             energy: EnergySpec::default(),
             observe: ObserveSpec::default(),
             obstacles: Vec::new(),

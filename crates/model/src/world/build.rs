@@ -233,7 +233,8 @@ impl<P: Probe> World<P> {
                         it.link = Some(link)
                     }
                     let (backoff, reception, rates) = (stream("backoff"), stream("reception"), stream("rates"));
-                    stations.push(Station { interface, node, leg: *leg, backoff, reception, rates });
+                    let jams = spec.jammers.iter().find(|it| it.node == node).map(|it| it.power);
+                    stations.push(Station { interface, node, leg: *leg, backoff, reception, rates, jams });
                 }
             }
         }
@@ -292,6 +293,7 @@ impl<P: Probe> World<P> {
                 radio: &channel.radio,
                 propagation: &channel.propagation,
                 links: channel.links.as_ref(),
+                errors: channel.errors.as_ref(),
                 obstacles: &spec.obstacles,
                 fading: &channel.fading,
                 mac: &channel.mac,
@@ -337,8 +339,10 @@ impl<P: Probe> World<P> {
                 numbered_before: 0,
             },
             energy: Energy { is_metered: prices.is_some(), batteries, sleepers: Vec::new() },
+            jammers: Vec::new(),
         };
         world.plan_sleep(&spec.energy.sleeps);
+        world.plan_jammers(&spec.jammers);
         world.tell_network(spec);
         Ok(world)
     }

@@ -57,6 +57,7 @@ impl<P: Probe> World<P> {
             Event::Measure => self.begin_measuring(),
             Event::Outside(node) => self.on_due(NodeId(node)),
             Event::Sleep(place) => self.fall_asleep(place),
+            Event::Jam(place) => self.radiate(place),
         }
         self.drain();
     }

@@ -15,6 +15,8 @@ mod ends;
 mod error;
 mod flow;
 mod inject;
+mod jam;
+mod jammers;
 mod knowledge;
 mod outside;
 mod rates;
@@ -44,8 +46,8 @@ pub use inject::InjectError;
 pub use outside::{MOST_FLOWS, MOST_PROGRAMS};
 pub use run::{RunFailure, simulate};
 pub use spec::{
-    ChannelSpec, EnergySpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, RoleSpec, ServedSpec, SleepSpec,
-    Spec, Transport, TunnelSpec, WireSpec, label_of_answers,
+    ChannelSpec, EnergySpec, FlowSpec, JammerSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, RoleSpec, ServedSpec,
+    SleepSpec, Spec, Transport, TunnelSpec, WireSpec, label_of_answers,
 };
 pub use wired_routes::tables;
 
@@ -61,6 +63,7 @@ use crate::observe::{Outcome, Probe, SeriesRow};
 use crate::routing::Connectivity;
 use batteries::Energy;
 use flow::Flow;
+use jammers::Jammer;
 
 /// A network, from its first event to its last. `P` is the probe that watches it.
 #[derive(Debug)]
@@ -81,6 +84,7 @@ pub struct World<P: Probe = ()> {
     knowledge: Knowledge,
     sampling: Sampling,
     energy: Energy,
+    jammers: Vec<Jammer>,
 }
 
 /// Which run it is, and how far it has come.

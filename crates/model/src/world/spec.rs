@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
+use hopyard_engine::units::Power;
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,7 @@ use crate::mac::rate_control;
 use crate::mobility::{self, Movements, Position};
 use crate::observe::Recorded;
 use crate::params::{Params as _, RFC};
+use crate::phy::error_rate::measured::Measured;
 use crate::phy::links::Links;
 use crate::phy::neighbours::Search;
 use crate::phy::obstacles::Obstacle;
@@ -58,6 +60,8 @@ pub struct Spec {
     pub tunnels: Vec<TunnelSpec>,
     /// Flows, in order of their numbers.
     pub flows: Vec<FlowSpec>,
+    /// The nodes that only radiate. They are the last ones with radios.
+    pub jammers: Vec<JammerSpec>,
     /// The energy that radios take.
     pub energy: EnergySpec,
     /// The observations.
@@ -88,6 +92,7 @@ impl Spec {
             served: Vec::new(),
             tunnels: Vec::new(),
             flows: Vec::new(),
+            jammers: Vec::new(),
             energy: EnergySpec::default(),
             observe: ObserveSpec::default(),
             medium: MediumSpec::default(),
@@ -110,6 +115,25 @@ pub struct EnergySpec {
     pub batteries: Vec<Battery>,
     /// The nodes whose radios sleep at given times.
     pub sleeps: Vec<SleepSpec>,
+}
+
+/// A node that only radiates. It hears nothing, and nobody can decode what it radiates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JammerSpec {
+    /// The node.
+    pub node: NodeId,
+    /// The channel.
+    pub channel: u16,
+    /// The power.
+    pub power: Power,
+    /// When its first period begins.
+    pub from: Time,
+    /// When it stops.
+    pub until: Time,
+    /// The time from period to period.
+    pub period: Span,
+    /// How long it radiates in each period, from its beginning; at most the period.
+    pub on: Span,
 }
 
 /// When the radios of a node sleep.
@@ -139,6 +163,8 @@ pub struct ChannelSpec {
     pub propagation: propagation::Config,
     /// The links of the file that path loss names, if it names one.
     pub links: Option<Arc<Links>>,
+    /// The error rates of the file that the radio names, if it names one.
+    pub errors: Option<Arc<Measured>>,
     /// Fading.
     pub fading: fading::Config,
     /// Medium access.
@@ -157,6 +183,7 @@ impl ChannelSpec {
             radio: phy::Params::of_profile(profile),
             propagation: propagation::Config::first(profile),
             links: None,
+            errors: None,
             fading: fading::Config::first(profile),
             mac: mac::Config::first(profile),
             rates: rate_control::Config::first(profile),

@@ -1,6 +1,6 @@
 //! A set of small scenarios that together use most of the model; the tests of determinism use them.
 
-use hopyard_engine::units::{Bytes, Coordinate, Distance, Ratio, Speed};
+use hopyard_engine::units::{Bytes, Coordinate, Distance, Power, Ratio, Speed};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::link::wired;
@@ -10,9 +10,10 @@ use hopyard_model::params::Params as _;
 use hopyard_model::phy::Reception;
 use hopyard_model::phy::fading;
 use hopyard_model::phy::propagation::{self, log_distance};
+use hopyard_model::routing::static_routes;
 use hopyard_model::transport::recovery_choice::RecoveryChoice;
 use hopyard_model::transport::{acking, congestion};
-use hopyard_model::world::{Spec, Transport, WireSpec};
+use hopyard_model::world::{JammerSpec, Spec, Transport, WireSpec};
 use hopyard_model::{agent, app, mac, routing};
 
 use super::{add_cbr, add_tcp, chain, mbps, network, stagger, with_dcf, with_ranges, with_traffic};
@@ -30,6 +31,8 @@ pub fn all() -> Vec<(String, Spec)> {
         ("groups", groups()),
         ("formed groups", formed_groups()),
         ("heights", heights()),
+        ("single radios", single_radios()),
+        ("jammers", jammers()),
     ]
     .map(|(name, spec)| (name.to_owned(), spec))
     .into();
@@ -145,6 +148,36 @@ fn wait_for_routes(spec: &mut Spec, routing: &str) {
         flow.start += wait;
     }
     spec.duration += wait;
+}
+
+/// Fifty moving nodes, some of whose radios are stronger or weaker than the others.
+fn single_radios() -> Spec {
+    let mut spec = moving("rfc", "aodv");
+    let singles = serde_json::json!([
+        { "nodes": [0, 3, 7], "transmit_power": "15 dBm" },
+        { "nodes": [5, 12, 30], "gain": "6 dB" },
+        { "nodes": [1, 8], "receive": "100 m", "transmit_power": "30 dBm" },
+    ]);
+    spec.channels[0].radio.single = serde_json::from_value(singles).expect("single nodes");
+    spec
+}
+
+/// Fifty moving nodes, the last two of which only radiate.
+fn jammers() -> Spec {
+    let mut spec = moving("rfc", "aodv");
+    for (node, on) in [(48, 20), (49, 7)] {
+        spec.nodes[node].routing = routing::Config::StaticRoutes(static_routes::Params::silent().into());
+        spec.jammers.push(JammerSpec {
+            node: NodeId(node as u32),
+            channel: 0,
+            power: Power::from_dbm(15.0),
+            from: Time::ZERO + Span::from_secs(2),
+            until: Time::NEVER,
+            period: Span::from_millis(20),
+            on: Span::from_millis(on),
+        });
+    }
+    spec
 }
 
 /// Fifty nodes at random waypoints, with datagrams and TCP.

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use hopyard_engine::Span;
-use hopyard_engine::units::{Bytes, Distance, Frequency};
+use hopyard_engine::units::{Bytes, Distance, Frequency, Power, Rate};
+use hopyard_model::address::NodeId;
 use hopyard_model::mac::rate_control;
 use hopyard_model::mobility::waypoints;
 use hopyard_model::params::Params as _;
 use hopyard_model::phy::links::Links;
 use hopyard_model::phy::{Reception, fading, links, propagation};
-use hopyard_model::{agent, mac, mobility, phy};
+use hopyard_model::world::JammerSpec;
+use hopyard_model::{agent, mac, mobility, phy, routing};
 
 use super::common::{add_cbr, add_tcp, chain, network, run, stagger, with_ranges};
 use super::{Kind, check, check_models, in_profiles, seconds};
@@ -201,7 +203,7 @@ fn slots() {
         let owners = [vec![0, 4], vec![1], vec![2], vec![3]].map(Owner::Nodes);
         Schedule::Owners(owners.to_vec())
     };
-    let kinds: [Kind<Params>; 9] = [
+    let kinds: [Kind<Params>; 10] = [
         ("as is", |_| {}),
         ("one packet a slot", |tdma| tdma.packing = Packing::One),
         ("shared with node 4", |_| {}),
@@ -217,6 +219,7 @@ fn slots() {
             (tdma.schedule, tdma.frame) = (Schedule::Rule(Rule::Greedy), FrameRule::Local);
         }),
         ("frozen", |tdma| tdma.schedule = Schedule::Rule(Rule::Frozen)),
+        ("640 kb/s", |tdma| (tdma.rate, tdma.slot) = (Rate::from_bps(640_000), Span::from_millis(22))),
     ];
     let hello = agent::Config::of_profile("neighbours", "rfc").expect("an agent");
     let runs: Vec<_> = kinds
@@ -276,6 +279,69 @@ fn reception() {
         })
         .collect();
     check_models("reception", runs);
+}
+
+/// The same pairs, where the sender of one is weak and the receiver of the other hears worse.
+#[test]
+fn single_nodes() {
+    let kinds = [
+        ("weak", r#"[{ "nodes": [0], "transmit_power": "20 dBm" }]"#),
+        (
+            "weak, gain, deaf",
+            r#"[{ "nodes": [0], "transmit_power": "20 dBm", "gain": "6 dB" }, { "nodes": [3], "receive": "110 m" }]"#,
+        ),
+    ];
+    let runs: Vec<_> = kinds
+        .into_iter()
+        .flat_map(|(name, singles)| {
+            [400.0, 650.0].map(|apart| {
+                let mut spec =
+                    network("rfc", "static", &[(0.0, 0.0), (120.0, 0.0), (apart, 0.0), (apart + 100.0, 0.0)]);
+                with_ranges(&mut spec, 250.0, 300.0);
+                spec.channels[0].radio.single = serde_json::from_str(singles).expect("single nodes");
+                add_cbr(&mut spec, 0, 1, 512, Span::from_millis(4));
+                add_cbr(&mut spec, 2, 3, 512, Span::from_millis(4));
+                stagger(&mut spec);
+                spec.duration = Span::from_secs(2);
+                (format!("{name}, {apart} m"), run(&spec))
+            })
+        })
+        .collect();
+    check("single", &runs);
+}
+
+/// A chain with a TCP flow and datagrams beside a node that radiates in a part of each period, or weakly all the time,
+/// under every MAC.
+#[test]
+fn jammers() {
+    let mut runs = Vec::new();
+    for (_, model, profile) in in_profiles(mac::MODELS) {
+        for (how, dbm, on) in [("a third", 24.5, 100), ("weak", 5.0, 300)] {
+            let mut spec = network("rfc", "aodv", &[(0.0, 0.0), (150.0, 0.0), (300.0, 0.0), (150.0, 90.0)]);
+            let hello = routing::aodv::LinkDetection::Hello;
+            for node in &mut spec.nodes {
+                let routing::Config::Aodv(params) = &mut node.routing else { panic!("all have AODV") };
+                params.link_detection = hello;
+            }
+            spec.nodes[3].routing = routing::Config::StaticRoutes(routing::static_routes::Params::silent().into());
+            spec.channels[0].mac = mac::Config::of_profile(model, profile).expect("a MAC");
+            spec.jammers.push(JammerSpec {
+                node: NodeId(3),
+                channel: 0,
+                power: Power::from_dbm(dbm),
+                from: seconds(1),
+                until: seconds(4),
+                period: Span::from_millis(300),
+                on: Span::from_millis(on),
+            });
+            add_tcp(&mut spec, 0, 2, "rfc", "newreno", |_| {});
+            add_cbr(&mut spec, 2, 1, 256, Span::from_millis(40));
+            stagger(&mut spec);
+            spec.duration = Span::from_secs(5);
+            runs.push((format!("{model} {profile}, {how}"), run(&spec)));
+        }
+    }
+    check("jammers", &runs);
 }
 
 /// A node that sends to one nearby and to one far away.

@@ -3,6 +3,7 @@
 //! A caller reads the bytes, because models do no input.
 
 mod bad_file;
+pub mod table;
 
 use std::borrow::Cow;
 use std::io::Read;

@@ -67,6 +67,8 @@ impl Resolver<'_> {
                 }
                 self.check_movements(&resolved);
                 self.check_links(&resolved);
+                self.check_singles(&resolved);
+                self.check_jammers(&resolved);
                 self.check_formed_groups(&resolved);
                 self.check_flow_nodes(&resolved);
                 self.check_named_nodes(&resolved);

@@ -15,7 +15,7 @@ const MOST_RUNS: u32 = 1000;
 impl Resolver<'_> {
     /// Reports sets that ask for more pairs than the nodes make, and warns of sets without a flow.
     pub(super) fn check_number_drawn(&mut self, resolved: &Resolved) {
-        let count = u64::from(resolved.nodes.count);
+        let count = u64::from(resolved.talking());
         let pairs = count * count.saturating_sub(1);
         for set in &resolved.random_flows {
             let path = set.number_path();
@@ -29,8 +29,8 @@ impl Resolver<'_> {
                 self.problem(&path, message).expected = Some(format!("at most {pairs}"));
             } else if self.has(&format!("{}.random", set.path())) && random == 0 && share == 0.0 {
                 self.warning(&path, "`random` is 0: this set has no flows").expected = Some("at least 1".to_owned());
-            } else if self.has(&format!("{}.share", set.path())) && set.flows.number(resolved.nodes.count) == 0 {
-                let part = share * f64::from(resolved.nodes.count);
+            } else if self.has(&format!("{}.share", set.path())) && set.flows.number(resolved.talking()) == 0 {
+                let part = share * f64::from(resolved.talking());
                 let message = format!("nobody sends: {share} of {count} nodes is {part:.3}, rounded down to none");
                 let path = format!("{}.share", set.path());
                 self.warning(&path, message).expected = Some(format!("a share of at least 1/{count}"));
@@ -40,7 +40,7 @@ impl Resolver<'_> {
 
     /// Reports sets whose pairs do not exist, or are fewer than the flows, within or between groups.
     pub(super) fn check_pairs(&mut self, resolved: &Resolved) {
-        let wanting = |set: &&RandomFlows| set.flows.number(resolved.nodes.count) > 0;
+        let wanting = |set: &&RandomFlows| set.flows.number(resolved.talking()) > 0;
         let sets: Vec<_> = resolved.random_flows.iter().filter(wanting).collect();
         if sets.iter().all(|set| set.flows.pairs == Pairs::Any && set.flows.random > 0) {
             return;
@@ -57,14 +57,14 @@ impl Resolver<'_> {
                 (there, run)
             });
             let Some((there, run)) = scarcest.min() else { continue };
-            if there < u64::from(set.flows.number(resolved.nodes.count)) {
+            if there < u64::from(set.flows.number(resolved.talking())) {
                 self.too_few_pairs(resolved, set, there, (runs.len() > 1).then_some(run));
             }
         }
     }
 
     fn too_few_pairs(&mut self, resolved: &Resolved, set: &RandomFlows, there: u64, run: Option<usize>) {
-        let wanted = set.flows.number(resolved.nodes.count);
+        let wanted = set.flows.number(resolved.talking());
         let in_run = run.map_or_else(String::new, |run| format!(" in run {run}"));
         if there > 0 {
             let place = match set.flows.pairs {
@@ -79,7 +79,7 @@ impl Resolver<'_> {
                 let message = format!(
                     "`share` asks for {wanted} sources, and only {there} nodes have somebody to send to{place}{in_run}"
                 );
-                (message, format!("a share of at most {there} of {} nodes", resolved.nodes.count))
+                (message, format!("a share of at most {there} of {} nodes", resolved.talking()))
             };
             self.problem(&set.number_path(), message).expected = Some(expected);
             return;

@@ -58,7 +58,15 @@ impl Resolver<'_> {
                 Err(error) => self.unreadable(&format!("{section}.path"), "file of links", error),
             }
         }
-        (resolved.files, resolved.links) = (files, links);
+        let mut errors = BTreeMap::new();
+        let named = channels(resolved).filter(|(_, radio, _)| !radio.error_rates.is_empty());
+        for (section, path) in named.map(|(section, radio, _)| (section, radio.error_rates.clone())) {
+            match self.files.errors(&path) {
+                Ok(file) => _ = errors.insert(path, file),
+                Err(error) => self.unreadable(&format!("{section}.error_rates"), "file with error rates", error),
+            }
+        }
+        (resolved.files, resolved.links, resolved.errors) = (files, links, errors);
     }
 
     fn is_unnamed(&mut self, section: &str, kind: &str, path: &str) -> bool {

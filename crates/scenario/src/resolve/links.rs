@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hopyard_engine::units::Rate;
 use hopyard_model::mac::{self, rate_control};
 use hopyard_model::mobility::Position;
+use hopyard_model::phy::error_rate::measured::Measured;
 use hopyard_model::phy::error_rate::{chunk_success, thermal_noise};
 use hopyard_model::phy::fading;
 use hopyard_model::phy::mode::Mode;
@@ -63,7 +64,8 @@ impl Reach {
                     });
                 }
                 let (modes, needed) = modes?;
-                let (most, usual) = ranges(radio, &propagation.config, &fading.config, &modes)?;
+                let errors = resolved.errors_of(radio);
+                let (most, usual) = ranges(radio, (&propagation.config, &fading.config), &modes, errors.as_deref())?;
                 let shorter = shorter(radio, &propagation.config, &modes[..needed], most, usual);
                 let asked = match radio.receive {
                     Receive::Every(Sensitivity::Range(range)) => Some(range.metres()),
@@ -72,7 +74,8 @@ impl Reach {
                 Some(Self { nodes: Vec::new(), most, usual, asked, shorter, links: None })
             })
             .collect::<Option<Vec<_>>>()?;
-        for (node, on) in (0..).zip(radios(resolved)) {
+        let jams = |node: u32| (resolved.talking()..resolved.nodes.count).contains(&node);
+        for (node, on) in (0..).zip(radios(resolved)).filter(|(node, _)| !jams(*node)) {
             for channel in on {
                 channels[usize::from(channel)].nodes.push(node);
             }
@@ -149,15 +152,16 @@ impl Reach {
 /// The largest and the usual distance over which frames are received.
 fn ranges(
     radio: &phy::Params,
-    propagation: &propagation::Config,
-    fading: &fading::Config,
+    (propagation, fading): (&propagation::Config, &fading::Config),
     modes: &[&'static Mode],
+    errors: Option<&Measured>,
 ) -> Option<(f64, f64)> {
     let channel = propagation.channel();
     let strongest = fading::limit(channel.shadowing().iter().chain([&fading.fader()]));
-    let power = radio.transmit_power;
+    // The best of the single nodes may be at both ends.
+    let power = radio.transmit_power.watts() * radio.best(&channel, modes[0]);
     // No kind of reception decodes a frame that is weaker than `receive`, which may depend on the mode.
-    let gain = |mode: &Mode| Some(radio.receive.of(mode)?.watts(&channel, power) / power.watts());
+    let gain = |mode: &Mode| Some(radio.receive.of(mode)?.watts(&channel, radio.transmit_power) / power);
     let least = modes.iter().filter_map(|mode| gain(mode)).fold(f64::INFINITY, f64::min);
     let usual = gain(modes[0])?;
     if !radio.reception.has_bit_errors() {
@@ -165,10 +169,10 @@ fn ranges(
         return Some((most, median_range(&channel, most, usual)));
     }
     // A preamble is found above a ratio of signal to noise, and a frame must have no bit error.
-    let noise = thermal_noise(radio.noise_figure, modes[0].body.bandwidth).watts() / power.watts();
+    let noise = thermal_noise(radio.noise_figure, modes[0].body.bandwidth).watts() / power;
     let found = noise * radio.preamble_sinr.factor();
     let most = channel.reach(least.max(found) / strongest);
-    let usual_gain = usual.max(found).max(noise * decodable(modes[0]));
+    let usual_gain = usual.max(found).max(noise * decodable(modes[0], errors));
     Some((most, median_range(&channel, most, usual_gain)))
 }
 
@@ -180,10 +184,11 @@ fn shorter(
     most: f64,
     usual: f64,
 ) -> Option<(Rate, Rate, f64)> {
-    let (channel, power) = (propagation.channel(), radio.transmit_power);
+    let channel = propagation.channel();
     let (data, others) = modes.split_first()?;
+    let power = radio.transmit_power.watts() * radio.best(&channel, data);
     others.iter().find_map(|mode| {
-        let gain = radio.receive.of(mode)?.watts(&channel, power) / power.watts();
+        let gain = radio.receive.of(mode)?.watts(&channel, radio.transmit_power) / power;
         let range = median_range(&channel, most, gain);
         // The ranges are found by halving.
         (range < usual * 0.99).then(|| (data.rate(), mode.rate(), range))
@@ -191,11 +196,18 @@ fn shorter(
 }
 
 /// The ratio of signal to noise at which half of all frames are received.
-fn decodable(mode: &Mode) -> f64 {
-    let (mut few, mut many) = (0.0, mode.body.error_free);
+fn decodable(mode: &Mode, errors: Option<&Measured>) -> f64 {
+    // A table ends at 100 dB.
+    const MOST: f64 = 1e10;
+    let curve = errors.and_then(|errors| Some((errors, errors.curve(mode, FRAME as u32 / 8)?)));
+    let success = |ratio| match curve {
+        Some((errors, curve)) => errors.success(curve, ratio, FRAME / 8.0),
+        None => chunk_success(&mode.body, ratio, FRAME),
+    };
+    let (mut few, mut many) = (0.0, if curve.is_some() { MOST } else { mode.body.error_free });
     for _ in 0..60 {
         let middle = 0.5 * (few + many);
-        if chunk_success(&mode.body, middle, FRAME) >= 0.5 { many = middle } else { few = middle }
+        if success(middle) >= 0.5 { many = middle } else { few = middle }
     }
     many
 }

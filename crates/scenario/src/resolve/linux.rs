@@ -34,7 +34,7 @@ impl Resolver<'_> {
         for set in &resolved.random_flows {
             if set.flows.stack == Stack::Linux && !self.is_faulty(&set.path()) {
                 self.check_linux_flow(Place::Drawn(set.number), &set.kind);
-                flows += u64::from(set.flows.number(resolved.nodes.count));
+                flows += u64::from(set.flows.number(resolved.talking()));
             }
         }
         let listed = resolved.flows.iter().map(|(flow, kind)| (flow.stack, kind));

@@ -9,6 +9,7 @@ mod flow_faults;
 mod flows;
 mod idle;
 mod inputs;
+mod jammers;
 mod links;
 mod linux;
 mod longest;
@@ -21,6 +22,7 @@ mod networks;
 mod reach;
 mod resolved;
 mod resolver;
+mod singles;
 mod tunnels;
 mod unused;
 mod ways;
@@ -41,7 +43,7 @@ use crate::files::Files;
 use crate::key::join;
 use crate::merge::{Judge, Section};
 use crate::sections::{
-    Address, Battery, Energy, ForeignAgent, Head, HomeAgent, Host, Linux, Measure, MobileHost, Nodes, Obstacle,
+    Address, Battery, Energy, ForeignAgent, Head, HomeAgent, Host, Jammer, Linux, Measure, MobileHost, Nodes, Obstacle,
     Simulator, Sleep, Tunnel,
 };
 use crate::tree::Table;
@@ -101,6 +103,7 @@ impl Resolver<'_> {
         let rates = self.chosen_in("mac", &own);
         let channels = self.channels();
         let obstacles = self.simple_list::<Obstacle>("obstacle");
+        let jammers = self.simple_list::<Jammer>("jammer");
         let energy = self.plain("energy");
         let energy_model = self.chosen_in("energy", &energy);
         let energy: Energy = typed(&energy);
@@ -137,6 +140,7 @@ impl Resolver<'_> {
             movements,
             files: BTreeMap::new(),
             links: BTreeMap::new(),
+            errors: BTreeMap::new(),
             radio: Typed::new(radio),
             propagation: propagation?,
             fading: fading?,
@@ -144,6 +148,7 @@ impl Resolver<'_> {
             rates: rates?,
             channels,
             obstacles,
+            jammers,
             energy,
             energy_model: energy_model?,
             batteries,

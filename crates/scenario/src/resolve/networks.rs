@@ -141,7 +141,7 @@ impl Resolver<'_> {
         self.check_addresses(resolved);
         self.check_tunnels(resolved);
         if !self.is_faulty("mac") {
-            let nodes: Vec<NodeId> = (0..resolved.nodes.count).map(NodeId).collect();
+            let nodes: Vec<NodeId> = (0..resolved.talking()).map(NodeId).collect();
             self.check_stations("mac", &resolved.mac, &nodes);
         }
     }
@@ -182,7 +182,8 @@ impl Resolver<'_> {
             self.problem(&path, format!("{subject} {} {have} two radios on this channel", ranges(twice))).expected =
                 Some("each node once".to_owned());
         }
-        let nodes: Vec<NodeId> = it.channel.nodes.iter().copied().map(NodeId).collect();
+        let talking = it.channel.nodes.iter().copied().filter(|node| *node < resolved.talking());
+        let nodes: Vec<NodeId> = talking.map(NodeId).collect();
         self.check_stations(&format!("channel.{number}"), &it.mac, &nodes);
     }
 

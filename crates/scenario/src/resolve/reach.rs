@@ -117,7 +117,7 @@ impl Resolver<'_> {
     /// Reports listed flows that the networks cannot carry, and sets of drawn flows with some that they cannot carry.
     fn check_each_flow(&mut self, checks: &Checks<'_>) {
         let resolved = checks.resolved;
-        let (radios, all) = (resolved.nodes.count, resolved.all_nodes());
+        let (radios, all) = (resolved.talking(), resolved.all_nodes());
         let Some(ways) = Ways::of(checks) else { return };
         let joined = |range: fn(&Reach) -> f64| Links::new(checks.channels, checks.places, range, all, &checks.wires);
         let mut links = joined(|channel| channel.most);
@@ -404,7 +404,7 @@ impl Resolver<'_> {
 
     /// Drawn or moving nodes.
     fn check_drawn(&mut self, resolved: &Resolved, channels: &[Reach], all_still: bool) {
-        let radios = resolved.nodes.count;
+        let radios = resolved.talking();
         let range = channels.iter().map(|channel| channel.usual).fold(0.0, f64::max);
         if all_still && resolved.nodes.placement == Placement::Uniform {
             let runs = RUNS.min(u64::from(resolved.head.runs));

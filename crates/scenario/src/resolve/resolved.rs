@@ -9,6 +9,7 @@ use hopyard_model::link::wired;
 use hopyard_model::mac::rate_control;
 use hopyard_model::mobility::{self, Position, movement_file};
 use hopyard_model::params::{ModelInfo, ParamsError};
+use hopyard_model::phy::error_rate::measured::Measured;
 use hopyard_model::phy::links::Links;
 use hopyard_model::phy::propagation::table;
 use hopyard_model::phy::{self, fading, propagation};
@@ -20,11 +21,11 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::catalogue::Config;
-use crate::files::{LinkFile, MovementFile};
+use crate::files::{ErrorFile, LinkFile, MovementFile};
 use crate::problem::Problem;
 use crate::sections::{
-    Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Host, Linux, Measure, MobileHost,
-    Movement, Nodes, Obstacle, Simulator, Sleep, Tunnel, Wire,
+    Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Host, Jammer, Linux, Measure,
+    MobileHost, Movement, Nodes, Obstacle, Simulator, Sleep, Tunnel, Wire,
 };
 use crate::value::Values;
 
@@ -189,6 +190,8 @@ pub(crate) struct Resolved {
     pub files: BTreeMap<movement_file::Params, Arc<MovementFile>>,
     /// The files of links of each channel whose path loss names one.
     pub links: BTreeMap<table::Params, Arc<LinkFile>>,
+    /// The files with error rates of each channel that names one, by their names.
+    pub errors: BTreeMap<String, Arc<ErrorFile>>,
     pub radio: Typed<phy::Params>,
     pub propagation: Chosen<propagation::Config>,
     pub fading: Chosen<fading::Config>,
@@ -196,6 +199,7 @@ pub(crate) struct Resolved {
     pub rates: Chosen<rate_control::Config>,
     pub channels: Vec<FurtherChannel>,
     pub obstacles: Vec<Obstacle>,
+    pub jammers: Vec<Jammer>,
     pub energy: Energy,
     pub energy_model: Chosen<energy::Config>,
     pub batteries: Vec<Battery>,
@@ -244,6 +248,12 @@ impl Resolved {
         self.nodes.count.saturating_add(self.nodes.wired)
     }
 
+    /// The number of nodes with a radio that send and receive packets. Those that only radiate come after them.
+    pub(crate) fn talking(&self) -> u32 {
+        let jamming = self.jammers.iter().map(|it| it.nodes.len() as u32).sum();
+        self.nodes.count.saturating_sub(jamming)
+    }
+
     /// The movement file of a model that reads one.
     pub(crate) fn file(&self, chosen: &Moving) -> Option<&Arc<MovementFile>> {
         self.files.get(chosen.file()?)
@@ -254,11 +264,16 @@ impl Resolved {
         self.links.get(chosen.table()?).map(|file| Arc::clone(&file.meaning))
     }
 
+    /// The error rates of a channel whose radios name a file.
+    pub(crate) fn errors_of(&self, radio: &phy::Params) -> Option<Arc<Measured>> {
+        self.errors.get(&radio.error_rates).map(|file| Arc::clone(&file.meaning))
+    }
+
     /// The number of flows in results: the listed ones, the drawn ones, and the answers to both.
     pub(crate) fn all_flows(&self) -> u64 {
         let listed = self.flows.iter().map(|(_, kind)| kind.results());
         let drawn =
-            self.random_flows.iter().map(|set| u64::from(set.flows.number(self.nodes.count)) * set.kind.results());
+            self.random_flows.iter().map(|set| u64::from(set.flows.number(self.talking())) * set.kind.results());
         listed.chain(drawn).sum()
     }
 
@@ -269,7 +284,7 @@ impl Resolved {
             let drawn = self
                 .random_flows
                 .iter()
-                .flat_map(|set| std::iter::repeat_n(&set.kind, set.flows.number(self.nodes.count) as usize));
+                .flat_map(|set| std::iter::repeat_n(&set.kind, set.flows.number(self.talking()) as usize));
             listed.chain(drawn)
         };
         scenario().chain(scenario().filter(|kind| kind.traffic.config.is_answered()))

@@ -6,20 +6,21 @@ use crate::mac;
 use crate::phy::frame::{Fields, Header};
 
 /// The kinds of frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FrameKind {
     /// Request to send.
     Rts,
     /// Clear to send.
     Cts,
     /// A frame that carries a packet.
+    #[default]
     Data,
     /// Acknowledgement of a data frame.
     Ack,
 }
 
 /// The fields of a frame of the DCF beyond the fields of every frame.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Control {
     /// The kind of the frame.
     pub kind: FrameKind,

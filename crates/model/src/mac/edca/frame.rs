@@ -9,7 +9,7 @@ use crate::mac;
 use crate::phy::frame::{Fields, Header, Part};
 
 /// The kinds of frames, each with the fields that only it has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FrameKind {
     /// Request to send.
     Rts,
@@ -37,11 +37,12 @@ pub enum FrameKind {
     /// ADDBA response, which accepts the request.
     AddbaResponse,
     /// A frame with one packet or several.
+    #[default]
     Data,
 }
 
 /// The fields of a frame that only EDCA knows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Control {
     /// The kind of the frame.
     pub kind: FrameKind,

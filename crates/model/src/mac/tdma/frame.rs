@@ -4,9 +4,10 @@ use crate::mac;
 use crate::phy::frame::{Fields, Header};
 
 /// The kinds of frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// A frame with a packet.
+    #[default]
     Data,
     /// An acknowledgement.
     Ack,
@@ -15,7 +16,7 @@ pub enum Kind {
 }
 
 /// The fields of a frame that only this MAC knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Control {
     /// The kind of the frame.
     pub kind: Kind,

@@ -220,7 +220,8 @@ pub enum EmptySlots {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Rate of all frames: 1, 2, 5.5 or 11 Mbps.
+    /// Rate of all frames: 1, 2, 5.5 or 11 Mbps as in 802.11b; or any other up to 1 Gbps, with the bit errors of DBPSK
+    /// in as many hertz.
     pub rate: Rate,
     /// Length of a slot.
     pub slot: Span,
@@ -301,6 +302,9 @@ const SMALLEST_PACKET: u32 = 40;
 /// Longer than any propagation delay: no radio farther than 25 km away hears a frame.
 const FARTHEST: Span = Span::from_micros(84);
 
+/// The fastest rate.
+const MOST_RATE: Rate = Rate::from_bps(1_000_000_000);
+
 /// Bytes of an acknowledgement, as in IEEE 802.11.
 const ACK_BYTES: u32 = 14;
 
@@ -345,7 +349,9 @@ impl params::Params for Params {
 
     fn check(&self) -> Result<(), Fault> {
         let fault = |parameter, problem: String| Err(Fault::new(parameter, problem));
-        Mode::of("rate", self.rate, None)?;
+        if self.rate > MOST_RATE {
+            return fault("rate", format!("expected at most {MOST_RATE}, found {}", self.rate));
+        }
         if self.header.count() > 1000 {
             return fault("header", format!("expected at most 1000 B, found {}", self.header));
         }
@@ -481,25 +487,34 @@ impl Params {
     }
 
     /// The mode of all frames. Their preamble is a parameter of its own.
-    ///
-    /// # Panics
-    /// When no mode has the rate, which [`params::Params::check`] refuses.
     #[must_use]
     pub fn mode(&self) -> &'static Mode {
-        Mode::of("rate", self.rate, None).expect("the parameters are possible")
+        self.dsss().unwrap_or_else(|| Mode::kept_alone(self.rate))
+    }
+
+    /// The mode of 802.11b with the rate.
+    #[inline]
+    fn dsss(&self) -> Option<&'static Mode> {
+        Mode::dsss().find(|mode| mode.rate() == self.rate)
+    }
+
+    /// How long a body of so many bytes takes.
+    #[inline]
+    fn body(&self, bytes: u32) -> Span {
+        self.dsss().map_or_else(|| Mode::alone(self.rate).body(bytes), |mode| mode.body(bytes))
     }
 
     /// How long a frame with a packet of this size is on the air.
     #[inline]
     #[must_use]
     pub fn airtime(&self, size: u32) -> Span {
-        self.preamble + self.mode().body(size + self.header.count() as u32)
+        self.preamble + self.body(size + self.header.count() as u32)
     }
 
     /// Bytes and duration of an acknowledgement.
     #[must_use]
     pub fn ack(&self) -> (u32, Span) {
-        (ACK_BYTES, self.preamble + self.mode().body(ACK_BYTES))
+        (ACK_BYTES, self.preamble + self.body(ACK_BYTES))
     }
 
     /// How long the frame with a packet of this size occupies the sender, its acknowledgement included.

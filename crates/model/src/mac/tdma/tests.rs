@@ -481,7 +481,7 @@ fn impossible_slots_are_refused() {
     assert!(change(|p| p.slot = Span::from_micros(367)).contains("expected at least 368 us"));
     assert!(change(|p| p.slot = Span::from_secs(3601)).starts_with("slot"));
     assert!(change(|p| p.guard = p.slot).starts_with("guard: expected less than the slot, 6 ms, found 6 ms"));
-    assert!(change(|p| p.rate = Rate::from_bps(3_000_000)).contains("1, 2, 5.5 or 11 Mbps"));
+    assert!(change(|p| p.rate = Rate::from_bps(3_000_000_000)).contains("at most 1 Gbps, found 3 Gbps"));
     assert!(change(|p| p.schedule = Schedule::Owners(Vec::new())).contains("empty list"));
     assert!(change(|p| p.schedule = owners(&[&[0], &[]])).contains("slot 1 has no owner"));
     assert!(change(|p| p.header = Bytes::new(1001)).starts_with("header"));

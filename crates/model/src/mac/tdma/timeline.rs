@@ -231,7 +231,7 @@ impl Frames {
             Own::Every { slot: first, period } => Some(slot + (first - slot).rem_euclid(period)),
             Own::Listed => {
                 let (round, place) = (slot.div_euclid(self.slots), slot.rem_euclid(self.slots));
-                let listed = &self.listed[station];
+                let listed = self.listed.get(station)?;
                 let next = listed.get(listed.partition_point(|&it| i64::from(it) < place));
                 let first = listed.first()?;
                 Some(match next {
@@ -249,7 +249,8 @@ impl Frames {
             Own::Nothing => 0,
             Own::Every { slot: first, period } => (slot - first + period - 1).div_euclid(period),
             Own::Listed => {
-                let listed = &self.listed[station];
+                // A station that only radiates has no place in the list.
+                let Some(listed) = self.listed.get(station) else { return 0 };
                 let within = listed.partition_point(|&it| i64::from(it) < slot.rem_euclid(self.slots));
                 slot.div_euclid(self.slots) * listed.len() as i64 + within as i64
             }

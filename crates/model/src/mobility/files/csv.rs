@@ -5,7 +5,8 @@ use super::globe::{Epoch, Globe};
 use super::movements::Movements;
 use super::samples::{Place, Sample, movements};
 use super::text::{MAX_NODES, Reading, coordinate};
-use crate::file::{BadFile, lines};
+use crate::file::BadFile;
+use crate::file::table::{self, Header};
 use crate::mobility::leg::Position;
 
 const HEADER: &str = "a header with time, x, y (and z), or time, longitude, latitude (and height), and node for \
@@ -19,66 +20,50 @@ struct Columns {
     up: Option<usize>,
     node: Option<usize>,
     is_globe: bool,
-    count: usize,
-    separator: char,
 }
 
 impl Columns {
-    fn of(header: &str) -> Option<Self> {
-        let separator = [',', ';', '\t'].into_iter().find(|it| header.contains(*it))?;
-        let names: Vec<_> = header.split(separator).map(|name| name.trim().trim_matches('"')).collect();
-        let column = |wanted: &[&str]| names.iter().position(|name| wanted.contains(name));
-        let is_globe = column(&["x"]).is_none();
+    fn of(header: &Header<'_>) -> Option<Self> {
+        let is_globe = header.place(&["x"]).is_none();
         let (place, up) = if is_globe {
-            let place = [column(&["longitude", "lon"])?, column(&["latitude", "lat"])?];
-            (place, column(&["height", "altitude", "alt"]))
+            let place = [header.place(&["longitude", "lon"])?, header.place(&["latitude", "lat"])?];
+            (place, header.place(&["height", "altitude", "alt"]))
         } else {
-            ([column(&["x"])?, column(&["y"])?], column(&["z"]))
+            ([header.place(&["x"])?, header.place(&["y"])?], header.place(&["z"]))
         };
-        let (time, node) = (column(&["time"])?, column(&["node"]));
+        let (time, node) = (header.place(&["time"])?, header.place(&["node"]));
         let count = 3 + usize::from(up.is_some()) + usize::from(node.is_some());
-        (names.len() == count).then_some(Self { time, place, up, node, is_globe, count, separator })
+        (header.count() == count).then_some(Self { time, place, up, node, is_globe })
     }
 }
 
 /// Whether a first line is the header of a table of positions.
 pub(super) fn is_header(line: &str) -> bool {
-    Columns::of(line.trim()).is_some()
+    table::columns(line.trim(), Columns::of).is_some()
 }
+
+/// The rows of a file, and its problems.
+type Rows<'a> = (Vec<Sample>, &'a mut BadFile);
 
 /// Reads the text of a file; faults are added to `problems`.
 pub(super) fn read(text: &[u8], reading: &Reading, problems: &mut BadFile) -> Movements {
-    let mut samples = Vec::new();
-    let mut columns: Option<Columns> = None;
-    for (number, line) in lines(text) {
-        if problems.ends_at(number) {
-            break;
-        }
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let Some(columns) = &columns else {
-            columns = Columns::of(line);
-            if columns.is_none() {
-                problems.push(Some(number), line, HEADER);
-                break;
-            }
-            continue;
-        };
-        match row(line, columns) {
-            Ok((node, seconds, place)) => samples.push(Sample { line: Some(number), node, seconds, place }),
-            Err(expected) => problems.push(Some(number), line, expected),
-        }
-    }
+    let mut rows: Rows<'_> = (Vec::new(), &mut *problems);
+    table::read(
+        text,
+        &mut rows,
+        |rows| rows.1,
+        (HEADER, Columns::of),
+        |rows, number, cells, columns| {
+            let (node, seconds, place) = row(cells, columns)?;
+            rows.0.push(Sample { line: Some(number), node, seconds, place });
+            Ok(())
+        },
+    );
+    let samples = rows.0;
     movements(&samples, Epoch::At(0.0), reading, problems)
 }
 
-fn row(line: &str, columns: &Columns) -> Result<(u32, f64, Place), String> {
-    let cells: Vec<_> = line.split(columns.separator).map(|cell| cell.trim().trim_matches('"')).collect();
-    if cells.len() != columns.count {
-        return Err(format!("{} values", columns.count));
-    }
+fn row(cells: &[&str], columns: &Columns) -> Result<(u32, f64, Place), String> {
     let node = match columns.node {
         Some(column) => {
             let node = cells[column].parse::<u32>().ok().filter(|node| *node < MAX_NODES);

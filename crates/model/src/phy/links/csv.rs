@@ -6,7 +6,7 @@ use hopyard_engine::{Span, Time};
 
 use super::Quantity;
 use super::pairs::{Pairs, time};
-use crate::file::lines;
+use crate::file::table::{self, Header};
 
 const HEADER: &str =
     "a header such as from,to,loss_db or time,from,to,loss_db, with one of loss_db, snr_db and delivery";
@@ -19,58 +19,26 @@ struct Columns {
     value: usize,
     time: Option<usize>,
     quantity: Quantity,
-    count: usize,
-    separator: char,
 }
 
 impl Columns {
-    fn of(header: &str) -> Option<Self> {
-        let separator = [',', ';', '\t'].into_iter().find(|it| header.contains(*it))?;
-        let names: Vec<_> = header.split(separator).map(|name| name.trim().trim_matches('"')).collect();
-        let place = |wanted: &str| {
-            let mut places = names.iter().enumerate().filter(|(_, name)| **name == wanted).map(|it| it.0);
-            places.next().filter(|_| places.next().is_none())
-        };
+    fn of(header: &Header<'_>) -> Option<Self> {
         let quantities = [("loss_db", Quantity::Loss), ("snr_db", Quantity::Snr), ("delivery", Quantity::Delivery)];
-        let mut values = quantities.into_iter().filter_map(|(name, quantity)| Some((place(name)?, quantity)));
+        let mut values = quantities.into_iter().filter_map(|(name, quantity)| Some((header.place(&[name])?, quantity)));
         let ((value, quantity), None) = (values.next()?, values.next()) else { return None };
-        let (from, to, time) = (place("from")?, place("to")?, place("time"));
+        let (from, to, time) = (header.place(&["from"])?, header.place(&["to"])?, header.place(&["time"]));
         let count = 3 + usize::from(time.is_some());
-        (names.len() == count).then_some(Self { from, to, value, time, quantity, count, separator })
+        (header.count() == count).then_some(Self { from, to, value, time, quantity })
     }
 }
 
 /// Reads the text; faults are added to the problems.
 pub(super) fn read(text: &[u8], pairs: &mut Pairs<'_>) -> Quantity {
-    let mut columns: Option<Columns> = None;
-    for (number, line) in lines(text) {
-        if pairs.problems.ends_at(number) {
-            break;
-        }
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let Some(columns) = &columns else {
-            columns = Columns::of(line);
-            if columns.is_none() {
-                pairs.problems.push(Some(number), line, HEADER);
-                break;
-            }
-            continue;
-        };
-        if let Err(expected) = row(number, line, columns, pairs) {
-            pairs.problems.push(Some(number), line, expected);
-        }
-    }
+    let columns = table::read(text, pairs, |pairs| pairs.problems, (HEADER, Columns::of), row);
     columns.map_or(Quantity::Loss, |columns| columns.quantity)
 }
 
-fn row(number: usize, line: &str, columns: &Columns, pairs: &mut Pairs<'_>) -> Result<(), String> {
-    let cells: Vec<_> = line.split(columns.separator).map(|cell| cell.trim().trim_matches('"')).collect();
-    if cells.len() != columns.count {
-        return Err(format!("{} values", columns.count));
-    }
+fn row(pairs: &mut Pairs<'_>, number: usize, cells: &[&str], columns: &Columns) -> Result<(), String> {
     let pair = (pairs.node(cells[columns.from])?, pairs.node(cells[columns.to])?);
     let seconds = match columns.time {
         Some(place) => time(cells[place]).filter(|seconds| *seconds >= 0.0).ok_or(TIME)?,

@@ -10,6 +10,7 @@ use crate::params::{Params as _, RFC};
 use crate::phy::Sensitivity;
 use crate::phy::mode::MODES;
 use crate::phy::propagation::Config;
+use crate::phy::reception::End;
 
 fn medium(places: &[(f64, f64)], sense: f64, search: Search) -> Medium<()> {
     let params = Params {
@@ -24,7 +25,8 @@ fn medium(places: &[(f64, f64)], sense: f64, search: Search) -> Medium<()> {
 fn still(places: &[(f64, f64)], search: Search) -> Places {
     let legs: Vec<Leg> = places.iter().map(|&(x, y)| Leg::still(Time::ZERO, Position::ground(x, y))).collect();
     let reception = (0..legs.len()).map(|station| Streams::new(1, 0).node(station, "reception")).collect();
-    Places { names: (0..legs.len() as u32).collect(), legs, search, reception, links: None, obstacles: Vec::new() }
+    let (names, factors) = ((0..legs.len() as u32).collect(), Factors::default());
+    Places { names, legs, search, reception, links: None, obstacles: Vec::new(), factors, errors: None }
 }
 
 fn frame(from: u32, packet: Option<PacketId>, to: InterfaceId) -> Frame<()> {
@@ -357,4 +359,35 @@ fn a_short_frame_ends_at_near_hearers_before_it_begins_at_far_ones() {
         assert!(medium.held().is_empty());
     }
     assert_eq!(medium.transmissions.len(), 3, "their places are free again");
+}
+
+#[test]
+fn a_strong_sender_is_heard_beyond_the_reach_of_the_others() {
+    for search in [Search::Array, Search::Grid] {
+        // Station 1 stands at the reach of the others; station 3 hears worse.
+        let places = still(&[(0.0, 0.0), (250.0, 0.0), (0.0, 450.0), (450.0, 0.0)], search);
+        let params = Params {
+            receive: Sensitivity::Range(Distance::new(250.0)).into(),
+            sense: Sensitivity::Range(Distance::new(250.0)),
+            single: serde_json::from_value(serde_json::json!([
+                { "nodes": [0], "gain": "12 dB" },
+                { "nodes": [3], "receive": "200 m" },
+            ]))
+            .expect("single nodes"),
+            ..Params::of_profile(RFC)
+        };
+        let channel = Config::of_profile("two_ray_ground", RFC).expect("a model").channel();
+        let factors = Factors::of(&params, &channel, &MODES[0], &[0, 1, 2, 3]);
+        let mut medium = Medium::new(&params, channel, Vec::new(), &[&MODES[0]], Places { factors, ..places });
+        let now = Time::from_nanos(5);
+        let who = |found: Vec<(u32, u64)>| found.into_iter().map(|it| it.0).collect::<Vec<_>>();
+        assert_eq!(who(hearers(&mut medium, 0, now)), [1, 2], "{search:?}");
+        // Its antenna has the gain for what it hears, too.
+        assert_eq!(who(hearers(&mut medium, 2, Time::from_nanos(1_000_000))), [0], "{search:?}");
+        assert_eq!(who(hearers(&mut medium, 3, Time::from_nanos(2_000_000))), [1, 0], "{search:?}");
+        let mut near = Vec::new();
+        medium.in_range(0, now, &mut near);
+        assert_eq!((near, medium.reaches(0, 2, now), medium.reaches(0, 3, now)), (vec![1, 2], true, false));
+        assert!(medium.is_in_range(0, 2, now) && !medium.is_in_range(0, 3, now) && medium.range().is_none());
+    }
 }

@@ -8,6 +8,7 @@
 //! bit errors of 1 Mb/s; HT without legacy preamble; LDPC, STBC and beamforming; VHT of 160 MHz and of more than four
 //! streams.
 
+mod alone;
 mod find;
 mod name;
 mod row;

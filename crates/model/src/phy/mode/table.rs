@@ -214,7 +214,7 @@ const fn coding(
 }
 
 /// See [`Coding::error_free`].
-const fn error_free(modulation: Modulation) -> f64 {
+pub(super) const fn error_free(modulation: Modulation) -> f64 {
     match modulation {
         Modulation::Dbpsk | Modulation::Dqpsk | Modulation::Cck5 | Modulation::Cck11 => 100.0,
         Modulation::Ofdm(Bpsk | Qpsk, _) => 100.0,

@@ -60,7 +60,7 @@ impl Radio for Ns2 {
         power: f64,
         now: Time,
         end: Time,
-        receiver: &Receiver,
+        receiver: &Receiver<'_>,
         _frame: &Frame<C>,
     ) -> Begin {
         let damaged = now < self.sending_until || power < receiver.threshold;
@@ -82,7 +82,7 @@ impl Radio for Ns2 {
     }
 
     #[inline(always)]
-    fn end(&mut self, transmission: u32, _power: f64, now: Time, _receiver: &Receiver, _rng: &mut Rng) -> End {
+    fn end(&mut self, transmission: u32, _power: f64, now: Time, _receiver: &Receiver<'_>, _rng: &mut Rng) -> End {
         if self.locked != transmission {
             return End { verdict: Verdict::Missed, idle: false, others: 0, damaged: 0 };
         }

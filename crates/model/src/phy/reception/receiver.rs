@@ -7,11 +7,12 @@ use std::fmt::Debug;
 use hopyard_engine::units::{Power, Ratio};
 use hopyard_engine::{Prefetch, Rng, Time};
 
+use crate::phy::error_rate::measured::Measured;
 use crate::phy::frame::{Fields, Frame};
 
 /// The values that all radios of a channel share.
 #[derive(Clone, Copy, Debug)]
-pub struct Receiver {
+pub struct Receiver<'a> {
     /// The weakest frame that can be decoded, in watts.
     pub threshold: f64,
     /// By how much a frame must be stronger than another to be received in spite of it.
@@ -20,6 +21,8 @@ pub struct Receiver {
     pub preamble_sinr: f64,
     /// Thermal noise in watts.
     pub noise: f64,
+    /// Error rates in the place of the formulas.
+    pub errors: Option<&'a Measured>,
 }
 
 /// The consequence of the beginning of a signal for the MAC.
@@ -132,12 +135,12 @@ pub trait Radio: Clone + Debug + Default + Prefetch {
         power: f64,
         now: Time,
         end: Time,
-        receiver: &Receiver,
+        receiver: &Receiver<'_>,
         frame: &Frame<C>,
     ) -> Begin;
 
     /// A signal of this power ends.
-    fn end(&mut self, transmission: u32, power: f64, now: Time, receiver: &Receiver, rng: &mut Rng) -> End;
+    fn end(&mut self, transmission: u32, power: f64, now: Time, receiver: &Receiver<'_>, rng: &mut Rng) -> End;
 
     /// Frames that the radio has lost.
     fn lost(&self) -> Lost;
@@ -176,7 +179,7 @@ impl Signals {
 
     /// A signal of this power begins, and is compared with the others.
     #[inline(always)]
-    pub fn judge(&mut self, power: f64, receiver: &Receiver) -> Strength {
+    pub fn judge(&mut self, power: f64, receiver: &Receiver<'_>) -> Strength {
         let others = self.power();
         self.add(power);
         let is_decodable = power >= receiver.threshold;

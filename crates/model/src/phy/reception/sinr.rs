@@ -8,6 +8,7 @@ use hopyard_engine::{Prefetch, Rng, Span, Time};
 
 use super::receiver::{Begin, End, Lost, NONE, Radio, Receiver, Signals, Strength, Verdict};
 use crate::phy::error_rate::chunk_success;
+use crate::phy::error_rate::measured::CurveId;
 use crate::phy::frame::{Fields, Frame, pieces};
 use crate::phy::mode::{Coding, MODES, Mode};
 
@@ -50,6 +51,12 @@ struct Bits {
     /// When the body begins and ends.
     body: (Time, Time),
     mode: &'static Mode,
+    /// The bytes of the body.
+    bytes: u32,
+    /// The error rates of the body, if a file has them; then the header has none of its own.
+    curve: Option<CurveId>,
+    /// The ratio of signal to noise from which on no bit is wrong.
+    error_free: f64,
     /// Thermal noise in the band of the frame, in watts.
     noise: f64,
     /// Another signal came with some of the bits.
@@ -70,6 +77,9 @@ impl Default for Bits {
             header: (Time::ZERO, Time::ZERO),
             body: (Time::ZERO, Time::ZERO),
             mode: &MODES[0],
+            bytes: 0,
+            curve: None,
+            error_free: 0.0,
             noise: 0.0,
             disturbed: false,
             errors: 0,
@@ -117,7 +127,7 @@ impl Radio for Sinr {
         power: f64,
         now: Time,
         end: Time,
-        receiver: &Receiver,
+        receiver: &Receiver<'_>,
         frame: &Frame<C>,
     ) -> Begin {
         self.count_bits(now, receiver);
@@ -143,7 +153,7 @@ impl Radio for Sinr {
     }
 
     #[inline(always)]
-    fn end(&mut self, transmission: u32, power: f64, now: Time, receiver: &Receiver, rng: &mut Rng) -> End {
+    fn end(&mut self, transmission: u32, power: f64, now: Time, receiver: &Receiver<'_>, rng: &mut Rng) -> End {
         self.count_bits(now, receiver);
         self.signals.remove(power);
         let mut damaged = 0;
@@ -174,7 +184,7 @@ impl Radio for Sinr {
 impl Sinr {
     /// The probability that all bits up to `now` are right.
     #[cfg(test)]
-    pub fn success(&mut self, now: Time, receiver: &Receiver) -> f64 {
+    pub fn success(&mut self, now: Time, receiver: &Receiver<'_>) -> f64 {
         self.count_bits(now, receiver);
         self.bits.as_ref().expect("bits were counted").success
     }
@@ -195,13 +205,13 @@ impl Sinr {
 
     /// Counts the bits received since the last edge, during which interference was constant.
     #[inline]
-    fn count_bits(&mut self, now: Time, receiver: &Receiver) {
+    fn count_bits(&mut self, now: Time, receiver: &Receiver<'_>) {
         if self.locked != NONE {
             self.count_bits_until(now, receiver);
         }
     }
 
-    fn count_bits_until(&mut self, now: Time, receiver: &Receiver) {
+    fn count_bits_until(&mut self, now: Time, receiver: &Receiver<'_>) {
         let interference = self.signals.others(self.locked_power);
         let bits = self.bits.get_or_insert_default();
         let sinr = self.locked_power / (bits.noise + interference);
@@ -219,12 +229,12 @@ impl Sinr {
             }
         }
         bits.disturbed |= interference > 0.0;
-        if sinr >= bits.mode.body.error_free {
+        if sinr >= bits.error_free {
             bits.counted_until = now;
             return;
         }
-        if !bits.pieces.is_empty() {
-            return bits.count_pieces(now, sinr);
+        if !bits.pieces.is_empty() || bits.curve.is_some() {
+            return bits.count_pieces(now, sinr, receiver);
         }
         let Mode { header, body, .. } = bits.mode;
         let begin = bits.counted_until;
@@ -245,7 +255,7 @@ impl Sinr {
         transmission: u32,
         power: f64,
         (now, end): (Time, Time),
-        receiver: &Receiver,
+        receiver: &Receiver<'_>,
         frame: &Frame<C>,
     ) {
         self.locked = transmission;
@@ -257,6 +267,7 @@ impl Sinr {
         bits.header = (start + before, body - behind);
         bits.body = (body, end - frame.mode.extension);
         bits.mode = frame.mode;
+        bits.error_free = frame.mode.body.error_free;
         bits.noise = receiver.noise;
         bits.success = 1.0;
         bits.counted_until = now;
@@ -265,6 +276,13 @@ impl Sinr {
         bits.disturbed = false;
         let parts = frame.control.parts();
         bits.pieces.clear();
+        bits.curve = None;
+        if let Some(errors) = receiver.errors {
+            let pieces_of = pieces(parts).last().map_or(1, |(last, _)| last + 1);
+            bits.bytes = frame.bytes;
+            bits.curve = errors.curve(frame.mode, frame.bytes / pieces_of);
+            bits.error_free = bits.curve.map_or(bits.error_free, |curve| errors.error_free(curve));
+        }
         if !parts.is_empty() {
             // Each piece takes the share of the body that it has of the bytes.
             let whole = bits.body.1.since(bits.body.0).nanos();
@@ -278,19 +296,30 @@ impl Sinr {
 }
 
 impl Bits {
-    /// Counts the bits up to `now` of a frame with several pieces. Those of the header count for all of them.
+    /// Counts the bits up to `now` of a frame with several pieces, or with the error rates of a file. Those of the header
+    /// count for all pieces.
     #[cold]
-    fn count_pieces(&mut self, now: Time, sinr: f64) {
+    fn count_pieces(&mut self, now: Time, sinr: f64, receiver: &Receiver<'_>) {
         let Mode { header, body, .. } = self.mode;
         let begin = self.counted_until;
-        let success = |coding: &Coding, (from, until): (Time, Time)| {
-            let count = now.min(until).since(begin.max(from)).seconds() * coding.rate.bps() as f64;
-            if count > 0.0 { chunk_success(coding, sinr, count) } else { 1.0 }
+        let measured = receiver.errors.zip(self.curve);
+        let bytes_a_second = f64::from(self.bytes) / self.body.1.since(self.body.0).seconds();
+        let success = |coding: &Coding, (from, until): (Time, Time), is_body: bool| {
+            let seconds = now.min(until).since(begin.max(from)).seconds();
+            match measured {
+                _ if seconds <= 0.0 => 1.0,
+                Some((errors, curve)) if is_body => errors.success(curve, sinr, seconds * bytes_a_second),
+                Some(_) => 1.0,
+                None => chunk_success(coding, sinr, seconds * coding.rate.bps() as f64),
+            }
         };
-        self.success *= success(header, self.header);
+        self.success *= success(header, self.header, false);
+        if self.pieces.is_empty() {
+            self.success *= success(body, self.body, true);
+        }
         let mut from = self.body.0;
         for (until, of_piece) in &mut self.pieces {
-            *of_piece *= success(body, (from, *until));
+            *of_piece *= success(body, (from, *until), true);
             from = *until;
         }
         self.counted_until = begin.max(now);

@@ -21,14 +21,14 @@ fn us(micros: u64) -> Time {
 
 struct Bench {
     radio: Radios,
-    receiver: Receiver,
+    receiver: Receiver<'static>,
     rng: Rng,
     mode: &'static Mode,
 }
 
 impl Bench {
     fn new(reception: Reception) -> Self {
-        let receiver = Receiver { threshold: LEAST, capture: 10.0, preamble_sinr: 2.5, noise: 4.4e-13 };
+        let receiver = Receiver { threshold: LEAST, capture: 10.0, preamble_sinr: 2.5, noise: 4.4e-13, errors: None };
         Self { radio: reception.radios(1), receiver, rng: Streams::new(1, 0).stream("bits"), mode: &MODES[0] }
     }
 
@@ -199,7 +199,7 @@ fn a_radio_that_sends_hears_nothing() {
 }
 
 /// What the probability of no bit error must be: the product over chunks of constant rate and interference.
-fn expected_success(receiver: &Receiver, power: f64, body: &Mode, chunks: &[(u64, f64)]) -> f64 {
+fn expected_success(receiver: &Receiver<'_>, power: f64, body: &Mode, chunks: &[(u64, f64)]) -> f64 {
     let mut begun = 0;
     let mut success = 1.0;
     for &(until, interference) in chunks {

@@ -59,7 +59,7 @@ impl Radio for Threshold {
         power: f64,
         now: Time,
         _end: Time,
-        receiver: &Receiver,
+        receiver: &Receiver<'_>,
         _frame: &Frame<C>,
     ) -> Begin {
         let Strength { is_decodable, is_strong } = self.signals.judge(power, receiver);
@@ -81,7 +81,7 @@ impl Radio for Threshold {
     }
 
     #[inline(always)]
-    fn end(&mut self, transmission: u32, power: f64, _now: Time, _receiver: &Receiver, _rng: &mut Rng) -> End {
+    fn end(&mut self, transmission: u32, power: f64, _now: Time, _receiver: &Receiver<'_>, _rng: &mut Rng) -> End {
         self.signals.remove(power);
         let verdict = if self.locked != transmission {
             Verdict::Missed

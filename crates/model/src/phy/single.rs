@@ -1,0 +1,63 @@
+//! Single nodes whose radio differs from the others' of its channel: power, antenna gain, sensitivity.
+
+use std::collections::BTreeSet;
+
+use hopyard_engine::units::{Power, Ratio};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::sensitivity::Sensitivity;
+use crate::params::Fault;
+
+/// Nodes whose radio differs from the others'.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Single {
+    /// The numbers of these nodes.
+    pub nodes: Vec<u32>,
+    /// Their transmitted power; the power of the channel's radios if it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transmit_power: Option<Power>,
+    /// Their antenna gain, with which they send and receive.
+    #[serde(default = "none", skip_serializing_if = "is_none")]
+    pub gain: Ratio,
+    /// The weakest data frame that they can decode, as a range or a power, before the gain of their antennas; that of
+    /// the channel's radios if it is not given. Their other thresholds and their noise differ by as many decibels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receive: Option<Sensitivity>,
+}
+
+const fn none() -> Ratio {
+    Ratio::from_factor(1.0)
+}
+
+fn is_none(gain: &Ratio) -> bool {
+    *gain == none()
+}
+
+/// The largest gain or loss of an antenna.
+const MOST_GAIN: f64 = 1e10;
+
+/// Checks a list of single nodes; `threshold` finds the fault of a weakest frame.
+///
+/// # Errors
+/// Every element that is impossible, and why.
+pub(super) fn check(list: &[Single], threshold: impl Fn(Sensitivity) -> Option<String>) -> Result<(), Fault> {
+    let mut seen = BTreeSet::new();
+    let fault = |it: &Single, twice: Option<u32>| match (twice, it.gain.factor()) {
+        _ if it.nodes.is_empty() => Some("expected at least one node in `nodes`".to_owned()),
+        (Some(node), _) => Some(format!("expected each node once, found node {node} again")),
+        (_, gain) if !(1.0 / MOST_GAIN..=MOST_GAIN).contains(&gain) => {
+            Some(format!("expected a `gain` of -100 to 100 dB, found {}", it.gain))
+        }
+        _ if it.transmit_power.is_none() && is_none(&it.gain) && it.receive.is_none() => {
+            Some("expected `transmit_power`, `gain` or `receive`: the radios differ in nothing".to_owned())
+        }
+        _ => it.receive.and_then(&threshold),
+    };
+    let faults = list.iter().enumerate().filter_map(|(place, it)| {
+        let twice = it.nodes.iter().copied().filter(|node| !seen.insert(*node)).last();
+        Some((place, fault(it, twice)?))
+    });
+    Fault::of_elements("single", faults.collect())
+}
