@@ -165,8 +165,11 @@ mod tests {
                 .map(|mut node| node.next_leg())
                 .expect("all that a model needs is there");
             assert_eq!(leg.start, Time::ZERO, "{}", model.name);
-            let stays = !config.has_own_start() && config.membership().is_none_or(|place| place.is_rigid);
-            if stays || config.reads_file() {
+            let starts_there = !config.has_own_start() && config.membership().is_none_or(|place| place.is_rigid);
+            if starts_there || config.reads_file() {
+                assert_eq!(leg.from, start, "{}", model.name);
+            }
+            if config.is_stationary() {
                 assert_eq!(leg, Leg::still(Time::ZERO, start), "{}", model.name);
             }
         }

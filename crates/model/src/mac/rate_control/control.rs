@@ -127,7 +127,7 @@ pub trait RateControl: Clone + Debug {
     /// Its parameters.
     type Params: Params;
     /// The state that the links of all stations of a channel share.
-    type Shared: Debug;
+    type Shared: Clone + Debug;
 
     /// Whether the rate control says when a packet is given up. Otherwise the retry limits of the MAC do.
     const GIVES_UP: bool = false;

@@ -68,6 +68,10 @@ impl Fading for LogNormal {
     fn limit(&self) -> f64 {
         libm::exp(self.0 * LIMIT)
     }
+
+    fn is_none(&self) -> bool {
+        self.0 == 0.0
+    }
 }
 
 #[cfg(test)]

@@ -72,6 +72,8 @@ pub fn limit<'a>(faders: impl IntoIterator<Item = &'a Fader>) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use hopyard_engine::{Span, Time};
+
     use super::*;
     use crate::params::{NS2, RFC};
 
@@ -81,12 +83,15 @@ mod tests {
             for profile in [RFC, NS2] {
                 assert_eq!((model.check)(&(model.defaults)(profile)), Ok(()), "{model:?}");
                 let fader = Config::of_profile(model.name, profile).expect("a model of this room").fader();
-                let draw = |key, metres| fader.factor(&Signal::keyed(key, metres));
+                // Some models draw for each transmission, others for a time.
+                let at = |key| Time::ZERO + Span::from_millis(key);
+                let draw = |key, metres| fader.factor(&Signal { at: at(key), ..Signal::keyed(key, metres) });
                 for metres in [1.0, 150.0, 500.0] {
-                    let strongest = (0..100_000).map(|key| draw(key, metres)).fold(0.0, f64::max);
+                    let draws: Vec<_> = (0..100_000).map(|key| draw(key, metres)).collect();
+                    let strongest = draws.iter().copied().fold(0.0, f64::max);
                     assert!(strongest <= fader.limit(), "{model:?}: {strongest}");
-                    assert_eq!(draw(5, metres).to_bits(), draw(5, metres).to_bits(), "{model:?}");
-                    assert_eq!(draw(5, metres) == draw(6, metres), fader.is_none(), "{model:?}");
+                    assert_eq!(draw(5, metres).to_bits(), draws[5].to_bits(), "{model:?}");
+                    assert_eq!(draws.iter().all(|factor| *factor == 1.0), fader.is_none(), "{model:?}");
                 }
             }
         }

@@ -37,4 +37,8 @@ impl Fading for NoFading {
     fn limit(&self) -> f64 {
         1.0
     }
+
+    fn is_none(&self) -> bool {
+        true
+    }
 }

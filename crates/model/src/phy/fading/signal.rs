@@ -26,9 +26,10 @@ pub trait Fading: Copy {
     /// can be heard.
     fn limit(&self) -> f64;
 
-    /// Whether the factor is always one.
+    /// Whether the factor is always one: the model is then left out of a run. A model that only weakens signals has a
+    /// limit of one and is not such a model.
     fn is_none(&self) -> bool {
-        self.limit() == 1.0
+        false
     }
 }
 
