@@ -42,9 +42,12 @@ struct Curve {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CurveId(u32);
 
-/// The rows of a file, as they are read: each share with its line, by mode, size and ratio.
+/// A row: its line, the ratio in decibels and the share.
+type Row = (usize, f64, f64);
+
+/// The rows of a file, as they are read, by mode and size.
 struct Rows<'a> {
-    all: BTreeMap<(Name, u32), Vec<(usize, f64, f64)>>,
+    all: BTreeMap<(Name, u32), Vec<Row>>,
     problems: &'a mut BadFile,
 }
 
