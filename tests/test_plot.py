@@ -6,6 +6,7 @@ import itertools
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +23,6 @@ from matplotlib.patches import Rectangle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from matplotlib.lines import Line2D
 
@@ -173,3 +173,11 @@ def test_a_backend_that_does_not_exist_is_no_obstacle() -> None:
         check=False,
     )
     assert (done.returncode, done.stdout.strip()) == (0, "nonsense"), done.stderr
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+def test_a_full_disk_is_told_as_such(kind: str) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    with pytest.raises(OSError, match="No space left"):
+        comparison(made([{"flow.tcp": "reno"}, {"flow.tcp": "vegas"}])).savefig("/dev/full", format=kind)

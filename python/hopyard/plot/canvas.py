@@ -100,8 +100,14 @@ class Plot(Figure):
         if kind and isinstance(fname, str | os.PathLike):
             self.check_format(Path(fname), kind)
         metadata = _DATES.get(kind, {}) | (options.pop("metadata", None) or {})
-        with mpl.rc_context(STYLE):
-            super().savefig(fname, *arguments, metadata=metadata or None, **options)
+        if not kind or not isinstance(fname, str | os.PathLike):
+            with mpl.rc_context(STYLE):
+                super().savefig(fname, *arguments, metadata=metadata or None, **options)
+            return
+        # A writer of PDF that cannot close its file hides the reason, such as a full disk: the bytes are made first.
+        picture = io.BytesIO()
+        self.savefig(picture, *arguments, **(options | {"format": kind, "metadata": metadata}))
+        Path(fname).write_bytes(picture.getvalue())
 
     def check_format(self, path: Path, kind: str | None = None) -> None:
         """Refuses a file whose ending names no format of pictures.
