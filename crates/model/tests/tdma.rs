@@ -474,8 +474,8 @@ fn every_combination_of_parameters_accounts_for_its_packets() {
     assert!(sent > 20_000, "{sent} frames");
 }
 
-/// A slot of 250 ms holds one packet of 1500 bytes at 64 kb/s, or three of 500. Of three nodes, one has a slot in three,
-/// and so less than a third of the rate.
+/// A slot of 250 ms holds one packet of 1500 bytes at 64 kb/s, or three of 500. Of three nodes, one has a slot in
+/// three, and so less than a third of the rate.
 #[test]
 fn a_slow_rate_carries_what_its_slots_hold() {
     for (rate, payload, fit) in [(64_000_u64, 1472, 1), (64_000, 472, 3), (9600, 200, 1), (3_000_000, 1472, 58)] {
@@ -492,8 +492,8 @@ fn a_slow_rate_carries_what_its_slots_hold() {
     }
 }
 
-/// A link that 1 Mb/s cannot use is good enough for 64 kb/s, whose noise is less by the ratio of the bandwidths. A frame
-/// arrives as often as the error rate of DBPSK says.
+/// A link that 1 Mb/s cannot use is good enough for 64 kb/s, whose noise is less by the ratio of the bandwidths. A
+/// frame arrives as often as the error rate of DBPSK says.
 #[test]
 fn a_slow_rate_has_less_noise() {
     let arrived = |rate: u64, dbm: f64| {

@@ -2,11 +2,11 @@
 //!
 //! At one instant these come first, in this order. The measuring window begins, legs begin, radios fall asleep, the
 //! oracle looks at the true connectivity, and greedy schedules are made. Signals end, packets reach IP, delayed
-//! broadcasts are sent, nodes that only radiate begin a piece, and datagrams come from outside. Then the timers run: MACs, links, routing protocols, agents,
-//! the sockets at sources, the sockets at destinations, and wires, each in order of their numbers; series are sampled;
-//! and batteries run dry. Signals begin last: a station whose back-off ends at the instant at which a signal arrives
-//! has not sensed it in time (IEEE 802.11-1999 §9.2), and sends. Such ties are common, because stations count their
-//! slots from the end of the same frame.
+//! broadcasts are sent, nodes that only radiate begin a piece, and datagrams come from outside. Then the timers run:
+//! MACs, links, routing protocols, agents, the sockets at sources, the sockets at destinations, and wires, each in
+//! order of their numbers; series are sampled; and batteries run dry. Signals begin last: a station whose back-off
+//! ends at the instant at which a signal arrives has not sensed it in time (IEEE 802.11-1999 §9.2), and sends. Such
+//! ties are common, because stations count their slots from the end of the same frame.
 
 use hopyard_engine::Rank;
 

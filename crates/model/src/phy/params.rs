@@ -112,8 +112,8 @@ pub struct Params {
     pub preamble_sinr: Ratio,
     /// Noise figure of the receiver; for "sinr" only.
     pub noise_figure: Ratio,
-    /// A file with error rates (CSV with the columns mode, size in bytes, snr_db and per), relative to the folder of the
-    /// scenario, in the place of the formulas for the modes that it names; empty for none. For "sinr" only.
+    /// A file with error rates (CSV with the columns mode, size in bytes, snr_db and per), relative to the folder of
+    /// the scenario, in the place of the formulas for the modes that it names; empty for none. For "sinr" only.
     pub error_rates: String,
     /// Nodes whose radio differs: a list of tables with `nodes` (their numbers) and at least one of `transmit_power`,
     /// `gain` (of the antenna, for sending and receiving) and `receive` (the weakest data frame; thresholds and noise

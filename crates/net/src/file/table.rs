@@ -32,8 +32,8 @@ pub fn columns<C>(line: &str, columns: impl Fn(&Header<'_>) -> Option<C>) -> Opt
     columns(&Header(cells(line, separator(line)?)))
 }
 
-/// Reads the rows of a table with these columns into `rows`, which has the list of problems. A fault of a row is what was
-/// expected in its place. Returns the columns, if there is a header.
+/// Reads the rows of a table with these columns into `rows`, which has the list of problems. A fault of a row is what
+/// was expected in its place. Returns the columns, if there is a header.
 pub fn read<T, C>(
     text: &[u8],
     rows: &mut T,

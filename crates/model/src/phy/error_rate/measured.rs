@@ -1,9 +1,9 @@
 //! Error rates of a file: the share of frames that are lost, by mode, size and ratio of signal to noise.
 //!
 //! A table has the columns `mode`, `size` (bytes of the body), `snr_db` and `per`. Between two ratios the share is on a
-//! straight line over decibels. Below the first ratio nothing arrives; above the last one, its share holds. A frame goes
-//! by the size in the table whose quotient with its own is nearest to one: of a frame of B bytes, (1 - PER)^(B / size)
-//! arrive. Interference that changes during a frame counts for the share of the body's time that it lasts.
+//! straight line over decibels. Below the first ratio nothing arrives; above the last one, its share holds. A frame
+//! goes by the size in the table whose quotient with its own is nearest to one: of a frame of B bytes, (1 - PER)^(B /
+//! size) arrive. Interference that changes during a frame counts for the share of the body's time that it lasts.
 //!
 //! The header of the physical layer has no errors beside those of the table. Modes that the table does not name keep
 //! the formulas. Validated against the table's own values.

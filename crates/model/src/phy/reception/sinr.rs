@@ -296,8 +296,8 @@ impl Sinr {
 }
 
 impl Bits {
-    /// Counts the bits up to `now` of a frame with several pieces, or with the error rates of a file. Those of the header
-    /// count for all pieces.
+    /// Counts the bits up to `now` of a frame with several pieces, or with the error rates of a file. Those of the
+    /// header count for all pieces.
     #[cold]
     fn count_pieces(&mut self, now: Time, sinr: f64, receiver: &Receiver<'_>) {
         let Mode { header, body, .. } = self.mode;
