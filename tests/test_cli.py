@@ -93,6 +93,7 @@ def test_mistakes_are_shown_as_they_are_and_exit_with_2(chain: Path) -> None:
         (["--set", "runs=1", "--set", "runs=2"], "runs is set twice"),
         (["--set", "flow.tcp=vegass"], 'did you mean "vegas"?'),
         (["--series", "cwdn"], "cwnd"),
+        (["--series", ""], "no series is named"),
         (["--runs", "0"], "0 is not in the range"),
         (["--measure", "speed", "--plot", *SHORT], "no measure is called 'speed'"),
     ],

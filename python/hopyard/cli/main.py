@@ -135,7 +135,7 @@ def _series(_context: click.Context, _option: click.Parameter, given: Sequence[s
         return []
     from hopyard.tables.measures import check_series
 
-    return _checked(check_series, ",".join(given) or given)
+    return _checked(check_series, ",".join(given) or " ")
 
 
 def _segments(_context: click.Context, _option: click.Parameter, given: str | None) -> bool | str | None:

@@ -9,7 +9,7 @@ use crate::packet::PacketId;
 /// What the medium calls at each edge: the MACs that listen at the radios, and the queue that knows the next event.
 pub trait Listener<C>: Prefetch<usize> {
     /// Whether the listener is told of every signal as it begins ([`Listener::on_signal`]). One that can wait asks
-    /// [`Medium::begun`] after each walk, which costs the walk nothing.
+    /// `Medium::begun` after each walk, which costs the walk nothing.
     const METERS: bool = false;
 
     /// A signal of this power, in watts, begins at a station, whatever else it means there. Returns whether the queue
