@@ -162,7 +162,7 @@ fn single_radios() -> Spec {
     spec
 }
 
-/// Fifty moving nodes, the last two of which only radiate.
+/// Fifty moving nodes. The last two are jammers.
 fn jammers() -> Spec {
     let mut spec = moving("rfc", "aodv");
     for (node, on) in [(48, 20), (49, 7)] {

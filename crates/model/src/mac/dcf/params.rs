@@ -443,7 +443,7 @@ impl Params {
     }
 }
 
-/// The longest slot, interframe space and propagation delay: those of sound under water are shorter.
+/// The longest slot, interframe space and propagation delay. Even acoustic radios under water need less.
 const LONGEST: Span = Span::from_secs(10);
 /// Bytes of the header by which a receiver tells a packet's protocol (IEEE 802.2, RFC 1042).
 const LLC_SNAP: u64 = 8;

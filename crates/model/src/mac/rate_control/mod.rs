@@ -39,8 +39,8 @@ macro_rules! controls {
         }
 
         impl Config {
-            /// The links of the first station, of which there are none yet. Each station of the channel has a source
-            /// of draws.
+            /// The first station's list of links, which is empty. `draws` has one random source for each station of
+            /// the channel.
             #[must_use]
             pub fn rates(&self, candidates: &Candidates, draws: Vec<Rng>) -> Rates {
                 match self { $(Self::$variant(params) => Rates::$variant(Links::new(&**params, candidates, draws)),)+ }
@@ -48,7 +48,7 @@ macro_rules! controls {
         }
 
         impl Rates {
-            /// The links of another station, of which there are none yet.
+            /// Another station's list of links, which is empty.
             #[must_use]
             pub fn of_station(&self, station: usize) -> Self {
                 match self { $(Self::$variant(links) => Self::$variant(links.of_station(station)),)+ }

@@ -1,9 +1,9 @@
 //! The mode of a radio that has one rate of its own, which is no rate of 802.11.
 //!
 //! A symbol is one bit of DBPSK, and the bandwidth has as many hertz as the rate has bits a second. So the ratio of
-//! signal to noise is that of a bit's energy to the noise density, and noise follows the rate: 64 kb/s have 15 dB less
-//! noise than 2 Mb/s. Bit errors are those of the formula for DBPSK in `error_rate` (Proakis 2001, eq. 5.2-69). Left
-//! out: codes, and everything else by which radios of one rate differ.
+//! signal to noise equals the energy of a bit divided by the noise density. Noise is proportional to the rate: at
+//! 64 kb/s it is 15 dB weaker than at 2 Mb/s. Bit errors are those of the formula for DBPSK in `error_rate` (Proakis
+//! 2001, eq. 5.2-69). Left out: codes, and everything else by which radios of one rate differ.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

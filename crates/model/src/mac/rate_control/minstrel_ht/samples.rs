@@ -5,7 +5,7 @@ use hopyard_engine::Rng;
 use super::groups::{Groups, MOST};
 use super::statistics::{Statistics, percent};
 
-/// The number of candidates of each kind.
+/// The number of rates that are candidates for a probe, for each kind of probe.
 const CANDIDATES: usize = 5;
 
 /// The kinds of probes: the next faster rate of each group; a random faster one; one between the chosen ones.
