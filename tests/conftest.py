@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import sys
 from typing import TYPE_CHECKING
@@ -19,19 +20,31 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
     from pathlib import Path
 
-#: Packages of the extras, and of tests alone: without one of them, a file of tests that imports it is skipped.
+#: Packages of the extras, and of tests alone: what fails for want of one of them is skipped, and counted.
 OPTIONAL = {"distributed", "duckdb", "great_tables", "jinja2", "pandas", "polars", "scipy", "statsmodels"}
 
 
+def _skip(report: pytest.CollectReport | pytest.TestReport) -> None:
+    """Turns a failure into a skip if it tells of one of the optional packages, and that is not installed."""
+    told = "\n".join([str(report.longrepr), *(text for _, text in report.sections)])
+    for name in re.findall(r"(?:No module named '|needs the package )(\w+)", told) if report.failed else ():
+        if name in OPTIONAL and importlib.util.find_spec(name) is None:
+            report.outcome = "skipped"
+            report.longrepr = (str(report.fspath), 0, f"Skipped: {name} is not installed")
+            return
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(
-    collector: pytest.Collector,
-) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     report = yield
-    found = re.search(r"ModuleNotFoundError: (?:No module named '|import of )(\w+)", str(report.longrepr))
-    if report.failed and found and found[1] in OPTIONAL:
-        report.outcome = "skipped"
-        report.longrepr = (str(collector.path), 0, f"Skipped: {found[1]} is not installed")
+    _skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    _skip(report)
     return report
 
 

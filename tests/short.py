@@ -23,7 +23,10 @@ TCPS = {"flow.tcp": ["newreno", "vegas"]}
 
 
 def command(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    # The report of a failure shows it.
+    print(result.output)
+    return result
 
 
 def process(*arguments: object, **options: object) -> subprocess.Popen[str]:

@@ -131,7 +131,6 @@ def test_polars() -> None:
 
 def test_duckdb() -> None:
     duckdb = pytest.importorskip("duckdb")
-    pytest.importorskip("pandas")
     table = hopyard.load_results("study.toml", out="store", frame="pyarrow")
     frame = hopyard.load_results("study.toml", out="store")
     _write("each.parquet")

@@ -188,7 +188,6 @@ where = { label = "video" }
 
 
 def test_labels_of_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("scipy")
     monkeypatch.chdir(tmp_path)
     Path("s.toml").write_text(Scenario(LABELLED).to_toml())
     Path("study.toml").write_text(LABELLED_STUDY)
@@ -290,7 +289,6 @@ def test_answers_count_where_they_are_named() -> None:
 
 
 def test_answers_of_a_study_and_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("scipy")
     monkeypatch.chdir(tmp_path)
     Path("s.toml").write_text(ANSWERED)
     Path("study.toml").write_text(ANSWERED_STUDY)

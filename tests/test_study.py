@@ -510,7 +510,6 @@ def test_tables(folder: Path) -> None:
 
 
 def test_claims_are_judged(folder: Path) -> None:
-    pytest.importorskip("statsmodels")
     text = STUDY.replace('duration = "3 s"', 'duration = "8 s"')
     _sweep(folder, text, runs=8)
     study = _load(folder)
@@ -553,7 +552,6 @@ def test_a_figure_of_differences_has_the_means_of_the_pairs(folder: Path, kind: 
 
 
 def test_a_report(folder: Path) -> None:
-    pytest.importorskip("great_tables")
     (folder / "published.csv").write_text("hops,sender,measure,value\n2,NewReno,goodput,500\n3,Vegas,goodput,1\n")
     _load(folder, AXES.replace("runs = 3", 'runs = 3\npublished = "published.csv"') + MORE)
     assert command("sweep", "study.toml", "-q").exit_code == 0
@@ -620,7 +618,6 @@ def test_published_values_that_fit_no_point(folder: Path, text: str, expected: s
 
 
 def test_a_trend_follows_the_values_of_the_axis(folder: Path) -> None:
-    pytest.importorskip("statsmodels")
     text = STUDY.replace("[[3, 2], [4, 3]]", "[[4, 3], [3, 2]]")
     _sweep(folder, text.replace('labels = ["2", "3"]', 'labels = ["3", "2"]'), runs=8)
     study = _load(folder)
@@ -630,7 +627,6 @@ def test_a_trend_follows_the_values_of_the_axis(folder: Path) -> None:
 
 
 def test_until_adds_runs_where_intervals_are_wide(folder: Path) -> None:
-    pytest.importorskip("scipy")
     from hopyard.study.sweep import Until
 
     wide = _sweep(folder, until=Until(0.002, "goodput", 13))

@@ -33,7 +33,6 @@ def _sweep(folder: Path, runs: int = 3) -> None:
 
 
 def test_an_audit_names_what_is_missing(folder: Path) -> None:
-    pytest.importorskip("scipy")
     _sweep(folder, runs=3)
     result = command("audit", "study.toml", "--out", "store")
     assert result.exit_code == 1
@@ -48,7 +47,6 @@ def test_an_audit_names_what_is_missing(folder: Path) -> None:
 
 
 def test_an_audit_sees_how_single_nodes_move(folder: Path) -> None:
-    pytest.importorskip("scipy")
     script = '[[movement]]\nnodes = [1]\nwaypoints.track = [{ at = "1 s", x = "9 m", y = "0 m" }]\n'
     (folder / "chain.toml").write_text(CHAIN + script)
     _sweep(folder)
@@ -57,7 +55,6 @@ def test_an_audit_sees_how_single_nodes_move(folder: Path) -> None:
 
 
 def test_an_audit_looks_at_each_topology(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("scipy")
     (folder / "area.toml").write_text(
         CHAIN.replace(
             'count = 4\nspacing = "200 m"',
@@ -92,7 +89,6 @@ values = ["newreno", "vegas"]
 
 
 def test_the_network_of_an_audit() -> None:
-    pytest.importorskip("scipy")
     from hopyard.scenario.scenario import Scenario
     from hopyard.study.networks import network
 
@@ -112,7 +108,6 @@ def test_the_network_of_an_audit() -> None:
 
 
 def test_folders_that_differ(folder: Path) -> None:
-    pytest.importorskip("statsmodels")
     (folder / "other.toml").write_text(CHAIN + 'tcp = "vegas"\n')
     for name in ("chain", "other"):
         assert command("run", f"{name}.toml", "--runs", "5", "--out", name, "-q").exit_code == 0

@@ -171,7 +171,6 @@ def test_quotients_and_means_over_an_axis(folder: Path) -> None:
 
 
 def test_a_claim_about_means_over_an_axis(folder: Path) -> None:
-    pytest.importorskip("statsmodels")
     claim = """
 [[claim]]
 id = "mean"
@@ -212,7 +211,6 @@ than = { sender = "NewReno" }
 
 
 def test_a_trend_of_a_difference(folder: Path) -> None:
-    pytest.importorskip("statsmodels")
     # Both gain with larger segments; the difference is that of the gains.
     claim = """
 [[claim]]
@@ -248,7 +246,6 @@ than = { sender = "Vegas" }
 
 
 def test_a_correlation(folder: Path) -> None:
-    pytest.importorskip("statsmodels")
     claim = """
 [[claim]]
 id = "alike"
@@ -313,7 +310,6 @@ class Given(Values):
 
 
 def test_a_point_without_values_hides_no_other(folder: Path) -> None:
-    pytest.importorskip("statsmodels")
     claim = """
 [[claim]]
 id = "less"

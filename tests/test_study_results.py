@@ -131,7 +131,6 @@ class Fails(CongestionControl):
 
 
 def test_until_ends_a_point_all_of_whose_runs_fail(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("scipy")
     (folder / "always_fails.py").write_text(RULE)
     monkeypatch.syspath_prepend(str(folder))
     (folder / "study.toml").write_text(STUDY.replace('"vegas"', '"always_fails:Fails"'))
@@ -232,8 +231,6 @@ value = 1
 
 
 def test_a_watched_point_has_an_interval_that_may_be_watched(folder: Path) -> None:
-    pytest.importorskip("statsmodels")
-    pytest.importorskip("great_tables")
     from hopyard.statistics import sequence
     from hopyard.statistics.estimates import estimate
     from hopyard.store.reading import Reader

@@ -279,7 +279,8 @@ MEASURES = {
             "%",
             _total("loss_ns2_percent"),
             "Data packets dropped, and those in interface queues at the end, as a share of all "
-            "packets that ns-2 would number. Scripts for ns-2's traces use this definition.",
+            "packets that ns-2 would number. Scripts for ns-2's traces use this definition. Each copy "
+            "of a packet that is dropped counts, so it can be more than 100 %.",
         ),
         Measure(
             "retransmitted",
