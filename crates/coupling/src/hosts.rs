@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
 
 use hopyard_engine::Time;
-use hopyard_kernels::{Departure, Network, Port, Sending, Ticket};
+use hopyard_kernels::{FromNetwork, Network, Port, Sending, Ticket};
 use hopyard_model::address::NodeId;
-use hopyard_model::context::{Departure as Left, Token};
+use hopyard_model::context::{Departure, Token};
 use hopyard_model::observe::Probe;
 use hopyard_model::world::{InjectError, Watch, World};
 
@@ -37,7 +37,7 @@ pub struct Hosts<P: Probe> {
     /// The addresses of the devices of each kernel.
     devices: Vec<Vec<Ipv4Addr>>,
     tickets: BTreeMap<Token, Ticket>,
-    left: VecDeque<Departure>,
+    left: VecDeque<FromNetwork>,
     /// The frames of the kernels of nodes that were not taken, and why.
     pub refused: BTreeMap<(NodeId, &'static str), u64>,
 }
@@ -82,7 +82,7 @@ impl<P: Probe> Network for Hosts<P> {
         }
         while let Some(left) = self.world.egress() {
             match left {
-                Left::Datagram { node, bytes, .. } => {
+                Departure::Datagram { node, bytes, .. } => {
                     // A host that is attached has a kernel.
                     let Ok(kernel) = self.nodes.binary_search(&node) else { continue };
                     // Where its address has no device, the first one gets it.
@@ -90,17 +90,17 @@ impl<P: Probe> Network for Hosts<P> {
                     let address = address.map(Ipv4Addr::from);
                     let device = self.devices[kernel].iter().position(|it| Some(*it) == address).unwrap_or(0);
                     let frame = [&mac(node, device)[..], &NETWORK, &IPV4, &bytes].concat();
-                    self.left.push_back(Departure::Frame { to: Port { kernel, device }, frame });
+                    self.left.push_back(FromNetwork::Frame { to: Port { kernel, device }, frame });
                 }
-                Left::Completed { token, .. } => {
-                    self.left.extend(self.tickets.remove(&token).map(Departure::Sent));
+                Departure::Completed { token, .. } => {
+                    self.left.extend(self.tickets.remove(&token).map(FromNetwork::Sent));
                 }
             }
         }
         Ok(())
     }
 
-    fn departure(&mut self) -> Option<Departure> {
+    fn departure(&mut self) -> Option<FromNetwork> {
         self.left.pop_front()
     }
 

@@ -43,7 +43,7 @@ mod vhost;
 use agent::{Order, Report};
 pub use error::Error;
 use hopyard_engine::{Span, Time};
-pub use network::{Departure, Network, Port, Sending, Ticket};
+pub use network::{FromNetwork, Network, Port, Sending, Ticket};
 pub use run::Kernels;
 pub use settings::{Completion, Counters, Guest, Settings};
 

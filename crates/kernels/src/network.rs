@@ -33,7 +33,7 @@ impl Ticket {
 /// The fate of the buffer of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sending {
-    /// The network says later that the frame was sent, by [`Departure::Sent`].
+    /// The network says later that the frame was sent, by [`FromNetwork::Sent`].
     Pending,
     /// The kernel gets it back now.
     Done,
@@ -41,7 +41,7 @@ pub enum Sending {
 
 /// An event in the network at the time that it has reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Departure {
+pub enum FromNetwork {
     /// A frame reaches a device.
     Frame {
         /// The device.
@@ -68,7 +68,7 @@ pub trait Network {
     fn step(&mut self, until: Time) -> Result<(), Self::Error>;
 
     /// Takes out what has left first.
-    fn departure(&mut self) -> Option<Departure>;
+    fn departure(&mut self) -> Option<FromNetwork>;
 
     /// A kernel sends an Ethernet frame, at a time that is not before the last step. This may only schedule events, at
     /// that time or later.
@@ -93,7 +93,7 @@ impl Network for Nothing {
         Ok(())
     }
 
-    fn departure(&mut self) -> Option<Departure> {
+    fn departure(&mut self) -> Option<FromNetwork> {
         None
     }
 

@@ -20,7 +20,7 @@ use crate::calendar::Calendar;
 use crate::device::{Answer, Received, TRANSMIT};
 use crate::error::Error;
 use crate::guest::{Event, Failure, Guest, TIME_SOCKET};
-use crate::network::{Departure, Network, Nothing, Port, Sending, Ticket};
+use crate::network::{FromNetwork, Network, Nothing, Port, Sending, Ticket};
 use crate::processor::Processor;
 use crate::settings::{self, Completion, Counters, Settings};
 use crate::time_socket::{Message, Operation};
@@ -204,8 +204,8 @@ impl Kernels {
         network.step(self.now).map_err(|error| Error::Network(error.into()))?;
         while let Some(departure) = network.departure() {
             match departure {
-                Departure::Frame { to, frame } => self.receive(to, &frame)?,
-                Departure::Sent(ticket) => self.give_back(ticket, network)?,
+                FromNetwork::Frame { to, frame } => self.receive(to, &frame)?,
+                FromNetwork::Sent(ticket) => self.give_back(ticket, network)?,
             }
         }
         Ok(())

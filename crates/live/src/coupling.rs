@@ -63,7 +63,7 @@ pub fn couple<P: Probe, H: Host>(
 }
 
 /// A node whose programs are real.
-struct Port {
+struct RealNode {
     node: NodeId,
     /// When its device was last seen without a datagram, or the loop last began to look at it after a wait.
     looked: Time,
@@ -77,7 +77,7 @@ struct Coupling<'a, P: Probe, H> {
     world: &'a mut World<P>,
     host: &'a mut H,
     settings: Settings,
-    ports: Vec<Port>,
+    ports: Vec<RealNode>,
     events: Lateness,
     reads: Lateness,
     crossings: Vec<Crossing>,
@@ -87,7 +87,7 @@ struct Coupling<'a, P: Probe, H> {
 impl<'a, P: Probe, H: Host> Coupling<'a, P, H> {
     fn new(world: &'a mut World<P>, host: &'a mut H, nodes: &[NodeId], settings: Settings) -> Self {
         let none = Lateness::new(settings.bound);
-        let port = |&node| Port {
+        let port = |&node| RealNode {
             node,
             looked: Time::ZERO,
             in_flight: 0,
@@ -165,7 +165,7 @@ impl<'a, P: Probe, H: Host> Coupling<'a, P, H> {
     }
 
     /// Whether datagrams of a node's programs are read.
-    fn is_open(&self, port: &Port) -> bool {
+    fn is_open(&self, port: &RealNode) -> bool {
         self.settings.in_flight.is_none_or(|most| port.in_flight < most)
     }
 
@@ -241,7 +241,7 @@ impl<'a, P: Probe, H: Host> Coupling<'a, P, H> {
         let mut packets = Lateness::new(self.settings.bound);
         self.ports.iter().for_each(|port| packets.add(&port.lateness));
         let share = self.settings.share;
-        let node = |port: Port| NodeReport { lateness: port.lateness.summary(), ..port.report };
+        let node = |port: RealNode| NodeReport { lateness: port.lateness.summary(), ..port.report };
         Report {
             end,
             simulated_ns: self.world.now().nanos(),

@@ -377,7 +377,8 @@ fn agree(outcome: &Outcome) -> Result<(), TestCaseError> {
         let states = [node.sending_s, node.hearing_s, node.idle_s, node.sleeping_s, node.off_s];
         if let [Some(sending), Some(hearing), Some(idle), Some(sleeping), Some(off)] = states {
             let sum = sending + hearing + idle + sleeping + off;
-            let radios = (sum / node.simulated_s).round();
+            // A run that was cancelled before its first event has no time to divide by.
+            let radios = if node.simulated_s > 0.0 { (sum / node.simulated_s).round() } else { 1.0 };
             let all = sum - radios * node.simulated_s;
             prop_assert!(
                 all.abs() < 1e-9 && radios >= 1.0 && (off > 0.0) <= node.battery_empty_s.is_some(),

@@ -20,7 +20,7 @@ use hopyard_model::params::{LINUX, Params as _};
 use hopyard_model::transport::congestion::{self, adaptive_pacing};
 use hopyard_model::transport::tcp::{self, NetworkEvent};
 use linux::link::Run;
-use linux::{Case, Departure, SEGMENT};
+use linux::{Case, SEGMENT, SentSegment};
 use peer::{KERNEL, MAC, PEER, Peer, TOLD_EVERY};
 
 /// The modules, and Hopyard's variants.
@@ -72,7 +72,7 @@ fn cases() -> Vec<Case> {
 
 /// What a sender did in a case.
 struct Course {
-    departures: Vec<Departure>,
+    departures: Vec<SentSegment>,
     /// Window and threshold at multiples of an interval from the SYN; no threshold is infinite.
     windows: Vec<(Time, f64, f64)>,
 }
@@ -227,7 +227,7 @@ fn modules_and_hopyards_own_variants_over_one_link() {
                 agreement.order,
             );
             if let Some(at) = agreement.order {
-                let around = |departures: &[Departure]| {
+                let around = |departures: &[SentSegment]| {
                     let some = departures.iter().skip(at.saturating_sub(3)).take(12);
                     some.map(|it| (it.time.seconds(), it.segment, it.again)).collect::<Vec<_>>()
                 };

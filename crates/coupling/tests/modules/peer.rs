@@ -8,7 +8,7 @@ use std::net::Ipv4Addr;
 
 use hopyard_engine::units::Rate;
 use hopyard_engine::{Span, Time};
-use hopyard_kernels::{Departure, Network, Port, Sending, Ticket};
+use hopyard_kernels::{FromNetwork, Network, Port, Sending, Ticket};
 use hopyard_wire::{icmp, ipv4, tcp};
 
 use super::linux::{self, Case, SEGMENT};
@@ -32,7 +32,7 @@ enum Due {
     /// A datagram reaches the receiver.
     Arrive(Vec<u8>),
     /// Something leaves the network.
-    Leave(Departure),
+    Leave(FromNetwork),
 }
 
 /// The link, and the receiver.
@@ -49,7 +49,7 @@ pub struct Peer {
     ttl: u8,
     events: BinaryHeap<Reverse<(Time, u64)>>,
     due: BTreeMap<u64, Due>,
-    left: Vec<Departure>,
+    left: Vec<FromNetwork>,
     scheduled: u64,
     /// When each direction is free.
     free: [Time; 2],
@@ -61,7 +61,7 @@ pub struct Peer {
     /// The timestamp that is echoed.
     echoed: u32,
     highest: u64,
-    pub departures: Vec<linux::Departure>,
+    pub departures: Vec<linux::SentSegment>,
 }
 
 impl Peer {
@@ -118,7 +118,7 @@ impl Peer {
         }
         let at = self.sent(now, 1, datagram.len()) + self.delay;
         let frame = [&MAC[..], &[2, 0, 0, 0, 0, 2, 8, 0], datagram].concat();
-        self.schedule(at, Due::Leave(Departure::Frame { to: DEVICE, frame }));
+        self.schedule(at, Due::Leave(FromNetwork::Frame { to: DEVICE, frame }));
     }
 
     /// The kernel learns that a datagram was not forwarded, by an error that no outage stops.
@@ -132,7 +132,7 @@ impl Peer {
         message.emit(icmp::quote(datagram), &mut body).expect("no routers");
         let bytes = wrapped(ipv4::Protocol::ICMP, self.ttl, &body);
         let frame = [&MAC[..], &[2, 0, 0, 0, 0, 2, 8, 0], &bytes].concat();
-        self.schedule(now + self.delay, Due::Leave(Departure::Frame { to: DEVICE, frame }));
+        self.schedule(now + self.delay, Due::Leave(FromNetwork::Frame { to: DEVICE, frame }));
     }
 
     /// The receiver has got a segment: each has an answer.
@@ -223,7 +223,7 @@ impl Network for Peer {
         Ok(())
     }
 
-    fn departure(&mut self) -> Option<Departure> {
+    fn departure(&mut self) -> Option<FromNetwork> {
         self.left.pop()
     }
 
@@ -234,13 +234,13 @@ impl Network for Peer {
         let (begin, first) = *self.begin.get_or_insert((at, header.seq));
         let number = u64::from(header.seq.wrapping_sub(first));
         let done = self.sent(at, 0, datagram.len());
-        self.schedule(done, Due::Leave(Departure::Sent(ticket)));
+        self.schedule(done, Due::Leave(FromNetwork::Sent(ticket)));
         if !payload.is_empty() {
             let segment = (number - 1) / SEGMENT;
             let (time, again) = (Time::ZERO + at.since(begin), number < self.highest);
             self.highest = self.highest.max(number + payload.len() as u64);
             let bytes = payload.len() as u64;
-            self.departures.push(linux::Departure { time, segment, bytes, again });
+            self.departures.push(linux::SentSegment { time, segment, bytes, again });
             if let Some(place) = self.lost.iter().position(|lost| *lost == segment) {
                 self.lost.remove(place);
                 return Ok(Sending::Pending);

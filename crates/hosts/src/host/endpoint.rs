@@ -8,7 +8,7 @@ use crate::transport::notice::NetworkEvent;
 
 /// A packet that an endpoint sends.
 #[derive(Debug)]
-pub struct Outgoing {
+pub struct Emission {
     /// Its size with all headers, in bytes.
     pub size: u32,
     /// Its header of the transport protocol.
@@ -71,5 +71,5 @@ pub trait Endpoint {
     fn deadline(&self) -> Time;
 
     /// The next packet to send now, if any.
-    fn poll_transmit(&mut self, now: Time) -> Option<Outgoing>;
+    fn poll_transmit(&mut self, now: Time) -> Option<Emission>;
 }

@@ -3,7 +3,7 @@
 use enum_dispatch::enum_dispatch;
 use hopyard_engine::Time;
 
-use super::endpoint::{Endpoint, News, Outgoing, Received};
+use super::endpoint::{Emission, Endpoint, News, Received};
 use super::tcp::Tcp;
 use super::udp::Udp;
 use crate::packet::Packet;

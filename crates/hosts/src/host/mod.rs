@@ -11,7 +11,7 @@ mod udp;
 
 use hopyard_engine::Time;
 
-pub use self::endpoint::{Endpoint, News, Outgoing, Received};
+pub use self::endpoint::{Emission, Endpoint, News, Received};
 pub use self::endpoints::AnyEndpoint;
 pub use self::tcp::Tcp;
 pub use self::udp::Udp;

@@ -9,7 +9,7 @@
 
 use hopyard_engine::Time;
 
-use super::endpoint::{Endpoint, News, Outgoing, Received};
+use super::endpoint::{Emission, Endpoint, News, Received};
 use crate::packet::{Body, Packet, TcpFlags, TcpHeader};
 use crate::transport::tcp::{TcpReceiver, TcpSender};
 
@@ -151,7 +151,7 @@ impl Endpoint for Tcp {
         self.receiver.as_ref().map_or(Time::NEVER, |receiver| receiver.deadline()).min(sender)
     }
 
-    fn poll_transmit(&mut self, now: Time) -> Option<Outgoing> {
+    fn poll_transmit(&mut self, now: Time) -> Option<Emission> {
         let header = match (&mut self.sender, &mut self.receiver) {
             (Some(_), Some(_)) => self.next_of_both(now)?,
             (Some(sender), None) => sender.poll_transmit(now)?,
@@ -160,7 +160,7 @@ impl Endpoint for Tcp {
         };
         let Some(sender) = &mut self.sender else {
             let size = self.receiver.as_ref().map_or(0, |receiver| receiver.header_bytes(&header));
-            return Some(Outgoing { size, body: Body::Tcp(header), data: None, waits: None });
+            return Some(Emission { size, body: Body::Tcp(header), data: None, waits: None });
         };
         let new = if header.retransmission { 0 } else { header.len };
         let waits = ((header.len > 0 || header.flags.syn) && sender.limits_queue()).then_some(header.seq);
@@ -169,7 +169,7 @@ impl Endpoint for Tcp {
         }
         let size = sender.header_bytes(&header) + header.len;
         let data = is_data(&header).then_some(new);
-        Some(Outgoing { size, body: Body::Tcp(header), data, waits })
+        Some(Emission { size, body: Body::Tcp(header), data, waits })
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use hopyard_engine::Time;
 
-use super::endpoint::{Endpoint, News, Outgoing, Received};
+use super::endpoint::{Emission, Endpoint, News, Received};
 use crate::packet::{Body, IP_HEADER, Packet, UDP_HEADER, UdpHeader};
 
 /// A UDP socket. Each write is a datagram.
@@ -41,10 +41,10 @@ impl Endpoint for Udp {
         Time::NEVER
     }
 
-    fn poll_transmit(&mut self, _now: Time) -> Option<Outgoing> {
+    fn poll_transmit(&mut self, _now: Time) -> Option<Emission> {
         let len = self.written.pop_front()?;
         let body = Body::Udp(UdpHeader { sequence: self.next, len });
         self.next += 1;
-        Some(Outgoing { size: IP_HEADER + UDP_HEADER + len, body, data: Some(0), waits: None })
+        Some(Emission { size: IP_HEADER + UDP_HEADER + len, body, data: Some(0), waits: None })
     }
 }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use hopyard_engine::{Span, Time};
-use hopyard_kernels::{Departure, Network, Port, Sending, Ticket};
+use hopyard_kernels::{FromNetwork, Network, Port, Sending, Ticket};
 
 use super::SEGMENT;
 use super::cases::Case;
@@ -117,8 +117,8 @@ pub struct Link {
     case: Case,
     directions: [Direction; 2],
     events: BinaryHeap<Reverse<(Time, u64)>>,
-    due: BTreeMap<u64, Departure>,
-    left: VecDeque<Departure>,
+    due: BTreeMap<u64, FromNetwork>,
+    left: VecDeque<FromNetwork>,
     scheduled: u64,
     acknowledgements: u64,
     /// What was sent: all below this number.
@@ -159,7 +159,7 @@ impl Link {
         }
     }
 
-    fn schedule(&mut self, at: Time, departure: Departure) {
+    fn schedule(&mut self, at: Time, departure: FromNetwork) {
         self.scheduled += 1;
         self.events.push(Reverse((at, self.scheduled)));
         self.due.insert(self.scheduled, departure);
@@ -229,7 +229,7 @@ impl Network for Link {
         Ok(())
     }
 
-    fn departure(&mut self) -> Option<Departure> {
+    fn departure(&mut self) -> Option<FromNetwork> {
         self.left.pop_front()
     }
 
@@ -267,9 +267,9 @@ impl Network for Link {
             frame[..6].copy_from_slice(&super::mac(to.kernel as u8));
             let arrival = left + Span::from_nanos(self.case.delay) + late;
             if let Some(later) = twice {
-                self.schedule(arrival + later, Departure::Frame { to, frame: frame.clone() });
+                self.schedule(arrival + later, FromNetwork::Frame { to, frame: frame.clone() });
             }
-            self.schedule(arrival, Departure::Frame { to, frame });
+            self.schedule(arrival, FromNetwork::Frame { to, frame });
         }
         // The device never holds small queues back: the kernel gets the buffer at once.
         Ok(Sending::Done)

@@ -11,7 +11,7 @@ mod built;
 pub use built::{Built, built, skipped};
 use hopyard_engine::{Span, Time};
 use hopyard_kernels::agent::{Order, Report};
-use hopyard_kernels::{Departure, Guest, Kernels, Network, Port, Sending, Settings, Ticket, initrd};
+use hopyard_kernels::{FromNetwork, Guest, Kernels, Network, Port, Sending, Settings, Ticket, initrd};
 use xxhash_rust::xxh3::Xxh3;
 
 /// A kernel with a device and orders.
@@ -68,8 +68,8 @@ pub struct Link {
     /// The data segments of host 0 that are lost, counted from 1.
     pub drops: Vec<u32>,
     events: BinaryHeap<Reverse<(Time, u64)>>,
-    due: BTreeMap<u64, Departure>,
-    left: Vec<Departure>,
+    due: BTreeMap<u64, FromNetwork>,
+    left: Vec<FromNetwork>,
     scheduled: u64,
     free: BTreeMap<Port, Time>,
     segments: u32,
@@ -100,7 +100,7 @@ impl Link {
         self.capture.update(frame);
     }
 
-    fn schedule(&mut self, at: Time, departure: Departure) {
+    fn schedule(&mut self, at: Time, departure: FromNetwork) {
         self.scheduled += 1;
         self.events.push(Reverse((at, self.scheduled)));
         self.due.insert(self.scheduled, departure);
@@ -127,7 +127,7 @@ impl Network for Link {
         while let Some(&Reverse((at, number))) = self.events.peek().filter(|it| it.0.0 <= until) {
             self.events.pop();
             let departure = self.due.remove(&number).expect("it is due");
-            if let Departure::Frame { to, frame } = &departure {
+            if let FromNetwork::Frame { to, frame } = &departure {
                 let (to, frame) = (*to, frame.clone());
                 self.note(at, "received", to, &frame);
             }
@@ -137,7 +137,7 @@ impl Network for Link {
         Ok(())
     }
 
-    fn departure(&mut self) -> Option<Departure> {
+    fn departure(&mut self) -> Option<FromNetwork> {
         self.left.pop()
     }
 
@@ -160,9 +160,9 @@ impl Network for Link {
             let to = Port { kernel: from.kernel ^ 1, device: 0 };
             let mut frame = frame.to_vec();
             frame[..6].copy_from_slice(&mac(to.kernel as u8));
-            self.schedule(end + self.delay, Departure::Frame { to, frame });
+            self.schedule(end + self.delay, FromNetwork::Frame { to, frame });
         }
-        self.schedule(end, Departure::Sent(ticket));
+        self.schedule(end, FromNetwork::Sent(ticket));
         Ok(Sending::Pending)
     }
 }

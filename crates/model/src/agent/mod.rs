@@ -18,7 +18,7 @@ use hopyard_engine::{Rng, Span, Time};
 
 pub use orders::{During, Keys, Orders, is_during};
 pub use protocol::{Agent, Doubt, Facts, ICMP};
-pub use site::{Port, Role, Site};
+pub use site::{AgentInterface, Role, Site};
 
 use crate::address::Address;
 use crate::context::Context;

@@ -13,7 +13,7 @@ pub struct Site {
     /// The node.
     pub node: NodeId,
     /// The interfaces of the node that reach others, the first one first.
-    pub interfaces: Vec<Port>,
+    pub interfaces: Vec<AgentInterface>,
     /// The node's part.
     pub role: Role,
     /// The faults that the scenario orders it to have.
@@ -30,7 +30,7 @@ impl Site {
 
 /// An interface, as an agent sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Port {
+pub struct AgentInterface {
     /// Its number.
     pub interface: InterfaceId,
     /// Its IPv4 address.

@@ -10,7 +10,7 @@ use super::batteries::{Batteries, Energy};
 use super::{Knowledge, NodeSpec, Progress, RoleSpec, Sampling, Spec, World};
 use super::{ends, roles, wired_routes};
 use crate::address::{InterfaceId, NodeId, Prefix};
-use crate::agent::{self, Port};
+use crate::agent::{self, AgentInterface};
 use crate::channel::{AnyChannel, ChannelId, Plan, Station};
 use crate::clock::{Clock, Event, Objects, Wake};
 use crate::context::{Context, Owners, Prices, Spending};
@@ -386,7 +386,7 @@ fn fill_tables(spec: &Spec, nodes: &mut [Node], addresses: &addressing::Plan) {
 
 /// Builds the agents of each node, which learn its interfaces and its part.
 fn build_agents(spec: &Spec, nodes: &mut [Node], topology: &Topology, addresses: &addressing::Plan, streams: &Streams) {
-    let mut ports: Vec<Vec<Port>> = vec![Vec::new(); nodes.len()];
+    let mut ports: Vec<Vec<AgentInterface>> = vec![Vec::new(); nodes.len()];
     let mut wire_ends = vec![[InterfaceId::BROADCAST; 2]; spec.wires.len()];
     if !spec.roles.is_empty() {
         let networks = addresses.of_interfaces();
@@ -406,7 +406,12 @@ fn build_agents(spec: &Spec, nodes: &mut [Node], topology: &Topology, addresses:
                 Attachment::Tunnel { .. } | Attachment::Nothing => continue,
             };
             if let Some(&prefix) = networks.get(&interface) {
-                ports[it.node.index()].push(Port { interface, name: addresses.names[number], prefix, is_radio });
+                ports[it.node.index()].push(AgentInterface {
+                    interface,
+                    name: addresses.names[number],
+                    prefix,
+                    is_radio,
+                });
             }
         }
     }

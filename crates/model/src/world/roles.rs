@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{RoleSpec, Spec};
 use crate::address::{Address, InterfaceId, NodeId, Prefix};
-use crate::agent::{self, Port, Role, Site};
+use crate::agent::{self, AgentInterface, Role, Site};
 use crate::mobility::Leg;
 use crate::node::Part;
 
@@ -30,7 +30,7 @@ pub(super) fn parts(spec: &Spec, legs: &[Leg]) -> BTreeMap<NodeId, Part> {
 }
 
 /// Where the agents of a node run. `ports` are the interfaces of all nodes.
-pub(super) fn site(spec: &Spec, node: NodeId, ports: &[Vec<Port>], wire_ends: &[[InterfaceId; 2]]) -> Site {
+pub(super) fn site(spec: &Spec, node: NodeId, ports: &[Vec<AgentInterface>], wire_ends: &[[InterfaceId; 2]]) -> Site {
     let own = |node: NodeId| ports.get(node.index()).map(Vec::as_slice).unwrap_or_default();
     let radio = |node: NodeId| own(node).iter().find(|port| port.is_radio).map(|port| port.interface);
     let role = match spec.role(node) {

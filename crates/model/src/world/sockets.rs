@@ -7,7 +7,7 @@ use super::flow::Counts;
 use crate::address::{Address, NodeId};
 use crate::clock::Wake;
 use crate::context::{DropReason, Waiter};
-use crate::host::{Endpoint as _, News, Outgoing, Socket};
+use crate::host::{Emission, Endpoint as _, News, Socket};
 use crate::observe::{PacketEvent, Probe};
 use crate::packet::{Body, FlowId, Packet, PacketId, Quote, UNREACHABLE};
 use crate::transport::tcp::{NetworkEvent, TcpSender};
@@ -85,7 +85,7 @@ impl<P: Probe> World<P> {
     }
 
     /// A socket sends a packet.
-    fn originate(&mut self, socket: usize, outgoing: Outgoing) {
+    fn originate(&mut self, socket: usize, outgoing: Emission) {
         let Socket { node, peer, flow, .. } = self.sockets[socket];
         let dscp = self.flows[flow].dscp;
         let flow = FlowId(flow as u32);

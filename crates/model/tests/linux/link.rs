@@ -7,7 +7,7 @@ use hopyard_model::packet::{SackBlocks, TcpFlags, TcpHeader};
 use hopyard_model::transport::acking;
 use hopyard_model::transport::tcp::{self, NetworkEvent, SenderState, TcpReceiver, TcpSender};
 
-use super::{Acknowledgement, Case, Departure, SEGMENT};
+use super::{Acknowledgement, Case, SEGMENT, SentSegment};
 
 /// How long the sending kernel's clock had been running when it started, in effect: its count of ticks of 4 ms begins
 /// at 2^32 - 75,000, and its timers are rounded to multiples of up to 4,096 ticks: 2,824 ticks more.
@@ -82,7 +82,7 @@ pub struct Run {
     wakes: BTreeMap<(Time, bool, u64), Wake>,
     order: u64,
     timers: [Time; 2],
-    pub departures: Vec<Departure>,
+    pub departures: Vec<SentSegment>,
     /// What the receiver sends, without its SYN.
     pub acknowledgements: Vec<Acknowledgement>,
     /// Acknowledgements of a capture, which reach the sender in the place of those of the receiver; the number that was
@@ -178,7 +178,7 @@ impl Run {
             let number = if self.writes.is_empty() { segment } else { self.departures.len() as u64 };
             let time = Time::ZERO + now.since(self.begin);
             let (bytes, again) = (header.len.into(), header.retransmission);
-            self.departures.push(Departure { time, segment, bytes, again });
+            self.departures.push(SentSegment { time, segment, bytes, again });
             if let Some(place) = self.lost.iter().position(|lost| *lost == number) {
                 self.lost.remove(place);
                 return;
@@ -349,7 +349,7 @@ impl Run {
 }
 
 /// The data segments that Hopyard's sender sends in a case.
-pub fn run(case: &Case, config: &tcp::Config) -> Vec<Departure> {
+pub fn run(case: &Case, config: &tcp::Config) -> Vec<SentSegment> {
     let mut run = Run::new(case, config, Streams::new(1, 0).stream("tcp"));
     run.run(case.segments);
     run.departures

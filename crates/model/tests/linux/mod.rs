@@ -33,7 +33,7 @@ const GRAIN: Span = Span::from_millis(1);
 
 /// A data segment leaves the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Departure {
+pub struct SentSegment {
     /// The time, from the SYN.
     pub time: Time,
     /// Its number, from 0; in a transfer that is written in pieces the byte at which it begins.
@@ -87,7 +87,7 @@ pub struct Case {
     pub writes: Vec<(Span, u64)>,
     /// When the SYN was sent, since the kernel had started.
     pub begin: Span,
-    pub departures: Vec<Departure>,
+    pub departures: Vec<SentSegment>,
     /// What the receiver sent, if it was read too.
     pub acknowledgements: Vec<Acknowledgement>,
 }
@@ -166,7 +166,7 @@ fn read(table: &str, departures: &[u8]) -> Vec<Case> {
         let number = |index: usize| fields[index].parse::<u64>().expect("a number");
         let time = Time::from_nanos(number(3) * 1000);
         let bytes = if fields.len() > 6 { number(6) } else { SEGMENT };
-        case.departures.push(Departure { time, segment: number(4), bytes, again: number(5) == 1 });
+        case.departures.push(SentSegment { time, segment: number(4), bytes, again: number(5) == 1 });
     });
     cases
 }
@@ -292,17 +292,17 @@ impl Agreement {
 }
 
 /// Compares departures, with times from the first of each.
-pub fn compare(ours: &[Departure], theirs: &[Departure]) -> Agreement {
-    let what = |it: &Departure| (it.segment, it.bytes, it.again);
-    let same = |(ours, theirs): (&Departure, &Departure)| what(ours) == what(theirs);
+pub fn compare(ours: &[SentSegment], theirs: &[SentSegment]) -> Agreement {
+    let what = |it: &SentSegment| (it.segment, it.bytes, it.again);
+    let same = |(ours, theirs): (&SentSegment, &SentSegment)| what(ours) == what(theirs);
     let equal = ours.iter().zip(theirs).take_while(|pair| same(*pair)).count();
-    let since = |departures: &[Departure], index: usize| departures[index].time.since(departures[0].time);
+    let since = |departures: &[SentSegment], index: usize| departures[index].time.since(departures[0].time);
     let apart = |index: &usize| {
         let (ours, theirs) = (since(ours, *index), since(theirs, *index));
         ours.max(theirs) - ours.min(theirs) > GRAIN
     };
     let length =
-        |departures: &[Departure]| departures.len().checked_sub(1).map_or(0.0, |n| since(departures, n).seconds());
+        |departures: &[SentSegment]| departures.len().checked_sub(1).map_or(0.0, |n| since(departures, n).seconds());
     Agreement {
         order: (equal < ours.len().max(theirs.len())).then_some(equal),
         time: (0..equal).find(apart),

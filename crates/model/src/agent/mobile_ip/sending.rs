@@ -7,7 +7,7 @@ use super::habits::Habits;
 use super::message::Message;
 use super::params::Procedure;
 use crate::address::{Address, InterfaceId, NodeId, Prefix};
-use crate::agent::{Orders, Port, Site};
+use crate::agent::{AgentInterface, Orders, Site};
 use crate::context::{Action, Context, MobileChange, MobileEvent, Origin, Way, WayChange};
 use crate::packet::{Body, FlowId, IP_HEADER, Packet, PacketId, RoutingMessage};
 
@@ -36,7 +36,7 @@ pub(super) struct Sending {
     pub node: NodeId,
     /// The faults that it is ordered to have.
     pub orders: Orders,
-    ports: Vec<Port>,
+    ports: Vec<AgentInterface>,
     /// In ns-2's procedure.
     ns2: Option<Habits>,
 }

@@ -14,7 +14,7 @@ use super::message::{Advertisement, Message, Proof, Reply, Request};
 use super::{MobileIp, MoveDetection, Params, Procedure};
 use crate::address::{Address, InterfaceId, NodeId, Prefix};
 use crate::agent::protocol::Agent;
-use crate::agent::{Orders, Port, Role, Site};
+use crate::agent::{AgentInterface, Orders, Role, Site};
 use crate::context::{Action, Context, DropReason, MobileChange, Owners, Way, WayChange};
 use crate::packet::{Body, FlowId, Form, Packet, PacketKind, RoutingMessage, Undelivered, Unreachable};
 use crate::params::Params as _;
@@ -103,7 +103,7 @@ impl Lone {
         let node = NodeId(at.0);
         let port = |number: u32, length, is_radio| {
             let name = name(Address(number));
-            Port { interface: InterfaceId(number), name, prefix: Prefix::of(name, length), is_radio }
+            AgentInterface { interface: InterfaceId(number), name, prefix: Prefix::of(name, length), is_radio }
         };
         let mut interfaces = vec![port(at.0, 24, true)];
         if at == FA {
@@ -154,7 +154,7 @@ impl Lone {
     /// A foreign agent whose further interface is a radio on another channel, on which it does not serve.
     fn foreign_with_two_radios() -> Self {
         let mut lone = Self::foreign(1, |_| {});
-        let port = |number: u32, name: Ipv4Addr, length| Port {
+        let port = |number: u32, name: Ipv4Addr, length| AgentInterface {
             interface: InterfaceId(number),
             name,
             prefix: Prefix::of(name, length),
