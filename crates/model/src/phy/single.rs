@@ -21,8 +21,9 @@ pub struct Single {
     /// Their antenna gain, with which they send and receive.
     #[serde(default = "none", skip_serializing_if = "is_none")]
     pub gain: Ratio,
-    /// The weakest data frame that they can decode, as a range or a power, before the gain of their antennas; that of
-    /// the channel's radios if it is not given. Their other thresholds and their noise differ by as many decibels.
+    /// Their sensitivity: the weakest data frame that they can decode, as a range or a power, without the gain of
+    /// their antennas. It is that of the channel's radios if it is not given. It moves their other thresholds and their
+    /// noise by as many decibels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive: Option<Sensitivity>,
 }

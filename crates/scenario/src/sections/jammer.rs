@@ -18,7 +18,7 @@ use crate::flow_keys::Until;
 pub struct Jammer {
     /// The numbers of these nodes, which must be the last ones with a radio.
     pub nodes: Vec<u32>,
-    /// The channel: 0 for that of `[radio]`, 1 for the first `[[channel]]`, and so on.
+    /// The channel on which they radiate: 0 for that of `[radio]`, 1 for the first `[[channel]]`, and so on.
     pub channel: u16,
     /// The power that each radiates.
     pub transmit_power: Power,
@@ -26,7 +26,7 @@ pub struct Jammer {
     pub from: Span,
     /// When they stop: a time, or "end" for the end of the run.
     pub until: Until,
-    /// The time from the beginning of a period to that of the next.
+    /// The length of a period.
     pub period: Span,
     /// The share of each period, from its beginning, in which they radiate; 1 for all the time.
     pub duty: f64,
