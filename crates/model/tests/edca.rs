@@ -190,6 +190,26 @@ fn categories_of_one_station_share_it_as_in_ns3() {
     compare(&[&[3, 1]], &[34.11, 0.88]);
 }
 
+/// A frame that another category of the station has kept from being sent is filled like any other.
+#[test]
+fn voice_leaves_its_share_to_aggregates_of_the_same_station() {
+    let edca = params(Amendment::N, |edca| {
+        edca.dcf.rate = "mcs7".parse().expect("a mode");
+        edca.block_ack = edca::BlockAck::FromStart;
+        (edca.voice.txop_limit, edca.voice.aggregate) = (Span::ZERO, false);
+    });
+    let mut spec = around_a_sink(1, edca);
+    saturate(&mut spec, 1, 3, 1500, 80.0);
+    saturate(&mut spec, 1, 1, 1500, 80.0);
+    spec.duration = Span::from_secs_f64(6.3);
+    // Mb/s of UDP's payload by the rules of back-off, slot by slot, and three standard deviations over six seconds. Best
+    // effort has 28 MPDUs in each frame. With one MPDU after each internal collision it would have 11.4.
+    for (flow, (expected, within)) in run(&spec).flows.iter().zip([(25.5, 2.8), (18.7, 4.6)]) {
+        let found = flow.goodput_kbps / 1e3;
+        assert!((found - expected).abs() < within, "{found:.2}, by slots {expected}");
+    }
+}
+
 /// What a station cannot send waits in the queue of its interface, and is dropped there, also where a frame has one
 /// MPDU only.
 #[test]

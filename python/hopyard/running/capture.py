@@ -126,10 +126,10 @@ class Capture:
             return []
         what = f"{files[0]} may have" if len(files) == 1 else f"{len(files)} captures may have"
         choices = "--capture-nodes and --capture-kinds capture less"
-        # Hosts can send more than links carry, and the rest is dropped.
+        # The rest of what such hosts send is dropped.
         unbounded = {"host", "drops"} & set(self.kinds or _core.USUAL_CAPTURE_KINDS)
-        size = f"about {_size(needed)} or more" if unbounded else f"up to {_size(needed)}"
-        text = f"warning: {what} {size}; {choices}"
+        more = ", or more if hosts send more than their links carry" if unbounded else ""
+        text = f"warning: {what} up to {_size(needed)}{more}; {choices}"
         room = shutil.disk_usage(self.path.parent).free
         if room < needed:
             text += f". {_size(room)} are free there"

@@ -60,14 +60,13 @@ pub trait Slotted: Mac {
         None
     }
 
-    /// The slots of stations that hear each other like this. Each station has a list of the others with which hearing
-    /// is mutual.
-    fn slots_for(_neighbours: &[Vec<u32>]) -> Vec<Slots> {
+    /// The slots of stations that hear each other like this. Each station has a list of the others that hear it.
+    fn slots_for(_hearers: &[Vec<u32>]) -> Vec<Slots> {
         Vec::new()
     }
 
     /// The stations that own no slot by the schedule that the parameters make of who hears whom.
-    fn slotless(_params: &Self::Params, _neighbours: &[Vec<u32>]) -> Vec<u32> {
+    fn slotless(_params: &Self::Params, _hearers: &[Vec<u32>]) -> Vec<u32> {
         Vec::new()
     }
 

@@ -307,8 +307,8 @@ impl Slotted for Tdma {
         }
     }
 
-    fn slots_for(neighbours: &[Vec<u32>]) -> Vec<Slots> {
-        schedule::greedy(neighbours)
+    fn slots_for(hearers: &[Vec<u32>]) -> Vec<Slots> {
+        schedule::greedy(hearers)
     }
 
     fn on_fate(&mut self, fate: Fate) {

@@ -45,7 +45,7 @@ fn without_loss_no_slot_is_shared_at_any_instant_and_there_are_no_gaps() {
         assert_eq!(network.violations, []);
         assert!(network.open().is_empty(), "{number}");
         let links = &network.links;
-        let most = colouring::most_within_two_hops(links);
+        let most = colouring::most_rivals(links);
         let largest = network.slots().iter().copied().max().flatten().expect("all have slots");
         assert!(usize::from(largest) <= most, "{number}: slot {largest}, {most} within two hops");
         assert!(has_no_gaps(&network), "{number}");
@@ -101,7 +101,7 @@ fn granters_that_forget_at_once_break_the_schedule_and_it_is_mended() {
         conflicts += network.violations.len();
         given_up += network.machines().map(|it| it.counters().conflicts).sum::<u64>();
         let largest = network.slots().iter().copied().max().flatten().expect("all have slots");
-        assert!(usize::from(largest) <= colouring::most_within_two_hops(&network.links), "{number}");
+        assert!(usize::from(largest) <= colouring::most_rivals(&network.links), "{number}");
     }
     assert!(conflicts > 0 && given_up > 0, "{conflicts} {given_up}");
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use hopyard_model::phy::fading::{self, Fading as _};
 use hopyard_model::phy::links::Quantity;
 use hopyard_model::phy::{Params, propagation};
 
@@ -9,19 +10,36 @@ use super::networks::radios;
 use super::resolved::{Chosen, Resolved};
 use super::resolver::Resolver;
 
-/// The channels, each with its section, its radio and its path loss.
-fn channels(resolved: &Resolved) -> impl Iterator<Item = (String, &Params, &Chosen<propagation::Config>)> {
+/// The parts of a channel that single nodes and tables of links concern.
+struct Parts<'a> {
+    section: String,
+    radio: &'a Params,
+    loss: &'a Chosen<propagation::Config>,
+    fading: &'a Chosen<fading::Config>,
+}
+
+/// The parts of every channel.
+fn channels(resolved: &Resolved) -> impl Iterator<Item = Parts<'_>> {
     let further = resolved.channels.iter().enumerate();
-    let further = further.map(|(i, it)| (format!("channel.{i}"), &*it.radio, &it.propagation));
-    std::iter::once(("radio".to_owned(), &*resolved.radio, &resolved.propagation)).chain(further)
+    let further = further.map(|(i, it)| (format!("channel.{i}"), &*it.radio, &it.propagation, &it.fading));
+    let first = ("radio".to_owned(), &*resolved.radio, &resolved.propagation, &resolved.fading);
+    let parts = |(section, radio, loss, fading)| Parts { section, radio, loss, fading };
+    std::iter::once(first).chain(further).map(parts)
 }
 
 impl Resolver<'_> {
-    /// Reports single nodes without a radio on the channel; and their powers, and those of jammers, where they decide
-    /// nothing.
+    /// Reports single nodes without a radio on the channel; and their powers, those of jammers, and fading, where they
+    /// decide nothing.
     pub(super) fn check_singles(&mut self, resolved: &Resolved) {
         let on = radios(resolved);
-        for (number, (section, radio, loss)) in (0_u16..).zip(channels(resolved)) {
+        for (number, Parts { section, radio, loss, fading }) in (0_u16..).zip(channels(resolved)) {
+            let is_delivery = resolved.links_of(loss).is_some_and(|links| links.quantity() == Quantity::Delivery);
+            if is_delivery && !fading.config.fader().is_none() && !self.is_faulty(&section) {
+                let name = fading.model.name;
+                let message =
+                    format!("`{name}` would change the delivery ratios of the file, which include all losses");
+                self.problem(&format!("{section}.fading"), message).expected = Some("\"none\"".to_owned());
+            }
             let jammer = resolved.jammers.iter().position(|it| it.channel == number);
             if radio.single.is_empty() && jammer.is_none() || self.is_faulty(&section) {
                 continue;
@@ -39,12 +57,11 @@ impl Resolver<'_> {
                     }
                 }
             }
-            let is_delivery = |quantity| quantity == Quantity::Delivery;
             let name = loss.model.name;
-            let why = match resolved.links_of(loss).map(|links| links.quantity()) {
-                Some(quantity) if is_delivery(quantity) => "the delivery ratios of a file decide what is received",
-                _ if loss.config.equal_powers() => "the ranges decide what is received",
-                _ => continue,
+            let why = match () {
+                () if is_delivery => "the delivery ratios of a file decide what is received",
+                () if loss.config.equal_powers() => "the ranges decide what is received",
+                () => continue,
             };
             let message = format!("with `{name}`, {why}, and no power of a single node");
             let path = jammer.filter(|_| radio.single.is_empty()).map(|i| format!("jammer.{i}"));

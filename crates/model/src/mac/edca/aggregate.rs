@@ -167,8 +167,7 @@ impl Edca {
     pub(super) fn has_room(&self, category: Category, size: u32, timing: &Timing, now: Time) -> bool {
         let contender = &self.contenders[category as usize];
         let Some(first) = contender.first_packet() else { return true };
-        // What nobody answers is repeated as it is.
-        if contender.failures != (0, 0) || first.to.is_broadcast() || contender.held[0].packet().is_none() {
+        if contender.unanswered || first.to.is_broadcast() || contender.held[0].packet().is_none() {
             return false;
         }
         let mode = self.choice(category, timing).mode;

@@ -71,6 +71,8 @@ pub struct Contender {
     pub cw: u32,
     /// Failures of its present frame: RTS and frames without one, and frames with one.
     pub failures: (u32, u32),
+    /// Whether its present frame was sent and not answered: what nobody answers is repeated as it is.
+    pub unanswered: bool,
     /// The frames to send, in order. All packets are for one neighbour.
     pub held: VecDeque<Held>,
     /// The tries of the packets in the present frame, or in the next one, if rate control chooses their modes.
@@ -83,6 +85,7 @@ impl Contender {
             backoff: Backoff::None,
             cw: access.cw_min,
             failures: (0, 0),
+            unanswered: false,
             held: VecDeque::new(),
             attempt: Attempt::NONE,
         }
@@ -116,7 +119,7 @@ impl Contender {
 
     /// A transmission succeeded, or its frame was given up.
     pub fn reset(&mut self, access: &Access) {
-        (self.cw, self.failures) = (access.cw_min, (0, 0));
+        (self.cw, self.failures, self.unanswered) = (access.cw_min, (0, 0), false);
     }
 
     pub fn widen(&mut self, access: &Access) {

@@ -264,9 +264,10 @@ impl Edca {
         let has_given_up = self.give_up(category, timing, cx, |held| spent || by_mpdu && held.sent >= most);
         let contender = &mut self.contenders[category as usize];
         if has_given_up {
-            contender.reset(timing.access(category))
+            contender.reset(timing.access(category));
         } else {
-            contender.widen(timing.access(category))
+            contender.widen(timing.access(category));
+            contender.unanswered |= was_sent;
         }
         if is_data && (has_given_up || is_over) {
             self.end_attempt(category, None, cx);

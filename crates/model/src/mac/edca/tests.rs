@@ -448,6 +448,34 @@ fn two_categories_of_a_station_do_not_send_at_once() {
 }
 
 #[test]
+fn a_frame_that_was_not_sent_takes_further_packets() {
+    for is_rts in [false, true] {
+        let mut pair = Pair::new(&params(|it| {
+            it.block_ack = BlockAck::FromStart;
+            it.dcf.rts_threshold = Bytes::new(if is_rts { 1000 } else { 1_000_000 });
+            it.voice.txop_limit = Span::ZERO;
+            it.best_effort = Access { aggregate: true, ..it.voice };
+        }));
+        // Best effort holds one packet when voice sends instead of it, or when the RTS is lost.
+        pair.queue(1, 1500, 0);
+        if !is_rts {
+            pair.queue(1, 100, 48);
+        }
+        let mut lost_rts = false;
+        while !(lost_rts || pair.stations[0].counters.internal_collisions > 0) {
+            let mut lose = |frame: &Frame| {
+                lost_rts = frame.control.kind == FrameKind::Rts;
+                if lost_rts { ALL } else { 0 }
+            };
+            assert!(pair.step(&mut lose), "neither an internal collision nor an RTS");
+        }
+        pair.queue(4, 1500, 0);
+        pair.run(|_| 0);
+        assert_eq!(pair.aggregates(), [vec![0, 1, 2, 3, 4]], "RTS: {is_rts}");
+    }
+}
+
+#[test]
 fn a_slot_counts_with_the_end_of_the_space() {
     let timing = Timing::new(&params(|_| {}));
     let identity = Identity { interface: InterfaceId(0), node: NodeId(0), station: 0 };

@@ -489,7 +489,7 @@ impl Params {
     /// The mode of all frames. Their preamble is a parameter of its own.
     #[must_use]
     pub fn mode(&self) -> &'static Mode {
-        self.dsss().unwrap_or_else(|| Mode::kept_alone(self.rate))
+        self.dsss().unwrap_or_else(|| Mode::kept_alone(self.rate, self.preamble))
     }
 
     /// The mode of 802.11b with the rate.
@@ -501,7 +501,7 @@ impl Params {
     /// How long a body of so many bytes takes.
     #[inline]
     fn body(&self, bytes: u32) -> Span {
-        self.dsss().map_or_else(|| Mode::alone(self.rate).body(bytes), |mode| mode.body(bytes))
+        self.dsss().map_or_else(|| Mode::alone(self.rate, self.preamble).body(bytes), |mode| mode.body(bytes))
     }
 
     /// How long a frame with a packet of this size is on the air.

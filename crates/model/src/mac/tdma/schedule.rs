@@ -21,26 +21,24 @@ pub fn owners(params: &Params, nodes: &[NodeId]) -> Vec<Vec<NodeId>> {
     }
 }
 
-/// The greedy schedule of stations that hear each other like this, as each one would know it.
-pub fn greedy(neighbours: &[Vec<u32>]) -> Vec<Slots> {
-    let slots: Vec<u32> = colouring::greedy(neighbours).into_iter().map(u32::from).collect();
-    let largest = |of: &[u32]| of.iter().map(|&other| slots[other as usize]).max().unwrap_or(0);
+/// The greedy schedule of stations with these hearers, as each one would know it.
+pub fn greedy(hearers: &[Vec<u32>]) -> Vec<Slots> {
+    let rivals = colouring::rivals(hearers);
+    let slots: Vec<u32> = colouring::greedy(&rivals).into_iter().map(u32::from).collect();
     let known = slots.iter().copied().max().unwrap_or(0);
-    let near = |hears: &Vec<u32>| {
-        hears.iter().map(|&other| largest(&neighbours[other as usize])).fold(largest(hears), u32::max)
-    };
-    // A station that hears nobody knows of its own slot alone.
-    let all = neighbours.iter().zip(&slots);
-    all.map(|(hears, &own)| Slots { own: Some(own), near: near(hears).max(own), known }).collect()
+    // A station without rivals knows of its own slot alone.
+    let near = |others: &[u32], own: u32| others.iter().map(|&other| slots[other as usize]).fold(own, u32::max);
+    let all = rivals.iter().zip(&slots);
+    all.map(|(others, &own)| Slots { own: Some(own), near: near(others, own), known }).collect()
 }
 
 /// The stations that a greedy schedule leaves without a slot, because the frame has too few.
-pub fn slotless(params: &Params, neighbours: &[Vec<u32>]) -> Vec<u32> {
+pub fn slotless(params: &Params, hearers: &[Vec<u32>]) -> Vec<u32> {
     if !matches!(params.schedule, Schedule::Rule(Rule::Greedy | Rule::Frozen)) || params.frame != FrameRule::Fixed {
         return Vec::new();
     }
     let without = |slots: &Slots| Own::found(slots, params) == Own::Nothing;
-    (0..).zip(greedy(neighbours)).filter(|it| without(&it.1)).map(|it| it.0).collect()
+    (0..).zip(greedy(hearers)).filter(|it| without(&it.1)).map(|it| it.0).collect()
 }
 
 /// How many nodes a message names.

@@ -16,6 +16,8 @@ use crate::file::BadFile;
 /// A point that is being read.
 struct Point {
     line: usize,
+    /// How deep its element lies. Times and heights in the extensions of a point lie deeper than its own.
+    depth: u32,
     place: Result<(f64, f64), &'static str>,
     height: f64,
     seconds: Option<f64>,
@@ -45,17 +47,18 @@ pub(super) fn read(text: &[u8], reading: &Reading, problems: &mut BadFile) -> Mo
                 words.clear();
                 match tag.local_name().as_ref() {
                     "trk" => tracks += 1,
-                    "trkpt" => point = Some(begin(&tag, line)),
+                    "trkpt" => point = Some(begin(&tag, (line, depth))),
                     _ => {}
                 }
             }
             Ok(Event::Empty(tag)) if tag.local_name().as_ref() == "trkpt" => {
-                end(begin(&tag, line), tracks, &mut samples, problems);
+                end(begin(&tag, (line, depth)), tracks, &mut samples, problems);
             }
             Ok(Event::Text(said)) => words.push_str(&said),
             Ok(Event::End(tag)) => {
                 depth = depth.saturating_sub(1);
-                match (tag.local_name().as_ref(), &mut point) {
+                let own = point.as_mut().filter(|point| point.depth == depth);
+                match (tag.local_name().as_ref(), own) {
                     ("trkpt", _) => {
                         if let Some(point) = point.take() {
                             end(point, tracks, &mut samples, problems);
@@ -91,17 +94,17 @@ pub(super) fn read(text: &[u8], reading: &Reading, problems: &mut BadFile) -> Mo
     movements(&samples, Epoch::First, reading, problems)
 }
 
-fn begin(tag: &BytesStart<'_>, line: usize) -> Point {
+fn begin(tag: &BytesStart<'_>, (line, depth): (usize, u32)) -> Point {
     let number = |name: &str| {
         let attribute = tag.try_get_attribute(name).ok().flatten()?;
         attribute.value.trim().parse::<f64>().ok()
     };
     let place = number("lon").zip(number("lat")).ok_or("a point with lon and lat in degrees");
-    Point { line, place, height: 0.0, seconds: None, faulty: None }
+    Point { line, depth, place, height: 0.0, seconds: None, faulty: None }
 }
 
 fn end(point: Point, tracks: u32, samples: &mut Vec<Sample>, problems: &mut BadFile) {
-    let Point { line, place, height, seconds, faulty } = point;
+    let Point { line, depth: _, place, height, seconds, faulty } = point;
     let read = match (faulty, place) {
         (Some(fault), _) => Err(fault),
         (None, Err(expected)) => Err((String::new(), expected)),

@@ -22,11 +22,13 @@ pub struct Movements {
     pub(super) others: Others,
     /// Nodes without a start: number, and the first line that names the node.
     pub(super) without_start: Vec<(u32, usize)>,
+    /// The fault of a log that is readable up to its end.
+    pub(super) cut: Option<String>,
 }
 
 impl Movements {
     pub(super) fn new(tracks: Vec<Option<Track>>, record: Record) -> Self {
-        Self { tracks, record, others: Others::default(), without_start: Vec::new() }
+        Self { tracks, record, others: Others::default(), without_start: Vec::new(), cut: None }
     }
 
     /// The track of the node with this number in the file.
@@ -52,7 +54,8 @@ impl Movements {
         self.len() == 0
     }
 
-    /// The remarks for a user who reads the file: lines that were not read, and starts that are not in the file.
+    /// The remarks for a user who reads the file: lines that were not read, starts that are not in the
+    /// file, and the end of a log that is cut.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let starts = self.without_start.first().map(|(node, line)| {
@@ -63,7 +66,7 @@ impl Movements {
             };
             format!("line {line}: node {node} starts at 0 m on each axis that no line sets, as in ns-2{more}")
         });
-        self.others.remark().into_iter().chain(starts).collect()
+        self.others.remark().into_iter().chain(starts).chain(self.cut.clone()).collect()
     }
 
     /// When the last movement ends.

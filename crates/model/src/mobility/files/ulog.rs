@@ -153,11 +153,12 @@ pub(super) fn read(bytes: &[u8], reading: &Reading, problems: &mut BadFile) -> M
     let mut formats = Formats::new();
     let mut subscriptions: BTreeMap<u16, Positions> = BTreeMap::new();
     let (mut global, mut local) = (Vec::new(), Vec::new());
-    let mut at = HEADER;
+    let (mut at, mut cut) = (HEADER, None);
     while let Some(&[low, high, kind]) = bytes.get(at..).and_then(|rest| rest.first_chunk::<3>()) {
         let size = usize::from(u16::from_le_bytes([low, high]));
         let Some(message) = bytes.get(at + 3..at + 3 + size) else {
-            problems.push(None, &format!("the end of the file at byte {}", bytes.len()), "a whole message");
+            // A flight computer that loses its power writes no end; the messages before are whole.
+            cut = Some(format!("the last message, at byte {at}, is cut: what comes before it was read"));
             break;
         };
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -199,5 +200,5 @@ pub(super) fn read(bytes: &[u8], reading: &Reading, problems: &mut BadFile) -> M
     if samples.is_empty() && problems.is_empty() {
         problems.push(None, "", format!("valid messages {GLOBAL} or {LOCAL}"));
     }
-    movements(&samples, Epoch::First, reading, problems)
+    Movements { cut, ..movements(&samples, Epoch::First, reading, problems) }
 }

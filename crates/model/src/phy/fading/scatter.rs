@@ -21,6 +21,9 @@ use crate::phy::propagation::SPEED_OF_LIGHT;
 /// The product of the coherence time and the largest Doppler shift (Rappaport 2002, equation 5.40.c).
 const COHERENCE: f64 = 0.423;
 
+/// The largest number of sinusoids.
+const MOST: usize = 256;
+
 /// How long signals between two radios fade alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coherence {
@@ -58,8 +61,8 @@ pub(super) fn check(frequency: Frequency, sinusoids: u32) -> Result<(), Fault> {
     if !(frequency.hertz() > 0.0 && frequency.hertz().is_finite()) {
         return Err(Fault::new("frequency", format!("must be above zero, found {frequency}")));
     }
-    if !(8..=256).contains(&sinusoids) {
-        return Err(Fault::new("sinusoids", format!("expected 8 to 256, found {sinusoids}")));
+    if !(8..=MOST as u32).contains(&sinusoids) {
+        return Err(Fault::new("sinusoids", format!("expected 8 to {MOST}, found {sinusoids}")));
     }
     Ok(())
 }
@@ -111,12 +114,19 @@ impl Scatter {
 
     fn sinusoids(&self, signal: &Signal, all: f64) -> (f64, f64) {
         let mut draws = Draws::of(mix(signal.pair));
-        // Paths leave one radio and reach the other in different directions: the places of the sectors are shifted.
-        let shift = (draws.uniform() * all) as u32;
+        // Paths leave one radio and reach the other in directions that are not related: each pair joins the sectors of
+        // its two ends at random (a shuffle of Fisher and Yates). Under one rule for all paths, such as a shift, the
+        // fading of a pair whose ends both move would be too fast or too slow for as long as the pair exists.
+        let mut sectors: [u8; MOST] = std::array::from_fn(|sector| sector as u8);
         let mut sum = (0.0, 0.0);
         for path in 0..self.sinusoids {
-            let other = (path + shift) % self.sinusoids;
-            let [one, two] = [path, other].map(|sector| turn((f64::from(sector) + draws.uniform()) / all).0);
+            let one = (f64::from(path) + draws.uniform()) / all;
+            // The whole part of a draw chooses one of the sectors left, its fraction the place within the sector.
+            let draw = draws.uniform() * f64::from(self.sinusoids - path);
+            let chosen = draw as u32;
+            sectors.swap(path as usize, (path + chosen) as usize);
+            let two = (f64::from(sectors[path as usize]) + (draw - f64::from(chosen))) / all;
+            let [one, two] = [one, two].map(|angle| turn(angle).0);
             let phase = match self.memory {
                 Memory::Ways(turns) => turns * (signal.ways[0] * one + signal.ways[1] * two),
                 Memory::Time(turns) => turns * signal.at.seconds() * one,
@@ -211,6 +221,31 @@ pub(super) mod tests {
                 let found = correlation(ways);
                 assert!((found - expected).abs() < 0.02, "{ways:?}: {found}, expected {expected}");
             }
+        }
+    }
+
+    /// How often the power rises through half of its mean, for each wavelength that both radios of a pair travel.
+    fn crossings(pair: u64) -> f64 {
+        let scatter = scatter(METRE);
+        let power = |way: f64| {
+            let (real, imaginary) = scatter.sum(&Signal { ways: [way, way], ..after(pair, 0.0) });
+            real * real + imaginary * imaginary
+        };
+        let (steps, ways) = (40, 100);
+        let weak: Vec<bool> = (0..ways * steps).map(|step| power(f64::from(step) / f64::from(steps)) < 0.5).collect();
+        weak.windows(2).filter(|it| it[0] && !it[1]).count() as f64 / f64::from(ways)
+    }
+
+    #[test]
+    fn each_pair_crosses_a_level_as_often_as_two_moving_radios_do() {
+        // Akki and Haber 1986: the shift of each end counts by its square, here twice that of one end.
+        let rho = std::f64::consts::FRAC_1_SQRT_2;
+        let expected = 2.0_f64.sqrt() * (2.0 * std::f64::consts::PI).sqrt() * rho * libm::exp(-rho * rho);
+        let found: Vec<f64> = (0..24).map(crossings).collect();
+        let mean = found.iter().sum::<f64>() / found.len() as f64;
+        assert!((mean - expected).abs() < 0.12, "mean {mean}, expected {expected}");
+        for crossings in found {
+            assert!((crossings - expected).abs() < 0.7, "{crossings}, expected {expected}");
         }
     }
 

@@ -2,8 +2,8 @@
 //!
 //! Read: EMANE's `eelinputparser.cc` and `eelloaderpathloss.cc`, for the format and its meaning. A value without a
 //! reverse one holds in both directions, until the next event of the pair. Where both nodes report a pair at the same
-//! time, as in logs that tell each node its own losses, each report counts in its own direction. Times below zero lie
-//! before the start.
+//! time, as in logs that tell each node its own losses, each report counts in its own direction; in EMANE the last line
+//! counts for both. Times below zero lie before the start, and the last event of a pair until then holds at the start.
 //! Other events are counted, and not read. Left out: `pathlossex`, whose losses depend on the frequency.
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ const A_PEER: &str = "a path loss such as nem:2,90 or nem:2,90,92";
 /// Reads the text; faults are added to the problems. Returns the remarks.
 pub(super) fn read(text: &[u8], pairs: &mut Pairs<'_>) -> Vec<String> {
     let (mut others, mut first) = (0_usize, 0);
-    let mut implied = Implied::new();
+    let mut said = Said::new();
     for (number, line) in lines(text) {
         if pairs.problems.ends_at(number) {
             break;
@@ -29,7 +29,7 @@ pub(super) fn read(text: &[u8], pairs: &mut Pairs<'_>) -> Vec<String> {
         if line.is_empty() {
             continue;
         }
-        match event(number, line, pairs, &mut implied) {
+        match event(number, line, pairs, &mut said) {
             Ok(true) => {}
             Ok(false) => {
                 others += 1;
@@ -45,11 +45,34 @@ pub(super) fn read(text: &[u8], pairs: &mut Pairs<'_>) -> Vec<String> {
     }
 }
 
-/// When a value was last taken from the report of the other direction.
-type Implied = BTreeMap<(u32, u32), Time>;
+/// The seconds of the last event of each pair, and whether it is a report of the other direction.
+type Said = BTreeMap<(u32, u32), (f64, bool)>;
+
+/// Takes the value of an event for one direction.
+fn set(
+    pairs: &mut Pairs<'_>,
+    said: &mut Said,
+    number: usize,
+    pair: (u32, u32),
+    event: (f64, f64, bool),
+) -> Result<(), String> {
+    let (seconds, value, is_implied) = event;
+    let replaces = match said.get(&pair) {
+        Some(&(last, was_implied)) if last == seconds => was_implied,
+        Some(&(last, _)) => last < seconds && seconds <= 0.0,
+        None => false,
+    };
+    if replaces {
+        pairs.replace(pair, value);
+    } else {
+        pairs.add(number, pair, (Time::ZERO + Span::from_secs_f64(seconds.max(0.0)), value), true)?;
+    }
+    said.insert(pair, (seconds, is_implied));
+    Ok(())
+}
 
 /// An event. Returns whether it is one of path loss.
-fn event(number: usize, line: &str, pairs: &mut Pairs<'_>, implied: &mut Implied) -> Result<bool, String> {
+fn event(number: usize, line: &str, pairs: &mut Pairs<'_>, said: &mut Said) -> Result<bool, String> {
     let mut words = line.split_ascii_whitespace().map(|word| word.trim_matches('"'));
     let (Some(at), Some(from), Some(kind)) = (words.next(), words.next(), words.next()) else {
         return Err(A_LINE.to_owned());
@@ -60,7 +83,6 @@ fn event(number: usize, line: &str, pairs: &mut Pairs<'_>, implied: &mut Implied
     }
     let node = |pairs: &Pairs<'_>, word: &str| pairs.node(word.strip_prefix("nem:").ok_or(A_LINE)?);
     let from = node(pairs, from)?;
-    let at = Time::ZERO + Span::from_secs_f64(seconds.max(0.0));
     let mut peers = words.peekable();
     if peers.peek().is_none() {
         return Err(A_PEER.to_owned());
@@ -75,16 +97,10 @@ fn event(number: usize, line: &str, pairs: &mut Pairs<'_>, implied: &mut Implied
         }
         let read = |loss: &str| Quantity::Loss.read(loss).ok_or_else(|| Quantity::Loss.expected());
         let both = (read(forward)?, read(backward.unwrap_or(forward))?);
-        if implied.remove(&(from, to)) == Some(at) {
-            pairs.replace((from, to), both.0);
-        } else {
-            pairs.add(number, (from, to), (at, both.0), true)?;
-        }
-        if backward.is_some() || !pairs.ends_at((to, from), at) {
-            pairs.add(number, (to, from), (at, both.1), true)?;
-            if backward.is_none() {
-                implied.insert((to, from), at);
-            }
+        set(pairs, said, number, (from, to), (seconds, both.0, false))?;
+        let is_implied = backward.is_none();
+        if !(is_implied && said.get(&(to, from)).is_some_and(|(last, _)| *last == seconds)) {
+            set(pairs, said, number, (to, from), (seconds, both.1, is_implied))?;
         }
     }
     Ok(true)

@@ -37,11 +37,6 @@ impl<'a> Pairs<'a> {
         self.all.contains_key(&(from, to))
     }
 
-    /// Whether the last value of a pair has this time.
-    pub(super) fn ends_at(&self, pair: (u32, u32), at: Time) -> bool {
-        self.all.get(&pair).and_then(|it| it.values.last()).is_some_and(|(last, _)| *last == at)
-    }
-
     /// Gives the last value of a pair another value.
     pub(super) fn replace(&mut self, pair: (u32, u32), value: f64) {
         if let Some(last) = self.all.get_mut(&pair).and_then(|it| it.values.last_mut()) {

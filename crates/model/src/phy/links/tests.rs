@@ -95,6 +95,27 @@ fn event_logs_of_emane_hold_until_the_next_event() {
 }
 
 #[test]
+fn the_last_event_before_the_start_holds_at_the_start() {
+    let links = read("-2 nem:0 pathloss nem:1,95\n-1 nem:1 pathloss nem:0,80 nem:2,70\n3 nem:0 pathloss nem:1,60\n");
+    for (from, to, at, loss) in [
+        (0, 1, 0.0, 80.0),
+        (1, 0, 0.0, 80.0),
+        (1, 2, 0.0, 70.0),
+        (2, 1, 2.9, 70.0),
+        (1, 0, 2.9, 80.0),
+        (1, 0, 3.0, 60.0),
+    ] {
+        assert!(close(decibels(&links, from, to, at), -loss), "{from} to {to} at {at} s");
+    }
+    let at_zero = read("-2 nem:0 pathloss nem:1,95\n0 nem:0 pathloss nem:1,80\n");
+    assert!(close(decibels(&at_zero, 0, 1, 0.0), -80.0) && close(decibels(&at_zero, 1, 0, 0.0), -80.0));
+    assert!(
+        refused("-1 nem:0 pathloss nem:1,95\n-2 nem:0 pathloss nem:1,80\n")
+            .starts_with("links:2: expected each pair once")
+    );
+}
+
+#[test]
 fn both_ends_of_a_link_may_report_it_in_an_event_log() {
     // Each report counts in its own direction, in any order.
     let text = "0 nem:0 pathloss nem:1,90\n0 nem:1 pathloss nem:0,95 nem:2,80\n0 nem:2 pathloss nem:1,80\n\

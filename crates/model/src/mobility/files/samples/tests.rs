@@ -84,6 +84,12 @@ fn tracks_of_receivers_are_nodes_in_their_order() {
 }
 
 #[test]
+fn extensions_of_a_point_are_not_its_own() {
+    let nested = "<extensions><ele>9</ele><time>2026-05-01T11:00:00Z</time></extensions></trkpt>";
+    assert_eq!(read(&GPX.replace("</trkpt>", nested)), read(GPX));
+}
+
+#[test]
 fn times_are_those_of_the_calendar() {
     for (text, seconds) in [
         ("1970-01-01T00:00:00Z", 0.0),
@@ -93,6 +99,10 @@ fn times_are_those_of_the_calendar() {
     ] {
         assert_eq!(date(text), Some(seconds), "{text}");
     }
+    for text in ["2026-02-29T10:00:00Z", "2100-02-29T10:00:00Z", "2024-02-30T10:00:00Z", "2026-04-31T10:00:00Z"] {
+        assert_eq!(date(text), None, "{text}");
+    }
+    assert!(date("2000-02-29T10:00:00Z").is_some() && date("2026-12-31T10:00:00Z").is_some());
     for text in ["2026-05-01", "2026-13-01T10:00:00Z", "yesterday", "2026-05-01T25:00:00Z", ""] {
         assert_eq!(date(text), None, "{text}");
     }
@@ -204,8 +214,11 @@ fn logs_of_px4_have_the_positions_of_their_vehicle() {
     );
     let mut cut = log(&messages[..6]);
     cut.truncate(cut.len() - 3);
-    let cut = read_bytes(&cut, &Reading::default()).expect_err("half a message");
-    assert!(cut.contains("expected a whole message, found: the end of the file at byte"), "{cut}");
+    // As when the power fails: the messages before the last one count.
+    let cut = read_bytes(&cut, &Reading::default()).expect("a log with half a message");
+    assert_eq!(at(&cut, 0, 5.0), [2.0, 1.0, 3.0]);
+    assert!(matches!(&cut.remarks()[..], [it] if it.ends_with("is cut: what comes before it was read")));
+    assert_eq!(local.remarks(), Vec::<String>::new());
     assert!(read(&messages[..3]).expect_err("no position").contains("valid messages vehicle_global_position"));
 }
 
