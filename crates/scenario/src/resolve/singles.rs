@@ -8,6 +8,7 @@ use hopyard_model::phy::{Params, propagation};
 use super::networks::radios;
 use super::resolved::{Chosen, Resolved};
 use super::resolver::Resolver;
+use crate::tree::Kind;
 
 /// The channels, each with its section, its radio and its path loss.
 fn channels(resolved: &Resolved) -> impl Iterator<Item = (String, &Params, &Chosen<propagation::Config>)> {
@@ -23,13 +24,13 @@ impl Resolver<'_> {
         let on = radios(resolved);
         for (number, (section, radio, loss)) in (0_u16..).zip(channels(resolved)) {
             let jammer = resolved.jammers.iter().position(|it| it.channel == number);
-            if radio.single.is_empty() && jammer.is_none() || self.is_faulty(&section) {
-                continue;
-            }
             let has = |node: &u32| on.get(*node as usize).is_some_and(|channels| channels.contains(&number));
-            for (i, single) in radio.single.iter().enumerate() {
-                let path = format!("{section}.single.{i}.nodes");
-                let missing: BTreeSet<u32> = single.nodes.iter().copied().filter(|node| !has(node)).collect();
+            let tables = match self.root.node(&format!("{section}.single")).map(|node| &node.kind) {
+                Some(Kind::Array(items)) => items.len(),
+                _ => 0,
+            };
+            for path in (0..tables).map(|i| format!("{section}.single.{i}.nodes")) {
+                let missing: BTreeSet<u32> = self.numbers(&path).into_iter().filter(|node| !has(node)).collect();
                 for node in missing {
                     if node >= resolved.nodes.count {
                         self.no_node(&path, node, resolved.nodes.count, "nodes with a radio");
@@ -38,6 +39,9 @@ impl Resolver<'_> {
                             Some("nodes with a radio on this channel".to_owned());
                     }
                 }
+            }
+            if radio.single.is_empty() && jammer.is_none() || self.is_faulty(&section) {
+                continue;
             }
             let is_delivery = |quantity| quantity == Quantity::Delivery;
             let name = loss.model.name;

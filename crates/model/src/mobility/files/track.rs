@@ -9,6 +9,17 @@ use hopyard_engine::{Span, Time};
 
 use crate::mobility::leg::{Leg, Mobility, Position};
 
+/// The highest speed, in metres per second. A satellite in the lowest orbit has 8 km/s, so that a higher speed is a
+/// mistake in times or places.
+pub(in crate::mobility) const FASTEST: f64 = 10_000.0;
+
+/// The fault of a move between two places in so many seconds that is too fast: the text found, and the text expected.
+pub(in crate::mobility) fn too_fast(from: Position, to: Position, seconds: f64) -> Option<(String, String)> {
+    let distance = from.distance(to);
+    let found = || format!("{distance:.0} m in {seconds} s, {:.3e} m/s", distance / seconds);
+    (distance > FASTEST * seconds).then(|| (found(), format!("a speed of at most {FASTEST} m/s")))
+}
+
 /// A position at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fix {

@@ -138,7 +138,8 @@ impl Frame<'_> {
 }
 
 /// The radiotap header of a frame: its rate and preamble, or its index with bandwidth and guard interval; the channel's
-/// frequency if the propagation model has one; and the power that was received; the transmitter receives none.
+/// frequency if the propagation model has one, or the first channel of the mode's band where that frequency is not in
+/// the band; and the power that was received; the transmitter receives none.
 #[must_use]
 pub fn radiotap(
     mode: &Mode,
@@ -162,11 +163,15 @@ pub fn radiotap(
         Format::Vht { mcs, streams } => Some(Index { mcs, streams: Some(streams), megahertz, short_guard }),
     };
     let rate = if index.is_none() { tap::Header::rate_of(mode.rate().bps() as u32) } else { None };
-    let channel = |frequency: Frequency| {
+    let channel = |given: Frequency| {
+        let frequency = match mode.band() {
+            Some(band) if !band.has(given) => band.first_channel(),
+            _ => given,
+        };
         let megahertz = (frequency.hertz() / 1e6).round() as u16;
         let band = match megahertz {
             2400..2500 => Channel::BAND_2GHZ,
-            4900..5900 => Channel::BAND_5GHZ,
+            4900..5930 => Channel::BAND_5GHZ,
             _ => 0,
         };
         Channel { frequency: megahertz, flags: modulation | band }
