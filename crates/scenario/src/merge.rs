@@ -223,10 +223,8 @@ impl Section<'_> {
                         table.remove(key);
                     }
                 }
-                let remains = !matches!(
-                    judge.canonical(&with(&mut std::iter::once(&*leaf))),
-                    Err(ParamsError::Malformed(_))
-                );
+                let remains =
+                    !matches!(judge.canonical(&with(&mut std::iter::once(&*leaf))), Err(ParamsError::Malformed(_)));
                 if !remains {
                     left_out.extend(leaf.path.clone());
                 }

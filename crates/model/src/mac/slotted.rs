@@ -18,8 +18,8 @@ pub struct Round {
     pub pause: Span,
 }
 
-/// A MAC whose stations own slots, and the facts about every MAC that checks before the run need. Every default is the answer of a MAC without slots, which implements the trait
-/// with nothing in it.
+/// A MAC whose stations own slots, and the facts about every MAC that checks before the run need. Every default is the
+/// answer of a MAC without slots.
 pub trait Slotted: Mac {
     /// Whether the MAC counts what becomes of its frames ([`Self::on_fate`]).
     const COUNTS_FATES: bool = false;

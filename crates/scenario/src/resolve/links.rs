@@ -35,8 +35,8 @@ pub(super) struct Reach {
     pub(super) asked: Option<f64>,
     /// The rate of data frames, and a rate of other frames with the shorter distance to which `receive` limits these.
     pub(super) shorter: Option<(Rate, Rate, f64)>,
-    /// The pairs of nodes that exchange frames, the lower number first, where a file names them and no distance decides,
-    /// and whether most frames without interference are received. Then the distances are infinite.
+    /// The pairs of nodes that exchange frames, the lower number first, where a file names them, and whether most frames
+    /// without interference are received. No distance decides then, and the distances are infinite.
     pub(super) links: Option<BTreeMap<(u32, u32), bool>>,
     /// The boxes that shorten ranges.
     walls: Option<Walls>,
@@ -89,7 +89,15 @@ impl Reach {
                 let (modes, needed) = modes?;
                 let channel = propagation.config.channel();
                 let least = Least::of(radio, &channel, &fading.config, &modes, resolved.errors_of(radio).as_deref())?;
-                let reach = Self { nodes: Vec::new(), most: 0.0, usual: 0.0, asked: None, shorter: None, links: None, walls: None };
+                let reach = Self {
+                    nodes: Vec::new(),
+                    most: 0.0,
+                    usual: 0.0,
+                    asked: None,
+                    shorter: None,
+                    links: None,
+                    walls: None,
+                };
                 if let Some(links) = resolved.links_of(propagation) {
                     let links = Some(exchanging(resolved, number, &links, &least));
                     return Some(Self { most: f64::INFINITY, usual: f64::INFINITY, links, ..reach });
@@ -174,8 +182,8 @@ impl Reach {
         (*budget > 0).then_some(near)
     }
 
-    /// The two nodes farthest from each other among those that usually receive each other's frames, with their distance.
-    /// Returns nothing if that takes more steps than the budget has left.
+    /// The longest distance between two nodes that usually receive each other's frames, and the nodes. Returns nothing
+    /// if that takes more steps than the budget has left.
     pub(super) fn farthest(&self, places: &[Position], budget: &mut u64) -> Option<(f64, Option<(u32, u32)>)> {
         let mut farthest = (0.0, None);
         self.each_link(places, Sure::Usually, budget, |a, b| {

@@ -272,7 +272,8 @@ impl Resolved {
                 // A node that stands still, or is drawn once, is where the nodes are placed.
                 None if chosen.sound().is_some_and(|model| model.is_stationary()) => {
                     let [x, y] = self.nodes.area.map(|length| length.metres());
-                    corners.extend(self.positions.iter().copied().chain([Position { x, y, z: 0.0 }, Position::default()]));
+                    corners
+                        .extend(self.positions.iter().copied().chain([Position { x, y, z: 0.0 }, Position::default()]));
                 }
                 None => return f64::INFINITY,
             }

@@ -63,7 +63,8 @@ impl Resolver<'_> {
         let Some((model, origin)) = with().find(|(it, _)| it.says.0).or_else(|| with().next()) else { return };
         let others: Vec<_> = with().filter(|(_, globe)| *globe != origin).collect();
         let Some((it, globe)) = others.first() else { return };
-        let shown = |it: &Globe| format!("longitude {}, latitude {}, height {} m", it.longitude, it.latitude, it.height);
+        let shown =
+            |it: &Globe| format!("longitude {}, latitude {}, height {} m", it.longitude, it.latitude, it.height);
         let message = format!(
             "{} and {} do not lie on one map{}: (0, 0) is {} in the one and {} in the other",
             model.path,
@@ -101,8 +102,9 @@ impl Resolver<'_> {
         let (begin, zero) = file;
         if let Some(Zero { epoch, times: (first, last), .. }) = zero.filter(|it| it.times.0 < it.times.1) {
             if last <= epoch {
-                let message =
-                    format!("nothing moves: the last time in {path}, {last} s, is not after the start of the run, {epoch} s");
+                let message = format!(
+                    "nothing moves: the last time in {path}, {last} s, is not after the start of the run, {epoch} s"
+                );
                 self.warning(&format!("{section}.epoch"), message).expected =
                     Some("an `epoch` before the last time, such as \"first\"".to_owned());
                 return;

@@ -337,7 +337,7 @@ impl Params {
         Ok(modes)
     }
 
-    /// The mode of the shortest answer to frames with packets under a rate control; nothing if parameters are impossible.
+    /// The mode of the shortest answer to frames with packets under a rate control; nothing of impossible parameters.
     pub(in crate::mac) fn shortest_answer(&self, rates: &rate_control::Config) -> Option<&'static Mode> {
         if rates.is_fixed() {
             return Some(self.modes().ok()?.answer);

@@ -274,6 +274,21 @@ mod tests {
     }
 
     #[test]
+    fn a_channel_lies_in_the_band_of_its_frames() {
+        for (band, given, expected) in [
+            (Band::High, 2412e6, (5180, Channel::OFDM | Channel::BAND_5GHZ)),
+            (Band::High, 5240e6, (5240, Channel::OFDM | Channel::BAND_5GHZ)),
+            (Band::Low, 5180e6, (2412, Channel::OFDM | Channel::BAND_2GHZ)),
+            (Band::Low, 2437e6, (2437, Channel::OFDM | Channel::BAND_2GHZ)),
+        ] {
+            let carrier = Carrier { band, bandwidth: Frequency::new(20e6), guard: Guard::Long };
+            let mode = Mode::on(carrier).find(|mode| mode.format == Format::Ofdm).expect("a row");
+            let header = radiotap(&mode, mode.preamble, Some(Frequency::new(given)), None, false, None);
+            assert_eq!(header.channel.map(|it| (it.frequency, it.flags)), Some(expected), "{given} in {band:?}");
+        }
+    }
+
+    #[test]
     fn a_radio_knows_the_index_of_ht_and_vht() {
         let header = |name: &str, megahertz: f64, guard| {
             let carrier = Carrier { band: Band::High, bandwidth: Frequency::new(megahertz * 1e6), guard };
