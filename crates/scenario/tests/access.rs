@@ -169,7 +169,7 @@ fn a_slot_of_two_nodes_within_two_hops_is_warned_of_with_the_pair() {
 #[test]
 fn acknowledgements_that_come_too_late_are_warned_of() {
     let with = |given: &str, range: u32| {
-        let nodes = CHAIN.replace("250 m", &format!("{range} m")).replace("300 m", "900 m");
+        let nodes = CHAIN.replace("200 m", "240 m").replace("250 m", &format!("{range} m")).replace("300 m", "900 m");
         load(&format!("tdma.acknowledge = true\ntdma.slot = \"7 ms\"\n{given}{nodes}"))
     };
     for (range, given) in [(590, ""), (800, "tdma.propagation = \"3 us\"\n")] {
@@ -177,7 +177,8 @@ fn acknowledgements_that_come_too_late_are_warned_of() {
     }
     let warnings = with("", 800).expect("a warning is no error");
     assert_eq!(warnings.len(), 1, "{warnings:?}");
-    for word in ["from farther than 600 m come too late, and the range is 800 m", "at least 3 us"] {
+    let pair = "nodes 0 and 3, which receive each other's frames, are 720 m apart";
+    for word in ["from farther than 600 m come too late", pair, "at least 3 us"] {
         assert!(warnings[0].contains(word), "\"{word}\" is not in: {}", warnings[0]);
     }
     let nodes = CHAIN.replace("250 m", "800 m").replace("300 m", "900 m");
@@ -360,7 +361,7 @@ fn nodes_too_far_apart_for_acknowledgements_are_warned_of() {
     let text = |profile: &str, metres: u32, mac: &str| {
         format!(
             "profile = \"{profile}\"\nduration = \"500 ms\"\n[nodes]\npositions = [[0, 0], [{metres}, 0], [100, 0]]\n\
-             [radio]\ntransmit_power = \"36 dBm\"\npropagation = \"free_space\"\nreceive = \"7 km\"\n\
+             [radio]\ntransmit_power = \"50 dBm\"\npropagation = \"free_space\"\nreceive = \"7 km\"\n\
              sense = \"20 km\"\n[routing]\nprotocol = \"oracle\"\n[[flow]]\nfrom = 0\nto = 1\n{mac}"
         )
     };
@@ -422,9 +423,9 @@ fn limits_within_which_no_two_packets_fit_are_warned_of() {
     };
     for (keys, words) in [
         ("", None),
-        // Two MPDUs of 1040 B, a header of 38 B and a delimiter each, the first padded.
-        ("max_ampdu = \"2166 B\"\n", None),
-        ("max_ampdu = \"2163 B\"\n", Some("`max_ampdu` allows")),
+        // Two MPDUs with packets of 1052 B, a header of 38 B and a delimiter each, the first padded.
+        ("max_ampdu = \"2190 B\"\n", None),
+        ("max_ampdu = \"2189 B\"\n", Some("`max_ampdu` allows")),
         ("max_ampdu_time = \"1 us\"\n", Some("`max_ampdu_time` allows")),
         ("max_amsdu = \"100 B\"\n", Some("`max_amsdu` allows")),
         ("max_amsdu = \"3839 B\"\n", None),

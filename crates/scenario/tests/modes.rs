@@ -86,7 +86,8 @@ fn a_mode_that_the_amendment_lacks_is_refused_at_its_place() {
 fn ranges_are_given_by_mode() {
     let with = |receive: &str| {
         let receive = format!("{{ {receive} }}");
-        load("standard = \"n\"\nrate = \"mcs7\"\n", &[("radio.receive", &receive)])
+        let frequency = ("radio.two_ray_ground.frequency", "5.18 GHz");
+        load("standard = \"n\"\nrate = \"mcs7\"\n", &[("radio.receive", &receive), frequency])
     };
     let shown = with("mcs7 = \"60 m\"").expect_err("the basic rates lack a range");
     assert!(shown.contains("values for \"mcs7\" and \"6 Mbps\" and \"24 Mbps\""), "{shown}");
@@ -115,7 +116,7 @@ fn frequencies_outside_the_band_are_warned_of() {
             &[
                 "`standard = \"a\"` of [mac.dcf] sends at 5 GHz, and `free_space` has the wavelength of 2.412 GHz",
                 "`frequency = \"5.18 GHz\"` in [radio.free_space]",
-                "s.toml:10:24",
+                "s.toml:11:24",
             ],
         ),
         (

@@ -470,6 +470,6 @@ fn obstacles_between_nodes_that_stand_still_shorten_the_range() {
     assert_eq!(load(&text(60, "")), Ok(vec![]), "there is a way around it");
     let words = ["nothing can carry this flow", "nor through too much `loss` of [[obstacle]]"];
     warned(&text(60, "[radio]\n"), &words);
-    let route = "[routing]\nprotocol = \"static\"\n[[routing.static.routes]]\npath = [0, 1]\n";
+    let route = "[routing]\nprotocol = \"static\"\n[[routing.static.routes]]\nat = 0\nto = 1\nvia = 1\n";
     warned(&text(60, "[radio]\n").replace("[radio]\n", route), &["nothing can carry this flow"]);
 }

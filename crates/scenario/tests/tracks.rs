@@ -75,7 +75,9 @@ fn files_with_different_zeros_are_warned_of() {
     let one = |key: &str| without.replacen("nodes = \"first\"", &format!("nodes = \"first\"\n{key}"), 1);
     let (place, time) = (["do not lie on one map", "`origin`"], ["and the run starts both at once", "`epoch`"]);
     let files = [track("8", &at(0)), track("8.001", &at(3))];
-    let of = |name: &str, text: &str| warnings(name, [&files[0], &files[1]], text).join("\n");
+    let of = |name: &str, text: &str| {
+        warnings(name, [&files[0], &files[1]], &format!("{text}[radio]\npropagation = \"free_space\"\n")).join("\n")
+    };
     for (name, text, says) in [
         ("none", without.clone(), [true, true]),
         ("origin", one("origin = \"8 47\""), [false, true]),

@@ -98,7 +98,7 @@ impl params::Params for Params {
                 return Some((place + 1, why));
             }
             let seconds = (pair[1].at - pair[0].at).seconds();
-            let (found, expected) = too_fast(pair[0].place(), pair[1].place(), seconds)?;
+            let (found, expected) = too_fast(pair[0].place(), pair[1].place(), seconds, FASTEST)?;
             Some((place + 1, format!("expected {expected}, found {found}")))
         };
         Fault::of_elements("track", self.track.windows(2).enumerate().filter_map(wrong).collect())?;
@@ -236,11 +236,11 @@ mod tests {
             (json!({ "track": [{ "at": "2 s", "x": 4, "y": "1 m" }], "orders": [] }), "-50 m"),
             (
                 json!({ "track": [waypoint("2 s"), { "at": "2.000000001 s", "x": "90 km", "y": "0 m" }], "orders": [] }),
-                "a speed of at most 10000 m/s, found 90000 m in 0.000000001 s, 9.000e13 m/s",
+                "a speed of at most 300000000 m/s, found 90000 m in 0.000000001 s, 9.000e13 m/s",
             ),
             (
-                json!({ "track": [], "orders": [{ "at": "1 s", "x": "0 m", "y": "0 m", "speed": "20 km/s" }] }),
-                "a speed of at most 10000 m/s, found",
+                json!({ "track": [], "orders": [{ "at": "1 s", "x": "0 m", "y": "0 m", "speed": "4e8 m/s" }] }),
+                "a speed of at most 300000000 m/s, found",
             ),
         ] {
             let error = params::read::<Params>(&value).expect_err("impossible").to_string();

@@ -11,7 +11,7 @@
 
 use super::movements::{Movements, Record};
 use super::text::{Dimensions, Reading, coordinate, time, within};
-use super::track::{Fix, Track, too_fast};
+use super::track::{FASTEST, Fix, Track, too_fast};
 use crate::file::{BadFile, MAX_FAULTS, lines};
 use crate::mobility::leg::Position;
 
@@ -80,7 +80,9 @@ fn track(line: &str, heights: bool, reading: &Reading) -> Result<Track, Fault> {
             if last.at >= fix.at {
                 return Err(fault("times that increase".to_owned()));
             }
-            if let Some((found, expected)) = too_fast(last.position, fix.position, fix.at.since(last.at).seconds()) {
+            if let Some((found, expected)) =
+                too_fast(last.position, fix.position, fix.at.since(last.at).seconds(), FASTEST)
+            {
                 return Err(Fault { found: format!("{}: {found}", waypoint.join(" ")), expected });
             }
         }

@@ -7,7 +7,7 @@ use hopyard_engine::{Span, Time};
 use super::globe::{Epoch, Globe, Origin};
 use super::movements::{Movements, Record, Zero};
 use super::text::{Reading, within};
-use super::track::{Fix, Track, too_fast};
+use super::track::{FASTEST_RECORDED, Fix, Track, too_fast};
 use crate::file::BadFile;
 use crate::mobility::leg::{Leg, Position};
 
@@ -86,7 +86,7 @@ pub(super) fn movements(samples: &[Sample], first: Epoch, reading: &Reading, pro
                 problems.push(sample.line, &found, format!("times of node {} that increase", sample.node));
             }
             last => {
-                let fault = last.and_then(|(last, place)| too_fast(*place, here, seconds - last));
+                let fault = last.and_then(|(last, place)| too_fast(*place, here, seconds - last, FASTEST_RECORDED));
                 if let Some((found, expected)) = fault {
                     problems.push(sample.line, &found, format!("{expected} of node {}", sample.node));
                 }

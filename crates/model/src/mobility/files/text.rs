@@ -83,7 +83,7 @@ fn number(text: &str) -> Option<f64> {
 
 pub(super) const COORDINATE: &str = "a coordinate in metres, within 1e9 m of the origin";
 pub(super) const TIME: &str = "a time in seconds, from 0 to 1.6e9";
-pub(super) const SPEED: &str = "a speed in metres a second, from 0 to 10000";
+pub(super) const SPEED: &str = "a speed in metres a second, from 0 to 3e8";
 
 /// A coordinate in metres.
 pub(super) fn coordinate(text: &str) -> Result<f64, &'static str> {
