@@ -378,7 +378,9 @@ fn wrong_elements<'t>(judge: &dyn Judge, base: &Values, leaf: &Leaf<'t>) -> Vec<
             let mut rest = table.to_map();
             // The wrong key is the one without which another fault is found, or none.
             while let Some(found) = message.take() {
-                let culprit = table.entries.iter().filter(|entry| rest.contains_key(&entry.key)).find_map(|entry| {
+                let lacks_key = found.starts_with("missing field");
+                let mut there = table.entries.iter().filter(|entry| !lacks_key && rest.contains_key(&entry.key));
+                let culprit = there.find_map(|entry| {
                     let mut without = rest.clone();
                     without.remove(&entry.key);
                     let then = fault(place, Value::Object(without));
