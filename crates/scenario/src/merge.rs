@@ -393,8 +393,8 @@ fn wrong_elements<'t>(judge: &dyn Judge, base: &Values, leaf: &Leaf<'t>) -> Vec<
                 let mark = if found.starts_with("unknown field") { &entry.mark } else { &entry.node.mark };
                 wrong.push(Wrong { place, key: Some(&entry.key), mark, message: found });
                 rest.remove(&entry.key);
-                let missing = format!("missing field `{}`", entry.key);
-                message = then.filter(|then| *then != missing);
+                // A key that is missing now is the wrong one, or was meant by it.
+                message = then.filter(|then| !then.starts_with("missing field"));
             }
         } else if let Some(message) = message {
             wrong.push(Wrong { place, key: None, mark: &item.mark, message });
