@@ -144,9 +144,18 @@ impl Files {
         })
     }
 
-    /// The file of links that `params` name.
-    pub(crate) fn links(&self, params: &table::Params) -> Result<Arc<LinkFile>, FileError> {
-        self.input(&self.links, params, &params.path, |bytes| Links::read(&params.path, bytes, &params.reading()))
+    /// The file of links that `params` name; beside an error, the links of its sound rows.
+    pub(crate) fn links(&self, params: &table::Params) -> Result<Arc<LinkFile>, (FileError, Option<Links>)> {
+        let mut sound = None;
+        let file = self.input(&self.links, params, &params.path, |bytes| {
+            let (links, bad) = Links::read_sound(&params.path, bytes, &params.reading());
+            if bad.is_empty() {
+                return Ok(links);
+            }
+            sound = Some(links);
+            Err(bad)
+        });
+        file.map_err(|error| (error, sound))
     }
 
     /// The file with error rates that has this name.

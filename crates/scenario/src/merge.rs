@@ -3,6 +3,8 @@
 //! Each key is first checked alone: the model's own reader checks the type and the unit of the value. Then all keys
 //! that passed are checked together. A fault that the model finds is reported for the key that it names.
 
+use std::collections::BTreeSet;
+
 use hopyard_model::params::{ModelInfo, ParamsError};
 use serde_json::Value;
 
@@ -115,7 +117,7 @@ impl Section<'_> {
         parts
             .map(|((judge, base), leaves)| {
                 let whole = leaves.iter().filter(|leaf| leaf.path.len() == 1);
-                let given = whole.map(|leaf| (leaf.path[0].to_owned(), leaf.node.to_value())).collect();
+                let given = whole.map(|leaf| (leaf.path[0].to_owned(), leaf.value.clone())).collect();
                 self.merge(*judge, &judge.led(base.clone(), &given), leaves, header, problems)
             })
             .collect()
@@ -172,7 +174,12 @@ impl Section<'_> {
             }
             // A value that cannot be read already has its problem.
             _ if entry.node.is_bad() => {}
-            _ => leaves.push(Leaf { path: above.clone(), node: &entry.node }),
+            _ => leaves.push(Leaf {
+                path: above.clone(),
+                node: &entry.node,
+                value: entry.node.to_value(),
+                said: BTreeSet::new(),
+            }),
         }
         above.pop();
     }
@@ -191,26 +198,37 @@ impl Section<'_> {
             for leaf in leaves {
                 let place = leaf.path.iter().try_fold(&mut values, |value, step| value.get_mut(*step));
                 if let Some(place) = place {
-                    *place = leaf.node.to_value();
+                    *place = leaf.value.clone();
                 }
             }
             values
         };
         let mut left_out = Vec::new();
-        leaves.retain(|leaf| match judge.canonical(&with(&mut std::iter::once(leaf))) {
+        leaves.retain_mut(|leaf| match judge.canonical(&with(&mut std::iter::once(&*leaf))) {
             Err(ParamsError::Malformed(message)) => {
                 let path = self.key(&leaf.path.join("."));
-                let before = problems.len();
-                for (node, message) in wrong_elements(judge, base, leaf) {
-                    let mut problem = malformed(&path, leaf, &Expected::of(judge, base, leaf, &message));
-                    problem.mark = Some(node.mark.clone());
+                let wrong = wrong_elements(judge, base, leaf);
+                for Wrong { mark, message, .. } in &wrong {
+                    let mut problem = malformed(&path, leaf, &Expected::of(judge, base, leaf, message));
+                    problem.mark = Some((*mark).clone());
                     problems.push(problem);
                 }
-                if problems.len() == before {
+                if wrong.is_empty() {
                     problems.push(malformed(&path, leaf, &Expected::of(judge, base, leaf, &message)));
                 }
-                left_out.extend(leaf.path.clone());
-                false
+                // Without the wrong keys of its tables, a list may show what else is wrong.
+                for Wrong { place, key, .. } in wrong {
+                    leaf.said.insert(place);
+                    if let (Some(key), Some(Value::Object(table))) = (key, leaf.value.get_mut(place)) {
+                        table.remove(key);
+                    }
+                }
+                let remains =
+                    !matches!(judge.canonical(&with(&mut std::iter::once(&*leaf))), Err(ParamsError::Malformed(_)));
+                if !remains {
+                    left_out.extend(leaf.path.clone());
+                }
+                remains
             }
             _ => true,
         });
@@ -242,8 +260,15 @@ impl Section<'_> {
             let other = if culprit == named_at { beside } else { named_at };
             let given = other.map(|i| (leaves[i].path.join("."), leaves[i].node.describe()));
             // When a key is removed, its default may be incompatible with the keys that were given together with it.
+            // Such a key is left out too, so that the faults of others are found.
             if reported.contains(&fault.parameter) {
-                return base.clone();
+                let other_fault = |i: &usize| match without(*i) {
+                    Err(ParamsError::Fault(other)) => other.parameter != fault.parameter,
+                    _ => true,
+                };
+                let Some(partner) = (0..leaves.len()).find(other_fault) else { return base.clone() };
+                leaves.remove(partner);
+                continue;
             }
             let leaf = culprit.map(|index| leaves.remove(index)).or_else(|| leaves.pop());
             // The parameter is given, and what is wrong with its value has been said.
@@ -258,8 +283,9 @@ impl Section<'_> {
             if let Some(Leaf { node: Node { kind: Kind::Array(items), .. }, .. }) = leaf.as_ref().filter(|it| named(it))
                 && fault.elements.iter().any(|(place, _)| *place < items.len())
             {
-                for (place, words) in &fault.elements {
-                    let mark = items.get(*place).map(|item| &item.mark).or(header);
+                let said = leaf.as_ref().map(|leaf| &leaf.said);
+                for (place, words) in fault.elements.iter().filter(|it| said.is_none_or(|said| !said.contains(&it.0))) {
+                    let mark = items.get(*place).map(|item| mark_in(item, words)).or(header);
                     let problem = Problem::new(self.key(&path), mark, format!("`{path}` cannot have this element"));
                     problems.push(expectation(problem, words));
                 }
@@ -300,8 +326,25 @@ impl Section<'_> {
     }
 }
 
-/// The elements of a list that are wrong, each by itself.
-fn wrong_elements<'t>(judge: &dyn Judge, base: &Values, leaf: &Leaf<'t>) -> Vec<(&'t Node, String)> {
+/// The place of a fault in an element of a list: that of the first key which the words name, or of the element.
+fn mark_in<'t>(item: &'t Node, words: &str) -> &'t Mark {
+    let Kind::Table(table) = &item.kind else { return &item.mark };
+    let named = words.split('`').skip(1).step_by(2).find_map(|key| table.get(key));
+    named.map_or(&item.mark, |entry| &entry.node.mark)
+}
+
+/// A fault in an element of a list.
+struct Wrong<'t> {
+    /// The place of the element in the list.
+    place: usize,
+    /// The key of the element, if that is a table, without which the fault is gone.
+    key: Option<&'t str>,
+    mark: &'t Mark,
+    message: String,
+}
+
+/// The elements of a list that are wrong, each by itself, and the keys of those that are tables.
+fn wrong_elements<'t>(judge: &dyn Judge, base: &Values, leaf: &Leaf<'t>) -> Vec<Wrong<'t>> {
     let Kind::Array(items) = &leaf.node.kind else { return Vec::new() };
     let mut values = Value::Object(base.clone());
     let Some(place) = leaf.path.iter().try_fold(&mut values, |value, step| value.get_mut(*step)) else {
@@ -314,18 +357,47 @@ fn wrong_elements<'t>(judge: &dyn Judge, base: &Values, leaf: &Leaf<'t>) -> Vec<
     if !default.is_empty() && default.len() != items.len() {
         return Vec::new();
     }
-    let mut wrong = Vec::new();
-    for (number, item) in items.iter().enumerate() {
+    let mut fault = |number: usize, item: Value| {
         let mut alone = default.clone();
         match alone.get_mut(number) {
-            Some(value) => *value = item.to_value(),
-            None => alone.push(item.to_value()),
+            Some(value) => *value = item,
+            None => alone.push(item),
         }
         if let Some(place) = leaf.path.iter().try_fold(&mut values, |value, step| value.get_mut(*step)) {
             *place = Value::Array(alone);
         }
-        if let Err(ParamsError::Malformed(message)) = judge.canonical(&values) {
-            wrong.push((item, message));
+        match judge.canonical(&values) {
+            Err(ParamsError::Malformed(message)) => Some(message),
+            _ => None,
+        }
+    };
+    let mut wrong = Vec::new();
+    for (place, item) in items.iter().enumerate() {
+        let mut message = fault(place, item.to_value());
+        if let Kind::Table(table) = &item.kind {
+            let mut rest = table.to_map();
+            // The wrong key is the one without which another fault is found, or none.
+            while let Some(found) = message.take() {
+                let lacks_key = found.starts_with("missing field");
+                let mut there = table.entries.iter().filter(|entry| !lacks_key && rest.contains_key(&entry.key));
+                let culprit = there.find_map(|entry| {
+                    let mut without = rest.clone();
+                    without.remove(&entry.key);
+                    let then = fault(place, Value::Object(without));
+                    (then.as_ref() != Some(&found)).then_some((entry, then))
+                });
+                let Some((entry, then)) = culprit else {
+                    wrong.push(Wrong { place, key: None, mark: &item.mark, message: found });
+                    break;
+                };
+                let mark = if found.starts_with("unknown field") { &entry.mark } else { &entry.node.mark };
+                wrong.push(Wrong { place, key: Some(&entry.key), mark, message: found });
+                rest.remove(&entry.key);
+                // A key that is missing now is the wrong one, or was meant by it.
+                message = then.filter(|then| !then.starts_with("missing field"));
+            }
+        } else if let Some(message) = message {
+            wrong.push(Wrong { place, key: None, mark: &item.mark, message });
         }
     }
     wrong
@@ -335,6 +407,10 @@ fn wrong_elements<'t>(judge: &dyn Judge, base: &Values, leaf: &Leaf<'t>) -> Vec<
 struct Leaf<'t> {
     path: Vec<&'t str>,
     node: &'t Node,
+    /// The value as far as it can be read.
+    value: Value,
+    /// The elements of a list whose faults are reported.
+    said: BTreeSet<usize>,
 }
 
 /// An unknown key.

@@ -136,6 +136,20 @@ impl Table {
         best
     }
 
+    /// The value of a dotted key.
+    pub(crate) fn node(&self, path: &str) -> Option<&Node> {
+        let mut steps = key_parts(path).unwrap_or_default().into_iter();
+        let mut node = &self.get(&steps.next()?)?.node;
+        for step in steps {
+            node = match &node.kind {
+                Kind::Table(table) => &table.get(&step)?.node,
+                Kind::Array(items) => items.get(step.parse::<usize>().ok()?)?,
+                Kind::Scalar(_) | Kind::Bad => return None,
+            };
+        }
+        Some(node)
+    }
+
     pub(crate) fn get(&self, key: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.key == key)
     }

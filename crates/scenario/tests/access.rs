@@ -2,12 +2,17 @@
 
 use std::path::Path;
 
+use hopyard_model::world::{self, Watch};
 use hopyard_scenario::Scenario;
 
 /// The warnings of a scenario with slots.
 fn load(text: &str) -> Result<Vec<String>, String> {
-    let text = format!("[mac]\nmodel = \"tdma\"\n{text}");
-    let scenario = Scenario::load(&text, "s.toml", Path::new(""), &[]).map_err(|problems| problems.to_string())?;
+    contended(&format!("[mac]\nmodel = \"tdma\"\n{text}"))
+}
+
+/// The warnings of a scenario.
+fn contended(text: &str) -> Result<Vec<String>, String> {
+    let scenario = Scenario::load(text, "s.toml", Path::new(""), &[]).map_err(|problems| problems.to_string())?;
     Ok(scenario.warnings().iter().map(ToString::to_string).collect())
 }
 
@@ -164,7 +169,7 @@ fn a_slot_of_two_nodes_within_two_hops_is_warned_of_with_the_pair() {
 #[test]
 fn acknowledgements_that_come_too_late_are_warned_of() {
     let with = |given: &str, range: u32| {
-        let nodes = CHAIN.replace("250 m", &format!("{range} m")).replace("300 m", "900 m");
+        let nodes = CHAIN.replace("200 m", "240 m").replace("250 m", &format!("{range} m")).replace("300 m", "900 m");
         load(&format!("tdma.acknowledge = true\ntdma.slot = \"7 ms\"\n{given}{nodes}"))
     };
     for (range, given) in [(590, ""), (800, "tdma.propagation = \"3 us\"\n")] {
@@ -172,7 +177,8 @@ fn acknowledgements_that_come_too_late_are_warned_of() {
     }
     let warnings = with("", 800).expect("a warning is no error");
     assert_eq!(warnings.len(), 1, "{warnings:?}");
-    for word in ["from farther than 600 m come too late, and the range is 800 m", "at least 3 us"] {
+    let pair = "nodes 0 and 3, which receive each other's frames, are 720 m apart";
+    for word in ["from farther than 600 m come too late", pair, "at least 3 us"] {
         assert!(warnings[0].contains(word), "\"{word}\" is not in: {}", warnings[0]);
     }
     let nodes = CHAIN.replace("250 m", "800 m").replace("300 m", "900 m");
@@ -348,4 +354,88 @@ fn slots_have_any_rate() {
     refused(&text.replace("64 kbps", "2 Gbps"), &["s.toml:4:", "expected at most 1 Gbps, found 2 Gbps"]);
     // The smallest packets do not fit.
     refused(&text.replace("64 kbps", "1 kbps"), &["s.toml:3:", "expected at least 608.192 ms"]);
+}
+
+#[test]
+fn nodes_too_far_apart_for_acknowledgements_are_warned_of() {
+    let text = |profile: &str, metres: u32, mac: &str| {
+        format!(
+            "profile = \"{profile}\"\nduration = \"500 ms\"\n[nodes]\npositions = [[0, 0], [{metres}, 0], [100, 0]]\n\
+             [radio]\ntransmit_power = \"50 dBm\"\npropagation = \"free_space\"\nreceive = \"7 km\"\n\
+             sense = \"20 km\"\n[routing]\nprotocol = \"oracle\"\n[[flow]]\nfrom = 0\nto = 1\n{mac}"
+        )
+    };
+    let edca = "[radio.free_space]\nfrequency = \"5.18 GHz\"\n[mac]\nmodel = \"edca\"\n[mac.edca]\nstandard = \"n\"\n";
+    let a = "[radio.free_space]\nfrequency = \"5.18 GHz\"\n[mac.dcf]\nstandard = \"a\"\nrate = \"24 Mbps\"\n";
+    let arf =
+        "[radio.free_space]\nfrequency = \"5.18 GHz\"\n[mac]\nrate_control = \"arf\"\n[mac.dcf]\nstandard = \"a\"\n";
+    for (profile, metres, mac, late) in [
+        ("rfc", 6500, "", None),
+        ("rfc", 4000, edca, None),
+        ("rfc", 5000, edca, Some(("mac.edca", 17))),
+        ("rfc", 5000, &format!("{edca}max_propagation = \"17 us\"\n"), None),
+        ("rfc", 4400, a, None),
+        ("rfc", 4600, a, Some(("mac.dcf", 16))),
+        ("rfc", 4600, arf, Some(("mac.dcf", 16))),
+        ("ns2", 590, "", None),
+        ("ns2", 700, "", Some(("mac.dcf", 3))),
+    ] {
+        let text = text(profile, metres, mac);
+        let warnings = contended(&text).unwrap_or_else(|shown| panic!("{shown}"));
+        let said: Vec<_> = warnings.iter().filter(|it| it.contains("come too late")).collect();
+        let Some((_, least)) = late else {
+            assert_eq!(said.len(), 0, "{text}: {said:?}");
+            continue;
+        };
+        let whose = format!("nodes 0 and 1, which receive each other's frames, are {metres} m apart");
+        let is_whole = |it: &&String| it.contains(&whose) && it.contains(&format!("at least {least} us"));
+        assert!(matches!(&said[..], [one] if is_whole(one)), "{text}: {warnings:?}");
+    }
+    // The warning says what the run does.
+    let delivered = |mac: &str| {
+        let mac = format!("{edca}rate = \"mcs3\"\n{mac}");
+        let scenario = Scenario::load(&text("rfc", 5000, &mac), "s.toml", Path::new(""), &[]).expect("a scenario");
+        world::simulate(&scenario.spec(0), &Watch::default()).expect("packets add up").flows[0].delivered_bytes
+    };
+    let (late, heard) = (delivered(""), delivered("max_propagation = \"17 us\"\n"));
+    assert!(late * 20 < heard, "{late} and {heard} bytes");
+    // Of nodes that move, the range and the area decide.
+    let roam = |width: u32| {
+        format!(
+            "profile = \"ns2\"\n[nodes]\ncount = 9\narea = [\"{width} m\", \"300 m\"]\nplacement = \"uniform\"\n\
+             [mobility]\nmodel = \"random_waypoint\"\n[radio]\nreceive = \"900 m\"\nsense = \"2 km\"\n\
+             [[flow]]\nfrom = 0\nto = 1\n"
+        )
+    };
+    let late = "acknowledgements from farther than 600 m come too late, and the range is 900 m";
+    let wide = contended(&roam(1000)).expect("a scenario");
+    assert!(matches!(&wide[..], [one] if one.contains(late)), "{wide:?}");
+    assert_eq!(contended(&roam(400)), Ok(vec![]));
+}
+
+#[test]
+fn limits_within_which_no_two_packets_fit_are_warned_of() {
+    let text = |keys: &str| {
+        format!(
+            "[nodes]\npositions = [[0, 0], [50, 0]]\n[[flow]]\nfrom = 0\nto = 1\n[tcp]\nsegment_size = \"1000 B\"\n\
+             [mac]\nmodel = \"edca\"\n[mac.edca]\nstandard = \"n\"\nband = \"2.4 GHz\"\n{keys}"
+        )
+    };
+    for (keys, words) in [
+        ("", None),
+        // Two MPDUs with packets of 1052 B, a header of 38 B and a delimiter each, the first padded.
+        ("max_ampdu = \"2190 B\"\n", None),
+        ("max_ampdu = \"2189 B\"\n", Some("`max_ampdu` allows")),
+        ("max_ampdu_time = \"1 us\"\n", Some("`max_ampdu_time` allows")),
+        ("max_amsdu = \"100 B\"\n", Some("`max_amsdu` allows")),
+        ("max_amsdu = \"3839 B\"\n", None),
+    ] {
+        let warnings = contended(&text(keys)).unwrap_or_else(|shown| panic!("{shown}"));
+        let is_said =
+            |it: &String, words| it.contains("no two segments of 1000 B fit in the frame") && it.contains(words);
+        match words {
+            Some(words) => assert!(matches!(&warnings[..], [one] if is_said(one, words)), "{keys}: {warnings:?}"),
+            None => assert_eq!(warnings, [""; 0], "{keys}"),
+        }
+    }
 }

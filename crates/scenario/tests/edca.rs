@@ -6,6 +6,8 @@ use hopyard_scenario::Scenario;
 
 const TWO: &str = "[nodes]\ncount = 2\nspacing = \"100 m\"\n[[flow]]\nfrom = 0\nto = 1\n";
 const EDCA: &str = "[mac]\nmodel = \"edca\"\n[mac.edca]\n";
+/// The wavelength of amendments at 5 GHz.
+const SHORT: &str = "[radio]\ntwo_ray_ground.frequency = \"5.18 GHz\"\n";
 
 /// The warnings of a scenario with a flow from line 7 on.
 fn load(text: &str) -> Result<Vec<String>, String> {
@@ -70,10 +72,11 @@ fn keys_of_aggregation_do_nothing_where_frames_have_one_mpdu() {
         &["s.toml:10:", "`max_mpdus` does nothing here with `rate` = \"2 Mbps\""],
     );
     warned(
-        &format!("{EDCA}standard = \"n\"\nmax_ampdu = \"0 B\"\nreorder_timeout = \"9 ms\"\n"),
+        &format!("{EDCA}standard = \"n\"\nmax_ampdu = \"0 B\"\nreorder_timeout = \"9 ms\"\n{SHORT}"),
         &["s.toml:12:", "`reorder_timeout` does nothing here with `max_ampdu` = \"0 B\""],
     );
-    assert_eq!(load(&format!("{EDCA}standard = \"n\"\nmax_mpdus = 8\nreorder_timeout = \"9 ms\"\n")), Ok(vec![]));
+    let several = format!("{EDCA}standard = \"n\"\nmax_mpdus = 8\nreorder_timeout = \"9 ms\"\n{SHORT}");
+    assert_eq!(load(&several), Ok(vec![]));
     for mac in [EDCA, "[mac.dcf]\n"] {
         let said = "`protection_rate` does nothing here with `protection` = \"off\"";
         warned(&format!("{mac}standard = \"g\"\nprotection_rate = \"2 Mbps\"\n"), &[said]);
@@ -97,7 +100,7 @@ fn times_of_hours_are_refused() {
 fn a_rate_of_ofdm_and_of_ht_has_two_names() {
     let wide = format!("{EDCA}standard = \"n\"\nbandwidth = \"40 MHz\"\n");
     refused(&format!("{wide}rate = \"54 Mbps\"\n"), &["s.toml:12:", "mcs3, mcs9 or mcs24", "or \"ofdm 54 Mbps\""]);
-    assert_eq!(load(&format!("{wide}rate = \"ofdm 54 Mbps\"\n")), Ok(vec![]));
+    assert_eq!(load(&format!("{wide}rate = \"ofdm 54 Mbps\"\n{SHORT}")), Ok(vec![]));
 }
 
 #[test]
@@ -125,7 +128,7 @@ fn costs_of_packets_by_which_radios_gain_energy_are_refused() {
         &fast,
         &["s.toml:10:", "radios would gain energy by frames at 54 Mbps", "`discard.per_byte`", "at least -0.1185"],
     );
-    assert_eq!(load(&format!("{fast}[energy.per_packet]\ndiscard.per_byte = \"-0.1 uJ/B\"\n")), Ok(vec![]));
+    assert_eq!(load(&format!("{fast}[energy.per_packet]\ndiscard.per_byte = \"-0.1 uJ/B\"\n{SHORT}")), Ok(vec![]));
     // Rate control may use the fastest mode.
     let adaptive = "[mac]\nrate_control = \"arf\"\n[mac.dcf]\nstandard = \"a\"\n";
     refused(&format!("{adaptive}{energy}"), &["at 54 Mbps"]);

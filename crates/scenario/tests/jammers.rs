@@ -90,6 +90,23 @@ fn impossible_jammers_are_refused_at_once() {
             "more than `from`, 3 s; found 2 s",
         ],
     );
+    // A fault of one key hides none of another, nor of another table.
+    refused(
+        &format!(
+            "{radios}[[jammer]]\nnodes = [9]\nduty = 5\nfrom = \"9 s\"\nuntil = \"1 s\"\n[[jammer]]\nnodes = []\n\
+             period = \"0 s\"\n[[jammer]]\nnodes = [0]\nchannel = 4\nduty = \"x\"\n"
+        ),
+        &[
+            "no node 9",
+            "at most 1; found 5",
+            "more than `from`, 9 s",
+            "nobody radiates",
+            "1 of 0 s is 0 s",
+            "no channel 4",
+            "`duty` is the text \"x\"",
+            "7 problems",
+        ],
+    );
     refused(
         &format!("{radios}[[jammer]]\nnodes = [1]\n"),
         &[

@@ -126,4 +126,87 @@ fn obstacles_part_the_nodes_behind_them() {
     let problems = load("[[obstacle]]\nfrom = [\"5 m\", \"0 m\"]\nto = [\"1 m\", \"9 m\"]\nloss = \"-3 dB\"\n");
     let problems = problems.expect_err("two faults").to_string();
     assert!(problems.contains("expected more than 5 m to the east, found 1 m"), "{problems}");
+    assert!(problems.contains("expected at least 0 dB, found -3 dB"), "{problems}");
+}
+
+const POWERS: &str = "receive = \"-85 dBm\"\nsense = \"-95 dBm\"\n";
+
+/// The warnings of a scenario of three nodes with these links.
+fn warnings(links: &str, text: &str) -> Vec<String> {
+    let scenario = load(links, &format!("{text}[nodes]\ncount = 3\n[[flow]]\nfrom = 0\nto = 1\n"));
+    let scenario = scenario.unwrap_or_else(|problems| panic!("{links}{problems}"));
+    scenario.warnings().iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_link_needs_both_directions_and_power() {
+    let none = "nothing can carry this flow";
+    // 24.5 dBm are sent, and -85 dBm are enough.
+    for (rows, said) in [
+        ("0,1,80\n1,0,80\n", None),
+        ("0,1,109\n1,0,109\n", None),
+        ("0,1,80\n", Some(none)),
+        ("0,1,80\n1,0,110\n", Some(none)),
+        ("0,1,180\n1,0,180\n", Some(none)),
+        // Over the third node.
+        ("0,1,80\n0,2,80\n2,0,80\n1,2,80\n2,1,80\n", None),
+    ] {
+        let warnings = warnings(&format!("from,to,loss_db\n{rows}"), POWERS);
+        let is_said = |it: &String| it.contains("in both directions, strong enough") && it.contains(none);
+        assert_eq!(warnings.iter().any(is_said), said.is_some(), "{rows}: {warnings:?}");
+        assert!(said.is_some() || warnings.is_empty(), "{rows}: {warnings:?}");
+    }
+    // 54 Mb/s need about 20 dB, of which no threshold speaks.
+    for (ratio, is_weak) in [(10, true), (30, false)] {
+        let rows = format!("from,to,snr_db\n0,1,{ratio}\n1,0,{ratio}\n");
+        let powers = "receive = \"-100 dBm\"\nsense = \"-105 dBm\"\n[mac.dcf]\nstandard = \"g\"\nrate = \"54 Mbps\"\n";
+        let warnings = warnings(&rows, powers);
+        assert_eq!(
+            warnings.iter().any(|it| it.contains("too weak for most frames of 1000 B")),
+            is_weak,
+            "{warnings:?}"
+        );
+    }
+}
+
+#[test]
+fn links_after_the_end_of_the_run_are_warned_of() {
+    let rows = |time: &str| format!("time,from,to,loss_db\n{time},0,1,80\n{time},1,0,80\n");
+    for (time, between, words) in [
+        ("3", "linear", &[][..]),
+        ("1e9", "linear", &["the first time in links.csv is", "each pair has its first value all the time"]),
+        ("1e9", "hold", &["the first time in links.csv is", "no node hears another"]),
+    ] {
+        let warnings = warnings(&rows(time), &format!("table.between = \"{between}\"\n{POWERS}")).join("\n");
+        assert!(words.iter().all(|word| warnings.contains(word)), "{warnings}");
+        assert_eq!(warnings.is_empty(), words.is_empty(), "{warnings}");
+    }
+}
+
+#[test]
+fn obstacles_beside_links_are_warned_of() {
+    let house = "[[obstacle]]\nfrom = [\"10 m\", \"-5 m\"]\nto = [\"20 m\", \"5 m\"]\nloss = \"60 dB\"\n";
+    let warnings = warnings("from,to,loss_db\n0,1,80\n1,0,80\n", &format!("{POWERS}{house}"));
+    assert!(matches!(&warnings[..], [one] if one.contains("obstacles do nothing here")), "{warnings:?}");
+}
+
+#[test]
+fn absent_nodes_are_reported_beside_other_faults() {
+    let three = format!("{POWERS}[nodes]\ncount = 3\n[[flow]]\nfrom = 0\nto = 1\n");
+    let problems = load("from,to,loss_db\n0,1,x\n0,9,80\n1,0,nan\n2\n", &three).expect_err("four faults");
+    for words in [
+        "the file of links has 4 mistakes",
+        "links.csv:2: expected a loss",
+        "links.csv:3: expected a node of this channel, 0 to 2 in the file, found: node 9",
+        "links.csv:4: expected a loss",
+        "links.csv:5: expected 3 values",
+    ] {
+        assert!(problems.contains(words), "{words}: {problems}");
+    }
+    let from_one = load("from,to,loss_db\n1,2,80\n2,3,80\n", &three).expect_err("no node 3");
+    let hint = "links.csv:3: expected a node of this channel, 0 to 2 in the file; `first_node = 1` takes the file's \
+                nodes 1 to 3, found: node 3";
+    assert!(from_one.contains(hint), "{from_one}");
+    let without = load("0,1,80\n1,0,80\n1,2,82\n", &three).expect_err("no header");
+    assert!(without.contains("with 0 on its diagonal; other rows need a header such as from,to,loss_db"), "{without}");
 }

@@ -86,10 +86,55 @@ fn a_mode_that_the_amendment_lacks_is_refused_at_its_place() {
 fn ranges_are_given_by_mode() {
     let with = |receive: &str| {
         let receive = format!("{{ {receive} }}");
-        load("standard = \"n\"\nrate = \"mcs7\"\n", &[("radio.receive", &receive)])
+        let frequency = ("radio.two_ray_ground.frequency", "5.18 GHz");
+        load("standard = \"n\"\nrate = \"mcs7\"\n", &[("radio.receive", &receive), frequency])
     };
     let shown = with("mcs7 = \"60 m\"").expect_err("the basic rates lack a range");
     assert!(shown.contains("values for \"mcs7\" and \"6 Mbps\" and \"24 Mbps\""), "{shown}");
     let scenario = with("mcs7 = \"110 m\", \"6 Mbps\" = \"250 m\", \"24 Mbps\" = \"200 m\"");
     assert!(scenario.is_ok_and(|it| it.warnings().is_empty()));
+}
+
+#[test]
+fn frequencies_outside_the_band_are_warned_of() {
+    let warnings = |text: &str| {
+        let scenario = load(text, &[]).unwrap_or_else(|shown| panic!("{text}: {shown}"));
+        scenario.warnings().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    };
+    let space =
+        |frequency: &str| format!("[radio]\npropagation = \"free_space\"\nfree_space.frequency = \"{frequency}\"\n");
+    let n = "standard = \"n\"\nband = \"2.4 GHz\"\n";
+    for (text, words) in [
+        (String::new(), &[][..]),
+        (space("914 MHz"), &[]),
+        (format!("standard = \"a\"\n{}", space("5.18 GHz")), &[]),
+        (format!("standard = \"a\"\nbandwidth = \"10 MHz\"\n{}", space("5.9 GHz")), &[]),
+        (format!("{n}{}", space("2.437 GHz")), &[]),
+        ("standard = \"g\"\n".to_owned(), &[]),
+        (
+            format!("standard = \"a\"\n{}", space("2.412 GHz")),
+            &[
+                "`standard = \"a\"` of [mac.dcf] sends at 5 GHz, and `free_space` has the wavelength of 2.412 GHz",
+                "`frequency = \"5.18 GHz\"` in [radio.free_space]",
+                "s.toml:11:24",
+            ],
+        ),
+        (
+            "standard = \"ac\"\n[radio]\nfading = \"rician\"\n".to_owned(),
+            &["in [radio.two_ray_ground] and [radio.rician]", "and `rician` has the wavelength of 2.412 GHz"],
+        ),
+        (
+            format!("{n}{}", space("5.18 GHz")),
+            &["sends at 2.4 GHz", "`frequency = \"2.412 GHz\"` in [radio.free_space]"],
+        ),
+        (format!("standard = \"g\"\n{}", space("914 MHz")), &["sends at 2.4 GHz"]),
+        (
+            "[[channel]]\nnodes = [0, 1]\ndcf.standard = \"a\"\n".to_owned(),
+            &["of [channel.0.dcf]", "in [channel.0.two_ray_ground]"],
+        ),
+    ] {
+        let shown = warnings(&text);
+        assert!(words.iter().all(|word| shown.contains(word)), "{text}: {words:?} are not in {shown}");
+        assert_eq!(shown.contains("has the wavelength of"), !words.is_empty(), "{text}: {shown}");
+    }
 }

@@ -456,3 +456,20 @@ fn a_basic_rate_that_does_not_reach_as_far_as_data_is_said() {
                    [channel.dcf]\nrate = \"11 Mbps\"\n";
     warned(&format!("{}{further}", text("250 m", "250 m")), &["s.toml:14:1", slow, "and data at 11 Mbps"]);
 }
+
+#[test]
+fn obstacles_between_nodes_that_stand_still_shorten_the_range() {
+    let text = |loss: u32, more: &str| {
+        format!(
+            "[nodes]\npositions = [[0, 0], [50, 0], [25, 60]]\n[[obstacle]]\nfrom = [\"10 m\", \"-5 m\"]\n\
+             to = [\"20 m\", \"{}\"]\nloss = \"{loss} dB\"\n[[flow]]\nfrom = 0\nto = 1\n{more}",
+            if more.is_empty() { "5 m" } else { "90 m" }
+        )
+    };
+    assert_eq!(load(&text(10, "[radio]\n")), Ok(vec![]), "a weak one");
+    assert_eq!(load(&text(60, "")), Ok(vec![]), "there is a way around it");
+    let words = ["nothing can carry this flow", "nor through too much `loss` of [[obstacle]]"];
+    warned(&text(60, "[radio]\n"), &words);
+    let route = "[routing]\nprotocol = \"static\"\n[[routing.static.routes]]\nat = 0\nto = 1\nvia = 1\n";
+    warned(&text(60, "[radio]\n").replace("[radio]\n", route), &["nothing can carry this flow"]);
+}

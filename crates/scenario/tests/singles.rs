@@ -130,4 +130,28 @@ fn impossible_single_nodes_are_refused_at_once() {
     assert!(problems.contains("with `range_disc`, the ranges decide what is received"), "{problems}");
     let problems = of("[{ nodes = [0], power = \"1 W\" }]", &[]);
     assert!(problems.contains("a table with the key `power` in it"), "{problems}");
+    // Every fault of every table, each at its own place.
+    let problems = load_with(
+        "[nodes]\npositions = [[0, 0], [200, 0]]\n[[radio.single]]\nnodes = [9]\ngain = \"3 m\"\nfoo = 1\n\
+         [[radio.single]]\nnodes = [0]\n[[radio.single]]\nnodes = [0]\ngain = \"200 dB\"\n[[flow]]\nfrom = 0\nto = 1\n",
+        &[],
+    );
+    let problems = problems.expect_err("it is impossible");
+    for expected in [
+        "t.toml:4:9",
+        "no node 9",
+        "t.toml:5:8",
+        "the text \"3 m\" in it",
+        "t.toml:6:1",
+        "the key `foo` in it",
+        "t.toml:7:1",
+        "the radios differ in nothing",
+        "t.toml:10:9",
+        "found node 0 again",
+        "t.toml:11:8",
+        "found 200 dB",
+        "6 problems",
+    ] {
+        assert!(problems.contains(expected), "{expected}: {problems}");
+    }
 }

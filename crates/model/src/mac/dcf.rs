@@ -326,7 +326,14 @@ impl<P: Procedure> Mac for Dcf<P> {
     }
 }
 
-impl<P: Procedure> Slotted for Dcf<P> {}
+impl<P: Procedure> Slotted for Dcf<P> {
+    fn answered_within(params: &Params, rates: &rate_control::Config) -> Option<(Span, &'static str)> {
+        let ack = params.shortest_answer(rates)?.airtime(ACK_BYTES);
+        // Who hears an answer out needs only its beginning within the wait.
+        let rest = if params.hears_out { ack.nanos() / 2 } else { 0 };
+        Some((params.max_propagation + Span::from_nanos(rest), "max_propagation"))
+    }
+}
 
 impl<P: Procedure> Dcf<P> {
     /// Whether the type has the procedures that these parameters select.

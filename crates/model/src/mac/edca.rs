@@ -25,7 +25,7 @@ mod params;
 mod receive;
 mod sending;
 
-use hopyard_engine::{Prefetch, Rng, Time};
+use hopyard_engine::{Prefetch, Rng, Span, Time};
 
 use super::dcf::Announcement;
 use super::rate_control::{Answered, Belief, Choice, Rates};
@@ -292,7 +292,17 @@ impl Mac for Edca {
     }
 }
 
-impl Slotted for Edca {}
+impl Slotted for Edca {
+    fn answered_within(params: &Params, rates: &rate_control::Config) -> Option<(Span, &'static str)> {
+        let wait = params.answer_begins(params.dcf.shortest_answer(rates)?).saturating_sub(params.dcf.sifs);
+        Some((Span::from_nanos(wait.nanos() / 2), "max_propagation"))
+    }
+
+    fn too_tight(params: &Params, rates: &rate_control::Config, size: u32) -> Vec<(&'static str, String)> {
+        let fastest = Self::modes(params, rates).ok().and_then(|it| it.into_iter().max_by_key(|mode| mode.rate()));
+        fastest.map(|mode| aggregate::too_tight(params, mode, size)).unwrap_or_default()
+    }
+}
 
 /// The category of a packet. Broadcasts have no QoS in an ad hoc network.
 fn category_of(packet: &Packet, to: InterfaceId, params: &Params) -> Category {

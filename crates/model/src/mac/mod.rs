@@ -92,10 +92,18 @@ macro_rules! config {
                 match self { $(Self::$variant(params) => <$module::$variant>::classes(params),)+ }
             }
 
-            /// The longest propagation delay with which a sender still hears that a frame was acknowledged.
+            /// The longest propagation delay with which a sender still hears that a frame was acknowledged, and the
+            /// parameter that limits the delay. Nothing if frames are not acknowledged.
             #[must_use]
-            pub fn answered_within(&self) -> Option<Span> {
-                match self { $(Self::$variant(params) => <$module::$variant>::answered_within(params),)+ }
+            pub fn answered_within(&self, rates: &rate_control::Config) -> Option<(Span, &'static str)> {
+                match self { $(Self::$variant(params) => <$module::$variant>::answered_within(params, rates),)+ }
+            }
+
+            /// The limits within which a frame cannot carry two packets of this size, although the parameters ask for
+            /// frames with several: each with the smallest value that lets it.
+            #[must_use]
+            pub fn too_tight(&self, rates: &rate_control::Config, size: u32) -> Vec<(&'static str, String)> {
+                match self { $(Self::$variant(params) => <$module::$variant>::too_tight(params, rates, size),)+ }
             }
 
             /// The nodes that the parameters let send at the same time: a list for each slot of a frame.

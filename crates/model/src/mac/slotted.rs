@@ -3,6 +3,7 @@
 use hopyard_engine::{Span, Time};
 
 use super::protocol::Mac;
+use super::rate_control;
 use crate::address::NodeId;
 use crate::context::{Context, Slots};
 use crate::params::Fault;
@@ -17,8 +18,8 @@ pub struct Round {
     pub pause: Span,
 }
 
-/// A MAC whose stations own slots. Every default is the answer of a MAC without slots, which implements the trait
-/// with nothing in it.
+/// A MAC whose stations own slots, and the facts about every MAC that checks before the run need. Every default is the
+/// answer of a MAC without slots.
 pub trait Slotted: Mac {
     /// Whether the MAC counts what becomes of its frames ([`Self::on_fate`]).
     const COUNTS_FATES: bool = false;
@@ -28,10 +29,16 @@ pub trait Slotted: Mac {
         true
     }
 
-    /// The longest propagation delay with which a sender still hears that a frame was acknowledged. Nothing if other
-    /// delays are shorter than its wait anyway.
-    fn answered_within(_params: &Self::Params) -> Option<Span> {
+    /// The longest propagation delay with which a sender still hears that a frame was acknowledged, and the parameter
+    /// that limits the delay. Nothing if frames are not acknowledged, or other delays are shorter than its wait anyway.
+    fn answered_within(_params: &Self::Params, _rates: &rate_control::Config) -> Option<(Span, &'static str)> {
         None
+    }
+
+    /// The limits within which a frame cannot carry two packets of this size, although the parameters ask for frames
+    /// with several: each with the smallest value that lets it.
+    fn too_tight(_params: &Self::Params, _rates: &rate_control::Config, _size: u32) -> Vec<(&'static str, String)> {
+        Vec::new()
     }
 
     /// The nodes that the parameters let send at the same time: a list for each slot of a frame.

@@ -264,8 +264,8 @@ impl Slotted for Tdma {
         params.acknowledge
     }
 
-    fn answered_within(params: &Params) -> Option<Span> {
-        params.acknowledge.then_some(params.propagation)
+    fn answered_within(params: &Params, _rates: &rate_control::Config) -> Option<(Span, &'static str)> {
+        params.acknowledge.then_some((params.propagation, "propagation"))
     }
 
     fn check_stations(params: &Params, nodes: &[NodeId]) -> Result<(), Fault> {

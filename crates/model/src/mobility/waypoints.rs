@@ -8,7 +8,7 @@ use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::files::track::{Command, Fix, Follower, Track};
+use super::files::track::{Command, FASTEST, Fix, Follower, Track, too_fast};
 use super::{BuildError, Facts, Leg, Mobility, Nodes, Position, Step};
 use crate::address::NodeId;
 use crate::params::{self, Fault};
@@ -33,6 +33,10 @@ impl Waypoint {
     #[must_use]
     pub fn ground(at: Span, x: impl Into<Coordinate>, y: impl Into<Coordinate>) -> Self {
         Self { at, x: x.into(), y: y.into(), z: Coordinate::new(0.0) }
+    }
+
+    fn place(&self) -> Position {
+        Position { x: self.x.metres(), y: self.y.metres(), z: self.z.metres() }
     }
 }
 
@@ -88,11 +92,16 @@ impl params::Params for Params {
         if !self.track.is_empty() && !self.orders.is_empty() {
             return Err(Fault::new("orders", "expected a track or orders, found both"));
         }
-        let early = |(place, pair): (usize, &[Waypoint])| {
-            let why = || format!("expected times that increase, found {} after {}", pair[1].at, pair[0].at);
-            (pair[0].at >= pair[1].at).then(|| (place + 1, why()))
+        let wrong = |(place, pair): (usize, &[Waypoint])| {
+            if pair[0].at >= pair[1].at {
+                let why = format!("expected times that increase, found {} after {}", pair[1].at, pair[0].at);
+                return Some((place + 1, why));
+            }
+            let seconds = (pair[1].at - pair[0].at).seconds();
+            let (found, expected) = too_fast(pair[0].place(), pair[1].place(), seconds, FASTEST)?;
+            Some((place + 1, format!("expected {expected}, found {found}")))
         };
-        Fault::of_elements("track", self.track.windows(2).enumerate().filter_map(early).collect())?;
+        Fault::of_elements("track", self.track.windows(2).enumerate().filter_map(wrong).collect())?;
         let early = |(place, pair): (usize, &[Order])| {
             let why = || format!("expected times in order, found {} after {}", pair[1].at, pair[0].at);
             (pair[0].at > pair[1].at).then(|| (place + 1, why()))
@@ -120,8 +129,7 @@ impl Waypoints {
     /// A node with this script.
     pub(super) fn build(params: &Params, node: NodeId, nodes: &Nodes<'_>) -> Result<Self, BuildError> {
         let start = nodes.spec(node)?.start;
-        let place = |w: &Waypoint| Position { x: w.x.metres(), y: w.y.metres(), z: w.z.metres() };
-        let fixes: Vec<_> = params.track.iter().map(|w| Fix { at: Time::ZERO + w.at, position: place(w) }).collect();
+        let fixes: Vec<_> = params.track.iter().map(|w| Fix { at: Time::ZERO + w.at, position: w.place() }).collect();
         let track = Track::through(fixes).unwrap_or_else(|_| {
             let orders = params.orders.iter();
             let commands = orders.map(|o| Command {
@@ -221,6 +229,10 @@ mod tests {
             (json!({ "track": [waypoint("2 s"), waypoint("2 s")], "orders": [] }), "found 2 s after 2 s"),
             (json!({ "track": [waypoint("2 s")], "orders": [order] }), "found both"),
             (json!({ "track": [{ "at": "2 s", "x": 4, "y": "1 m" }], "orders": [] }), "-50 m"),
+            (
+                json!({ "track": [waypoint("2 s"), { "at": "2.000000001 s", "x": "90 km", "y": "0 m" }], "orders": [] }),
+                "a speed of at most 300000000 m/s, found 90000 m in 0.000000001 s, 9.000e13 m/s",
+            ),
         ] {
             let error = params::read::<Params>(&value).expect_err("impossible").to_string();
             assert!(error.contains(found), "{error}");

@@ -45,20 +45,19 @@ const MOST_GAIN: f64 = 1e10;
 /// Every element that is impossible, and why.
 pub(super) fn check(list: &[Single], threshold: impl Fn(Sensitivity) -> Option<String>) -> Result<(), Fault> {
     let mut seen = BTreeSet::new();
-    let fault = |it: &Single, twice: Option<u32>| match (twice, it.gain.factor()) {
-        _ if it.nodes.is_empty() => Some("expected at least one node in `nodes`".to_owned()),
-        (Some(node), _) => Some(format!("expected each node once, found node {node} again")),
-        (_, gain) if !(1.0 / MOST_GAIN..=MOST_GAIN).contains(&gain) => {
-            Some(format!("expected a `gain` of -100 to 100 dB, found {}", it.gain))
-        }
-        _ if it.transmit_power.is_none() && is_none(&it.gain) && it.receive.is_none() => {
-            Some("expected `transmit_power`, `gain` or `receive`: the radios differ in nothing".to_owned())
-        }
-        _ => it.receive.and_then(&threshold),
-    };
-    let faults = list.iter().enumerate().filter_map(|(place, it)| {
+    let faults = list.iter().enumerate().flat_map(|(place, it)| {
         let twice = it.nodes.iter().copied().filter(|node| !seen.insert(*node)).last();
-        Some((place, fault(it, twice)?))
+        let gain = it.gain.factor();
+        let faults = [
+            it.nodes.is_empty().then(|| "expected at least one node in `nodes`".to_owned()),
+            twice.map(|node| format!("expected each node once in `nodes`, found node {node} again")),
+            (!(1.0 / MOST_GAIN..=MOST_GAIN).contains(&gain))
+                .then(|| format!("expected a `gain` of -100 to 100 dB, found {}", it.gain)),
+            (it.transmit_power.is_none() && is_none(&it.gain) && it.receive.is_none())
+                .then(|| "expected `transmit_power`, `gain` or `receive`: the radios differ in nothing".to_owned()),
+            it.receive.and_then(&threshold).map(|fault| fault.replacen("a range", "a `receive`", 1)),
+        ];
+        faults.into_iter().flatten().map(move |fault| (place, fault)).collect::<Vec<_>>()
     });
     Fault::of_elements("single", faults.collect())
 }

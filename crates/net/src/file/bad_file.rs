@@ -89,6 +89,15 @@ impl BadFile {
         ends
     }
 
+    /// Adds the faults that another check of the file found.
+    pub fn merge(&mut self, other: Self) {
+        self.count += other.count;
+        self.lines.extend(other.lines);
+        self.lines.sort_by_key(|line| line.line);
+        self.lines.truncate(MAX_REPORTED);
+        self.ended_at = self.ended_at.or(other.ended_at);
+    }
+
     /// Adds a fault, in full when it is one of the first.
     pub fn push(&mut self, line: Option<usize>, found: &str, expected: impl Into<String>) {
         self.count += 1;

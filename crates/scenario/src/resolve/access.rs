@@ -15,7 +15,7 @@ use hopyard_model::{agent, mac};
 use serde_json::Value;
 
 use super::flow_faults::Place;
-use super::links::Reach;
+use super::links::{Reach, Sure};
 use super::resolved::{FlowKind, Resolved};
 use super::resolver::Resolver;
 use crate::sections::Stack;
@@ -235,16 +235,45 @@ impl Resolver<'_> {
     /// Warns of MACs whose senders give up waiting before the acknowledgement of a receiver in range can come.
     pub(super) fn check_answers(&mut self, resolved: &Resolved) {
         let Some(channels) = Reach::of(resolved) else { return };
-        for ((section, mac), channel) in macs(resolved).zip(&channels) {
-            let Some(delay) = mac.answered_within() else { continue };
+        let places = Some(&*resolved.positions).filter(|it| it.len() == resolved.nodes.count as usize);
+        let places = places.filter(|_| resolved.stand_still());
+        for (((section, mac), rates), channel) in macs(resolved).zip(rate_controls(resolved)).zip(&channels) {
+            let Some((delay, key)) = mac.answered_within(rates) else { continue };
             let most = delay.seconds() * SPEED_OF_LIGHT;
-            if channel.usual > most && channel.nodes.len() > 1 && channel.links.is_none() {
-                let (range, least) = (channel.usual, (channel.usual / SPEED_OF_LIGHT * 1e6).ceil());
-                let message = format!(
-                    "acknowledgements from farther than {most:.0} m come too late, and the range is {range:.0} m"
-                );
-                let problem = self.warning(&format!("{section}.{}.propagation", mac.name()), message);
-                problem.expected = Some(format!("at least {least} us"));
+            let farthest = match places {
+                Some(places) => channel.farthest(places, &mut MOST_PAIRS.clone()),
+                None if channel.nodes.len() > 1 && channel.links.is_none() => {
+                    Some((channel.usual.min(resolved.across()), None))
+                }
+                None => None,
+            };
+            let Some((range, pair)) = farthest.filter(|(range, _)| *range > most) else { continue };
+            let whose = match pair {
+                Some((a, b)) => format!("nodes {a} and {b}, which receive each other's frames, are {range:.0} m apart"),
+                None => format!("the range is {range:.0} m"),
+            };
+            let least = (range / SPEED_OF_LIGHT * 1e6).ceil();
+            let message = format!("acknowledgements from farther than {most:.0} m come too late, and {whose}");
+            let problem = self.warning(&format!("{section}.{}.{key}", mac.name()), message);
+            problem.expected = Some(format!("at least {least} us"));
+        }
+    }
+
+    /// Warns of limits within which no frame carries two packets of any flow.
+    pub(super) fn check_aggregates(&mut self, resolved: &Resolved) {
+        let kinds = resolved.flows.iter().map(|(_, kind)| kind).chain(resolved.random_flows.iter().map(|it| &it.kind));
+        let Some((size, what)) = kinds.filter_map(largest_packet).min() else { return };
+        let size = u32::try_from(size).unwrap_or(u32::MAX).min(MOST_BYTES);
+        for ((section, mac), rates) in macs(resolved).zip(rate_controls(resolved)) {
+            if self.is_faulty(&section) {
+                continue;
+            }
+            for (key, expected) in mac.too_tight(rates, size) {
+                let path = format!("{section}.{}.{key}", mac.name());
+                if self.has(&path) {
+                    let message = format!("no two {what} fit in the frame that `{key}` allows: each goes alone");
+                    self.warning(&path, message).expected = Some(expected);
+                }
             }
         }
     }
@@ -265,7 +294,7 @@ impl Resolver<'_> {
             let tight = sizes.iter().filter_map(|&size| Some((mac.spare(size)?, size))).min();
             let (Some((spare, size)), Some(round)) = (tight, mac.round(&nodes)) else { continue };
             let distance = |a: u32, b: u32| places[a as usize].distance(places[b as usize]);
-            let near = |a: u32, b: u32| channel.joins(places, (a, b), channel.usual);
+            let near = |a: u32, b: u32| channel.joins(places, (a, b), Sure::Usually);
             let slots = mac.slots(&nodes);
             let mut worst: Option<(f64, [u32; 3])> = None;
             for (slot, owners) in slots.iter().enumerate() {
@@ -385,7 +414,7 @@ impl Resolver<'_> {
         }
         for ((section, mac), channel) in macs(resolved).zip(&channels) {
             let nodes: Vec<NodeId> = channel.nodes.iter().copied().map(NodeId).collect();
-            let near = |a: u32, b: u32| channel.joins(places, (a, b), channel.usual);
+            let near = |a: u32, b: u32| channel.joins(places, (a, b), Sure::Usually);
             let (mut budget, mut found) = (MOST_PAIRS, Vec::new());
             let mut seen = BTreeSet::new();
             for (slot, owners) in mac.slots(&nodes).iter().enumerate() {

@@ -82,6 +82,9 @@ impl Resolver<'_> {
         self.check_linux(&resolved);
         self.check_reception(&resolved);
         self.check_wavelengths(&resolved);
+        self.check_bands(&resolved);
+        self.check_obstacles(&resolved);
+        self.check_aggregates(&resolved);
         self.check_rate_control(&resolved);
         self.check_labels(&resolved);
         self.check_classes(&resolved);
@@ -419,15 +422,16 @@ impl Resolver<'_> {
     /// meaning of an empty list.
     pub(super) fn check_nodes_of_tables(&mut self, list: &str, nobody: &str, tables: &[&[u32]], count: u32) {
         let mut seen = BTreeMap::new();
-        for (i, nodes) in
-            tables.iter().enumerate().filter(|(i, _)| !self.is_faulty(&format!("{list}.{i}"))).collect::<Vec<_>>()
-        {
+        for (i, nodes) in tables.iter().enumerate() {
             let path = format!("{list}.{i}.nodes");
-            if nodes.is_empty() && self.has(&path) {
+            // A table with a fault may have the defaults of its keys.
+            let is_faulty = self.is_faulty(&format!("{list}.{i}"));
+            let given = if is_faulty { self.numbers(&path) } else { nodes.to_vec() };
+            if given.is_empty() && self.has(&path) && !self.problems.iter().any(|it| it.path == path) {
                 self.problem(&path, format!("`nodes` is an empty list: {nobody}")).expected =
                     Some("at least one node".to_owned());
             }
-            for &node in *nodes {
+            for node in given {
                 if node >= count {
                     self.no_node(&path, node, count, "nodes with a radio");
                 } else if let Some(other) = seen.insert(node, i) {

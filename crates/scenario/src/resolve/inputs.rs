@@ -2,9 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hopyard_model::phy::links::Quantity;
+use hopyard_engine::Time;
+use hopyard_engine::units::Frequency;
+use hopyard_model::file::BadFile;
+use hopyard_model::phy::links::{Links, Quantity};
 use hopyard_model::phy::propagation::table;
 use hopyard_model::phy::{self, Sensitivity};
+use serde::Deserialize as _;
 
 use super::networks::radios;
 use super::resolved::Resolved;
@@ -16,6 +20,33 @@ fn channels(resolved: &Resolved) -> impl Iterator<Item = (String, &phy::Params, 
     let further = resolved.channels.iter().enumerate();
     let further = further.map(|(i, it)| (format!("channel.{i}"), &*it.radio, it.propagation.table()));
     std::iter::once(("radio".to_owned(), &*resolved.radio, resolved.propagation.table())).chain(further)
+}
+
+const LINK_FILE: &str = "file of links";
+
+/// A file of links with faulty rows, which was reported before it was known which nodes there are.
+pub(super) struct BrokenLinks {
+    /// The place of the report among the problems.
+    problem: usize,
+    channel: usize,
+    bad: BadFile,
+    /// The links of the other rows.
+    sound: Links,
+}
+
+/// The nodes with a radio on a channel.
+fn nodes_on(radios: &[Vec<u16>], channel: usize) -> BTreeSet<u32> {
+    let has = |channels: &[u16]| channels.iter().any(|it| usize::from(*it) == channel);
+    (0..).zip(radios).filter(|(_, channels)| has(channels)).map(|(node, _)| node).collect()
+}
+
+/// "the file of links has 3 mistakes".
+fn mistakes(kind: &str, bad: &BadFile) -> String {
+    match (bad.count, bad.ended_at) {
+        (1, _) => format!("the {kind} has one mistake"),
+        (count, None) => format!("the {kind} has {count} mistakes"),
+        (count, Some(_)) => format!("the {kind} has at least {count} mistakes"),
+    }
 }
 
 impl Resolver<'_> {
@@ -41,10 +72,10 @@ impl Resolver<'_> {
             }
         }
         let mut links = BTreeMap::new();
-        for (section, _, params) in channels(resolved) {
+        for (channel, (section, _, params)) in channels(resolved).enumerate() {
             let Some(params) = params else { continue };
             let section = format!("{section}.table");
-            if self.is_unnamed(&section, "file of links", &params.path) {
+            if self.is_unnamed(&section, LINK_FILE, &params.path) {
                 continue;
             }
             match self.files.links(params) {
@@ -55,7 +86,13 @@ impl Resolver<'_> {
                     }
                     links.insert(params.clone(), file);
                 }
-                Err(error) => self.unreadable(&format!("{section}.path"), "file of links", error),
+                Err((error, sound)) => {
+                    if let (FileError::Broken(bad), Some(sound)) = (&error, sound) {
+                        let problem = self.problems.len();
+                        self.broken_links.push(BrokenLinks { problem, channel, bad: bad.clone(), sound });
+                    }
+                    self.unreadable(&format!("{section}.path"), LINK_FILE, error);
+                }
             }
         }
         let mut errors = BTreeMap::new();
@@ -87,14 +124,7 @@ impl Resolver<'_> {
                 self.problem(path, format!("{} cannot be read: {fault}", file.display())).expected =
                     Some(format!("a {kind} of at most {}", in_megabytes(MOST_INPUT)));
             }
-            FileError::Broken(bad) => {
-                let lines = match (bad.count, bad.ended_at) {
-                    (1, _) => "one mistake".to_owned(),
-                    (count, None) => format!("{count} mistakes"),
-                    (count, Some(_)) => format!("at least {count} mistakes"),
-                };
-                self.problem(path, format!("the {kind} has {lines}")).hint = Some(bad.to_string());
-            }
+            FileError::Broken(bad) => self.problem(path, mistakes(kind, &bad)).hint = Some(bad.to_string()),
         }
     }
 
@@ -112,18 +142,95 @@ impl Resolver<'_> {
         }
     }
 
+    /// Warns of path loss and fading whose frequency is not in the band of the channel's frames.
+    pub(super) fn check_bands(&mut self, resolved: &Resolved) {
+        let further = resolved.channels.iter().enumerate();
+        let further = further.map(|(i, it)| {
+            let section = format!("channel.{i}");
+            ((section.clone(), section), (&it.propagation, &it.fading), (&it.mac, &it.rates))
+        });
+        let first = (
+            ("radio".to_owned(), "mac".to_owned()),
+            (&resolved.propagation, &resolved.fading),
+            (&resolved.mac, &resolved.rates),
+        );
+        for ((section, of_mac), (propagation, fading), (mac, rates)) in std::iter::once(first).chain(further) {
+            let Some(standard) = mac.values.get("standard").and_then(|it| it.as_str()) else { continue };
+            let modes = mac.config.modes(&rates.config).unwrap_or_default();
+            let Some(band) = modes.first().and_then(|mode| mode.band()) else { continue };
+            if self.is_faulty(&section) || self.is_faulty(&of_mac) {
+                continue;
+            }
+            let own = fading.values.get("frequency").and_then(|it| Frequency::deserialize(it).ok());
+            let carriers = [(propagation.model.name, propagation.config.frequency()), (fading.model.name, own)];
+            let outside = carriers.into_iter().filter_map(|(model, it)| Some((model, it.filter(|it| !band.has(*it))?)));
+            let outside: Vec<_> = outside.collect();
+            let Some((model, _)) = outside.first() else { continue };
+            let keys = |named: &dyn Fn(&(&str, Frequency)) -> String| {
+                outside.iter().map(named).collect::<Vec<_>>().join(" and ")
+            };
+            let message = format!(
+                "`standard = \"{standard}\"` of [{of_mac}.{}] sends at {}, and {}",
+                mac.model.name,
+                band.name(),
+                keys(&|(model, it)| format!("`{model}` has the wavelength of {it}"))
+            );
+            self.warning(&format!("{section}.{model}.frequency"), message).expected = Some(format!(
+                "`frequency = \"{}\"` in {}",
+                band.first_channel(),
+                keys(&|(model, _)| format!("[{section}.{model}]"))
+            ));
+        }
+    }
+
+    /// Warns of obstacles where the links of files decide alone.
+    pub(super) fn check_obstacles(&mut self, resolved: &Resolved) {
+        let all_named = channels(resolved).all(|(.., table)| table.is_some());
+        if all_named && !resolved.obstacles.is_empty() {
+            let message = "obstacles do nothing here: the links of a file hold whatever stands between the nodes";
+            self.unused("obstacle.0", message.to_owned());
+        }
+    }
+
+    /// Warns of links that begin after the end of the run.
+    fn check_late_links(&mut self, resolved: &Resolved, section: &str, path: &str, links: &Links) {
+        let end = resolved.head.duration;
+        let (begin, deaf) = links.begin();
+        if begin < Time::ZERO + end || self.is_faulty("duration") {
+            return;
+        }
+        let then = if deaf { "no node hears another" } else { "each pair has its first value all the time" };
+        let begin = begin.since(Time::ZERO);
+        let message = format!("the first time in {path} is {begin}, and the run ends at {end}: {then}");
+        self.warning(&format!("{section}.table.path"), message).expected =
+            Some("times before the end of the run".to_owned());
+    }
+
+    /// Adds links of nodes without a radio on the channel to the faults of files that were read before the nodes were
+    /// known.
+    fn check_broken_links(&mut self, on: &[Vec<u16>]) {
+        for BrokenLinks { problem, channel, mut bad, sound } in std::mem::take(&mut self.broken_links) {
+            let Err(absent) = sound.check_nodes(&bad.file, &nodes_on(on, channel)) else { continue };
+            bad.merge(absent);
+            if let Some(problem) = self.problems.get_mut(problem) {
+                problem.message = mistakes(LINK_FILE, &bad);
+                problem.hint = Some(bad.to_string());
+            }
+        }
+    }
+
     /// Reports links of nodes that have no radio on the channel, and ranges in metres beside links, which have none.
     pub(super) fn check_links(&mut self, resolved: &Resolved) {
         let on = radios(resolved);
-        for (number, (section, radio, params)) in (0_u16..).zip(channels(resolved)) {
+        self.check_broken_links(&on);
+        for (channel, (section, radio, params)) in channels(resolved).enumerate() {
             let Some((params, file)) = params.and_then(|params| Some((params, resolved.links.get(params)?))) else {
                 continue;
             };
-            let nodes: BTreeSet<u32> =
-                (0..).zip(&on).filter(|(_, channels)| channels.contains(&number)).map(|(node, _)| node).collect();
-            if let Err(bad) = file.meaning.check_nodes(&params.path, &nodes) {
-                self.unreadable(&format!("{section}.table.path"), "file of links", FileError::Broken(bad));
+            if let Err(bad) = file.meaning.check_nodes(&params.path, &nodes_on(&on, channel)) {
+                self.unreadable(&format!("{section}.table.path"), LINK_FILE, FileError::Broken(bad));
             }
+            self.check_late_links(resolved, &section, &params.path, &file.meaning);
             if file.meaning.quantity() == Quantity::Delivery {
                 continue;
             }

@@ -12,15 +12,16 @@ impl Resolver<'_> {
     /// Reports nodes that cannot be jammers.
     pub(super) fn check_jammers(&mut self, resolved: &Resolved) {
         let count = resolved.nodes.count;
-        let tables: Vec<&[u32]> = resolved.jammers.iter().map(|it| it.nodes.as_slice()).collect();
+        let numbers = |i| self.numbers(&format!("jammer.{i}.nodes"));
+        let tables: Vec<Vec<u32>> = (0..resolved.jammers.len()).map(numbers).collect();
+        let tables: Vec<&[u32]> = tables.iter().map(Vec::as_slice).collect();
+        let before = self.problems.len();
         self.check_nodes_of_tables("jammer", "nobody radiates", &tables, count);
+        let are_sound = self.problems.len() == before;
         let jamming: BTreeSet<u32> = tables.concat().into_iter().filter(|node| *node < count).collect();
         let (Some(&first), last) = (jamming.first(), count.saturating_sub(1)) else { return };
         let on = radios(resolved);
         for (i, it) in resolved.jammers.iter().enumerate() {
-            if self.is_faulty(&format!("jammer.{i}")) {
-                continue;
-            }
             let without = |node: &&u32| on.get(**node as usize).is_some_and(|its| !its.contains(&it.channel));
             let most = resolved.channels.len();
             if usize::from(it.channel) > most {
@@ -41,6 +42,9 @@ impl Resolver<'_> {
         }
         // So that the others have the same numbers, and thus the same draws and slots, with jammers and without.
         let others: Vec<u32> = (first..=last).filter(|node| !jamming.contains(node)).collect();
+        if !are_sound {
+            return;
+        }
         if !others.is_empty() {
             let message = format!("behind the first node that only radiates, {first}, come others: {}", ranges(others));
             let number = u32::try_from(jamming.len()).unwrap_or(count);

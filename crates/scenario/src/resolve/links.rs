@@ -2,14 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hopyard_engine::Time;
 use hopyard_engine::units::Rate;
+use hopyard_model::link::arp::Resolution;
 use hopyard_model::mac::{self, rate_control};
 use hopyard_model::mobility::Position;
 use hopyard_model::phy::error_rate::measured::Measured;
 use hopyard_model::phy::error_rate::{chunk_success, thermal_noise};
 use hopyard_model::phy::fading;
+use hopyard_model::phy::links::Links;
 use hopyard_model::phy::mode::Mode;
-use hopyard_model::phy::propagation::{self, Channel};
+use hopyard_model::phy::obstacles::{self, Obstacle};
+use hopyard_model::phy::propagation::Channel;
 use hopyard_model::phy::{self, Receive, Sensitivity};
 use hopyard_model::routing;
 
@@ -31,9 +35,39 @@ pub(super) struct Reach {
     pub(super) asked: Option<f64>,
     /// The rate of data frames, and a rate of other frames with the shorter distance to which `receive` limits these.
     pub(super) shorter: Option<(Rate, Rate, f64)>,
-    /// The pairs of nodes of which one hears the other, the lower number first, where a file names them and no distance
-    /// decides. Then the distances are infinite.
-    pub(super) links: Option<BTreeSet<(u32, u32)>>,
+    /// The pairs of nodes that exchange frames, the lower number first, where a file names them, and whether most frames
+    /// without interference are received. No distance decides then, and the distances are infinite.
+    pub(super) links: Option<BTreeMap<(u32, u32), bool>>,
+    /// The boxes that shorten ranges.
+    walls: Option<Walls>,
+}
+
+/// How surely frames are received between two nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sure {
+    /// Some may be.
+    Perhaps,
+    /// Most are, without interference.
+    Usually,
+}
+
+/// Obstacles, and the law that they weaken.
+#[derive(Debug)]
+struct Walls {
+    obstacles: Vec<Obstacle>,
+    channel: Channel,
+    /// The least gains, perhaps and usually.
+    least: (f64, f64),
+}
+
+/// The least gains of a channel, beside the best of the single nodes.
+struct Least {
+    /// With a lower one, no frame is received.
+    perhaps: f64,
+    /// With this one, most frames without interference are received, in the median.
+    usually: f64,
+    /// The gain of a signal that is as strong as the noise.
+    noise: f64,
 }
 
 impl Reach {
@@ -50,28 +84,35 @@ impl Reach {
         let first = (&resolved.radio, &resolved.propagation, &resolved.fading, modes(&resolved.mac, &resolved.rates));
         let mut channels = std::iter::once(first)
             .chain(further)
-            .map(|(radio, propagation, fading, modes)| {
-                if let Some(links) = resolved.links_of(propagation) {
-                    let links = links.pairs().map(|(a, b)| (a.min(b), a.max(b))).collect();
-                    let (most, usual) = (f64::INFINITY, f64::INFINITY);
-                    return Some(Self {
-                        nodes: Vec::new(),
-                        most,
-                        usual,
-                        asked: None,
-                        shorter: None,
-                        links: Some(links),
-                    });
-                }
+            .enumerate()
+            .map(|(number, (radio, propagation, fading, modes))| {
                 let (modes, needed) = modes?;
-                let errors = resolved.errors_of(radio);
-                let (most, usual) = ranges(radio, (&propagation.config, &fading.config), &modes, errors.as_deref())?;
-                let shorter = shorter(radio, &propagation.config, &modes[..needed], most, usual);
+                let channel = propagation.config.channel();
+                let least = Least::of(radio, &channel, &fading.config, &modes, resolved.errors_of(radio).as_deref())?;
+                let reach = Self {
+                    nodes: Vec::new(),
+                    most: 0.0,
+                    usual: 0.0,
+                    asked: None,
+                    shorter: None,
+                    links: None,
+                    walls: None,
+                };
+                if let Some(links) = resolved.links_of(propagation) {
+                    let links = Some(exchanging(resolved, number, &links, &least));
+                    return Some(Self { most: f64::INFINITY, usual: f64::INFINITY, links, ..reach });
+                }
+                let most = channel.reach(least.perhaps);
+                let usual = median_range(&channel, most, least.usually);
+                let shorter = shorter(radio, &channel, &modes[..needed], most, usual);
                 let asked = match radio.receive {
                     Receive::Every(Sensitivity::Range(range)) => Some(range.metres()),
                     _ => None,
                 };
-                Some(Self { nodes: Vec::new(), most, usual, asked, shorter, links: None })
+                let obstacles: Vec<_> = resolved.obstacles.iter().map(|it| it.in_space()).collect();
+                let least = (least.perhaps, least.usually);
+                let walls = (!obstacles.is_empty()).then_some(Walls { obstacles, channel, least });
+                Some(Self { most, usual, asked, shorter, walls, ..reach })
             })
             .collect::<Option<Vec<_>>>()?;
         let jams = |node: u32| (resolved.talking()..resolved.nodes.count).contains(&node);
@@ -85,26 +126,37 @@ impl Reach {
 }
 
 impl Reach {
-    /// Whether two nodes are within a range of each other, or a file joins them.
-    pub(super) fn joins(&self, places: &[Position], (a, b): (u32, u32), range: f64) -> bool {
-        match &self.links {
-            Some(links) => links.contains(&(a.min(b), a.max(b))),
-            None => places[a as usize].distance(places[b as usize]) <= range,
+    /// The distance within which frames are received so surely.
+    fn range(&self, sure: Sure) -> f64 {
+        match sure {
+            Sure::Perhaps => self.most,
+            // The range is found by halving, so it may lie a little too low.
+            Sure::Usually => self.usual * (1.0 + 1e-9),
         }
     }
 
-    /// Calls `each` for every pair of nodes that may be within a range of each other, until it returns false.
-    fn pairs(&self, places: &[Position], range: f64, mut each: impl FnMut(u32, u32) -> bool) {
+    /// Whether two nodes receive each other's frames so surely.
+    pub(super) fn joins(&self, places: &[Position], (a, b): (u32, u32), sure: Sure) -> bool {
+        if let Some(links) = &self.links {
+            let usually = links.get(&(a.min(b), a.max(b)));
+            return usually.is_some_and(|usually| *usually || sure == Sure::Perhaps);
+        }
+        let (one, other) = (places[a as usize], places[b as usize]);
+        one.distance(other) <= self.range(sure) && self.walls.as_ref().is_none_or(|it| it.let_pass(one, other, sure))
+    }
+
+    /// Calls `each` for every pair of nodes that may receive each other's frames so surely, until it returns false.
+    fn pairs(&self, places: &[Position], sure: Sure, mut each: impl FnMut(u32, u32) -> bool) {
         match &self.links {
-            Some(links) => _ = links.iter().all(|&(a, b)| each(a, b)),
-            None => near_pairs(places, &self.nodes, range, each),
+            Some(links) => _ = links.keys().all(|&(a, b)| each(a, b)),
+            None => near_pairs(places, &self.nodes, self.range(sure), each),
         }
     }
 
-    /// Connects the nodes that are within a range of each other.
-    pub(super) fn join(&self, groups: &mut Groups, places: &[Position], range: f64) {
-        self.pairs(places, range, |a, b| {
-            if groups.find(a) != groups.find(b) && self.joins(places, (a, b), range) {
+    /// Connects the nodes that receive each other's frames so surely.
+    pub(super) fn join(&self, groups: &mut Groups, places: &[Position], sure: Sure) {
+        self.pairs(places, sure, |a, b| {
+            if groups.find(a) != groups.find(b) && self.joins(places, (a, b), sure) {
                 groups.join(a, b);
             }
             true
@@ -116,9 +168,9 @@ impl Reach {
     pub(super) fn neighbours(&self, places: &[Position], budget: &mut u64) -> Option<Vec<Vec<u32>>> {
         let mut near = vec![Vec::new(); self.nodes.len()];
         let place = |node: u32| self.nodes.binary_search(&node).ok();
-        self.pairs(places, self.usual, |a, b| {
+        self.pairs(places, Sure::Usually, |a, b| {
             *budget = budget.saturating_sub(1);
-            if self.joins(places, (a, b), self.usual)
+            if self.joins(places, (a, b), Sure::Usually)
                 && let (Some(a), Some(b)) = (place(a), place(b))
             {
                 near[a].push(b as u32);
@@ -130,17 +182,31 @@ impl Reach {
         (*budget > 0).then_some(near)
     }
 
-    /// Calls `each` for every two nodes that are in range of each other. Returns nothing if that takes more steps than
-    /// the budget has left.
+    /// The longest distance between two nodes that usually receive each other's frames, and the nodes. Returns nothing
+    /// if that takes more steps than the budget has left.
+    pub(super) fn farthest(&self, places: &[Position], budget: &mut u64) -> Option<(f64, Option<(u32, u32)>)> {
+        let mut farthest = (0.0, None);
+        self.each_link(places, Sure::Usually, budget, |a, b| {
+            let distance = places[a as usize].distance(places[b as usize]);
+            if distance > farthest.0 {
+                farthest = (distance, Some((a.min(b), a.max(b))));
+            }
+        })?;
+        Some(farthest)
+    }
+
+    /// Calls `each` for every two nodes that receive each other's frames so surely. Returns nothing if that takes more
+    /// steps than the budget has left.
     pub(super) fn each_link(
         &self,
         places: &[Position],
+        sure: Sure,
         budget: &mut u64,
         mut each: impl FnMut(u32, u32),
     ) -> Option<()> {
-        self.pairs(places, self.most, |a, b| {
+        self.pairs(places, sure, |a, b| {
             *budget = budget.saturating_sub(1);
-            if self.joins(places, (a, b), self.most) {
+            if self.joins(places, (a, b), sure) {
                 each(a, b);
             }
             *budget > 0
@@ -149,47 +215,75 @@ impl Reach {
     }
 }
 
-/// The largest and the usual distance over which frames are received.
-fn ranges(
-    radio: &phy::Params,
-    (propagation, fading): (&propagation::Config, &fading::Config),
-    modes: &[&'static Mode],
-    errors: Option<&Measured>,
-) -> Option<(f64, f64)> {
-    let channel = propagation.channel();
-    let strongest = fading::limit(channel.shadowing().iter().chain([&fading.fader()]));
-    // The best of the single nodes may be at both ends.
-    let power = radio.transmit_power.watts() * radio.best(&channel, modes[0]);
-    // No kind of reception decodes a frame that is weaker than `receive`, which may depend on the mode.
-    let gain = |mode: &Mode| Some(radio.receive.of(mode)?.watts(&channel, radio.transmit_power) / power);
-    let least = modes.iter().filter_map(|mode| gain(mode)).fold(f64::INFINITY, f64::min);
-    let usual = gain(modes[0])?;
-    if !radio.reception.has_bit_errors() {
-        let most = channel.reach(least / strongest);
-        return Some((most, median_range(&channel, most, usual)));
+impl Walls {
+    fn let_pass(&self, one: Position, other: Position, sure: Sure) -> bool {
+        let least = if sure == Sure::Perhaps { self.least.0 } else { self.least.1 };
+        let passes = obstacles::passes(&self.obstacles, one, other);
+        passes >= 1.0 || self.channel.between(one, other) * passes >= least
     }
-    // A preamble is found above a ratio of signal to noise, and a frame must have no bit error.
-    let noise = thermal_noise(radio.noise_figure, modes[0].body.bandwidth).watts() / power;
-    let found = noise * radio.preamble_sinr.factor();
-    let most = channel.reach(least.max(found) / strongest);
-    let usual_gain = usual.max(found).max(noise * decodable(modes[0], errors));
-    Some((most, median_range(&channel, most, usual_gain)))
+}
+
+impl Least {
+    fn of(
+        radio: &phy::Params,
+        channel: &Channel,
+        fading: &fading::Config,
+        modes: &[&'static Mode],
+        errors: Option<&Measured>,
+    ) -> Option<Self> {
+        let strongest = fading::limit(channel.shadowing().iter().chain([&fading.fader()]));
+        // The best of the single nodes may be at both ends.
+        let power = radio.transmit_power.watts() * radio.best(channel, modes[0]);
+        // No kind of reception decodes a frame that is weaker than `receive`, which may depend on the mode.
+        let gain = |mode: &Mode| Some(radio.receive.of(mode)?.watts(channel, radio.transmit_power) / power);
+        let least = modes.iter().filter_map(|mode| gain(mode)).fold(f64::INFINITY, f64::min);
+        let usual = gain(modes[0])?;
+        let thermal = thermal_noise(radio.noise_figure, modes[0].body.bandwidth).watts();
+        let noise = thermal / radio.transmit_power.watts();
+        if !radio.reception.has_bit_errors() {
+            return Some(Self { perhaps: least / strongest, usually: usual, noise });
+        }
+        // A preamble is found above a ratio of signal to noise, and a frame must have no bit error.
+        let needed = thermal / power;
+        let found = needed * radio.preamble_sinr.factor();
+        let usually = usual.max(found).max(needed * decodable(modes[0], errors));
+        Some(Self { perhaps: least.max(found) / strongest, usually, noise })
+    }
+}
+
+/// The pairs of a channel's file that exchange frames during the run, the lower number first, and whether most frames
+/// are received. Where frames are acknowledged, or addresses are asked for, both directions are needed.
+fn exchanging(resolved: &Resolved, number: usize, links: &Links, least: &Least) -> BTreeMap<(u32, u32), bool> {
+    let mac = number.checked_sub(1).map_or(&resolved.mac, |further| &resolved.channels[further].mac);
+    let answered = mac.config.reports_failures() || resolved.link.arp.resolution == Resolution::Arp;
+    let end = Time::ZERO + resolved.head.duration;
+    let gains: BTreeMap<_, _> = links.gains_until(end, least.noise).collect();
+    let mut pairs = BTreeMap::new();
+    for (&(from, to), &gain) in &gains {
+        let back = gains.get(&(to, from)).copied().unwrap_or(0.0);
+        let gain = if answered { gain.min(back) } else { gain.max(back) };
+        // A decibel of the file is no exact factor.
+        let reaches = |least: f64| gain * (1.0 + 1e-9) >= least;
+        if reaches(least.perhaps) {
+            pairs.insert((from.min(to), from.max(to)), reaches(least.usually));
+        }
+    }
+    pairs
 }
 
 /// The rate of data frames, and the first rate of other frames that do not reach as far, with their distance.
 fn shorter(
     radio: &phy::Params,
-    propagation: &propagation::Config,
+    channel: &Channel,
     modes: &[&'static Mode],
     most: f64,
     usual: f64,
 ) -> Option<(Rate, Rate, f64)> {
-    let channel = propagation.channel();
     let (data, others) = modes.split_first()?;
-    let power = radio.transmit_power.watts() * radio.best(&channel, data);
+    let power = radio.transmit_power.watts() * radio.best(channel, data);
     others.iter().find_map(|mode| {
-        let gain = radio.receive.of(mode)?.watts(&channel, radio.transmit_power) / power;
-        let range = median_range(&channel, most, gain);
+        let gain = radio.receive.of(mode)?.watts(channel, radio.transmit_power) / power;
+        let range = median_range(channel, most, gain);
         // The ranges are found by halving.
         (range < usual * 0.99).then(|| (data.rate(), mode.rate(), range))
     })
@@ -289,19 +383,37 @@ pub(super) struct Checks<'a> {
 
 impl Checks<'_> {
     /// The reason why the second node of a hop is certainly no neighbour of the first. Nothing if they may be
-    /// neighbours; otherwise their distance and the range of their channel, if they have a channel in common.
-    pub(super) fn apart(&self, (a, b): (u32, u32)) -> Option<Option<(f64, f64)>> {
+    /// neighbours.
+    pub(super) fn apart(&self, (a, b): (u32, u32)) -> Option<Apart> {
         if self.wires.contains(&(a.min(b), a.max(b))) {
             return None;
         }
         let on = |channel: &&Reach| [a, b].iter().all(|it| channel.nodes.binary_search(it).is_ok());
-        let is_open = |channel: &&Reach| channel.links.as_ref().is_none_or(|it| it.contains(&(a.min(b), a.max(b))));
-        let shared = self.channels.iter().filter(on).filter(is_open);
-        let most =
-            shared.map(|channel| channel.most).fold(None, |most: Option<f64>, it| Some(most.map_or(it, |m| m.max(it))));
-        let Some(most) = most else { return Some(None) };
-        let [a, b] = [a, b].map(|node| self.places?.get(node as usize).copied());
-        let distance = a?.distance(b?);
-        (distance > most).then_some(Some((distance, most)))
+        let shared: Vec<_> = self.channels.iter().filter(on).collect();
+        let Some(most) = shared.iter().map(|channel| channel.most).reduce(f64::max) else {
+            return Some(Apart::NoChannel);
+        };
+        let places = self.places.filter(|places| places.len() > a.max(b) as usize)?;
+        if shared.iter().any(|channel| channel.joins(places, (a, b), Sure::Perhaps)) {
+            return None;
+        }
+        let distance = places[a as usize].distance(places[b as usize]);
+        Some(match distance > most {
+            true => Apart::Far { distance, most },
+            false if most.is_infinite() => Apart::Unheard,
+            false => Apart::Walled,
+        })
     }
+}
+
+/// Why two nodes are no neighbours.
+pub(super) enum Apart {
+    /// Neither a channel nor a wire joins them.
+    NoChannel,
+    /// They stand farther apart than frames are received.
+    Far { distance: f64, most: f64 },
+    /// Obstacles weaken signals between them.
+    Walled,
+    /// By the file of links they do not exchange frames.
+    Unheard,
 }

@@ -23,6 +23,7 @@ mod reach;
 mod resolved;
 mod resolver;
 mod singles;
+mod tracks;
 mod tunnels;
 mod unused;
 mod ways;
@@ -65,6 +66,7 @@ pub(crate) fn resolve(root: &Table, files: &Files) -> Outcome {
         flow_faults: Vec::new(),
         faulty: BTreeSet::new(),
         warnings: Vec::new(),
+        broken_links: Vec::new(),
         complete: Values::new(),
         idle: idle::Idle::default(),
     };

@@ -45,6 +45,7 @@ impl Resolver<'_> {
         }
         self.check_areas(resolved);
         self.check_late_movement(resolved);
+        self.check_tracks(resolved);
         self.check_heights(resolved);
         self.check_groups(resolved);
     }
@@ -218,7 +219,7 @@ impl Members<'_> {
 }
 
 /// The tables that choose a movement model, with their paths.
-fn tables(resolved: &Resolved) -> impl Iterator<Item = (String, &Moving)> {
+pub(super) fn tables(resolved: &Resolved) -> impl Iterator<Item = (String, &Moving)> {
     let own = resolved.movements.iter().enumerate().map(|(i, (_, chosen))| (format!("movement.{i}"), chosen));
     iter::once(("mobility".to_owned(), &resolved.mobility)).chain(own)
 }

@@ -12,9 +12,9 @@ use hopyard_model::mobility::Configured as _;
 use hopyard_model::routing::{self, MostHops, Prescribed};
 
 use super::flow_faults::{FlowFault, Place};
-use super::links::{Checks, Groups, Reach};
+use super::links::{Apart, Checks, Groups, Reach, Sure};
 use super::longest::Longer;
-use super::resolved::{Moving, Resolved};
+use super::resolved::Resolved;
 use super::resolver::Resolver;
 use super::ways::{Hops, How, Links, Lost, Ways};
 use crate::drawing::drawn_flows;
@@ -58,8 +58,7 @@ impl Resolver<'_> {
             let message = format!("`{}` uses the radios on the first channel alone", routing.name());
             self.warning("channel.0", message);
         }
-        let still = |chosen: &Moving| chosen.sound().is_some_and(|model| model.is_stationary());
-        let all_still = still(&resolved.mobility) && resolved.movements.iter().all(|(_, chosen)| still(chosen));
+        let all_still = resolved.stand_still();
         let radios = resolved.nodes.count;
         let are_known = all_still && resolved.positions.len() == radios as usize;
         let places = are_known.then_some(&*resolved.positions);
@@ -119,12 +118,10 @@ impl Resolver<'_> {
         let resolved = checks.resolved;
         let (radios, all) = (resolved.talking(), resolved.all_nodes());
         let Some(ways) = Ways::of(checks) else { return };
-        let joined = |range: fn(&Reach) -> f64| Links::new(checks.channels, checks.places, range, all, &checks.wires);
-        let mut links = joined(|channel| channel.most);
+        let joined = |sure| Links::new(checks.channels, checks.places, sure, all, &checks.wires);
+        let (mut links, mut usual) = (joined(Sure::Perhaps), joined(Sure::Usually));
         // If nodes stood next to each other.
-        let mut anywhere = Links::new(checks.channels, None, |channel| channel.most, all, &checks.wires);
-        // The range is found by halving, so it may lie a little too low.
-        let mut usual = joined(|channel| channel.usual * (1.0 + 1e-9));
+        let mut anywhere = Links::new(checks.channels, None, Sure::Perhaps, all, &checks.wires);
         for (i, (flow, kind)) in resolved.flows.iter().enumerate() {
             let (from, to, tcp) = (flow.from, flow.to, kind.tcp.is_some());
             if from >= all || to >= all || from == to {
@@ -140,15 +137,19 @@ impl Resolver<'_> {
                 self.cannot_carry(checks, i, flow, &lost).is_warning = is_far;
             } else if !usual.all.joins(from, to) || ways.lost(&mut usual, from, to, tcp).is_some() {
                 let range = checks.channels.iter().map(|channel| channel.usual).fold(0.0, f64::max);
-                let message = format!(
-                    "this flow can hardly be carried: on each chain of nodes from {from} to {to} two stand farther \
-                     apart than the usual range of {range:.0} m"
-                );
+                let why = match range.is_finite() {
+                    true if resolved.obstacles.is_empty() => {
+                        format!("two stand farther apart than the usual range of {range:.0} m")
+                    }
+                    true => format!("two stand farther apart than the usual range, {range:.0} m without obstacles"),
+                    false => "a link of the file is too weak for most frames of 1000 B".to_owned(),
+                };
+                let message =
+                    format!("this flow can hardly be carried: on each chain of nodes from {from} to {to} {why}");
                 let fault = self.flow_problem(Place::Listed(i), "to", message);
                 fault.is_warning = true;
                 fault.of_many = format!(
-                    "these flows can hardly be carried: on each chain of nodes from source to destination two stand \
-                     farther apart than the usual range of {range:.0} m"
+                    "these flows can hardly be carried: on each chain of nodes from source to destination {why}"
                 );
             } else {
                 self.check_hops(checks, i, flow, tcp);
@@ -193,12 +194,18 @@ impl Resolver<'_> {
             _ => String::new(),
         };
         let (stand, hint) = match checks.places {
-            Some(_) if most.is_infinite() => {
-                (":", "the file of links names no chain of pairs that joins them".to_owned())
-            }
-            Some(_) => (
+            Some(_) if most.is_infinite() => (
+                ":",
+                "the file of links names no chain of pairs that joins them in both directions, strong enough for a frame"
+                    .to_owned(),
+            ),
+            Some(_) if checks.resolved.obstacles.is_empty() => (
                 " stand still, and",
                 format!("no frame is received over more than {most:.0} m: nodes must stand closer together"),
+            ),
+            Some(_) => (
+                " stand still, and",
+                format!("no frame is received over more than {most:.0} m, nor through too much `loss` of [[obstacle]]"),
             ),
             None => (":", "nodes without a radio need a [[wire]]".to_owned()),
         };
@@ -315,26 +322,27 @@ impl Resolver<'_> {
         for (key, from, to, what) in ways.into_iter().take(if tcp { 2 } else { 1 }) {
             let Prescribed::Hops(hops) = config.prescribed(from, to) else { continue };
             let Some(((a, b), apart)) = hops.iter().find_map(|&hop| Some((hop, checks.apart(hop)?))) else { continue };
-            let (name, known) = (config.name(), apart.map(|(distance, _)| distance));
-            let between = match known {
-                Some(distance) => format!("which stand {distance:.0} m apart"),
-                None => "which neither a channel nor a wire joins".to_owned(),
+            let name = config.name();
+            let neighbours = || "a route leads from neighbour to neighbour".to_owned();
+            let (between, hint) = match apart {
+                Apart::NoChannel => ("which neither a channel nor a wire joins".to_owned(), neighbours()),
+                Apart::Far { distance, most } => (
+                    format!("which stand {distance:.0} m apart"),
+                    format!("no frame is received over more than {most:.0} m: give routes with more hops"),
+                ),
+                Apart::Walled => ("and an [[obstacle]] between them weakens signals too much".to_owned(), neighbours()),
+                Apart::Unheard => ("which exchange no frames by the file of links".to_owned(), neighbours()),
             };
             let message = format!(
                 "nothing can carry the {what} of this flow: [routing.{name}] sends them from node {a} to node {b}, \
                  {between}"
             );
             let fault = self.flow_problem(Place::Listed(index), key, message);
-            fault.is_warning = known.is_some();
+            fault.is_warning = !matches!(apart, Apart::NoChannel);
             fault.of_many = format!(
                 "nothing can carry the {what} of these flows: [routing.{name}] sends them to nodes that are no neighbours"
             );
-            fault.hint = Some(match apart {
-                Some((_, most)) => {
-                    format!("no frame is received over more than {most:.0} m: give routes with more hops")
-                }
-                None => "a route leads from neighbour to neighbour".to_owned(),
-            });
+            fault.hint = Some(hint);
             return;
         }
     }
@@ -413,7 +421,7 @@ impl Resolver<'_> {
                 let places = uniform(&resolved.nodes, streams.stream("placement"));
                 let mut groups = Groups::apart(radios);
                 for channel in channels {
-                    channel.join(&mut groups, &places, channel.usual);
+                    channel.join(&mut groups, &places, Sure::Usually);
                 }
                 let drawn = drawn_flows(resolved, &streams).into_iter().flatten().map(|flow| (flow.from, flow.to));
                 let listed = resolved.flows.iter().map(|(flow, _)| (flow.from, flow.to));

@@ -254,6 +254,38 @@ impl Resolved {
         self.nodes.count.saturating_sub(jamming)
     }
 
+    /// Whether no node moves.
+    pub(crate) fn stand_still(&self) -> bool {
+        let still = |chosen: &Moving| chosen.sound().is_some_and(|model| model.is_stationary());
+        still(&self.mobility) && self.movements.iter().all(|(_, chosen)| still(chosen))
+    }
+
+    /// The longest distance between two nodes, as far as areas and files say, in metres.
+    pub(crate) fn across(&self) -> f64 {
+        let models = std::iter::once(&self.mobility).chain(self.movements.iter().map(|(_, chosen)| chosen));
+        let mut corners = Vec::new();
+        for chosen in models {
+            let file = || self.file(chosen).and_then(|file| file.meaning.extent());
+            let area = chosen.sound().and_then(|model| model.area()).map(|area| (area.low, area.high));
+            match area.or_else(file) {
+                Some((low, high)) => corners.extend([low, high]),
+                // A node that stands still, or is drawn once, is where the nodes are placed.
+                None if chosen.sound().is_some_and(|model| model.is_stationary()) => {
+                    let [x, y] = self.nodes.area.map(|length| length.metres());
+                    corners
+                        .extend(self.positions.iter().copied().chain([Position { x, y, z: 0.0 }, Position::default()]));
+                }
+                None => return f64::INFINITY,
+            }
+        }
+        let span = |axis: fn(&Position) -> f64| {
+            let (low, high) = corners.iter().map(axis).fold((f64::MAX, f64::MIN), |it, v| (it.0.min(v), it.1.max(v)));
+            high - low
+        };
+        let (x, y, z) = (span(|it| it.x), span(|it| it.y), span(|it| it.z));
+        (x * x + y * y + z * z).sqrt()
+    }
+
     /// The movement file of a model that reads one.
     pub(crate) fn file(&self, chosen: &Moving) -> Option<&Arc<MovementFile>> {
         self.files.get(chosen.file()?)

@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use hopyard_model::agent;
 use hopyard_model::link::wired;
 use hopyard_model::params::ModelInfo;
+use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::flow_faults::{FlowFault, Place, merged};
 use super::idle::{Idle, is_of_list};
+use super::inputs::BrokenLinks;
 use super::resolved::{Chosen, FurtherChannel, Moving, Typed, typed};
 use crate::catalogue::{Config, Layout, is_external, layout, no_such_model, room, where_belongs};
 use crate::external::Declaration;
@@ -42,6 +44,8 @@ pub(super) struct Resolver<'a> {
     /// Sections, and tables of lists of sections, that have problems of their own: "nodes", "flow.3".
     pub(super) faulty: BTreeSet<String>,
     pub(super) warnings: Vec<Problem>,
+    /// Files of links with faulty rows.
+    pub(super) broken_links: Vec<BrokenLinks>,
     pub(super) complete: Values,
     /// Keys that do nothing beside the values of others.
     pub(super) idle: Idle,
@@ -75,6 +79,12 @@ impl<'a> Resolver<'a> {
     /// The place of a dotted key in the text, or of the nearest table that contains it.
     pub(super) fn place(&self, path: &str) -> Option<Mark> {
         self.root.place(path)
+    }
+
+    /// The numbers that a key has in the text, also where a fault of another key keeps its table from being read.
+    pub(super) fn numbers(&self, path: &str) -> Vec<u32> {
+        let value = self.root.node(path).map(Node::to_value);
+        value.and_then(|value| Vec::deserialize(value).ok()).unwrap_or_default()
     }
 
     /// Whether the scenario gives a key.

@@ -9,6 +9,7 @@ use hopyard_model::phy::{Params, propagation};
 use super::networks::radios;
 use super::resolved::{Chosen, Resolved};
 use super::resolver::Resolver;
+use crate::tree::Kind;
 
 /// The parts of a channel that single nodes and tables of links concern.
 struct Parts<'a> {
@@ -41,13 +42,13 @@ impl Resolver<'_> {
                 self.problem(&format!("{section}.fading"), message).expected = Some("\"none\"".to_owned());
             }
             let jammer = resolved.jammers.iter().position(|it| it.channel == number);
-            if radio.single.is_empty() && jammer.is_none() || self.is_faulty(&section) {
-                continue;
-            }
             let has = |node: &u32| on.get(*node as usize).is_some_and(|channels| channels.contains(&number));
-            for (i, single) in radio.single.iter().enumerate() {
-                let path = format!("{section}.single.{i}.nodes");
-                let missing: BTreeSet<u32> = single.nodes.iter().copied().filter(|node| !has(node)).collect();
+            let tables = match self.root.node(&format!("{section}.single")).map(|node| &node.kind) {
+                Some(Kind::Array(items)) => items.len(),
+                _ => 0,
+            };
+            for path in (0..tables).map(|i| format!("{section}.single.{i}.nodes")) {
+                let missing: BTreeSet<u32> = self.numbers(&path).into_iter().filter(|node| !has(node)).collect();
                 for node in missing {
                     if node >= resolved.nodes.count {
                         self.no_node(&path, node, resolved.nodes.count, "nodes with a radio");
@@ -56,6 +57,9 @@ impl Resolver<'_> {
                             Some("nodes with a radio on this channel".to_owned());
                     }
                 }
+            }
+            if radio.single.is_empty() && jammer.is_none() || self.is_faulty(&section) {
+                continue;
             }
             let name = loss.model.name;
             let why = match () {

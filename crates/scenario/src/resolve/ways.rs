@@ -17,7 +17,7 @@ use hopyard_model::packet::Form;
 use hopyard_model::routing::{self, Connectivity, Prescribed};
 use hopyard_model::world::{Network, Plan, tables};
 
-use super::links::{Checks, Groups, Reach};
+use super::links::{Checks, Groups, Reach, Sure};
 use super::mobile::served;
 use super::networks::{network_layout, radios};
 use super::resolved::Resolved;
@@ -31,19 +31,19 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// The links among `all` nodes: the links of each channel within its range, and `wires`. Without `places`, all
+    /// The links among `all` nodes: the links of each channel, and `wires`. Without `places`, all
     /// radios of a channel are in reach of each other.
     pub(super) fn new(
         channels: &[Reach],
         places: Option<&[Position]>,
-        range: fn(&Reach) -> f64,
+        sure: Sure,
         all: u32,
         wires: &BTreeSet<(u32, u32)>,
     ) -> Self {
         let mut radio = Groups::apart(all);
         for channel in channels {
             match (places, channel.nodes.first()) {
-                (Some(places), _) => channel.join(&mut radio, places, range(channel)),
+                (Some(places), _) => channel.join(&mut radio, places, sure),
                 (None, Some(&first)) => channel.nodes.iter().for_each(|&node| radio.join(first, node)),
                 (None, None) => {}
             }
@@ -308,7 +308,7 @@ fn connectivity(checks: &Checks<'_>, over_wires: bool) -> Option<(Connectivity, 
     let mut lists: Vec<Vec<Address>> = vec![Vec::new(); all as usize];
     let mut budget = MOST_STEPS;
     for channel in checks.channels {
-        channel.each_link(places, &mut budget, |a, b| {
+        channel.each_link(places, Sure::Perhaps, &mut budget, |a, b| {
             lists[a as usize].push(Address(b));
             lists[b as usize].push(Address(a));
         })?;

@@ -112,7 +112,7 @@ struct Seen {
 /// Runs a network until all have a slot, and until nothing has changed for ten seconds.
 fn look(number: u64, params: &Params, loss: f64) -> Seen {
     let links = numbered(number).links();
-    let within_two_hops = colouring::most_within_two_hops(&links);
+    let within_two_hops = colouring::most_rivals(&links);
     let mut network = Network::new(links, params, loss, number);
     let limit = Time::ZERO + Span::from_secs(1200);
     let decided = network.run(limit, Network::all_decided).then_some(network.now);

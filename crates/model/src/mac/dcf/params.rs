@@ -337,6 +337,16 @@ impl Params {
         Ok(modes)
     }
 
+    /// The mode of the shortest answer to frames with packets under a rate control; nothing of impossible parameters.
+    pub(in crate::mac) fn shortest_answer(&self, rates: &rate_control::Config) -> Option<&'static Mode> {
+        if rates.is_fixed() {
+            return Some(self.modes().ok()?.answer);
+        }
+        let basics = self.basics().ok()?;
+        let answers = self.candidates().ok()?.modes.into_iter().map(|mode| self.answer(mode, &basics));
+        answers.min_by_key(|mode| mode.airtime(ACK_BYTES))
+    }
+
     /// The modes of frames by their purpose.
     pub(in crate::mac) fn modes(&self) -> Result<Modes, Fault> {
         let (data, basics) = (self.data()?, self.basics()?);

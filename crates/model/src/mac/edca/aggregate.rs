@@ -3,7 +3,7 @@
 use hopyard_engine::{Span, Time};
 
 use super::agreement::{State, after, is_older};
-use super::params::{BlockAck, DELIMITER, LLC_SNAP, LONGEST_PPDU, SUBFRAME_HEADER, WINDOW};
+use super::params::{BlockAck, DELIMITER, LLC_SNAP, LONGEST_PPDU, Params, SUBFRAME_HEADER, WINDOW};
 use super::sending::announcement;
 use super::{Category, Content, Control, Edca, Frame, FrameKind, Timing};
 use crate::address::InterfaceId;
@@ -194,6 +194,26 @@ impl Edca {
         }
         true
     }
+}
+
+/// The limits of frames with several packets within which two packets of this size do not fit, each with the smallest
+/// value within which they do.
+pub(super) fn too_tight(params: &Params, mode: &Mode, size: u32) -> Vec<(&'static str, String)> {
+    let timing = Timing::new(params);
+    let one = Filled::default().with_mpdu(size, &timing);
+    let (apart, together) = (one.with_mpdu(size, &timing), one.with_msdu(size).last.0);
+    let mut tight = Vec::new();
+    if timing.max_ampdu > 0 && timing.max_ampdu < apart.bytes {
+        tight.push(("max_ampdu", format!("at least {} B", apart.bytes)));
+    }
+    let airtime = mode.airtime(apart.bytes - timing.counted);
+    if timing.max_ampdu > 0 && params.max_ampdu_time < airtime {
+        tight.push(("max_ampdu_time", format!("at least {airtime} at {}", mode.name())));
+    }
+    if (1..u64::from(together)).contains(&params.max_amsdu.count()) {
+        tight.push(("max_amsdu", format!("at least {together} B")));
+    }
+    tight
 }
 
 impl Limits {

@@ -229,6 +229,12 @@ impl Params {
         [&self.background, &self.best_effort, &self.video, &self.voice]
     }
 
+    /// How long after a frame its answer must have begun.
+    pub(super) fn answer_begins(&self, answer: &Mode) -> Span {
+        let dcf = &self.dcf;
+        dcf.sifs + dcf.slot.max(dcf.max_propagation * 2) + answer.preamble
+    }
+
     fn check_aggregation(&self) -> Result<(), Fault> {
         let (standard, ampdu, amsdu) = (self.dcf.standard, self.max_ampdu.count(), self.max_amsdu.count());
         let data = self.dcf.modes()?.data;
@@ -330,8 +336,7 @@ impl Timing {
     /// How long after a frame its answer must have begun (IEEE Std 802.11-2016 §10.3.2.9). A station that hears
     /// something by then waits for the end of it.
     pub(super) fn answer_begins(&self, answer: &Mode) -> Span {
-        let dcf = &self.params.dcf;
-        dcf.sifs + dcf.slot.max(dcf.max_propagation * 2) + answer.preamble
+        self.params.answer_begins(answer)
     }
 
     /// The mode of unicast data frames.

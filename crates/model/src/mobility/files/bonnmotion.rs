@@ -11,7 +11,7 @@
 
 use super::movements::{Movements, Record};
 use super::text::{Dimensions, Reading, coordinate, time, within};
-use super::track::{Fix, Track};
+use super::track::{FASTEST, Fix, Track, too_fast};
 use crate::file::{BadFile, MAX_FAULTS, lines};
 use crate::mobility::leg::Position;
 
@@ -76,8 +76,15 @@ fn track(line: &str, heights: bool, reading: &Reading) -> Result<Track, Fault> {
         }
         let fix = fix(waypoint).map_err(|expected| fault(expected.to_owned()))?;
         within(reading.area, fix.position).map_err(fault)?;
-        if fixes.last().is_some_and(|last: &Fix| last.at >= fix.at && *last != fix) {
-            return Err(fault("times that increase".to_owned()));
+        if let Some(last) = fixes.last().filter(|last: &&Fix| **last != fix) {
+            if last.at >= fix.at {
+                return Err(fault("times that increase".to_owned()));
+            }
+            if let Some((found, expected)) =
+                too_fast(last.position, fix.position, fix.at.since(last.at).seconds(), FASTEST)
+            {
+                return Err(Fault { found: format!("{}: {found}", waypoint.join(" ")), expected });
+            }
         }
         fixes.push(fix);
     }

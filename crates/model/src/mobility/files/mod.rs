@@ -22,5 +22,5 @@ mod text;
 pub mod track;
 mod ulog;
 
-pub use self::movements::{Movements, NodeChanges, Record};
+pub use self::movements::{Movements, NodeChanges, Record, Zero};
 pub use self::text::{Dimensions, Format, Reading};

@@ -3,7 +3,8 @@
 use hopyard_engine::units::{Distance, Speed};
 use hopyard_engine::{Span, Time};
 
-use super::track::Track;
+use super::globe::Globe;
+use super::track::{Fix, Track};
 use crate::file::{BadFile, shown};
 use crate::mobility::leg::Position;
 
@@ -24,11 +25,38 @@ pub struct Movements {
     pub(super) without_start: Vec<(u32, usize)>,
     /// The fault of a log that is readable up to its end.
     pub(super) cut: Option<String>,
+    /// The place and the time of a recorded track that became zero.
+    pub(super) zero: Option<Zero>,
+}
+
+/// The zero of a recorded track.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Zero {
+    /// The place on the globe that became (0, 0), if the track is on the globe.
+    pub origin: Option<Globe>,
+    /// The time in the file at which the run starts, in seconds.
+    pub epoch: f64,
+    /// The first and the last time in the file, in seconds.
+    pub times: (f64, f64),
 }
 
 impl Movements {
     pub(super) fn new(tracks: Vec<Option<Track>>, record: Record) -> Self {
-        Self { tracks, record, others: Others::default(), without_start: Vec::new(), cut: None }
+        Self { tracks, record, others: Others::default(), without_start: Vec::new(), cut: None, zero: None }
+    }
+
+    /// The place and the time of a recorded track that became zero.
+    #[must_use]
+    pub const fn zero(&self) -> Option<&Zero> {
+        self.zero.as_ref()
+    }
+
+    /// When the first movement begins; nothing if no node moves.
+    #[must_use]
+    pub fn begin(&self) -> Option<Time> {
+        let moves = |pair: &&[Fix]| pair[0].position != pair[1].position;
+        let begins = |track: &Track| track.fixes().windows(2).find(moves).map(|pair| pair[0].at);
+        self.tracks.iter().flatten().filter_map(begins).min()
     }
 
     /// The track of the node with this number in the file.

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use hopyard_engine::{Span, Time};
 
 use super::globe::{Epoch, Globe, Origin};
-use super::movements::{Movements, Record};
+use super::movements::{Movements, Record, Zero};
 use super::text::{Reading, within};
-use super::track::{Fix, Track};
+use super::track::{FASTEST_RECORDED, Fix, Track, too_fast};
 use crate::file::BadFile;
 use crate::mobility::leg::{Leg, Position};
 
@@ -50,9 +50,11 @@ pub(super) fn movements(samples: &[Sample], first: Epoch, reading: &Reading, pro
         (Place::Globe(globe), Some(origin)) => globe.seen_from(origin),
         (Place::Globe(globe), None) => globe.seen_from(globe),
     };
+    let seconds = || samples.iter().map(|it| it.seconds);
+    let times = (seconds().fold(f64::INFINITY, f64::min), seconds().fold(f64::NEG_INFINITY, f64::max));
     let epoch = match if reading.epoch == Epoch::Detect { first } else { reading.epoch } {
         Epoch::At(seconds) => seconds,
-        _ => samples.iter().map(|it| it.seconds).fold(f64::INFINITY, f64::min),
+        _ => times.0,
     };
     let centre = match given {
         Some(_) => Position::default(),
@@ -83,7 +85,13 @@ pub(super) fn movements(samples: &[Sample], first: Epoch, reading: &Reading, pro
                 let found = format!("{} s after {} s", sample.seconds, last + epoch);
                 problems.push(sample.line, &found, format!("times of node {} that increase", sample.node));
             }
-            _ => track.push((seconds, here)),
+            last => {
+                let fault = last.and_then(|(last, place)| too_fast(*place, here, seconds - last, FASTEST_RECORDED));
+                if let Some((found, expected)) = fault {
+                    problems.push(sample.line, &found, format!("{expected} of node {}", sample.node));
+                }
+                track.push((seconds, here));
+            }
         }
     }
     let mut tracks = Vec::new();
@@ -92,7 +100,9 @@ pub(super) fn movements(samples: &[Sample], first: Epoch, reading: &Reading, pro
         tracks.resize(node as usize, None);
         tracks.push(Some(track));
     }
-    Movements::new(tracks, Record::default())
+    let on_globe = samples.first().is_some_and(|it| matches!(it.place, Place::Globe(_)));
+    let zero = Zero { origin: origin.filter(|_| on_globe), epoch, times };
+    Movements { zero: Some(zero), ..Movements::new(tracks, Record::default()) }
 }
 
 /// The fixes of samples, from the start of the run on.

@@ -134,7 +134,7 @@ pub(super) fn read(text: &[u8], reading: &Reading, problems: &mut BadFile) -> Mo
         track(node, *lines, reading, problems)
     };
     let tracks = (0_u32..).zip(nodes).map(&mut track).collect();
-    Movements { tracks, record, others, without_start, cut: None }
+    Movements { tracks, record, others, without_start, cut: None, zero: None }
 }
 
 fn entry(nodes: &mut Vec<Option<Box<NodeLines>>>, node: u32, line: usize) -> &mut NodeLines {

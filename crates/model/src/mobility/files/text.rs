@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::globe::{Epoch, Origin};
+use super::track::FASTEST;
 use crate::mobility::leg::Position;
 
 /// Node numbers in files stay below this, so that a mistyped number does not fill the memory.
@@ -82,7 +83,7 @@ fn number(text: &str) -> Option<f64> {
 
 pub(super) const COORDINATE: &str = "a coordinate in metres, within 1e9 m of the origin";
 pub(super) const TIME: &str = "a time in seconds, from 0 to 1.6e9";
-pub(super) const SPEED: &str = "a speed in metres a second, 0 or more";
+pub(super) const SPEED: &str = "a speed in metres a second, from 0 to 3e8";
 
 /// A coordinate in metres.
 pub(super) fn coordinate(text: &str) -> Result<f64, &'static str> {
@@ -97,7 +98,7 @@ pub(super) fn time(text: &str) -> Result<Time, &'static str> {
 
 /// A speed in metres a second.
 pub(super) fn speed(text: &str) -> Result<f64, &'static str> {
-    number(text).filter(|&speed| speed >= 0.0).ok_or(SPEED)
+    number(text).filter(|speed| (0.0..=FASTEST).contains(speed)).ok_or(SPEED)
 }
 
 /// Whether a position lies in the area, up to the precision of twelve decimals.

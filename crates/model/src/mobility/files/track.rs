@@ -8,6 +8,23 @@ use std::sync::Arc;
 use hopyard_engine::{Span, Time};
 
 use crate::mobility::leg::{Leg, Mobility, Position};
+use crate::phy::propagation::SPEED_OF_LIGHT;
+
+/// The highest speed of a recorded track, in metres per second. A satellite in the lowest orbit has 8 km/s, so that a
+/// higher speed is a mistake in times or places.
+pub(super) const FASTEST_RECORDED: f64 = 10_000.0;
+
+/// The highest speed of a script, in metres per second: that of light. A script may take a node out of range in no time
+/// worth mention.
+pub(in crate::mobility) const FASTEST: f64 = SPEED_OF_LIGHT;
+
+/// The fault of a move between two places that is faster than `most`: the text found, and the text expected.
+pub(in crate::mobility) fn too_fast(from: Position, to: Position, seconds: f64, most: f64) -> Option<(String, String)> {
+    let distance = from.distance(to);
+    let nanoseconds = (seconds * 1e9).round() / 1e9;
+    let found = || format!("{distance:.0} m in {nanoseconds} s, {:.3e} m/s", distance / seconds);
+    (distance > most * seconds).then(|| (found(), format!("a speed of at most {most} m/s")))
+}
 
 /// A position at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]

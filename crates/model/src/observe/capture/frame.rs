@@ -138,7 +138,8 @@ impl Frame<'_> {
 }
 
 /// The radiotap header of a frame: its rate and preamble, or its index with bandwidth and guard interval; the channel's
-/// frequency if the propagation model has one; and the power that was received; the transmitter receives none.
+/// frequency if the propagation model has one, or the first channel of the mode's band where that frequency is not in
+/// the band; and the power that was received; the transmitter receives none.
 #[must_use]
 pub fn radiotap(
     mode: &Mode,
@@ -162,11 +163,15 @@ pub fn radiotap(
         Format::Vht { mcs, streams } => Some(Index { mcs, streams: Some(streams), megahertz, short_guard }),
     };
     let rate = if index.is_none() { tap::Header::rate_of(mode.rate().bps() as u32) } else { None };
-    let channel = |frequency: Frequency| {
+    let channel = |given: Frequency| {
+        let frequency = match mode.band() {
+            Some(band) if !band.has(given) => band.first_channel(),
+            _ => given,
+        };
         let megahertz = (frequency.hertz() / 1e6).round() as u16;
         let band = match megahertz {
             2400..2500 => Channel::BAND_2GHZ,
-            4900..5900 => Channel::BAND_5GHZ,
+            4900..5930 => Channel::BAND_5GHZ,
             _ => 0,
         };
         Channel { frequency: megahertz, flags: modulation | band }
@@ -266,6 +271,21 @@ mod tests {
         assert_eq!([200.0, -500.0].map(|dbm| header(0, 914e6, Some(dbm)).signal), [Some(127), Some(-128)]);
         let without = radiotap(&MODES[0], Span::ZERO, None, None, true, None);
         assert_eq!((without.bad_check_sequence, without.channel), (true, None));
+    }
+
+    #[test]
+    fn a_channel_lies_in_the_band_of_its_frames() {
+        for (band, given, expected) in [
+            (Band::High, 2412e6, (5180, Channel::OFDM | Channel::BAND_5GHZ)),
+            (Band::High, 5240e6, (5240, Channel::OFDM | Channel::BAND_5GHZ)),
+            (Band::Low, 5180e6, (2412, Channel::OFDM | Channel::BAND_2GHZ)),
+            (Band::Low, 2437e6, (2437, Channel::OFDM | Channel::BAND_2GHZ)),
+        ] {
+            let carrier = Carrier { band, bandwidth: Frequency::new(20e6), guard: Guard::Long };
+            let mode = Mode::on(carrier).find(|mode| mode.format == Format::Ofdm).expect("a row");
+            let header = radiotap(&mode, mode.preamble, Some(Frequency::new(given)), None, false, None);
+            assert_eq!(header.channel.map(|it| (it.frequency, it.flags)), Some(expected), "{given} in {band:?}");
+        }
     }
 
     #[test]

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::gains::{Gains, Levels, Named};
 pub use self::read::Reading;
-use crate::file::BadFile;
+use crate::file::{BadFile, MAX_FAULTS};
 
 /// The formats of files of links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -143,28 +143,55 @@ impl Links {
         }
     }
 
+    /// The pairs in which the second node may hear the first before `end`, each with the best gain until then; a
+    /// delivery ratio has an infinite one. `noise` is the gain of a signal that is as strong as the noise.
+    pub fn gains_until(&self, end: Time, noise: f64) -> impl Iterator<Item = ((u32, u32), f64)> + '_ {
+        let best = move |series: &Series| {
+            // Between two times a value may lie on the way to the later one.
+            let begun = series.values.partition_point(|(at, _)| *at < end) + usize::from(!self.holds);
+            let values = series.values.iter().take(begun).map(|it| it.1).filter(|value| self.is_heard(*value));
+            values.reduce(f64::max)
+        };
+        let gain = move |value: f64| match self.quantity {
+            Quantity::Delivery => f64::INFINITY,
+            Quantity::Snr => noise * libm::pow(10.0, value / 10.0),
+            Quantity::Loss => libm::pow(10.0, value / 10.0),
+        };
+        self.pairs.iter().filter_map(move |(pair, series)| Some((*pair, gain(best(series)?))))
+    }
+
+    /// The first time of all pairs, and whether a pair is deaf before its own first time.
+    #[must_use]
+    pub fn begin(&self) -> (Time, bool) {
+        let firsts = self.pairs.values().filter_map(|series| series.values.first());
+        (firsts.map(|(at, _)| *at).min().unwrap_or(Time::ZERO), self.holds)
+    }
+
     /// Checks that the nodes of all pairs are among these, which have a radio on the channel.
     ///
     /// # Errors
     /// Every pair with another node; `file` is the name of the file.
     pub fn check_nodes(&self, file: &str, nodes: &BTreeSet<u32>) -> Result<(), BadFile> {
         let mut problems = BadFile::new(file);
-        let mut lines: Vec<_> = self.pairs.iter().map(|(pair, series)| (series.line, *pair)).collect();
-        lines.sort_unstable();
-        for (line, (from, to)) in lines {
-            for node in [from, to].into_iter().filter(|node| !nodes.contains(node)) {
-                let expected = match nodes.last() {
-                    Some(last) if nodes.len() as u64 == u64::from(*last) + 1 => {
-                        let first = self.first_node;
-                        format!(
-                            "a node of this channel, {first} to {} in the file",
-                            u64::from(first) + u64::from(*last)
-                        )
-                    }
-                    _ => "a node with a radio on this channel".to_owned(),
+        // A pair and its reverse may come from one row.
+        let absent = self.pairs.iter().flat_map(|(pair, series)| [pair.0, pair.1].map(|node| (series.line, node)));
+        let absent: BTreeSet<_> = absent.filter(|(_, node)| !nodes.contains(node)).take(MAX_FAULTS).collect();
+        let number = |node: u32| u64::from(node) + u64::from(self.first_node);
+        let expected = match nodes.last() {
+            Some(&last) if nodes.len() as u64 == number(last) + 1 - number(0) => {
+                let (first, next) = (self.first_node, number(last) + 1);
+                let from_next = self.pairs.keys().all(|(from, to)| *from > 0 && *to > 0 && from.max(to) <= &(last + 1));
+                let hint = match from_next {
+                    true => format!("; `first_node = {}` takes the file's nodes {} to {next}", first + 1, first + 1),
+                    false => String::new(),
                 };
-                problems.push(Some(line), &format!("node {}", u64::from(node) + u64::from(self.first_node)), expected);
+                format!("a node of this channel, {first} to {} in the file{hint}", number(last))
             }
+            _ => "a node with a radio on this channel".to_owned(),
+        };
+        for (line, node) in absent {
+            problems.push(Some(line), &format!("node {}", number(node)), expected.as_str());
+            problems.ends_at(line);
         }
         if problems.is_empty() { Ok(()) } else { Err(problems) }
     }

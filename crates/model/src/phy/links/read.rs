@@ -1,5 +1,7 @@
 //! Reads a file of links of any format.
 
+use std::collections::BTreeMap;
+
 use super::pairs::Pairs;
 use super::{Between, Format, Links, Quantity, csv, eel, matrix, wmediumd};
 use crate::file::{BadFile, lines, text_of};
@@ -27,8 +29,19 @@ impl Links {
     /// # Errors
     /// Every row that is faulty.
     pub fn read(file: &str, bytes: &[u8], reading: &Reading) -> Result<Self, BadFile> {
+        let (links, problems) = Self::read_sound(file, bytes, reading);
+        if problems.is_empty() { Ok(links) } else { Err(problems) }
+    }
+
+    /// Reads the sound rows of the bytes of a file, and says which rows are faulty.
+    #[must_use]
+    pub fn read_sound(file: &str, bytes: &[u8], reading: &Reading) -> (Self, BadFile) {
         let mut problems = BadFile::new(file);
-        let Some(text) = text_of(bytes, &mut problems) else { return Err(problems) };
+        let Some(text) = text_of(bytes, &mut problems) else {
+            let (pairs, first_node) = (BTreeMap::new(), reading.first_node);
+            let links = Self { quantity: Quantity::Loss, holds: false, pairs, first_node, remarks: Vec::new() };
+            return (links, problems);
+        };
         let format = match reading.format {
             Format::Detect => detect(&text),
             format => format,
@@ -37,7 +50,10 @@ impl Links {
         let (quantity, remarks) = match format {
             Format::Eel => (Quantity::Loss, eel::read(&text, &mut pairs)),
             Format::Wmediumd => wmediumd::read(&text, &mut pairs),
-            Format::Matrix => (Quantity::Loss, matrix::read(&text, &mut pairs)),
+            Format::Matrix => {
+                matrix::read(&text, &mut pairs, reading.format == Format::Detect);
+                (Quantity::Loss, Vec::new())
+            }
             Format::Csv | Format::Detect => (csv::read(&text, &mut pairs), Vec::new()),
         };
         let pairs = pairs.all;
@@ -49,7 +65,7 @@ impl Links {
             between => between == Between::Hold,
         };
         let links = Self { quantity, holds, pairs, first_node: reading.first_node, remarks };
-        if problems.is_empty() { Ok(links) } else { Err(problems) }
+        (links, problems)
     }
 }
 

@@ -168,7 +168,17 @@ fn squares_have_a_line_for_each_sender() {
     assert!(close(decibels(&links, 0, 1, 0.0), -80.0) && close(decibels(&links, 2, 1, 0.0), -91.0));
     assert_eq!(links.pairs().collect::<Vec<_>>(), [(0, 1), (1, 0), (1, 2), (2, 1)]);
     let uneven = refused("0 80\n80 0 90\n");
-    assert_eq!(uneven, "links:2: expected 2 numbers, one for each line, found: 80 0 90");
+    let header = "other rows need a header such as from,to,loss_db";
+    let expected =
+        format!("links:2: expected 2 numbers, one for each line of a square of losses; {header}, found: 80 0 90");
+    assert_eq!(uneven, expected);
+    let rows = "0,1,80\n1,0,80\n1,2,82\n";
+    let expected =
+        format!("links:3: expected a square of losses with 0 on its diagonal; {header}, found: 82 in column 3");
+    assert_eq!(refused(rows), expected);
+    // Who says that it is a square may have anything there, as in ns-3.
+    let said = read_as(rows, Reading { format: Format::Matrix, ..Reading::default() });
+    assert_eq!(said.pairs().count(), 6);
 }
 
 #[test]
@@ -207,6 +217,15 @@ fn nodes_that_are_not_there_are_named() {
         fault(&[0, 1]),
         Err("links:3: expected a node of this channel, 1 to 2 in the file, found: node 9".into())
     );
+    // Files of some tools begin with node 1, and a row may stand for both directions.
+    let from_one = Links::read("links", b"0.0 nem:1 pathloss nem:2,80 nem:3,80\n", &Reading::default()).expect("links");
+    let bad = from_one.check_nodes("links", &[0, 1, 2].into()).expect_err("no node 3").to_string();
+    let hint = "0 to 2 in the file; `first_node = 1` takes the file's nodes 1 to 3";
+    assert_eq!(bad, format!("links:1: expected a node of this channel, {hint}, found: node 3"));
+    // A file for a much larger network does not list all of its nodes.
+    let rows: String = (0..3000).map(|node| format!("{node},{},80\n", node + 1)).collect();
+    let bad = read(&format!("from,to,loss_db\n{rows}")).check_nodes("links", &[0, 1].into()).expect_err("two nodes");
+    assert!(bad.count <= 1000 && bad.ended_at.is_some(), "{}", bad.count);
     let below = Links::read("links", b"from,to,loss_db\n0,2,80\n", &Reading { first_node: 1, ..Reading::default() });
     assert!(below.expect_err("node 0").to_string().contains("a node from `first_node` on, which is 1"));
 }

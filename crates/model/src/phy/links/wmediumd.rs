@@ -5,17 +5,18 @@
 //! one is given. A pair without a link has 30 dB, or loses frames with the probability `default_prob`. Left out: its
 //! types of path loss, interference, and fading.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use hopyard_engine::Time;
 
-use super::Quantity;
 use super::pairs::Pairs;
+use super::{Quantity, Series};
 
 /// The ratio of pairs without a link, in decibels (`SNR_DEFAULT`).
 const DEFAULT_SNR: f64 = 30.0;
-/// The most interfaces. More are taken for a mistake, because every pair of them has a value.
-const MOST: usize = 2000;
+/// The most interfaces. More are taken for a mistake, because every pair of them has a value: a million in all.
+const MOST: usize = 1000;
 
 /// A value of the configuration, with its line.
 struct Setting<'t> {
@@ -130,15 +131,17 @@ pub(super) fn read(text: &[u8], pairs: &mut Pairs<'_>) -> (Quantity, Vec<String>
 
 /// Gives the pairs without a link their value. Returns how many there are; pairs that hear nothing are left out.
 fn give_others(value: f64, ids: usize, pairs: &mut Pairs<'_>) -> usize {
-    let mut count = 0;
-    for from in 0..ids as u32 {
-        for to in (0..ids as u32).filter(|to| *to != from) {
-            if value != 0.0 && !pairs.has(from, to) {
-                let _ = pairs.add(1, (from, to), (Time::ZERO, value), false);
-                count += 1;
-            }
-        }
+    if value == 0.0 {
+        return 0;
     }
+    let ids = ids as u32;
+    let all = (0..ids).flat_map(|from| (0..ids).map(move |to| (from, to)));
+    let unnamed = all.filter(|(from, to)| from != to && !pairs.has(*from, *to));
+    // Built at once, in order: one by one, they would take seconds.
+    let mut others: BTreeMap<_, _> =
+        unnamed.map(|pair| (pair, Series { line: 1, values: vec![(Time::ZERO, value)] })).collect();
+    let count = others.len();
+    pairs.all.append(&mut others);
     count
 }
 

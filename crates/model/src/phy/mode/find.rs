@@ -3,7 +3,7 @@
 use hopyard_engine::units::Rate;
 
 use super::name::Name;
-use super::row::{Band, Carrier, Format, Mode, Preamble};
+use super::row::{Carrier, Format, Mode, Preamble};
 use super::table::MODES;
 use crate::params::Fault;
 
@@ -36,8 +36,7 @@ impl Mode {
     pub fn on(carrier: Carrier) -> impl Iterator<Item = &'static Self> {
         MODES.iter().filter(move |mode| {
             let Carrier { band, bandwidth, guard } = carrier;
-            let band_of = if mode.extension.is_zero() { Band::High } else { Band::Low };
-            (band_of, mode.body.bandwidth, mode.guard) == (band, bandwidth, guard)
+            (mode.band(), mode.body.bandwidth, mode.guard) == (Some(band), bandwidth, guard)
         })
     }
 }

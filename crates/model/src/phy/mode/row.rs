@@ -177,6 +177,37 @@ pub enum Band {
     High,
 }
 
+impl Band {
+    /// Whether a frequency lies in the band (IEEE Std 802.11-2016 Annex E). The 5 GHz band begins with the channels at
+    /// 4.9 GHz, and ends with those of vehicles at 5.9 GHz.
+    #[must_use]
+    pub fn has(self, frequency: Frequency) -> bool {
+        let (low, high) = match self {
+            Self::Low => (2.4e9, 2.5e9),
+            Self::High => (4.9e9, 5.93e9),
+        };
+        (low..=high).contains(&frequency.hertz())
+    }
+
+    /// The name in scenarios.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Low => "2.4 GHz",
+            Self::High => "5 GHz",
+        }
+    }
+
+    /// The frequency of the first channel of 20 MHz.
+    #[must_use]
+    pub const fn first_channel(self) -> Frequency {
+        match self {
+            Self::Low => Frequency::new(2412e6),
+            Self::High => Frequency::new(5180e6),
+        }
+    }
+}
+
 /// The properties that frames of OFDM, HT and VHT on a channel have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Carrier {
@@ -244,6 +275,17 @@ impl Mode {
     #[must_use]
     pub const fn rate(&self) -> Rate {
         self.body.rate
+    }
+
+    /// The band of its frames; nothing for DSSS, which the first radios had at 914 MHz. Only the 2.4 GHz band has a
+    /// signal extension.
+    #[must_use]
+    pub const fn band(&self) -> Option<Band> {
+        match self.format {
+            Format::Dsss(_) => None,
+            _ if self.extension.is_zero() => Some(Band::High),
+            _ => Some(Band::Low),
+        }
     }
 
     /// Whether it is a mode of DSSS or OFDM.

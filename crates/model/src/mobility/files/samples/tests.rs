@@ -237,3 +237,19 @@ fn no_bytes_make_a_reader_panic() {
         let _ = read_bytes(&GPX.as_bytes()[..end], &Reading::default());
     }
 }
+
+#[test]
+fn impossible_speeds_are_refused() {
+    // A satellite in a low orbit is possible.
+    read("time,x,y\n0,0,0\n1,7800,0\n");
+    let expected = "a speed of at most 10000 m/s of node 3, found: 90000 m in 0.000000001 s";
+    let bad = refused("time,node,x,y\n0,3,0,0\n1,3,0,0\n1.000000001,3,90000,0\n");
+    assert!(bad.starts_with(&format!("track:4: expected {expected}")), "{bad}");
+    // A script may take a node out of range at once.
+    read("0 0 0 1 20000 0 2 20000 0\n");
+    let bonnmotion = refused("0 0 0 0.0001 90000 0 2 90000 0\n");
+    let fast = "a speed of at most 300000000 m/s, found: 0.0001 90000 0: 90000 m in 0.0001 s, 9.000e8 m/s";
+    assert_eq!(bonnmotion, format!("track:1: expected {fast}"));
+    let setdest = refused("$node_(0) set X_ 1\n$node_(0) set Y_ 1\n$ns_ at 1 \"$node_(0) setdest 5 5 4e8\"\n");
+    assert!(setdest.contains("track:3: expected a speed in metres a second, from 0 to 3e8"), "{setdest}");
+}

@@ -113,7 +113,7 @@ fn broken_lines_are_named() {
         ("$ns_ at 1.0 \"$node_(0) setdest 10 20 30 40\"", "3: expected three numbers"),
         ("$ns_ at 1.0 \"$node_(0) setdest 10 twenty 1\"", "3: expected a coordinate in metres"),
         ("$ns_ at 1.0 \"$node_(0) setdest 10 inf 1\"", "3: expected a coordinate in metres"),
-        ("$ns_ at 1.0 \"$node_(0) setdest 10 2 -1\"", "3: expected a speed in metres a second, 0 or more"),
+        ("$ns_ at 1.0 \"$node_(0) setdest 10 2 -1\"", "3: expected a speed in metres a second, from 0 to 3e8"),
         ("$ns_ at 1.0 \"$node_(0) setdest 10 2 NaN\"", "3: expected a speed"),
         ("$ns_ at soon \"$node_(0) setdest 10 2 1\"", "3: expected a time in seconds"),
         ("$ns_ at -1 \"$node_(0) setdest 10 2 1\"", "3: expected a time in seconds"),
