@@ -39,12 +39,22 @@ fn is_none(gain: &Ratio) -> bool {
 /// The largest gain or loss of an antenna.
 const MOST_GAIN: f64 = 1e10;
 
-/// Checks a list of single nodes; `threshold` finds the fault of a weakest frame.
+/// Checks a list of single nodes beside others that have this transmitted power.
 ///
 /// # Errors
 /// Every element that is impossible, and why.
-pub(super) fn check(list: &[Single], threshold: impl Fn(Sensitivity) -> Option<String>) -> Result<(), Fault> {
+pub(super) fn check(list: &[Single], transmit_power: Power) -> Result<(), Fault> {
     let mut seen = BTreeSet::new();
+    let sent = |it: &Single| it.transmit_power.unwrap_or(transmit_power).watts() * it.gain.factor();
+    let strongest = list.iter().map(sent).fold(transmit_power.watts(), f64::max);
+    // A signal is never received with more power than it was sent, but for the gain of the antenna.
+    let threshold = |it: &Single| match it.receive? {
+        Sensitivity::Threshold(power) if power.watts() >= strongest * it.gain.factor() => {
+            let most = Power::from_watts(strongest * it.gain.factor());
+            Some(format!("expected `receive` below the strongest power that is sent, {most}; found {power}"))
+        }
+        receive => receive.beyond_horizon(),
+    };
     let fault = |it: &Single, twice: Option<u32>| match (twice, it.gain.factor()) {
         _ if it.nodes.is_empty() => Some("expected at least one node in `nodes`".to_owned()),
         (Some(node), _) => Some(format!("expected each node once, found node {node} again")),
@@ -54,7 +64,7 @@ pub(super) fn check(list: &[Single], threshold: impl Fn(Sensitivity) -> Option<S
         _ if it.transmit_power.is_none() && is_none(&it.gain) && it.receive.is_none() => {
             Some("expected `transmit_power`, `gain` or `receive`: the radios differ in nothing".to_owned())
         }
-        _ => it.receive.and_then(&threshold),
+        _ => threshold(it),
     };
     let faults = list.iter().enumerate().filter_map(|(place, it)| {
         let twice = it.nodes.iter().copied().filter(|node| !seen.insert(*node)).last();

@@ -30,7 +30,7 @@ fn missing(node: u32, count: u32, kind: &str) -> (String, String) {
 }
 
 /// Whether a movement model has its own start positions.
-fn has_own_start(chosen: &Moving) -> bool {
+pub(super) fn has_own_start(chosen: &Moving) -> bool {
     chosen.sound().is_some_and(|model| model.has_own_start())
 }
 
@@ -82,6 +82,7 @@ impl Resolver<'_> {
         self.check_linux(&resolved);
         self.check_reception(&resolved);
         self.check_wavelengths(&resolved);
+        self.check_beside(&resolved);
         self.check_rate_control(&resolved);
         self.check_labels(&resolved);
         self.check_classes(&resolved);

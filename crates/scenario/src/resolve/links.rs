@@ -7,6 +7,7 @@ use hopyard_model::mac::{self, rate_control};
 use hopyard_model::mobility::Position;
 use hopyard_model::phy::error_rate::measured::Measured;
 use hopyard_model::phy::error_rate::{chunk_success, thermal_noise};
+use hopyard_model::phy::factors::Factors;
 use hopyard_model::phy::fading;
 use hopyard_model::phy::mode::Mode;
 use hopyard_model::phy::propagation::{self, Channel};
@@ -48,39 +49,35 @@ impl Reach {
         let further =
             resolved.channels.iter().map(|it| (&it.radio, &it.propagation, &it.fading, modes(&it.mac, &it.rates)));
         let first = (&resolved.radio, &resolved.propagation, &resolved.fading, modes(&resolved.mac, &resolved.rates));
-        let mut channels = std::iter::once(first)
-            .chain(further)
-            .map(|(radio, propagation, fading, modes)| {
-                if let Some(links) = resolved.links_of(propagation) {
-                    let links = links.pairs().map(|(a, b)| (a.min(b), a.max(b))).collect();
-                    let (most, usual) = (f64::INFINITY, f64::INFINITY);
-                    return Some(Self {
-                        nodes: Vec::new(),
-                        most,
-                        usual,
-                        asked: None,
-                        shorter: None,
-                        links: Some(links),
-                    });
-                }
-                let (modes, needed) = modes?;
-                let errors = resolved.errors_of(radio);
-                let (most, usual) = ranges(radio, (&propagation.config, &fading.config), &modes, errors.as_deref())?;
-                let shorter = shorter(radio, &propagation.config, &modes[..needed], most, usual);
-                let asked = match radio.receive {
-                    Receive::Every(Sensitivity::Range(range)) => Some(range.metres()),
-                    _ => None,
-                };
-                Some(Self { nodes: Vec::new(), most, usual, asked, shorter, links: None })
-            })
-            .collect::<Option<Vec<_>>>()?;
-        let jams = |node: u32| (resolved.talking()..resolved.nodes.count).contains(&node);
-        for (node, on) in (0..).zip(radios(resolved)).filter(|(node, _)| !jams(*node)) {
-            for channel in on {
-                channels[usize::from(channel)].nodes.push(node);
+        let on = radios(resolved);
+        // Nodes that only radiate carry nothing.
+        let nodes_of = |channel: u16| -> Vec<u32> {
+            let talking = (0..resolved.talking()).zip(&on).filter(|(_, its)| its.contains(&channel));
+            talking.map(|it| it.0).collect()
+        };
+        let every = (0..).zip(std::iter::once(first).chain(further));
+        let reach = every.map(|(number, (radio, propagation, fading, modes))| {
+            let nodes = nodes_of(number);
+            if let Some(links) = resolved.links_of(propagation) {
+                let links = links.pairs().map(|(a, b)| (a.min(b), a.max(b))).collect();
+                let (most, usual) = (f64::INFINITY, f64::INFINITY);
+                return Some(Self { nodes, most, usual, asked: None, shorter: None, links: Some(links) });
             }
-        }
-        Some(channels)
+            let (modes, needed) = modes?;
+            let channel = propagation.config.channel();
+            // The best sender and the best receiver may be at both ends.
+            let best = Factors::of(radio, &channel, modes[0], &nodes).largest();
+            let power = radio.transmit_power.watts() * best;
+            let errors = resolved.errors_of(radio);
+            let (most, usual) = ranges(radio, (&channel, power), &fading.config, &modes, errors.as_deref())?;
+            let shorter = shorter(radio, (&channel, power), &modes[..needed], most, usual);
+            let asked = match radio.receive {
+                Receive::Every(Sensitivity::Range(range)) => Some(range.metres()),
+                _ => None,
+            };
+            Some(Self { nodes, most, usual, asked, shorter, links: None })
+        });
+        reach.collect()
     }
 }
 
@@ -149,47 +146,43 @@ impl Reach {
     }
 }
 
-/// The largest and the usual distance over which frames are received.
+/// The largest and the usual distance over which frames are received that are sent with this power.
 fn ranges(
     radio: &phy::Params,
-    (propagation, fading): (&propagation::Config, &fading::Config),
+    (channel, power): (&Channel, f64),
+    fading: &fading::Config,
     modes: &[&'static Mode],
     errors: Option<&Measured>,
 ) -> Option<(f64, f64)> {
-    let channel = propagation.channel();
     let strongest = fading::limit(channel.shadowing().iter().chain([&fading.fader()]));
-    // The best of the single nodes may be at both ends.
-    let power = radio.transmit_power.watts() * radio.best(&channel, modes[0]);
     // No kind of reception decodes a frame that is weaker than `receive`, which may depend on the mode.
-    let gain = |mode: &Mode| Some(radio.receive.of(mode)?.watts(&channel, radio.transmit_power) / power);
+    let gain = |mode: &Mode| Some(radio.receive.of(mode)?.watts(channel, radio.transmit_power) / power);
     let least = modes.iter().filter_map(|mode| gain(mode)).fold(f64::INFINITY, f64::min);
     let usual = gain(modes[0])?;
     if !radio.reception.has_bit_errors() {
         let most = channel.reach(least / strongest);
-        return Some((most, median_range(&channel, most, usual)));
+        return Some((most, median_range(channel, most, usual)));
     }
     // A preamble is found above a ratio of signal to noise, and a frame must have no bit error.
     let noise = thermal_noise(radio.noise_figure, modes[0].body.bandwidth).watts() / power;
     let found = noise * radio.preamble_sinr.factor();
     let most = channel.reach(least.max(found) / strongest);
     let usual_gain = usual.max(found).max(noise * decodable(modes[0], errors));
-    Some((most, median_range(&channel, most, usual_gain)))
+    Some((most, median_range(channel, most, usual_gain)))
 }
 
 /// The rate of data frames, and the first rate of other frames that do not reach as far, with their distance.
 fn shorter(
     radio: &phy::Params,
-    propagation: &propagation::Config,
+    (channel, power): (&Channel, f64),
     modes: &[&'static Mode],
     most: f64,
     usual: f64,
 ) -> Option<(Rate, Rate, f64)> {
-    let channel = propagation.channel();
     let (data, others) = modes.split_first()?;
-    let power = radio.transmit_power.watts() * radio.best(&channel, data);
     others.iter().find_map(|mode| {
-        let gain = radio.receive.of(mode)?.watts(&channel, radio.transmit_power) / power;
-        let range = median_range(&channel, most, gain);
+        let gain = radio.receive.of(mode)?.watts(channel, radio.transmit_power) / power;
+        let range = median_range(channel, most, gain);
         // The ranges are found by halving.
         (range < usual * 0.99).then(|| (data.rate(), mode.rate(), range))
     })
