@@ -1,10 +1,11 @@
 //! Keys that do nothing beside a model or a file of another key.
 
+use hopyard_model::mac::{self, rate_control};
 use hopyard_model::params::Params as _;
+use hopyard_model::phy::fading::{self, Fading as _};
 use hopyard_model::phy::links::Quantity;
 use hopyard_model::phy::mode::in_words;
-use hopyard_model::phy::{Params, fading, propagation};
-use hopyard_model::mac::{self, rate_control};
+use hopyard_model::phy::{Params, propagation};
 
 use super::check::has_own_start;
 use super::resolved::{Chosen, Resolved};
@@ -70,18 +71,21 @@ impl Resolver<'_> {
     fn check_beside_delivery(&mut self, channel: &Channel<'_>) {
         let (radio, usual) = (channel.radio, Params::of_profile(&self.profile));
         // A frame that arrives is 30 dB above noise and thresholds.
-        let decides = radio.capture.factor() == 1.0 || radio.capture.db() > 30.0;
+        let decides = !(1.001..=1000.0).contains(&radio.capture.factor());
         // The ratio to noise still leads rate control.
         let leads = !channel.rates.is_fixed();
         for (key, is_idle) in [
-            ("fading", !channel.fading.config.is_none()),
+            ("fading", !channel.fading.config.fader().is_none()),
             ("capture", !decides && radio.capture != usual.capture),
             ("noise_figure", !leads && radio.noise_figure != usual.noise_figure),
             ("transmit_power", !leads && radio.transmit_power != usual.transmit_power),
         ] {
             let path = join(&channel.section, key);
             if is_idle && self.has(&path) {
-                self.unused(&path, format!("`{key}` does nothing here: the file of links says which share of frames arrives"));
+                self.unused(
+                    &path,
+                    format!("`{key}` does nothing here: the file of links says which share of frames arrives"),
+                );
             }
         }
     }

@@ -10,7 +10,7 @@ use hopyard_model::phy::error_rate::{chunk_success, thermal_noise};
 use hopyard_model::phy::factors::Factors;
 use hopyard_model::phy::fading;
 use hopyard_model::phy::mode::Mode;
-use hopyard_model::phy::propagation::{self, Channel};
+use hopyard_model::phy::propagation::Channel;
 use hopyard_model::phy::{self, Receive, Sensitivity};
 use hopyard_model::routing;
 

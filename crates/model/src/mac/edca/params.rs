@@ -178,11 +178,7 @@ impl params::Params for Params {
         let by = if carries_one { "rate" } else { "max_ampdu" };
         let cases: [(bool, &'static str, &'static [&'static str]); 3] = [
             (is_single, by, &["max_ampdu_time", "max_mpdus"]),
-            (
-                is_single,
-                by,
-                &["background.aggregate", "best_effort.aggregate", "video.aggregate", "voice.aggregate"],
-            ),
+            (is_single, by, &["background.aggregate", "best_effort.aggregate", "video.aggregate", "voice.aggregate"]),
             (is_single && self.block_ack == BlockAck::AtFirstFrame, by, &["mpdu_retry_limit", "reorder_timeout"]),
         ];
         let mut unused = params::unused_where(cases);
