@@ -60,7 +60,7 @@ fn settings(kind: &str) -> Option<(&'static str, Value)> {
                 "nodes": {"count": 10},
                 "mobility": {
                     "model": "gauss_markov",
-                    "gauss_markov": {"width": "1500 m", "height": "1500 m", "bottom": "50 m", "top": "100 m"},
+                    "gauss_markov": {"width": "800 m", "height": "800 m", "bottom": "50 m", "top": "100 m"},
                 },
                 "radio": {
                     "transmit_power": "20 dBm", "receive": "-82 dBm", "sense": "-92 dBm",
