@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
 import shlex
 import shutil
 import struct
@@ -352,7 +354,7 @@ def test_tshark_reads_what_the_command_writes(short: Path, tmp_path: Path) -> No
 
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each command of the page runs; tshark prints lines with as many words as the page shows."""
+    """Each command of the page runs, and tshark prints what the page shows: first lines, and two comments."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "chain.toml").write_text(_core.new_scenario("chain"), encoding="utf-8")
     ran = []
@@ -367,10 +369,15 @@ def test_the_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
             done = subprocess.run([*program, *words[1:]], capture_output=True, text=True)
             assert done.returncode == 0, f"{line}\n{done.stderr}"
             assert done.stdout, line
-            if number + 1 < len(lines) and block.language == "console":
-                shown = lines[number + 1].split("\t")
-                assert all(len(each.split("\t")) == len(shown) for each in done.stdout.splitlines())
+            shown = lines[number + 1 :] if block.language == "console" else []
+            first = list(itertools.takewhile(lambda each: each != "..." and not each.startswith("$ "), shown))
+            assert done.stdout.splitlines()[: len(first)] == first, line
     assert (ran.count("hopyard"), ran.count("tshark")) == (4, 6)
+    fields = ["tshark", "-r", "lossy.pcapng", "-T", "fields", "-e", "frame.comment"]
+    comments = subprocess.run(fields, capture_output=True, text=True, check=True).stdout
+    page = (DOCS / "guide" / "captures.md").read_text(encoding="utf-8")
+    examples = re.findall(r"^\| `((?:tcp|dropped): .*?)` \|", page, re.MULTILINE)
+    assert [each in comments for each in examples] == [True, True], examples
     # Wireshark's retransmissions are the simulator's.
     found = subprocess.run(
         shlex.split("tshark -r host.pcapng -Y tcp.analysis.retransmission"),

@@ -153,6 +153,15 @@ def test_models_are_listed_with_every_default() -> None:
     assert "vegas" in hopyard("models", "congestion").stdout
 
 
+def test_the_name_of_a_room_lists_its_models_beside_the_section_of_this_name() -> None:
+    for room in {model["room"] for model in models()}:
+        shown = hopyard("models", room).stdout
+        for model in models():
+            if model["room"] == room:
+                assert model["name"] in shown, (room, model["name"])
+    assert "The movement model of all nodes" in hopyard("models", "mobility").stdout
+
+
 def test_a_profile_is_shown_alone() -> None:
     both = hopyard("models", "aodv").stdout
     assert "profile rfc" in both

@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner
 from hopyard import _core
 from hopyard.cli.main import main
+from hopyard.scenario.catalogue import models
 from hopyard.study.file import is_study
 from live_lab import is_installed
 
@@ -138,6 +139,15 @@ def test_scenarios_of_the_pages_are_valid(page: Path, tmp_path: Path) -> None:
                 assert "warning" not in done.output, f"{page}:{block.line}\n{done.output}"
     if lacking:
         pytest.skip(f"programs of these scenarios are not installed: {'; '.join(lacking)}")
+
+
+@pytest.mark.parametrize("room", ["mobility", "propagation", "fading", "mac", "rate_control"])
+def test_the_page_of_a_model_shows_how_to_choose_it(room: str) -> None:
+    names = [model["name"] for model in models() if model["room"] == room]
+    # The first one is chosen by every scenario that chooses none.
+    for model in names[1:]:
+        shown = [block.text for block in blocks(DOCS / "models" / f"{model}.md") if block.language == "toml"]
+        assert any(f'= "{model}"' in text for text in shown), model
 
 
 def test_the_page_of_the_keys_has_the_units_of_each_quantity() -> None:

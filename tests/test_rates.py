@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import hopyard
-from hopyard import Results, Scenario
-from short import SHORT
+from chains import chain, write
+from hopyard import Results, Scenario, load_results
+from short import SHORT, command
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 OF_A = SHORT | {"mac": {"dcf": {"standard": "a"}, "rate_control": "minstrel_ht"}}
 RECORDED = OF_A | {"measure": {"rates": True}}
@@ -27,3 +30,38 @@ def test_changes_of_rates_are_recorded_if_they_are_asked_for(tmp_path: Path) -> 
     assert 0 <= first["probability"] <= 1
     assert first["throughput_kbps"] < first["rate_kbps"]
     assert Results.load(tmp_path / "o").rate_changes.equals(results.rate_changes)
+
+
+STUDY = """
+title = "Rates"
+scenario = "chain.toml"
+runs = 2
+
+[axes.control]
+key = "mac.rate_control"
+values = ["arf", "minstrel_ht"]
+
+[measure.changes]
+table = "rate_changes"
+column = "rate_kbps"
+reduce = "count"
+where = { node = 0, neighbour = 1 }
+
+[[table]]
+name = "changes"
+title = "Changes"
+rows = ["control"]
+measures = ["changes"]
+"""
+
+
+def test_a_study_measures_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, chain("1 s", more='[mac]\ndcf.standard = "a"\n[measure]\nrates = true\n'), STUDY)
+    done = command("sweep", "study.toml", "--out", "store")
+    assert done.exit_code == 0, done.output
+    for row in load_results("study.toml", out="store", measures="changes").to_dict("records"):
+        only = {"mac.rate_control": row["control"]}
+        changes = hopyard.run("chain.toml", runs=2, set=only).rate_changes.to_pylist()
+        mine = [each for each in changes if (each["run"], each["node"], each["neighbour"]) == (row["run"], 0, 1)]
+        assert row["changes"] == len(mine) > 0

@@ -207,7 +207,7 @@ def test_a_study_that_is_no_toml_is_a_study(folder: Path, old: str, new: str, ex
 
 
 def _counting(table: str, where: str) -> str:
-    columns = {"overhead": "sent", "handoffs": "host", "mobile_events": "host"}
+    columns = {"overhead": "sent", "handoffs": "host", "mobile_events": "host", "rate_changes": "node"}
     column = columns.get(table, "flow")
     own = f'[measure.m]\ntable = "{table}"\ncolumn = "{column}"\nreduce = "count"\n'
     return STUDY.replace("[[claim]]", f"{own}where = {{ {where} }}\n[[claim]]")
@@ -226,6 +226,9 @@ def _counting(table: str, where: str) -> str:
         ("handoffs", 'kind = "changed"', "did you mean 'change'?"),
         ("handoffs", "agent = 9", "no point has a node 9 as agent; there are nodes from 0 to 2"),
         ("mobile_events", 'event = "register"', "did you mean 'registered'?"),
+        ("mobile_events", "node = 1", "mobile_events stays empty: no point has measure.mobile_events = true"),
+        ("rate_changes", "node = 1", "rate_changes stays empty: no point has measure.rates = true"),
+        ("rate_changes", "neighbour = 3", "no point has a node 3 as neighbour; there are nodes from 0 to 2"),
         ("detours", 'direction = "to_hosts"', "did you mean 'to_host'?"),
         ("flows", 'routing = "aodvv"', "did you mean 'aodv'?"),
         ("flows", 'routing = "olsr"', "no flow has the routing 'olsr'; there are aodv, static"),

@@ -110,7 +110,11 @@ impl Section<'_> {
                 let known = self.parts.iter().flat_map(|(_, values)| values.keys().map(String::as_str));
                 let profile = (!self.profiles.is_empty()).then_some(PROFILE);
                 let known: Vec<_> = known.chain(self.tables.iter().copied()).chain(profile).collect();
-                problems.push(unknown(&self.path, entry, &known, &elsewhere));
+                let values = self.parts.iter().flat_map(|(_, values)| values);
+                let tables = values.filter_map(|(key, value)| Some((key.as_str(), value.as_object()?)));
+                let below: Vec<_> =
+                    tables.flat_map(|(key, table)| table.keys().map(move |below| (key, below.as_str()))).collect();
+                problems.push(unknown(&self.path, entry, (&known, &below), &elsewhere));
             }
         }
         let parts = self.parts.iter().zip(given);
@@ -162,7 +166,7 @@ impl Section<'_> {
                         self.leaves(below, default, above, leaves, problems);
                     } else {
                         let known: Vec<_> = defaults.keys().map(String::as_str).collect();
-                        problems.push(unknown(&self.key(&above.join(".")), below, &known, |_| None));
+                        problems.push(unknown(&self.key(&above.join(".")), below, (&known, &[]), |_| None));
                     }
                 }
             }
@@ -413,15 +417,28 @@ struct Leaf<'t> {
     said: BTreeSet<usize>,
 }
 
-/// An unknown key.
-fn unknown(path: &str, entry: &Entry, known: &[&str], elsewhere: impl Fn(&str) -> Option<String>) -> Problem {
+/// An unknown key. Beside the keys that are known there, `below` has those of tables among them.
+fn unknown(
+    path: &str,
+    entry: &Entry,
+    (known, below): (&[&str], &[(&str, &str)]),
+    elsewhere: impl Fn(&str) -> Option<String>,
+) -> Problem {
     let title = if path.is_empty() { "a scenario".to_owned() } else { format!("[{path}]") };
     let problem =
         Problem::new(join(path, &entry.key), Some(&entry.mark), format!("{title} has no key `{}`", entry.key));
     let keys = || one_of(known.iter().copied()).replace(" or ", " and ");
-    if let Some(name) = nearest(&entry.key, known.iter().copied()) {
+    let place = elsewhere(&entry.key);
+    // The key of another model of the same room is no mistyped one of this model.
+    let room = path.rsplit_once('.').map(|(room, _)| format!("[{room}."));
+    let is_near = |place: &String| room.as_ref().is_some_and(|room| place.contains(room));
+    let is_mistyped = !place.as_ref().is_some_and(is_near);
+    if let Some(name) = nearest(&entry.key, known.iter().copied()).filter(|_| is_mistyped) {
         problem.hint(format!("did you mean `{name}`?"))
-    } else if let Some(place) = elsewhere(&entry.key) {
+    } else if let Some(name) = nearest(&entry.key, below.iter().map(|it| it.1)).filter(|_| is_mistyped) {
+        let tables = below.iter().filter(|it| it.1 == name).map(|it| it.0);
+        problem.hint(format!("did you mean `{name}` in {}?", one_of(tables)))
+    } else if let Some(place) = place {
         // The key may belong to the other section, or may have been removed from this one.
         let here = if path.is_empty() || known.is_empty() {
             String::new()

@@ -274,7 +274,8 @@ pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) 
         // The lengths alone exclude most words, at no cost.
         .filter(|name| name.len().abs_diff(word.len()) <= most(name))
         .map(|name| (strsim::damerau_levenshtein(&word, &normal(name)), name))
-        .filter(|(distance, name)| *distance <= most(name))
+        // A word of one letter is near every other one.
+        .filter(|(distance, name)| *distance <= most(name) && *distance < name.len().max(word.len()))
         .min()
         .map(|(_, name)| name)
 }

@@ -13,7 +13,7 @@ use crate::scenario::Scenario;
 use crate::value::inline;
 
 /// The kinds of templates.
-pub const KINDS: [&str; 3] = ["chain", "random_waypoint", "wired"];
+pub const KINDS: [&str; 4] = ["chain", "random_waypoint", "drones", "wired"];
 
 /// The purpose of the template `chain`, measured with its defaults.
 const CHAIN_SHOWS: &str = "Compare variants of TCP: `hopyard run FILE --set flow.tcp=newreno,vegas,cubic,bbr`. \
@@ -51,6 +51,27 @@ fn settings(kind: &str) -> Option<(&'static str, Value)> {
                 "mac": {"dcf": {"rate": "2 Mbps"}},
                 "routing": {"protocol": "aodv"},
                 "flows": {"random": 20, "tcp": "newreno", "start": ["0 s", "60 s"]}
+            }),
+        ),
+        "drones" => (
+            "Ten drones in a box: 802.11n with aggregation and rate control, over fading links in the open air.",
+            json!({
+                "name": "drones", "profile": "rfc", "duration": "60 s", "runs": 10, "seed": 1,
+                "nodes": {"count": 10},
+                "mobility": {
+                    "model": "gauss_markov",
+                    "gauss_markov": {"width": "800 m", "height": "800 m", "bottom": "50 m", "top": "100 m"},
+                },
+                "radio": {
+                    "transmit_power": "20 dBm", "receive": "-82 dBm", "sense": "-92 dBm",
+                    "propagation": "free_space", "fading": "rician", "rician": {"k": "9 dB"}
+                },
+                "mac": {
+                    "model": "edca", "rate_control": "minstrel_ht",
+                    "edca": {"standard": "n", "band": "2.4 GHz", "rate": "mcs7"}
+                },
+                "routing": {"protocol": "aodv"},
+                "flows": {"random": 5, "tcp": "cubic", "start": ["0 s", "10 s"]}
             }),
         ),
         "wired" => (

@@ -73,3 +73,20 @@ fn a_faulty_file_is_refused_with_its_lines() {
         assert!(shown.contains(expected), "{expected}: {shown}");
     }
 }
+
+#[test]
+fn a_file_without_a_mode_in_use_is_warned_of() {
+    let warnings = |rates: &str| {
+        let scenario = load(rates, 15.0, 500).expect("a scenario");
+        scenario
+            .warnings()
+            .iter()
+            .map(ToString::to_string)
+            .filter(|it| it.contains("decides nothing"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(warnings(RATES), Vec::<String>::new());
+    let [said] = &warnings(&RATES.replace("2 Mbps", "mcs7"))[..] else { panic!("it decides nothing") };
+    assert!(said.contains("it has no mode in which frames are sent") && said.contains("expected 2 Mbps"), "{said}");
+    assert_eq!(warnings(&format!("{RATES}mcs7,500,3,1\nmcs7,500,5,0\n")), Vec::<String>::new());
+}

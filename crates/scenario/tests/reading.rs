@@ -232,6 +232,21 @@ fn a_problem_says_what_was_expected_and_the_nearest_name() {
         6,
         &["[link.arp] has no key `lifetme`", "did you mean `lifetime`?"],
     );
+    // A key of another model of the room is no mistyped one, and keys of tables below are near too.
+    assert_problem(
+        &with("[mac.dcf]\nmax_ampdu = \"0 B\""),
+        6,
+        &["[mac.dcf] has no key `max_ampdu`", "`max_ampdu` is a key of [mac.edca]"],
+    );
+    assert_problem(
+        &with("[mac.edca]\naggregation = true"),
+        6,
+        &["did you mean `aggregate` in `background`, `best_effort`, `video` or `voice`?"],
+    );
+    // One letter is not near another one.
+    let other = with("[mac.dcf]\nstandard = \"p\"");
+    assert!(!load(&other).expect_err("no standard").to_string().contains("did you mean"));
+    assert_problem(&other, 6, &["expected", "`b`"]);
     assert_problem(&with("[link]\narp = 3"), 6, &["`arp` is `3`", "expected a table"]);
     assert_problem(&with("[ip]\nttl = 300"), 6, &["`ttl` is `300`"]);
     assert_problem(&with("[ip]\nttl = 0"), 6, &["at least one hop"]);

@@ -128,6 +128,13 @@ fn impossible_single_nodes_are_refused_at_once() {
     let disc = [("radio.propagation", "range_disc"), ("radio.reception", "threshold")];
     let problems = of("[{ nodes = [0], gain = \"1 dB\" }]", &disc);
     assert!(problems.contains("with `range_disc`, the ranges decide what is received"), "{problems}");
+    for (receive, more) in [("50 dBm", ""), ("24.5 dBm", ""), ("28 dBm", ", gain = \"3 dB\"")] {
+        let problems = of(&format!("[{{ nodes = [0], receive = \"{receive}\"{more} }}]"), &[]);
+        assert!(problems.contains("expected `receive` below the strongest power that is sent"), "{problems}");
+    }
+    // Another node sends with more.
+    let strong = "[{ nodes = [0], receive = \"25 dBm\" }, { nodes = [1], transmit_power = \"1 W\" }]";
+    load_with(two, &[("radio.single", strong)]).expect("it is possible");
     let problems = of("[{ nodes = [0], power = \"1 W\" }]", &[]);
     assert!(problems.contains("a table with the key `power` in it"), "{problems}");
     // Every fault of every table, each at its own place.
@@ -154,4 +161,20 @@ fn impossible_single_nodes_are_refused_at_once() {
     ] {
         assert!(problems.contains(expected), "{expected}: {problems}");
     }
+}
+
+/// The range of the best pair of nodes counts, also where no node is as good as [radio] says.
+#[test]
+fn nodes_that_are_all_too_weak_are_warned_of() {
+    let text = "[nodes]\ncount = 3\nspacing = \"50 m\"\n[[flow]]\nfrom = 0\nto = 1\n";
+    let warned = |nodes: &str, more: &str| {
+        let single = format!("[{{ nodes = {nodes}, {more} }}]");
+        let scenario = load_with(text, &[("radio.single", &single)]).expect("a scenario");
+        scenario.warnings().iter().any(|it| it.to_string().contains("nothing can carry this flow"))
+    };
+    for weak in ["transmit_power = \"-60 dBm\"", "receive = \"1 m\"", "gain = \"-40 dB\""] {
+        assert!(warned("[0, 1, 2]", weak), "{weak}");
+        assert!(!warned("[0, 1]", weak), "{weak}: node 2 may be between");
+    }
+    assert!(!warned("[0, 1, 2]", "gain = \"1 dB\""));
 }

@@ -60,6 +60,64 @@ fn a_key_that_does_nothing_is_said_with_the_key_that_decides() {
     }
 }
 
+/// Keys that do nothing beside a model, a file or a value of another section.
+#[test]
+fn a_key_that_does_nothing_beside_another_section_is_said_and_changes_no_run() {
+    let folder = std::env::temp_dir().join(format!("hopyard-unused-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("l.csv"), "from,to,delivery\n0,1,0.8\n1,0,0.9\n1,2,0.7\n2,1,1\n").expect("a file");
+    let load =
+        |text: &str| Scenario::load(text, "s.toml", &*folder, &[]).unwrap_or_else(|shown| panic!("{text}\n{shown}"));
+    let run =
+        |scenario: &Scenario| world::simulate(&scenario.spec(0), &Watch::default()).expect("packets add up").digest;
+    let links = "duration = \"2 s\"\n[nodes]\ncount = 3\n[[flow]]\nfrom = 0\nto = 1\n[radio]\npropagation = \"table\"\n\
+                 table.path = \"l.csv\"\nreceive = \"-85 dBm\"\nsense = \"-95 dBm\"\n";
+    let moving = "duration = \"2 s\"\n[[flow]]\nfrom = 0\nto = 1\n[radio]\npropagation = \"free_space\"\n[mobility]\n\
+                  model = \"gauss_markov\"\ngauss_markov.width = \"200 m\"\ngauss_markov.height = \"200 m\"\n[nodes]\ncount = 3\n";
+    let jammed = "duration = \"2 s\"\n[nodes]\ncount = 4\nspacing = \"200 m\"\n[[flow]]\nfrom = 0\nto = 1\n[[jammer]]\n\
+                  nodes = [3]\n";
+    let of = |mac: &str| {
+        format!("duration = \"2 s\"\n[nodes]\ncount = 2\nspacing = \"50 m\"\n[[flow]]\nfrom = 0\nto = 1\n[mac]\n{mac}")
+    };
+    let (a, edca) = (of("dcf.standard = \"a\"\n"), of("model = \"edca\"\nedca.standard = \"a\"\n"));
+    let single = of("model = \"edca\"\nedca.standard = \"n\"\nedca.max_ampdu = \"0 B\"\n");
+    for (text, more, said) in [
+        (links, "fading = \"rician\"\n", "`fading` does nothing here: the file of links"),
+        (links, "capture = \"3 dB\"\n", "`capture` does nothing here: the file of links"),
+        (links, "noise_figure = \"3 dB\"\n", "`noise_figure` does nothing here: the file of links"),
+        (links, "transmit_power = \"3 dBm\"\n", "`transmit_power` does nothing here: the file of links"),
+        (jammed, "period = \"7 ms\"\n", "`period` does nothing here with `duty` = 1"),
+        (moving, "positions = [[0, 0], [9, 0], [0, 9]]\n", "`positions` does nothing here: `gauss_markov` says where"),
+        (moving, "placement = \"grid\"\n", "`placement` does nothing here: `gauss_markov` says where"),
+        (&a, "dcf.preamble = \"short\"\n", "`preamble` does nothing here with `standard` = \"a\""),
+        (&edca, "edca.preamble = \"short\"\n", "`preamble` does nothing here with `standard` = \"a\""),
+        (&edca, "edca.voice.aggregate = true\n", "`voice.aggregate` does nothing here with `rate`"),
+        (&single, "edca.best_effort.aggregate = false\n", "`best_effort.aggregate` does nothing here with `max_ampdu`"),
+    ] {
+        let (plain, with) = (load(text), load(&format!("{text}{more}")));
+        let shown = |it: &Scenario| it.warnings().iter().map(|it| (it.as_warning(), it.unused)).collect::<Vec<_>>();
+        assert_eq!(shown(&plain), [], "{text}");
+        let found = shown(&with);
+        assert!(matches!(&found[..], [(it, true)] if it.contains(said) && it.contains("s.toml:")), "{more}: {found:?}");
+        assert_eq!(run(&plain), run(&with), "{more}");
+    }
+    // Where the key does something, nothing is said.
+    let part = "from,to,loss_db\n0,1,80\n1,0,80\n1,2,80\n2,1,80\n";
+    std::fs::write(folder.join("l.csv"), part).expect("a file");
+    for (text, more) in [
+        (links, "fading = \"rician\"\ntransmit_power = \"3 dBm\"\nnoise_figure = \"3 dB\"\n"),
+        (jammed, "period = \"7 ms\"\nduty = 0.5\n"),
+        (
+            &of("dcf.standard = \"g\"\ndcf.rate = \"11 Mbps\"\n"),
+            "dcf.preamble = \"short\"\ndcf.basic_rate = \"2 Mbps\"\n",
+        ),
+    ] {
+        let scenario = load(&format!("{text}{more}"));
+        assert!(scenario.warnings().iter().all(|it| !it.unused), "{more}: {:?}", scenario.warnings());
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
 #[test]
 fn a_key_that_does_something_somewhere_is_not_said() {
     for more in [

@@ -96,8 +96,9 @@ const SHORT_PREAMBLE: u8 = 0x02;
 const CHECK_SEQUENCE: u8 = 0x10;
 const BAD_CHECK_SEQUENCE: u8 = 0x40;
 
-// Which parts of the field "MCS" are known (bandwidth, index, guard interval, format, code), and its flags.
-const MCS_KNOWN: u8 = 0x1f;
+// Which parts of the field "MCS" are known (bandwidth, index, guard interval, format, code, STBC, extension streams), and
+// its flags. There are no streams of STBC and no extension streams.
+const MCS_KNOWN: u8 = 0x7f;
 const MCS_BANDWIDTH: u8 = 0x03;
 const MCS_40_MHZ: u8 = 0x01;
 const MCS_SHORT_GUARD: u8 = 0x04;
@@ -274,7 +275,7 @@ mod tests {
         // 802.11n with 40 MHz and the short guard interval; 802.11ac with two streams in 80 MHz.
         let index = Index { mcs: 7, streams: None, megahertz: 40, short_guard: true };
         let header = Header { index: Some(index), channel: None, short_preamble: false, signal: Some(-60), ..header };
-        assert_eq!(emitted(&header), hex("00 00 0d00 22000800 10 c4 1f0507"));
+        assert_eq!(emitted(&header), hex("00 00 0d00 22000800 10 c4 7f0507"));
         let index = Index { mcs: 9, streams: Some(2), megahertz: 80, short_guard: false };
         let header = Header { index: Some(index), ..header };
         assert_eq!(emitted(&header), hex("00 00 1600 22002000 10 c4 4500 00 04 92 000000 00 00 0000"));

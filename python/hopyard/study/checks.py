@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from hopyard.scenario.plan import MOST_RUNS
-from hopyard.scenario.recorded import PATHS
+from hopyard.scenario.recorded import MOBILE_EVENTS, PATHS, RATES
 from hopyard.study.file import Claim, Quantity, Scalar, Study, StudyError, nearest, picked
 from hopyard.study.points import fits
 from hopyard.study.published import read
@@ -116,13 +116,18 @@ def _rows(study: Study, points: Sequence[Point]) -> Iterator[str]:
         if own.series is None and table == "decisions" and not any(map(_classifies, mine)):
             why = "no flow of these points has a sender that classifies losses"
             yield f"{place}: measure.{name}: the table decisions stays empty: {why}"
+        recorded = _RECORDED.get(table) if own.series is None else None
+        if recorded and not any(recorded in point.planned.observed for point in mine):
+            yield f"{place}: measure.{name}: the table {table} stays empty: no point has measure.{recorded} = true"
 
 
 #: Columns of tables whose values a scenario tells before its runs.
 _ROWS = (
-    *("flow", "node", "source", "destination", "host", "agent", "agent_before", "lost_at_node"),
+    *("flow", "node", "neighbour", "source", "destination", "host", "agent", "agent_before", "lost_at_node"),
     *("transport", "label", "routing", "message"),
 )
+#: Tables that have rows if a scenario asks for them, with the key.
+_RECORDED = {"rate_changes": RATES, "mobile_events": MOBILE_EVENTS}
 
 
 def _table(own: Quantity) -> str:

@@ -9,16 +9,6 @@ use super::params::Params;
 use super::propagation::Channel;
 use super::single::Single;
 
-impl Params {
-    /// The factor by which the best sender and the best receiver are better than a radio that does not differ.
-    #[must_use]
-    pub fn best(&self, channel: &Channel, mode: &Mode) -> f64 {
-        let factors = self.single.iter().map(|it| it.factors(self, channel, mode));
-        let (sends, hears) = factors.fold((1.0_f64, 1.0_f64), |best, it| (best.0.max(it.sends), best.1.max(it.hears)));
-        sends * hears
-    }
-}
-
 /// What a station has beside the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Factor {
@@ -157,6 +147,14 @@ mod tests {
         assert_eq!((factors.sends(1), factors.hears(1), factors.sensitivity(1)), (4.0, 4.0, 1.0));
         assert!(factors.sends(2) == 1.0 && factors.hears(2) < 0.1 && factors.hears(2) == factors.sensitivity(2));
         assert_eq!(factors.largest(), 16.0);
+    }
+
+    #[test]
+    fn stations_that_are_all_worse_have_no_better_one_among_them() {
+        let weak = |node: u32| Single { transmit_power: Some(Power::from_dbm(-60.0)), ..single(node) };
+        let alike = Power::from_dbm(-60.0).watts() / Params::of_profile(RFC).transmit_power.watts();
+        assert_eq!(of(&[weak(2), weak(5)], &[2, 5]).largest(), alike);
+        assert_eq!(of(&[weak(2), weak(5)], &[2, 5, 9]).largest(), 1.0);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::error_rate::thermal_noise;
-use super::mode::{MODES, Mode, Name};
+use super::mode::{Mode, Name};
 use super::propagation::Channel;
 use super::reception::{Receiver, Reception};
 use super::sensitivity::Sensitivity;
@@ -143,7 +143,7 @@ impl params::Params for Params {
             if values.is_empty() {
                 return Err(Fault::new("receive", "expected a value for at least one mode, found an empty table"));
             }
-            if let Some(name) = values.keys().find(|&&name| MODES.iter().all(|mode| mode.name() != name)) {
+            if let Some(name) = values.keys().find(|name| !name.is_known()) {
                 let expected = "expected rates of DSSS or OFDM, mcs0 to mcs31, or vht-mcs0-1ss to vht-mcs9-4ss";
                 return Err(Fault::new("receive", format!("{expected}; found {name}, which no standard has")));
             }
@@ -191,7 +191,7 @@ impl params::Params for Params {
         if self.capture.factor() < 1.0 {
             return Err(Fault::new("capture", format!("expected at least 0 dB, found {}", self.capture)));
         }
-        single::check(&self.single, Sensitivity::beyond_horizon)
+        single::check(&self.single, self.transmit_power)
     }
 
     fn unused(&self) -> Vec<Unused> {

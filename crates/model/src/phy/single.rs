@@ -39,12 +39,22 @@ fn is_none(gain: &Ratio) -> bool {
 /// The largest gain or loss of an antenna.
 const MOST_GAIN: f64 = 1e10;
 
-/// Checks a list of single nodes; `threshold` finds the fault of a weakest frame.
+/// Checks a list of single nodes beside others that have this transmitted power.
 ///
 /// # Errors
 /// Every element that is impossible, and why.
-pub(super) fn check(list: &[Single], threshold: impl Fn(Sensitivity) -> Option<String>) -> Result<(), Fault> {
+pub(super) fn check(list: &[Single], transmit_power: Power) -> Result<(), Fault> {
     let mut seen = BTreeSet::new();
+    let sent = |it: &Single| it.transmit_power.unwrap_or(transmit_power).watts() * it.gain.factor();
+    let strongest = list.iter().map(sent).fold(transmit_power.watts(), f64::max);
+    // A signal is never received with more power than it was sent, but for the gain of the antenna.
+    let threshold = |it: &Single| match it.receive? {
+        Sensitivity::Threshold(power) if power.watts() >= strongest * it.gain.factor() => {
+            let most = Power::from_watts(strongest * it.gain.factor());
+            Some(format!("expected `receive` below the strongest power that is sent, {most}; found {power}"))
+        }
+        receive => receive.beyond_horizon(),
+    };
     let faults = list.iter().enumerate().flat_map(|(place, it)| {
         let twice = it.nodes.iter().copied().filter(|node| !seen.insert(*node)).last();
         let gain = it.gain.factor();
@@ -55,7 +65,7 @@ pub(super) fn check(list: &[Single], threshold: impl Fn(Sensitivity) -> Option<S
                 .then(|| format!("expected a `gain` of -100 to 100 dB, found {}", it.gain)),
             (it.transmit_power.is_none() && is_none(&it.gain) && it.receive.is_none())
                 .then(|| "expected `transmit_power`, `gain` or `receive`: the radios differ in nothing".to_owned()),
-            it.receive.and_then(&threshold).map(|fault| fault.replacen("a range", "a `receive`", 1)),
+            threshold(it).map(|fault| fault.replacen("a range", "a `receive`", 1)),
         ];
         faults.into_iter().flatten().map(move |fault| (place, fault)).collect::<Vec<_>>()
     });

@@ -22,13 +22,14 @@ impl Jammer {
     /// The length of the piece that begins now, and when the next one begins.
     pub fn piece(&mut self, now: Time) -> (Span, Time) {
         let JammerSpec { period, on, until, .. } = self.spec;
-        let end = (self.begins + on).min(until);
+        // Without a pause, periods decide nothing.
+        let end = if on < period { (self.begins + on).min(until) } else { until };
         let length = PIECE.min(end.since(now));
         if now + length < end {
             return (length, now + length);
         }
         self.begins += period;
-        (length, self.begins)
+        (length, if on < period { self.begins } else { until })
     }
 }
 
@@ -63,7 +64,8 @@ mod tests {
     #[test]
     fn a_part_of_each_period_is_radiated_without_a_gap() {
         assert_eq!(pieces(50, 25, 210), [(100, 10), (110, 10), (120, 5), (150, 10), (160, 10), (170, 5), (200, 10)]);
-        assert_eq!(pieces(15, 15, 131), [(100, 10), (110, 5), (115, 10), (125, 5), (130, 1)]);
+        assert_eq!(pieces(15, 15, 131), [(100, 10), (110, 10), (120, 10), (130, 1)]);
+        assert_eq!(pieces(7, 7, 131), pieces(15, 15, 131));
         assert_eq!(pieces(4, 1, 109), [(100, 1), (104, 1), (108, 1)]);
     }
 }

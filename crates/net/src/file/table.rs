@@ -24,7 +24,11 @@ fn separator(header: &str) -> Option<char> {
 }
 
 fn cells(line: &str, separator: char) -> Vec<&str> {
-    line.split(separator).map(|cell| cell.trim().trim_matches('"')).collect()
+    // A quote that never ends is a part of the cell, so that no reader takes the cell for a number.
+    line.split(separator)
+        .map(str::trim)
+        .map(|cell| cell.strip_prefix('"').and_then(|inner| inner.strip_suffix('"')).unwrap_or(cell))
+        .collect()
 }
 
 /// The columns of a first line that is the header of a table.

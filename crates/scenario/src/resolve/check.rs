@@ -30,7 +30,7 @@ fn missing(node: u32, count: u32, kind: &str) -> (String, String) {
 }
 
 /// Whether a movement model has its own start positions.
-fn has_own_start(chosen: &Moving) -> bool {
+pub(super) fn has_own_start(chosen: &Moving) -> bool {
     chosen.sound().is_some_and(|model| model.has_own_start())
 }
 
@@ -85,6 +85,7 @@ impl Resolver<'_> {
         self.check_bands(&resolved);
         self.check_obstacles(&resolved);
         self.check_aggregates(&resolved);
+        self.check_beside(&resolved);
         self.check_rate_control(&resolved);
         self.check_labels(&resolved);
         self.check_classes(&resolved);

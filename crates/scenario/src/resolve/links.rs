@@ -9,6 +9,7 @@ use hopyard_model::mac::{self, rate_control};
 use hopyard_model::mobility::Position;
 use hopyard_model::phy::error_rate::measured::Measured;
 use hopyard_model::phy::error_rate::{chunk_success, thermal_noise};
+use hopyard_model::phy::factors::Factors;
 use hopyard_model::phy::fading;
 use hopyard_model::phy::links::Links;
 use hopyard_model::phy::mode::Mode;
@@ -60,7 +61,7 @@ struct Walls {
     least: (f64, f64),
 }
 
-/// The least gains of a channel, beside the best of the single nodes.
+/// The least gains of a channel, for the power that is sent.
 struct Least {
     /// With a lower one, no frame is received.
     perhaps: f64,
@@ -82,46 +83,39 @@ impl Reach {
         let further =
             resolved.channels.iter().map(|it| (&it.radio, &it.propagation, &it.fading, modes(&it.mac, &it.rates)));
         let first = (&resolved.radio, &resolved.propagation, &resolved.fading, modes(&resolved.mac, &resolved.rates));
-        let mut channels = std::iter::once(first)
-            .chain(further)
-            .enumerate()
-            .map(|(number, (radio, propagation, fading, modes))| {
-                let (modes, needed) = modes?;
-                let channel = propagation.config.channel();
-                let least = Least::of(radio, &channel, &fading.config, &modes, resolved.errors_of(radio).as_deref())?;
-                let reach = Self {
-                    nodes: Vec::new(),
-                    most: 0.0,
-                    usual: 0.0,
-                    asked: None,
-                    shorter: None,
-                    links: None,
-                    walls: None,
-                };
-                if let Some(links) = resolved.links_of(propagation) {
-                    let links = Some(exchanging(resolved, number, &links, &least));
-                    return Some(Self { most: f64::INFINITY, usual: f64::INFINITY, links, ..reach });
-                }
-                let most = channel.reach(least.perhaps);
-                let usual = median_range(&channel, most, least.usually);
-                let shorter = shorter(radio, &channel, &modes[..needed], most, usual);
-                let asked = match radio.receive {
-                    Receive::Every(Sensitivity::Range(range)) => Some(range.metres()),
-                    _ => None,
-                };
-                let obstacles: Vec<_> = resolved.obstacles.iter().map(|it| it.in_space()).collect();
-                let least = (least.perhaps, least.usually);
-                let walls = (!obstacles.is_empty()).then_some(Walls { obstacles, channel, least });
-                Some(Self { most, usual, asked, shorter, walls, ..reach })
-            })
-            .collect::<Option<Vec<_>>>()?;
-        let jams = |node: u32| (resolved.talking()..resolved.nodes.count).contains(&node);
-        for (node, on) in (0..).zip(radios(resolved)).filter(|(node, _)| !jams(*node)) {
-            for channel in on {
-                channels[usize::from(channel)].nodes.push(node);
+        let on = radios(resolved);
+        // Nodes that only radiate carry nothing.
+        let nodes_of = |channel: usize| -> Vec<u32> {
+            let talking = (0..resolved.talking()).zip(&on);
+            talking.filter(|(_, its)| its.iter().any(|it| usize::from(*it) == channel)).map(|it| it.0).collect()
+        };
+        let every = std::iter::once(first).chain(further).enumerate();
+        let reach = every.map(|(number, (radio, propagation, fading, modes))| {
+            let (modes, needed) = modes?;
+            let channel = propagation.config.channel();
+            let nodes = nodes_of(number);
+            // The best sender and the best receiver may be at both ends.
+            let power = radio.transmit_power.watts() * Factors::of(radio, &channel, modes[0], &nodes).largest();
+            let sent = (&channel, power);
+            let least = Least::of(radio, sent, &fading.config, &modes, resolved.errors_of(radio).as_deref())?;
+            let reach = Self { nodes, most: 0.0, usual: 0.0, asked: None, shorter: None, links: None, walls: None };
+            if let Some(links) = resolved.links_of(propagation) {
+                let links = Some(exchanging(resolved, number, &links, &least));
+                return Some(Self { most: f64::INFINITY, usual: f64::INFINITY, links, ..reach });
             }
-        }
-        Some(channels)
+            let most = channel.reach(least.perhaps);
+            let usual = median_range(&channel, most, least.usually);
+            let shorter = shorter(radio, sent, &modes[..needed], most, usual);
+            let asked = match radio.receive {
+                Receive::Every(Sensitivity::Range(range)) => Some(range.metres()),
+                _ => None,
+            };
+            let obstacles: Vec<_> = resolved.obstacles.iter().map(|it| it.in_space()).collect();
+            let least = (least.perhaps, least.usually);
+            let walls = (!obstacles.is_empty()).then_some(Walls { obstacles, channel, least });
+            Some(Self { most, usual, asked, shorter, walls, ..reach })
+        });
+        reach.collect()
     }
 }
 
@@ -226,14 +220,12 @@ impl Walls {
 impl Least {
     fn of(
         radio: &phy::Params,
-        channel: &Channel,
+        (channel, power): (&Channel, f64),
         fading: &fading::Config,
         modes: &[&'static Mode],
         errors: Option<&Measured>,
     ) -> Option<Self> {
         let strongest = fading::limit(channel.shadowing().iter().chain([&fading.fader()]));
-        // The best of the single nodes may be at both ends.
-        let power = radio.transmit_power.watts() * radio.best(channel, modes[0]);
         // No kind of reception decodes a frame that is weaker than `receive`, which may depend on the mode.
         let gain = |mode: &Mode| Some(radio.receive.of(mode)?.watts(channel, radio.transmit_power) / power);
         let least = modes.iter().filter_map(|mode| gain(mode)).fold(f64::INFINITY, f64::min);
@@ -274,13 +266,12 @@ fn exchanging(resolved: &Resolved, number: usize, links: &Links, least: &Least) 
 /// The rate of data frames, and the first rate of other frames that do not reach as far, with their distance.
 fn shorter(
     radio: &phy::Params,
-    channel: &Channel,
+    (channel, power): (&Channel, f64),
     modes: &[&'static Mode],
     most: f64,
     usual: f64,
 ) -> Option<(Rate, Rate, f64)> {
     let (data, others) = modes.split_first()?;
-    let power = radio.transmit_power.watts() * radio.best(channel, data);
     others.iter().find_map(|mode| {
         let gain = radio.receive.of(mode)?.watts(channel, radio.transmit_power) / power;
         let range = median_range(channel, most, gain);

@@ -2,6 +2,7 @@
 
 mod access;
 mod batteries;
+mod beside;
 mod check;
 mod drawn;
 mod external;

@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::idle::is_of_list;
 use super::resolver::Resolver;
-use crate::key::join;
 use crate::merge::{PROFILE, profiles};
 use crate::tree::{Kind, Table};
 use crate::value::{Values, inline};
@@ -18,7 +17,9 @@ fn idle(info: &ModelInfo, values: &Values, wires: bool) -> BTreeMap<String, Opti
     let of_wires = info.for_wires.iter().filter(|_| !wires).map(|key| ((*key).to_owned(), None));
     let mut found: BTreeMap<_, _> = of_wires.collect();
     for it in (info.unused)(&Value::Object(values.clone())) {
-        found.extend(it.parameters.iter().map(|key| (join(it.table, key), Some(join(it.table, it.by)))));
+        // Parameters in tables are named by their paths.
+        let path = |key: &str| if it.table.is_empty() { key.to_owned() } else { format!("{}.{key}", it.table) };
+        found.extend(it.parameters.iter().map(|key| (path(key), Some(path(it.by)))));
     }
     found
 }
@@ -63,7 +64,7 @@ impl Resolver<'_> {
             let value = |by: &String| at(values, by).and_then(inline).map_or_else(String::new, |it| format!(" = {it}"));
             let why = by.map_or("in a network without wires".to_owned(), |by| format!("with `{by}`{}", value(&by)));
             let message = (at(base, &key) != at(values, &key)).then(|| format!("`{key}` does nothing here {why}"));
-            let at = join(path, &key);
+            let at = format!("{path}.{key}");
             if !is_of_list(path) {
                 self.idle.shared.push((info, key, at, message));
             } else if message.is_none() || self.idle.said.insert((info.name, key)) {

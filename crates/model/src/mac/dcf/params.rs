@@ -217,7 +217,13 @@ impl params::Params for Params {
     }
 
     fn unused(&self) -> Vec<Unused> {
-        params::unused_where([(self.protection == Protection::Off, "protection", &["protection_rate"])])
+        let is_at = |band| self.standard.has_dsss(band);
+        let by = if self.standard.bands().iter().copied().any(is_at) { "band" } else { "standard" };
+        params::unused_where([
+            (self.protection == Protection::Off, "protection", &["protection_rate"]),
+            // Modes of DSSS alone have two preambles.
+            (!is_at(self.band), by, &["preamble"]),
+        ])
     }
 }
 

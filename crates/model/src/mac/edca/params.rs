@@ -176,8 +176,9 @@ impl params::Params for Params {
         let carries_one = self.dcf.modes().is_ok_and(|modes| most_in(modes.data.format) == 0);
         let is_single = carries_one || self.max_ampdu.count() == 0;
         let by = if carries_one { "rate" } else { "max_ampdu" };
-        let cases: [(bool, &'static str, &'static [&'static str]); 2] = [
+        let cases: [(bool, &'static str, &'static [&'static str]); 3] = [
             (is_single, by, &["max_ampdu_time", "max_mpdus"]),
+            (is_single, by, &["background.aggregate", "best_effort.aggregate", "video.aggregate", "voice.aggregate"]),
             (is_single && self.block_ack == BlockAck::AtFirstFrame, by, &["mpdu_retry_limit", "reorder_timeout"]),
         ];
         let mut unused = params::unused_where(cases);

@@ -79,7 +79,8 @@ impl RateControl for Ideal {
     }
 
     fn report(&mut self, outcome: &Outcome<'_>, _now: Time, _shared: &Shared) {
-        self.ratio = outcome.ratio.unwrap_or(self.ratio);
+        // What was known of the link has led to nothing: the next packet begins as the first one did.
+        self.ratio = outcome.ratio.unwrap_or(0.0);
     }
 
     fn belief(&self, shared: &Shared) -> Belief {

@@ -144,9 +144,9 @@ fn ideal_takes_the_fastest_mode_that_the_last_ratio_allows() {
         let best = ofdm().modes.into_iter().filter(|mode| fits(mode)).max_by_key(|mode| mode.rate());
         assert_eq!(mode.name(), best.unwrap_or(ofdm().usual).name(), "{db} dB");
     }
-    // A packet that is given up tells nothing.
+    // After a packet that is given up, the link is as unknown as at first.
     send(&mut ideal, Time::ZERO, |_| None);
-    assert_eq!(ideal.belief(PEER).expect("known").mode.rate().bps(), 54_000_000);
+    assert_eq!(ideal.belief(PEER).expect("known").mode.rate().bps(), 6_000_000);
     // The noise of 40 MHz is twice that of 20 MHz, in which the ratio is told.
     let both = candidates(
         &[(20.0, Guard::Long), (40.0, Guard::Long)],
@@ -156,6 +156,28 @@ fn ideal_takes_the_fastest_mode_that_the_last_ratio_allows() {
     for (db, mcs, megahertz) in [(6, 0, 20.0), (8, 0, 40.0), (32, 7, 40.0)] {
         let mode = rate_at(&mut ideal, f64::from(db));
         assert_eq!((mode.name(), mode.body.bandwidth.hertz() / 1e6), (Name::Ht(mcs), megahertz), "{db} dB");
+    }
+}
+
+/// A link may get worse at once, as under fading. No rate control may go on with a mode in which nothing arrives.
+#[test]
+fn a_link_that_gets_worse_is_used_again_soon() {
+    for model in MODELS.iter().filter(|model| model.name != "fixed") {
+        let mut rates = rates(model.name, &ofdm());
+        let at = |packet: u64| Time::ZERO + Span::from_millis(packet);
+        for packet in 0..2000 {
+            send(&mut rates, at(packet), |_| Some(1e9));
+        }
+        assert_eq!(rates.belief(PEER).expect("known").mode.rate().bps(), 54_000_000, "{model:?}");
+        let slow = |choice: &Choice| (choice.mode.rate().bps() <= 12_000_000).then_some(Ratio::from_db(8.0).factor());
+        let mut lost = 0;
+        for packet in 2000..2400 {
+            let mut arrived = false;
+            send(&mut rates, at(packet), |choice| slow(choice).inspect(|_| arrived = true));
+            lost += u32::from(!arrived);
+        }
+        assert!(lost < 100, "{model:?}: {lost} of 400 packets lost");
+        assert!(rates.belief(PEER).expect("known").mode.rate().bps() <= 18_000_000, "{model:?}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reads tables of positions: a header with `time` in seconds, `x`, `y` and perhaps `z` in metres, or `longitude`,
 //! `latitude` and perhaps `height`, and `node` if there are several. A comma, a semicolon or a tab separates columns.
 
-use super::globe::{Epoch, Globe};
+use super::globe::{Epoch, Globe, MOMENT, moment};
 use super::movements::Movements;
 use super::samples::{Place, Sample, movements};
 use super::text::{MAX_NODES, Reading, coordinate};
@@ -71,14 +71,15 @@ fn row(cells: &[&str], columns: &Columns) -> Result<(u32, f64, Place), String> {
         }
         None => 0,
     };
-    let seconds = cells[columns.time].parse::<f64>().ok().filter(|it| it.is_finite()).ok_or("a time in seconds")?;
-    let [one, two] = [columns.place[0], columns.place[1]].map(|column| coordinate(cells[column]));
-    let (one, two) = (one?, two?);
-    let up = columns.up.map_or(Ok(0.0), |column| coordinate(cells[column]))?;
+    let seconds = moment(cells[columns.time]).ok_or(MOMENT)?;
+    let [x, y] = columns.place.map(|column| cells[column]);
+    let z = columns.up.map_or("0", |column| cells[column]);
     let place = if columns.is_globe {
-        Place::Globe(Globe::checked(one, two, up)?)
+        // No angle and no height is a text that is no number.
+        let [longitude, latitude, height] = [x, y, z].map(|text| text.parse().unwrap_or(f64::NAN));
+        Place::Globe(Globe::checked(longitude, latitude, height)?)
     } else {
-        Place::Plane(Position { x: one, y: two, z: up })
+        Place::Plane(Position { x: coordinate(x)?, y: coordinate(y)?, z: coordinate(z)? })
     };
     Ok((node, seconds, place))
 }

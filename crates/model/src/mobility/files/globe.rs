@@ -89,16 +89,24 @@ pub enum Epoch {
 impl Epoch {
     /// The epoch of a text: "detect", "first", a number of seconds, or a date and time.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let seconds = || text.parse::<f64>().ok().filter(|it| it.is_finite()).or_else(|| date(text));
+        let seconds = || moment(text).or_else(|| date(text));
         match text {
             "detect" => Ok(Self::Detect),
             "first" => Ok(Self::First),
             _ => seconds().map(Self::At).ok_or_else(|| {
-                let expected = "\"detect\", \"first\", seconds, or a time such as \"2026-05-01T10:00:00Z\"";
-                format!("expected {expected}; found \"{text}\"")
+                let date = "or a time such as \"2026-05-01T10:00:00Z\"";
+                format!("expected \"detect\", \"first\", {MOMENT}, {date}; found \"{text}\"")
             }),
         }
     }
+}
+
+/// The expected text of a time in seconds.
+pub(super) const MOMENT: &str = "a time in seconds, within 2.6e11 of zero";
+
+/// A time in seconds, in logs of satellite receivers since 1970; up to the year 9999, and as far back.
+pub(super) fn moment(text: &str) -> Option<f64> {
+    text.parse::<f64>().ok().filter(|seconds| seconds.abs() <= 2.6e11)
 }
 
 /// The seconds since 1970 of a date and time (RFC 3339); without a zone, in the time of Greenwich.

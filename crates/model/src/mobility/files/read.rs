@@ -17,7 +17,7 @@ impl Movements {
         };
         let text = &*text;
         let format = match reading.format {
-            Format::Detect => detect(text),
+            Format::Detect => detect(file, text),
             format => format,
         };
         let movements = match format {
@@ -39,17 +39,24 @@ impl Movements {
     }
 }
 
-/// The format, as the first bytes say, or the first line that says something.
-fn detect(text: &[u8]) -> Format {
-    if text.starts_with(ulog::MAGIC) {
-        return Format::Ulog;
-    }
+/// The format, as the first bytes say, or the first line that says something. A line that says nothing certain leaves it
+/// to the ending of the file's name.
+fn detect(file: &str, text: &[u8]) -> Format {
+    let ends_with = |ending: &str| {
+        let name = file.strip_suffix(".gz").unwrap_or(file);
+        name.rsplit_once('.').is_some_and(|(_, it)| it.eq_ignore_ascii_case(ending))
+    };
     let mut said = lines(text).map(|(_, line)| line.trim().to_owned());
     let Some(line) = said.find(|line| !line.is_empty() && !line.starts_with('#')) else { return Format::Setdest };
     match line.chars().next() {
+        _ if text.starts_with(ulog::MAGIC) => Format::Ulog,
         Some('<') => Format::Gpx,
+        Some('$') => Format::Setdest,
+        _ if csv::is_header(&line) || ends_with("csv") || ends_with("tsv") => Format::Csv,
+        _ if ends_with("gpx") => Format::Gpx,
         Some(c) if c.is_ascii_digit() || matches!(c, '.' | '+' | '-') => Format::Bonnmotion,
-        _ if csv::is_header(&line) => Format::Csv,
+        // Tcl has no commas and no tabs between its words.
+        _ if line.contains([',', '\t']) => Format::Csv,
         _ => Format::Setdest,
     }
 }

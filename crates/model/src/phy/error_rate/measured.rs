@@ -14,7 +14,7 @@ use super::super::mode::{Mode, Name};
 use crate::file::{BadFile, table, text_of};
 
 const HEADER: &str = "a header with mode, size, snr_db and per";
-const MODE: &str = "a mode such as 6 Mbps, mcs7 or vht-mcs9-2ss";
+const MODE: &str = "a mode of a standard, such as 6 Mbps, mcs7 or vht-mcs9-2ss";
 const SIZE: &str = "a size of 1 to 1000000 bytes";
 const RATIO: &str = "a ratio of signal to noise of -100 to 100 dB";
 const SHARE: &str = "a share of lost frames of 0 to 1";
@@ -117,7 +117,7 @@ impl Measured {
 impl Rows<'_> {
     fn add(&mut self, line: usize, cells: &[&str], columns: &[usize; 4]) -> Result<(), String> {
         let [mode, size, ratio, share] = columns.map(|place| cells[place]);
-        let mode: Name = mode.parse().map_err(|_| MODE)?;
+        let mode = mode.parse::<Name>().ok().filter(|name| name.is_known()).ok_or(MODE)?;
         let size = size.parse().ok().filter(|size| (1..=1_000_000).contains(size)).ok_or(SIZE)?;
         let within =
             |text: &str, most: f64, least: f64| text.parse::<f64>().ok().filter(|value| (least..=most).contains(value));
@@ -183,6 +183,20 @@ mod tests {
         assert_eq!((of(1), of(316), of(317), of(2000)), (of(100), of(100), of(1000), of(1000)));
         assert!(table.error_free(of(100)) < at(6.1) && table.error_free(of(1000)).is_infinite());
         assert_eq!(table.curve(&MODES[1], 100), None);
+    }
+
+    #[test]
+    fn every_mode_of_a_standard_has_its_rates_and_no_other_name() {
+        let read = |name: &str| {
+            Measured::read("t.csv", format!("mode,size,snr_db,per\n{name},9,0,1\n{name},9,5,0\n").as_bytes())
+        };
+        for mode in MODES {
+            assert!(read(&mode.name().to_string()).is_ok_and(|it| it.curve(&mode, 9).is_some()), "{}", mode.name());
+        }
+        for name in ["7 Mbps", "mcs99", "mcs32", "vht-mcs77-9ss", "vht-mcs10-1ss", "ofdm 54 Mbps", "1 Gbps"] {
+            let shown = read(name).expect_err("no standard has it").to_string();
+            assert!(shown.contains("t.csv:2:") && shown.contains(MODE) && shown.contains(name), "{shown}");
+        }
     }
 
     #[test]

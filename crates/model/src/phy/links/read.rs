@@ -80,7 +80,8 @@ fn detect(text: &[u8]) -> Format {
     let is_number = |word: &str| word.parse::<f64>().is_ok();
     match line.trim() {
         line if line.contains("nem:") => Format::Eel,
-        line if line.contains('{') || line.ends_with([':', '=']) => Format::Wmediumd,
+        // A comment of several lines begins with these signs in no other format.
+        line if line.starts_with("/*") || line.contains('{') || line.ends_with([':', '=']) => Format::Wmediumd,
         line if line.split([',', ' ', '\t', ';']).filter(|word| !word.is_empty()).all(is_number) => Format::Matrix,
         _ => Format::Csv,
     }

@@ -150,6 +150,11 @@ fn configurations_of_wmediumd_are_read_as_it_reads_them() {
         assert!(close(decibels(&snr, from, to, 0.0), ratio - 90.0), "{from} to {to}");
     }
     assert_eq!(snr.remarks(), ["2 pairs without a link have 30 dB, as in wmediumd"]);
+    // The format is found out behind any comment.
+    for comment in ["/* two drones\n and a ground station */\n", "/*\n * from: 0\n */\n", "# one\n// two\n\n"] {
+        let behind = read(&format!("{comment}{ids}links = ( (0, 1, 20), (1, 0, 15), (1, 2, 0) ); }};"));
+        assert_eq!(behind.pairs, read(&format!("{ids}links = ((0,1,20), (1,0,15), (1,2,0)); }};")).pairs, "{comment}");
+    }
     let lost = read(&format!(
         "{ids}}};\nmodel: {{ type = \"prob\"; # of loss\n default_prob = 1.0; links = ((0, 2, 0.25), (2, 1, 1.0)); }};\n"
     ));

@@ -41,6 +41,14 @@ impl Mode {
     }
 }
 
+impl Name {
+    /// Whether a standard has a mode of this name.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        MODES.iter().any(|mode| mode.name() == *self)
+    }
+}
+
 /// The names of modes in words, each once: "1, 2, 5.5 or 11 Mbps", "mcs0, mcs1 or mcs2".
 #[must_use]
 pub fn in_words<'a>(modes: impl Iterator<Item = &'a Mode>) -> String {

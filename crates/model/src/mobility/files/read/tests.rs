@@ -1,5 +1,6 @@
 use hopyard_engine::{Span, Time};
 
+use super::super::globe::Epoch;
 use super::*;
 use crate::file::{MAX_FAULTS, MAX_LINES};
 use crate::mobility::leg::Position;
@@ -19,6 +20,55 @@ fn the_format_is_found_out() {
     assert_eq!(read("\u{feff}0.0 5 6 10 7 8\n"), read("0.0 5 6 10 7 8\n"));
     let broken = Movements::read("scene", b"", &Reading::default()).expect_err("nothing");
     assert_eq!(broken.to_string(), "scene: expected at least one node");
+}
+
+/// A file with a fault is told in the words of its own format, not in those of another one.
+#[test]
+fn the_format_of_a_faulty_file_is_found_out_by_its_first_line_or_its_ending() {
+    let columns = "a header with time, x, y (and z), or time, longitude, latitude";
+    for (file, text, expected) in [
+        ("t.csv", "time,node,x,y,z,battery\n0,0,0,0,10,99\n", columns),
+        ("t.csv", "Time,x,y\n0,0,0\n", columns),
+        ("track", "timestamp,lat,lon,alt\n0,47,8,400\n", columns),
+        ("track", "time;x\t;z\n0;47;8\n", columns),
+        ("T.CSV.gz", "time x y\n0 1 2\n", columns),
+        ("t.csv", "0,1,2\n", columns),
+        ("t.tsv", "time x y\n0 1 2\n", columns),
+        ("t.gpx", "latitude 47\n", "a track with points: <trk>"),
+        ("t.gpx", "47.1,8.2\n", "a track with points: <trk>"),
+        ("t.csv", "<gpx></gpx>", "a track with points: <trk>"),
+        ("t.csv", "$node_(0) set X_\n", "$node_(i) set X_ v"),
+        ("t.txt", "node 0 at 1 2\n", "$node_(i) set X_ v"),
+    ] {
+        let shown = Movements::read(file, text.as_bytes(), &Reading::default()).expect_err(text).to_string();
+        assert!(shown.contains(expected), "{text}: {shown}");
+    }
+    // Where the first line says enough, the ending does not count.
+    for file in ["t.csv", "t.gpx", "t"] {
+        assert_eq!(Movements::read(file, SETDEST.as_bytes(), &Reading::default()).map(|it| it.len()), Ok(2));
+    }
+    assert!(Movements::read("t.log", b"time,x,y\n0,1,2\n", &Reading::default()).is_ok());
+}
+
+#[test]
+fn angles_and_times_are_told_as_such() {
+    for (text, expected) in [
+        ("time,lon,lat\n0,east,47\n", "a longitude from -180 to 180 degrees"),
+        ("time,lon,lat\n0,8,north\n", "a latitude from -90 to 90 degrees"),
+        ("time,lon,lat,alt\n0,8,47,high\n", "a height within 100000 m"),
+        ("time,x,y\n0,east,0\n", "a coordinate in metres"),
+        ("time,x,y\n1e30,0,0\n", "a time in seconds, within 2.6e11"),
+        ("time,x,y\n\"0,0,0\n", "a time in seconds"),
+        ("time,x,y\n0,\"0,0\n", "a coordinate in metres"),
+    ] {
+        let shown = Movements::read("t.csv", text.as_bytes(), &Reading::default()).expect_err(text).to_string();
+        assert!(shown.contains(expected), "{text}: {shown}");
+    }
+    for text in ["1e30", "-3e11", "inf", "NaN"] {
+        assert!(Epoch::parse(text).expect_err(text).contains("a time in seconds, within 2.6e11"), "{text}");
+    }
+    assert!(Epoch::parse("1777000000").is_ok() && Epoch::parse("9999-12-31T23:59:59Z").is_ok());
+    assert!(Movements::read("t.csv", b"\"time\",\"x\",\"y\"\n\"0\",\"0\",0\n", &Reading::default()).is_ok());
 }
 
 #[test]
