@@ -3,7 +3,7 @@
 
 import sys
 
-from peerlib import ns3, ns3_dcf, ns3_drops, ns3_edca, ns3_ofdm, ns3_olsr, ns3_olsr_radio, ns3_tcp
+from peerlib import ns3, ns3_dcf, ns3_drops, ns3_edca, ns3_ofdm, ns3_olsr, ns3_olsr_radio, ns3_tcp, ns3_windows
 from peerlib.driver import Experiment, main
 
 EXPERIMENTS = (
@@ -62,6 +62,13 @@ EXPERIMENTS = (
         ns3_drops.cases,
         ns3_drops.run,
         {"forced_drops.csv": ns3_drops.COLUMNS},
+    ),
+    Experiment(
+        "windows",
+        "long transfers over a wired bottleneck",
+        ns3_windows.cases,
+        ns3_windows.run,
+        {"windows.csv": ns3_windows.COLUMNS},
     ),
     Experiment(
         "hops",

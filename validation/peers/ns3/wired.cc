@@ -8,6 +8,7 @@
 #include "ns3/internet-module.h"
 #include "ns3/network-module.h"
 #include "ns3/point-to-point-module.h"
+#include "ns3/traffic-control-module.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -69,12 +70,18 @@ Connect(Ptr<BulkSendApplication> application, Sender* sender)
 }
 
 NetDeviceContainer
-Link(Ptr<Node> from, Ptr<Node> to, const std::string& rate, const std::string& delay)
+Link(Ptr<Node> from,
+     Ptr<Node> to,
+     const std::string& rate,
+     const std::string& delay,
+     uint32_t packets = 1000)
 {
     PointToPointHelper link;
     link.SetDeviceAttribute("DataRate", StringValue(rate));
     link.SetChannelAttribute("Delay", StringValue(delay));
-    link.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", StringValue("1000p"));
+    link.SetQueue("ns3::DropTailQueue<Packet>",
+                  "MaxSize",
+                  StringValue(std::to_string(packets) + "p"));
     return link.Install(from, to);
 }
 
@@ -87,11 +94,17 @@ main(int argc, char* argv[])
     std::string recovery = "classic";
     std::string drops;
     uint32_t segments = 300;
+    uint32_t queue = 1000;
+    bool timestamps = false;
+    double stop = 60;
     CommandLine commandLine(__FILE__);
     commandLine.AddValue("variant", "TcpNewReno, TcpCubic and so on", variant);
     commandLine.AddValue("recovery", "classic or prr", recovery);
     commandLine.AddValue("drops", "data packets that the router loses, counted from 1: 20,23", drops);
     commandLine.AddValue("segments", "segments to transfer", segments);
+    commandLine.AddValue("queue", "packets that may wait at the bottleneck", queue);
+    commandLine.AddValue("timestamps", "whether segments carry timestamps", timestamps);
+    commandLine.AddValue("stop", "end of the run in seconds", stop);
     commandLine.Parse(argc, argv);
     const std::string recoveryType =
         recovery == "prr" ? "ns3::TcpPrrRecovery" : "ns3::TcpClassicRecovery";
@@ -104,7 +117,7 @@ main(int argc, char* argv[])
                        TypeIdValue(TypeId::LookupByName("ns3::" + socketType)));
     Config::SetDefault("ns3::TcpL4Protocol::RecoveryType",
                        TypeIdValue(TypeId::LookupByName(recoveryType)));
-    Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
+    Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(timestamps));
     Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(Seconds(1)));
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(PAYLOAD));
     Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(2));
@@ -114,7 +127,7 @@ main(int argc, char* argv[])
 
     NodeContainer nodes(3);
     NetDeviceContainer access = Link(nodes.Get(0), nodes.Get(1), "10Mbps", "2ms");
-    NetDeviceContainer bottleneck = Link(nodes.Get(1), nodes.Get(2), "800kbps", "100ms");
+    NetDeviceContainer bottleneck = Link(nodes.Get(1), nodes.Get(2), "800kbps", "100ms", queue);
     // The router receives the SYN as packet 0 and the handshake's acknowledgement as packet 1.
     std::list<uint32_t> lost;
     std::replace(drops.begin(), drops.end(), ',', ' ');
@@ -132,6 +145,11 @@ main(int argc, char* argv[])
     addresses.Assign(access);
     addresses.NewNetwork();
     const Ipv4Address destination = addresses.Assign(bottleneck).GetAddress(1);
+    // Before a queue that may overflow, no second one with CoDel stands.
+    if (queue < 1000)
+    {
+        TrafficControlHelper().Uninstall(bottleneck);
+    }
     Ipv4GlobalRoutingHelper::PopulateRoutingTables();
 
     PacketSinkHelper sink("ns3::TcpSocketFactory", InetSocketAddress(Ipv4Address::GetAny(), 5000));
@@ -143,7 +161,7 @@ main(int argc, char* argv[])
     application->SetStartTime(Seconds(0));
     Sender sender;
     Simulator::Schedule(NanoSeconds(1), [&]() { Connect(application, &sender); });
-    Simulator::Stop(Seconds(60));
+    Simulator::Stop(Seconds(stop));
     Simulator::Run();
     Simulator::Destroy();
     return 0;

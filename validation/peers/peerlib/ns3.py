@@ -20,6 +20,7 @@ _MODULES = (
     "wifi",
     "mobility",
     "propagation",
+    "traffic-control",
     "network",
     "core",
 )

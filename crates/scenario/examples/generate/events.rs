@@ -102,6 +102,8 @@ impl Subject {
             total_delivered: self.delivered,
             prior_pipe: FLIGHT,
             round_trip: Some(round_trip),
+            sent_pipe: FLIGHT,
+            ..RateSample::default()
         })
     }
 
@@ -122,6 +124,7 @@ impl Subject {
             segments: 1,
             round_trip: Some(round_trip),
             newest_round_trip: Some(round_trip),
+            one_way: Some(round_trip / 2),
             phase,
             duplicates: 0,
             window_limited: true,

@@ -10,10 +10,15 @@ pub mod control;
 
 pub mod adaptive_pacing;
 pub mod bbr;
+pub mod bbr3;
+pub mod compound;
+pub mod copa;
 pub mod cubic;
 pub mod elfn;
 pub mod external;
+pub mod htcp;
 pub mod illinois;
+pub mod ledbat;
 pub mod newreno;
 pub mod reno;
 pub mod sack;
@@ -23,6 +28,7 @@ pub mod veno;
 pub mod welcome;
 pub mod westwood;
 pub mod westwood_plus;
+pub mod yeah;
 
 #[cfg(test)]
 mod testing;
@@ -32,7 +38,7 @@ use hopyard_engine::{Rng, Time};
 
 pub use self::control::{
     Ack, Answer, Arrived, Before, Cause, Condition, CongestionControl, Decision, Duplicate, ExternalControl, Loss,
-    Pace, Phase, RateSample, Restore, Sent, Sign, Timeout, View, Wants,
+    LostSegment, Pace, Phase, RateSample, Restore, Sent, Sign, Timeout, View, Wants,
 };
 pub use super::notice::NetworkEvent;
 pub use super::recovery_choice::RecoveryChoice;
@@ -61,8 +67,10 @@ macro_rules! variants {
                     $(Config::$variant(params) => Self::$variant($module::$variant::new(params)),)+
                     Config::External(external) => return Self::External(external.build(rng)),
                 };
-                if let Self::Bbr(bbr) = &mut control {
-                    bbr.seed(rng);
+                match &mut control {
+                    Self::Bbr(bbr) => bbr.seed(rng),
+                    Self::Bbr3(bbr) => bbr.seed(rng),
+                    _ => {}
                 }
                 control
             }
@@ -89,6 +97,18 @@ variants! {
     "veno" => veno::Veno, "Veno: the queue distinguishes random losses from congestion (Fu and Liew 2003).", twin_in_linux();
     "illinois" => illinois::Illinois,
         "Illinois: the queueing delay controls the growth and the reduction of the window (Liu et al. 2008).", twin_in_linux();
+    "htcp" => htcp::Htcp,
+        "H-TCP: the window grows faster with the time since the last loss (Leith and Shorten 2004).", twin_in_linux();
+    "yeah" => yeah::Yeah,
+        "YeAH: grows fast while the queue is short, and as Reno while it is long (Baiocchi et al. 2007).", twin_in_linux();
+    "compound" => compound::Compound,
+        "Compound TCP: Reno's window, and a window that grows fast without a queue (Tan et al. 2006).", nearest_in_linux("reno");
+    "copa" => copa::Copa,
+        "Copa: a target rate that decreases with the queueing delay (Arun and Balakrishnan 2018).", nearest_in_linux("vegas");
+    "ledbat" => ledbat::Ledbat,
+        "LEDBAT: background traffic that keeps its own queue at a target delay (RFC 6817).", nearest_in_linux("vegas");
+    "bbr3" => bbr3::Bbr3,
+        "BBR version 3: BBR bounded by the losses that it sees (draft-ietf-ccwg-bbr).", nearest_in_linux("bbr");
     "welcome" => welcome::Welcome,
         "WELCOME: distinguishes congestion, channel losses and broken links (Ghaleb-Seddik et al. 2012).", twin_in_linux();
 }
@@ -112,6 +132,7 @@ impl Controller {
     pub fn on_undo(&mut self, before: &Before, view: &View) -> Answer {
         match self {
             Self::Bbr(bbr) => bbr.on_undo(before, view),
+            Self::Bbr3(bbr) => bbr.on_undo(before, view),
             Self::Welcome(welcome) => welcome.on_undo(before, view),
             Self::External(control) => control.on_undo(before, view),
             _ => before.restored(view),

@@ -39,6 +39,7 @@ pub const ACK: Ack = Ack {
     segments: 1,
     round_trip: Some(Span::from_millis(100)),
     newest_round_trip: Some(Span::from_millis(100)),
+    one_way: None,
     phase: Phase::Open,
     duplicates: 0,
     window_limited: true,

@@ -61,6 +61,8 @@ pub struct Core {
     pub(super) timed: Option<(u64, Time)>,
     /// The timestamp that the acknowledgement at hand echoes.
     pub(crate) echo: Option<u32>,
+    /// The time from that timestamp to the receiver's own in the acknowledgement.
+    pub(crate) one_way: Option<Span>,
     /// Segments sent before this time give no round-trip sample by their timestamps.
     pub(super) sampled_from: Time,
     pub(crate) round_trip: Option<Span>,
@@ -142,6 +144,7 @@ impl Core {
             before_timeout: None,
             timed: None,
             echo: None,
+            one_way: None,
             sampled_from: Time::ZERO,
             round_trip: None,
             min_rtt: None,
@@ -318,6 +321,7 @@ impl Core {
         let usable = self.bytes(self.cwnd + self.inflation);
         self.window_limited = usable < self.board.flight() + u64::from(self.mss);
         self.echo = header.timestamps.map(|(_, echo)| echo);
+        self.one_way = header.timestamps.map(|(value, echo)| Span::from_millis(u64::from(value.wrapping_sub(echo))));
     }
 }
 

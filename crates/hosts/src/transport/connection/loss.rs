@@ -7,7 +7,14 @@ use crate::transport::congestion::{CongestionControl, Controller, Phase};
 impl Core {
     /// Marks the segment at `index` as lost.
     pub(crate) fn mark_lost(&mut self, index: usize) {
-        self.lost += self.board.mark_lost(index);
+        let newly = self.board.mark_lost(index);
+        self.lost += newly;
+        if newly > 0 {
+            let lost = self.segments(self.lost);
+            if let Some(sampler) = &mut self.sampler {
+                sampler.on_lost(index, lost);
+            }
+        }
     }
 
     /// Marks as lost all segments that were sent and not reported by SACK, because of a timeout.

@@ -12,7 +12,7 @@ use hopyard_engine::{Span, Time};
 
 use super::scoreboard::Board;
 use crate::packet::TcpHeader;
-use crate::transport::congestion::RateSample;
+use crate::transport::congestion::{LostSegment, RateSample};
 
 /// The state that a segment stores at its last transmission (§3.1.2).
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +25,10 @@ struct Stamp {
     first_sent: Time,
     /// P.is_app_limited.
     app_limited: bool,
+    /// P.tx_in_flight and P.lost (draft-ietf-ccwg-bbr): the segments in the network, with this one, and those deemed
+    /// lost by then.
+    pipe: f64,
+    lost: f64,
     /// It was delivered, and gives no further sample.
     counted: bool,
 }
@@ -46,6 +50,8 @@ pub(crate) struct RateSampler {
     min_rtt: Option<Span>,
     /// How many lost bytes the samples so far have reported.
     lost: u64,
+    /// The lost segment of the next sample.
+    worst: Option<LostSegment>,
     /// Times are whole microseconds, and a sample must be as long as the shortest round trip of the connection, which
     /// [`Core`](super::core::Core) knows (Linux).
     coarse: bool,
@@ -69,8 +75,8 @@ impl RateSampler {
     }
 
     /// A segment is sent, at this place of the board, for the first time or again (§3.2); `idle` when nothing was
-    /// outstanding.
-    pub fn on_sent(&mut self, index: usize, idle: bool, now: Time) {
+    /// outstanding. `pipe` and `lost` are the segments in the network, with this one, and those deemed lost so far.
+    pub fn on_sent(&mut self, index: usize, idle: bool, (pipe, lost): (f64, f64), now: Time) {
         let now = self.time(now);
         if idle {
             self.first_sent = now;
@@ -81,12 +87,28 @@ impl RateSampler {
             delivered_at: self.delivered_at,
             first_sent: self.first_sent,
             app_limited: self.app_limited.is_some(),
+            pipe,
+            lost,
             counted: self.stamps.get(index).is_some_and(|old| old.counted),
         };
         match self.stamps.get_mut(index) {
             Some(old) => *old = stamp,
             None => self.stamps.push_back(stamp),
         }
+    }
+
+    /// The segment at `index` is deemed lost, after which these many segments were in all.
+    pub fn on_lost(&mut self, index: usize, lost: f64) {
+        let Some(stamp) = self.stamps.get(index) else { return };
+        let found = LostSegment { sent_pipe: stamp.pipe, lost: lost - stamp.lost, app_limited: stamp.app_limited };
+        if self.worst.is_none_or(|worst| found.lost * worst.sent_pipe > worst.lost * found.sent_pipe) {
+            self.worst = Some(found);
+        }
+    }
+
+    /// The lost segment with the largest share of losses since the last call.
+    pub const fn lost_segment(&mut self) -> Option<LostSegment> {
+        self.worst.take()
     }
 
     /// An acknowledgement arrived, which the board does not know of yet (§3.3). `pipe` is the data in the network by
@@ -140,6 +162,9 @@ impl RateSampler {
             total_delivered: self.delivered,
             prior_pipe: pipe,
             round_trip,
+            sent_pipe: 0.0,
+            prior_lost: 0.0,
+            lost_segment: None,
         };
         if let Some((stamp, sent, _)) = newest {
             let sent = self.time(sent);
@@ -148,6 +173,7 @@ impl RateSampler {
             self.first_sent = sent;
             sample.prior_delivered = stamp.delivered;
             sample.app_limited = stamp.app_limited;
+            (sample.sent_pipe, sample.prior_lost) = (stamp.pipe, stamp.lost);
             sample.delivered = self.delivered - stamp.delivered;
             // An interval of less than a round trip cannot be distinguished from a burst (§3.3, GenerateRateSample).
             let interval = send_elapsed.max(ack_elapsed);
@@ -223,12 +249,14 @@ mod tests {
     struct Rig {
         board: Board,
         sampler: RateSampler,
+        lost: f64,
     }
 
     impl Rig {
         fn send(&mut self, now: u64) {
             let index = self.board.len();
-            self.sampler.on_sent(index, self.board.is_empty(), ms(now));
+            let pipe = self.board.in_network() as f64 + 1.0;
+            self.sampler.on_sent(index, self.board.is_empty(), (pipe, self.lost), ms(now));
             self.board.push(1000, false, false, ms(now));
         }
 
@@ -286,6 +314,26 @@ mod tests {
         // A duplicate that DSACK reports below the acknowledgement is no delivery.
         rig.send(200);
         assert_eq!(rig.ack(4000, &[(1000, 2000)], 300).newly_delivered, 0);
+    }
+
+    #[test]
+    fn losses_are_related_to_the_data_in_flight() {
+        let mut rig = Rig::default();
+        (0..4).for_each(|i| rig.send(i));
+        for index in [0, 2] {
+            rig.board.mark_lost(index);
+            rig.lost += 1.0;
+            rig.sampler.on_lost(index, rig.lost);
+        }
+        // Two were lost since each of them was sent; the first had one segment in flight, the third had three.
+        let first = LostSegment { sent_pipe: 1.0, lost: 1.0, app_limited: false };
+        assert_eq!(rig.sampler.lost_segment(), Some(first));
+        assert_eq!(rig.sampler.lost_segment(), None);
+        let sample = rig.ack(0, &[(3000, 4000)], 100);
+        assert_eq!((sample.sent_pipe, sample.prior_lost), (4.0, 0.0));
+        rig.send(100);
+        let sample = rig.ack(0, &[(3000, 5000)], 200);
+        assert_eq!((sample.sent_pipe, sample.prior_lost), (2.0, 2.0));
     }
 
     #[test]

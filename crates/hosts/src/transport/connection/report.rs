@@ -72,6 +72,7 @@ impl Core {
             segments: acked.segments,
             round_trip: acked.round_trip,
             newest_round_trip: acked.newest_round_trip,
+            one_way: self.one_way,
             phase,
             duplicates: self.prior_duplicates,
             window_limited: self.window_limited,

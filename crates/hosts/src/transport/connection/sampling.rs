@@ -30,14 +30,19 @@ impl Core {
     pub(crate) fn forget_losses(&mut self) {
         if let Some(sampler) = &mut self.sampler {
             sampler.newly_lost(self.lost);
+            sampler.lost_segment();
         }
     }
 
     /// Records for the delivery rate that the segment at `index`, or a new one after the last, is sent at a time.
     #[inline]
     pub(crate) fn stamp(&mut self, index: usize, now: Time) {
+        if self.sampler.is_none() {
+            return;
+        }
+        let (pipe, lost) = (self.in_network() + 1.0, self.segments(self.lost));
         if let Some(sampler) = &mut self.sampler {
-            sampler.on_sent(index, self.board.is_empty(), now);
+            sampler.on_sent(index, self.board.is_empty(), (pipe, lost), now);
         }
     }
 
@@ -47,6 +52,7 @@ impl Core {
         let mut sample = self.rate.take()?;
         let sampler = self.sampler.as_mut()?;
         sample.newly_lost = sampler.newly_lost(self.lost);
+        sample.lost_segment = sampler.lost_segment();
         // In Linux the shortest round trip is that of the whole connection, with that of the opening.
         if sampler.is_coarse()
             && let Some(shortest) = self.min_rtt

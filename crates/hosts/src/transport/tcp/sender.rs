@@ -174,6 +174,12 @@ impl TcpSender {
         self.machine.poll_transmit(now)
     }
 
+    /// The congestion control, for tests of its states.
+    #[cfg(test)]
+    pub(crate) fn control(&self) -> &Controller {
+        self.machine.parts().control
+    }
+
     /// The error of the congestion control, if it failed; reported once.
     #[inline]
     pub fn failure(&mut self) -> Option<String> {

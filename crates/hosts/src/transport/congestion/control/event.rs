@@ -22,7 +22,7 @@ pub enum Phase {
 ///
 /// A segment counts as delivered when it is acknowledged or reported by SACK, once. Without SACK, segments that arrive
 /// beyond a gap are delivered when the gap is filled. Payload in bytes throughout; a SYN or FIN has none.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RateSample {
     /// Bytes delivered over `interval`: since the newest of the segments now delivered was sent.
     pub delivered: u64,
@@ -45,6 +45,24 @@ pub struct RateSample {
     pub prior_pipe: f64,
     /// The round trip of the newest segment now delivered, by SACK too, if it was sent but once (Karn's rule).
     pub round_trip: Option<Span>,
+    /// [`View::pipe`](super::View::pipe) when that segment was sent, with it.
+    pub sent_pipe: f64,
+    /// [`View::lost`](super::View::lost) when that segment was sent.
+    pub prior_lost: f64,
+    /// Of the segments deemed lost since the last sample that the congestion control was given, the one with the
+    /// largest share of losses.
+    pub lost_segment: Option<LostSegment>,
+}
+
+/// A lost segment, and the losses since it was sent. Amounts are in segments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LostSegment {
+    /// [`View::pipe`](super::View::pipe) when it was sent, with it.
+    pub sent_pipe: f64,
+    /// The segments deemed lost since then, with it.
+    pub lost: f64,
+    /// As [`RateSample::app_limited`].
+    pub app_limited: bool,
 }
 
 impl RateSample {
@@ -80,6 +98,9 @@ pub struct Ack {
     /// The time since the newest segment covered was sent, if that was sent but once: it may contain the time that a
     /// hole stood open.
     pub newest_round_trip: Option<Span>,
+    /// The time that the newest segment covered took to the receiver, and until it was acknowledged, by the timestamps
+    /// of both ends: in whole milliseconds, and with the difference of their clocks. Nothing without timestamps.
+    pub one_way: Option<Span>,
     /// The phase of the connection.
     pub phase: Phase,
     /// The number of consecutive duplicate acknowledgements before it.

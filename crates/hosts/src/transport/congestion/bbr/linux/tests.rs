@@ -24,7 +24,7 @@ fn ack(control: &mut Linux, view: &View, delivered: u64, sample: u64, micros: u6
         newly_lost: 0,
         total_delivered: 1000 * delivered,
         prior_pipe: 10.0,
-        round_trip: None,
+        ..RateSample::default()
     };
     control.on_arrival(&Arrived { round_trip: Some(Span::from_millis(10)) }, view);
     set(control.on_ack(&Ack { rate: Some(sample), ..ACK }, view))

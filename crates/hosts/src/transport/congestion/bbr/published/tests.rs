@@ -63,6 +63,7 @@ impl Fluid {
             total_delivered: self.delivered,
             prior_pipe,
             round_trip: Some(round_trip),
+            ..RateSample::default()
         };
         change(&mut sample);
         let answer = self.control.on_ack(&Ack { rate: Some(sample), ..ACK }, &self.view);
