@@ -222,8 +222,25 @@ def results() -> Results:
         for tcp in goodput
         for run in range(3)
     ]
+    objects = [
+        _origin(
+            tcp,
+            run,
+            flow=flow,
+            kind=kind,
+            number=number,
+            written_s=float(number),
+            delivery_ms=100.0 * (number + 1) + 10 * run + flow if number < 3 else None,
+            in_time=int(number < 2),
+        )
+        for tcp in goodput
+        for run in range(3)
+        for flow in range(2)
+        for kind in ("page", "request")
+        for number in range(4)
+    ]
     rows = flows, nodes, drops, series, decisions, overhead, changes, rates, paths, segments, handoffs
-    whole = (*rows, events, detours, programs)
+    whole = (*rows, events, detours, programs, objects)
     return Results(dict(zip(TABLES, map(_table, whole), strict=True)))
 
 
