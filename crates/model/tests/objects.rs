@@ -10,7 +10,7 @@ use hopyard_model::app::{self, Entry, Law, cbr, messages, request_response, trac
 use hopyard_model::link::wired;
 use hopyard_model::observe::{ObjectRow, Outcome};
 use hopyard_model::params::Params as _;
-use hopyard_model::transport::tcp;
+use hopyard_model::transport::{congestion, tcp};
 use hopyard_model::world::{Spec, Transport, WireSpec};
 
 /// Of each wire.
@@ -20,7 +20,7 @@ const DELAY: f64 = 0.05;
 const HEADERS: f64 = 52.0;
 const SEGMENT: f64 = 1448.0;
 
-/// Two hosts and a wire, with this traffic from the first to the second.
+/// Two hosts and a wire, with this traffic from the first to the second, without Nagle's algorithm.
 fn wire(traffic: app::Config, udp: bool, losses: f64, change: impl FnOnce(&mut tcp::Params)) -> Spec {
     let mut spec = network("rfc", "static", &[(0.0, 0.0); 2]);
     for node in &mut spec.nodes {
@@ -37,7 +37,7 @@ fn wire(traffic: app::Config, udp: bool, losses: f64, change: impl FnOnce(&mut t
     };
     spec.wires.push(WireSpec { ends: (NodeId(0), NodeId(1)), params, network: None });
     add_tcp(&mut spec, 0, 1, "rfc", "newreno", |params| {
-        params.window = 700;
+        (params.window, params.nagle) = (700, false);
         change(params);
     });
     with_traffic(&mut spec.flows[0], traffic);
@@ -52,12 +52,21 @@ fn bytes(size: u64) -> Law<Bytes> {
     Law::Constant(Bytes::new(size))
 }
 
+/// Lets the window grow on every acknowledgement, whether it limits the sender or not.
+fn grow_always(spec: &mut Spec) {
+    let Transport::Tcp { config, .. } = &mut spec.flows[0].transport else { panic!("the flow uses TCP") };
+    let congestion::Config::NewReno(params) = &mut config.congestion else { panic!("it is another variant") };
+    params.grow_only_when_limited = false;
+}
+
 fn pages(answer: u64, pages: u64) -> request_response::Params {
     request_response::Params { answer: bytes(answer), pages, ..request_response::Params::of_profile("rfc") }
 }
 
-fn asked(params: &request_response::Params, change: impl FnOnce(&mut tcp::Params)) -> Outcome {
-    run(&wire(app::Config::RequestResponse(params.clone().into()), false, 0.0, change))
+fn asked(params: &request_response::Params, change: impl FnOnce(&mut Spec)) -> Outcome {
+    let mut spec = wire(app::Config::RequestResponse(params.clone().into()), false, 0.0, |_| {});
+    change(&mut spec);
+    run(&spec)
 }
 
 fn of_kind<'a>(outcome: &'a Outcome, kind: &'static str) -> Vec<&'a ObjectRow> {
@@ -106,23 +115,24 @@ fn a_transfer_takes_the_rounds_of_slow_start() {
     }
 }
 
-/// A page is the way of the request, the service, and the answer. After a page the window is open; after a long pause
-/// it is the initial one again (RFC 5681 §4.1).
+/// A page is the way of the request, the service, and the answer. The window of the first page is still open for the
+/// second one: 40 segments have let it grow from 10 to 50, or to the 26 that it has at the last acknowledgement at which
+/// it limits the sender (RFC 7661 §4.3). After a long pause it is the initial one again (RFC 5681 §4.1).
 #[test]
 fn a_page_is_request_service_and_answer() {
     let size = 40.0 * SEGMENT;
     let service = 0.03;
-    for (think, window) in [(0.0, 50.0), (20.0, 10.0)] {
+    for (think, always, window) in [(0.0, true, 50.0), (0.0, false, 26.0), (20.0, false, 10.0)] {
         let params = request_response::Params {
             service: Law::Constant(Span::from_secs_f64(service)),
             think: Law::Constant(Span::from_secs_f64(think)),
             ..pages(size as u64, 3)
         };
-        let outcome = asked(&params, |_| {});
+        let outcome = asked(&params, |spec| if always { grow_always(spec) });
         let (pages, requests) = (of_kind(&outcome, "page"), of_kind(&outcome, "request"));
         assert_eq!((pages.len(), requests.len()), (3, 3));
         let expected = airtime(300.0) + DELAY + service + slow_start(size, window);
-        assert!((time(pages[1]) - expected).abs() < 1e-6, "{} s for {expected} s", time(pages[1]));
+        assert!((time(pages[1]) - expected).abs() < 1e-6, "{window}: {} s for {expected} s", time(pages[1]));
         assert!((time(requests[1]) - airtime(300.0) - DELAY).abs() < 1e-6);
         let gap = pages[2].written_s - pages[1].delivered_s.expect("delivered");
         assert!((gap - think).abs() < 1e-9);
@@ -138,7 +148,7 @@ fn pipelining_saves_round_trips() {
     let part = 500.0;
     let page = |pipelining| {
         let params = request_response::Params { parts: 6, part: bytes(part as u64), pipelining, ..pages(1000, 1) };
-        let outcome = asked(&params, |params| params.nagle = false);
+        let outcome = asked(&params, |_| {});
         let pages = of_kind(&outcome, "page");
         assert_eq!((pages.len(), pages[0].bytes), (1, 1000 + 6 * 500));
         let answers = of_kind(&outcome, "answer");
@@ -257,4 +267,37 @@ fn regular_messages_and_traces_are_constant_bit_rate() {
         assert_eq!(digests[1], digests[2], "udp: {udp}");
         assert_eq!((digests[0].2, digests[1].2), (0, 100));
     }
+}
+
+/// The answers of ns-2.35's FullTcp, which `validation/peers/ns2/full_tcp.tcl` asks for: with Nagle's algorithm and
+/// without timestamps, two pages without a pause between them.
+#[test]
+fn answers_take_as_long_as_over_full_tcp() {
+    let rows: Vec<Vec<f64>> = include_str!("data/ns2_full_tcp.csv")
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').map(|cell| cell.parse().expect("a number")).collect())
+        .collect();
+    let mut compared = 0;
+    for pair in rows.chunks(2) {
+        let [rate, delay, request, answer, ..] = pair[0][..] else { panic!("a row") };
+        let params = request_response::Params {
+            request: bytes(request as u64),
+            think: Law::Constant(Span::ZERO),
+            ..pages(answer as u64, 2)
+        };
+        let mut spec = wire(app::Config::RequestResponse(params.into()), false, 0.0, |params| {
+            (params.nagle, params.timestamps) = (true, false);
+        });
+        grow_always(&mut spec);
+        let wire = &mut spec.wires[0].params;
+        (wire.rate, wire.delay) = (Rate::from_bps(rate as u64), Span::from_secs_f64(delay));
+        let outcome = run(&spec);
+        for (row, answer) in pair.iter().zip(of_kind(&outcome, "answer")) {
+            let (found, expected) = (time(answer), row[5]);
+            assert!((found - expected).abs() < 1e-6 * (1.0 + expected), "{row:?}: {found} s");
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 50);
 }

@@ -95,9 +95,9 @@ class Quantity(Part):
     #: A column of a table of results, or a series, or a measure of Hopyard of chosen rows.
     column: str | None = None
     measure: str | None = None
-    table: Literal[
-        "flows", "nodes", "decisions", "overhead", "handoffs", "mobile_events", "detours", "objects"
-    ] = "flows"
+    table: Literal["flows", "nodes", "decisions", "overhead", "handoffs", "mobile_events", "detours", "objects"] = (
+        "flows"
+    )
     series: str | None = None
     #: `first`: seconds from `since` to the first sample above zero. `count`: how many rows have a
     #: value in the column.

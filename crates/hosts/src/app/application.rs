@@ -38,6 +38,9 @@ pub trait Facts: Params {
     /// Whether the model needs a transport that says how much it can take, which UDP does not.
     const NEEDS_TCP: bool = false;
 
+    /// Whether it writes objects.
+    const HAS_OBJECTS: bool = false;
+
     /// The payload of each packet over UDP, in bytes, if the parameters say it.
     fn packet_size(&self) -> Option<u64> {
         None

@@ -58,6 +58,12 @@ macro_rules! models {
                 match self { $(Self::$variant(_) => <$module::Params as Facts>::NEEDS_TCP,)+ }
             }
 
+            /// Whether the model writes objects ([`Facts::HAS_OBJECTS`]).
+            #[must_use]
+            pub const fn has_objects(&self) -> bool {
+                match self { $(Self::$variant(_) => <$module::Params as Facts>::HAS_OBJECTS,)+ }
+            }
+
             /// The payload of each packet over UDP, in bytes ([`Facts::packet_size`]).
             #[must_use]
             pub fn packet_size(&self) -> Option<u64> {
@@ -110,7 +116,7 @@ models! {
     "cbr" => cbr::Cbr, "Packets of one size at a constant rate, with or without jitter.";
     "on_off" => on_off::OnOff, "Bursts at a constant rate, with pauses between them.";
     "echo" => echo::Echo, answered by Answers, "Messages at an interval, each of which the destination sends back.";
-    "request_response" => request_response::Client, answered by Server, "Requests and answers: pages with their parts.";
+    "request_response" => request_response::RequestResponse, answered by Server, "Requests and answers: pages with their parts.";
     "messages" => messages::Messages, "Messages with sizes and intervals that are drawn, each with a deadline.";
     "trace" => trace::Trace, "Packets with the sizes and times of a file, such as recorded voice or video.";
 }

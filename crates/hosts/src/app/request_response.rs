@@ -78,6 +78,7 @@ impl params::Params for Params {
 }
 
 impl Facts for Params {
+    const HAS_OBJECTS: bool = true;
     const NEEDS_TCP: bool = true;
 
     fn inputs(&mut self) -> Vec<Input<'_>> {
@@ -141,9 +142,9 @@ impl Script {
     }
 }
 
-/// The client.
+/// The client, which asks.
 #[derive(Clone, Debug)]
-pub struct Client {
+pub struct RequestResponse {
     script: Script,
     period: Period,
     /// The requests without a complete answer.
@@ -155,7 +156,7 @@ pub struct Client {
     has_closed: bool,
 }
 
-impl Client {
+impl RequestResponse {
     /// A client for this period.
     #[must_use]
     pub fn new(params: &Params, period: Period, rng: Rng) -> Self {
@@ -169,7 +170,7 @@ impl Client {
     }
 }
 
-impl Application for Client {
+impl Application for RequestResponse {
     fn on_timer(&mut self, now: Time) -> Offer {
         if now >= self.period.stop || self.is_complete() {
             self.has_closed = true;
@@ -208,7 +209,7 @@ impl Application for Client {
     }
 }
 
-/// The server.
+/// The server, which answers.
 #[derive(Clone, Debug)]
 pub struct Server {
     script: Script,
@@ -308,7 +309,7 @@ mod tests {
     fn parts_are_asked_for_after_the_main_object_and_as_deep_as_allowed() {
         for pipelining in [1, 2, 5] {
             let params = params(4, pipelining);
-            let (mut client, mut server) = (Client::new(&params, WHOLE, rng()), Server::new(&params, rng()));
+            let (mut client, mut server) = (RequestResponse::new(&params, WHOLE, rng()), Server::new(&params, rng()));
             let mut now = Time::ZERO;
             for page in 0..3 {
                 let mut rounds = Vec::new();
@@ -364,7 +365,7 @@ mod tests {
     #[test]
     fn the_client_closes_at_its_stop_or_after_its_last_page() {
         let params = Params { pages: 1, ..params(0, 1) };
-        let mut client = Client::new(&params, Period { start: seconds(1.0), stop: seconds(9.0) }, rng());
+        let mut client = RequestResponse::new(&params, Period { start: seconds(1.0), stop: seconds(9.0) }, rng());
         assert_eq!(written(&mut client, seconds(1.0)).len(), 1);
         assert_eq!(client.deadline(), seconds(9.0), "no answer yet");
         let mut impatient = client.clone();

@@ -54,6 +54,8 @@ impl params::Params for Params {
 }
 
 impl Facts for Params {
+    const HAS_OBJECTS: bool = true;
+
     fn packet_size(&self) -> Option<u64> {
         Some(self.packet_size.count())
     }
