@@ -128,7 +128,11 @@ fn a_page_is_request_service_and_answer() {
             think: Law::Constant(Span::from_secs_f64(think)),
             ..pages(size as u64, 3)
         };
-        let outcome = asked(&params, |spec| if always { grow_always(spec) });
+        let outcome = asked(&params, |spec| {
+            if always {
+                grow_always(spec)
+            }
+        });
         let (pages, requests) = (of_kind(&outcome, "page"), of_kind(&outcome, "request"));
         assert_eq!((pages.len(), requests.len()), (3, 3));
         let expected = airtime(300.0) + DELAY + service + slow_start(size, window);

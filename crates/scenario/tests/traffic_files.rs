@@ -16,7 +16,7 @@ fn load(text: &str, name: &str, content: &[u8]) -> Result<Scenario, String> {
     fs::create_dir_all(&folder).expect("a folder");
     fs::write(folder.join(name), content).expect("a file");
     let text = format!(
-        "duration = \"10 s\"\n[nodes]\ncount = 0\nwired = 2\n[[wire]]\nbetween = [0, 1]\n[routing]\nprotocol = \"static\"\n{text}"
+        "duration = \"9.5 s\"\n[nodes]\ncount = 0\nwired = 2\n[[wire]]\nbetween = [0, 1]\n[routing]\nprotocol = \"static\"\n{text}"
     );
     let scenario = Scenario::load(&text, "t.toml", Path::new(&folder), &[]).map_err(|it| it.to_string());
     let _ = fs::remove_dir_all(&folder);
@@ -85,27 +85,27 @@ fn what_is_wrong_is_named_with_its_place() {
         load(text, name, content.as_bytes()).map(|_| ()).expect_err("it is faulty")
     };
     let cases = [
-        (shown(PAGES, "sizes.csv", "100\nx\n"), "t.toml:13: ", ["the file of sizes has one mistake", "sizes.csv:2:"]),
-        (shown(SHARED, "times.csv", "-1\n"), "t.toml:11: ", ["the file of times has one mistake", "times.csv:1:"]),
-        (shown(SHARED, "other.csv", "1\n"), "t.toml:11: ", ["cannot be read", "a file beside the scenario"]),
+        (shown(PAGES, "sizes.csv", "100\nx\n"), "t.toml:13:", ["the file of sizes has one mistake", "sizes.csv:2:"]),
+        (shown(SHARED, "times.csv", "-1\n"), "t.toml:11:", ["the file of times has one mistake", "times.csv:1:"]),
+        (shown(SHARED, "other.csv", "1\n"), "t.toml:11:", ["cannot be read", "a file beside the scenario"]),
         (
             shown(TRACE, "voice.csv", "1,2\n"),
-            "t.toml:10: ",
+            "t.toml:10:",
             ["the file of packets has one mistake", "time_s and bytes"],
         ),
         (
             shown(&TRACE.replace("voice.csv", ""), "voice.csv", ""),
-            "t.toml:10: ",
+            "t.toml:10:",
             ["the file of packets is not named", "[traffic.trace]"],
         ),
         (
             shown(&PAGES.replace("file(sizes.csv)", "pareto(1 kB, 1)"), "sizes.csv", ""),
-            "t.toml:13: ",
+            "t.toml:13:",
             ["expected a size such as", "pareto(1 kB, 1)"],
         ),
         (
             shown(&PAGES.replace("[[flow]]\n", "[[flow]]\nudp = true\n"), "sizes.csv", "1\n"),
-            "t.toml:13: ",
+            "t.toml:13:",
             ["needs TCP, and this flow uses UDP", "messages"],
         ),
     ];
