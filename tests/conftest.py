@@ -229,7 +229,9 @@ def results() -> Results:
             flow=flow,
             kind=kind,
             number=number,
+            bytes=1000,
             written_s=float(number),
+            delivered_s=number + 0.5 if number < 3 else None,
             delivery_ms=100.0 * (number + 1) + 10 * run + flow if number < 3 else None,
             in_time=int(number < 2),
         )
