@@ -209,9 +209,9 @@ class Measured:
         return chosen, rows
 
     def values_of_rows(self, measure: str, case: Case) -> Floats | None:
-        """The values of all rows of a case of which a measure is the mean or a quantile, such as times of objects.
+        """The values of all rows of a case of which a measure is the mean: the times of objects.
 
-        Nothing if the measure is another one.
+        Nothing if it is another measure.
 
         Raises:
             ValueError: when there is no such measure, or no flow has the label that it names.

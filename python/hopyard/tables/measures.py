@@ -41,7 +41,7 @@ class Measure:
     of_a_flow: bool = True
     #: The label of the flows that it is about; empty for the flows of the scenario, without answers to them.
     flows: str = ""
-    #: The value of each row that has one, if the measure is a mean or a quantile of them.
+    #: The value of each row that has one, if the measure is the mean of the times of objects.
     of_rows: Callable[[pa.Table], Floats] | None = None
 
     @property
@@ -379,7 +379,7 @@ MEASURES = {
                 if share is None
                 else _quantile("delivery_ms", share, pages=pages),
                 f"{words.capitalize() or 'Mean'} of the times {meaning}",
-                of_rows=partial(_times, pages=pages),
+                of_rows=partial(_times, pages=pages) if share is None else None,
                 **_OBJECTS,
             )
             for name, title, pages, meaning in (
