@@ -89,7 +89,10 @@ impl Format {
             Self::Times => {
                 column(&text, &mut problems, "seconds", |cell| Ok(Entry { time: time(cell)?, ..Entry::default() }))
             }
-            Self::Packets if pcap::is_capture(&text) => pcap::read(&text, &mut problems),
+            Self::Packets if pcap::is_capture(&text) => {
+                let packets = pcap::read(&text, &mut problems).into_iter();
+                packets.map(|(time, size)| Entry { time, size: Bytes::new(size) }).collect()
+            }
             Self::Packets => packets(&text, &mut problems),
         };
         if problems.is_empty() && found.is_empty() {

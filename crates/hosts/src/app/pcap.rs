@@ -6,9 +6,7 @@
 //! passed over: fragments after the first, packets without payload, every other protocol. pcapng is refused.
 
 use hopyard_engine::Span;
-use hopyard_engine::units::Bytes;
 
-use super::input::Entry;
 use crate::file::BadFile;
 
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
@@ -40,8 +38,8 @@ pub(super) fn is_capture(bytes: &[u8]) -> bool {
     magic(bytes).is_some()
 }
 
-/// The packets of a capture.
-pub(super) fn read(bytes: &[u8], problems: &mut BadFile) -> Vec<Entry> {
+/// The packets of a capture: the time and the payload of each.
+pub(super) fn read(bytes: &[u8], problems: &mut BadFile) -> Vec<(Span, u64)> {
     let mut found = Vec::new();
     let Some((magic, is_big)) = magic(bytes).filter(|(magic, _)| *magic != PCAPNG) else {
         problems.push(None, "pcapng", "a capture in the format pcap (`tshark -F pcap` and `editcap -F pcap` write it)");
@@ -72,8 +70,8 @@ pub(super) fn read(bytes: &[u8], problems: &mut BadFile) -> Vec<Entry> {
         let time = Span::from_secs(seconds.into()) + Span::from_nanos(u64::from(parts) * unit);
         if let Some(size) = network(link, frame).and_then(payload).filter(|size| *size > 0) {
             // Packets of several interfaces may stand a little out of order.
-            let time = found.last().map_or(time, |last: &Entry| time.max(last.time));
-            found.push(Entry { time, size: Bytes::new(size) });
+            let time = found.last().map_or(time, |&(last, _)| time.max(last));
+            found.push((time, size));
         }
     }
     found
@@ -144,7 +142,7 @@ mod tests {
         let mut problems = BadFile::new("f.pcap");
         let found = read(bytes, &mut problems);
         assert!(problems.is_empty(), "{problems}");
-        found.iter().map(|entry| (entry.time.seconds(), entry.size.count())).collect()
+        found.into_iter().map(|(time, size)| (time.seconds(), size)).collect()
     }
 
     #[test]

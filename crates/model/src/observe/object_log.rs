@@ -10,7 +10,7 @@ use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::network::NetworkView;
+use super::network::{FlowView, NetworkView};
 use super::probe::Probe;
 use super::row::{Report, Row};
 use crate::app::{Kind, Object};
@@ -144,7 +144,7 @@ impl ObjectLog {
 
 impl Probe for ObjectLog {
     fn on_start(&mut self, network: &NetworkView<'_>) {
-        let of_flow = |it: &super::FlowView<'_>| OfFlow {
+        let of_flow = |it: &FlowView<'_>| OfFlow {
             label: it.label.to_owned(),
             measured_from: it.measured_from,
             connection: it.connection.index(),
@@ -226,7 +226,7 @@ impl Probe for ObjectLog {
 
 #[cfg(test)]
 mod tests {
-    use super::super::network::{FlowView, MobileView};
+    use super::super::network::MobileView;
     use super::*;
     use crate::address::NodeId;
     use crate::observe::Outcome;
