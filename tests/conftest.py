@@ -222,8 +222,27 @@ def results() -> Results:
         for tcp in goodput
         for run in range(3)
     ]
+    objects = [
+        _origin(
+            tcp,
+            run,
+            flow=flow,
+            kind=kind,
+            number=number,
+            bytes=1000,
+            written_s=float(number),
+            delivered_s=number + 0.5 if number < 3 else None,
+            delivery_ms=100.0 * (number + 1) + 10 * run + flow if number < 3 else None,
+            in_time=int(number < 2),
+        )
+        for tcp in goodput
+        for run in range(3)
+        for flow in range(2)
+        for kind in ("page", "request")
+        for number in range(4)
+    ]
     rows = flows, nodes, drops, series, decisions, overhead, changes, rates, paths, segments, handoffs
-    whole = (*rows, events, detours, programs)
+    whole = (*rows, events, detours, programs, objects)
     return Results(dict(zip(TABLES, map(_table, whole), strict=True)))
 
 

@@ -57,6 +57,12 @@ def test_cases_say_what_is_compared(results: Results) -> None:
         ("normalised_routing_load", [1, 1, 1]),
         ("routing_bytes_per_byte", [1.1, 1.1, 1.1]),
         ("looped_packets", [4, 5, 6]),
+        # Three of four objects of two flows; the first two in time.
+        ("delivery_time", [200.5, 210.5, 220.5]),
+        ("page_time_p50", [200.5, 210.5, 220.5]),
+        ("delivery_time_p95", [300.75, 310.75, 320.75]),
+        ("objects_in_time", [50, 50, 50]),
+        ("objects_delivered", [75, 75, 75]),
         ("collisions", [0, 3, 6]),
         ("energy_in_vain", [25, 25, 25]),
     ],

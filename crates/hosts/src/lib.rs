@@ -4,4 +4,4 @@ pub mod app;
 pub mod host;
 pub mod transport;
 
-use hopyard_net::{address, packet, params, registry};
+use hopyard_net::{address, file, packet, params, registry};

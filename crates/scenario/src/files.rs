@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use hopyard_model::app::{Entry, Format};
 use hopyard_model::file::BadFile;
 use hopyard_model::mobility::Movements;
 use hopyard_model::mobility::movement_file;
@@ -83,6 +84,9 @@ pub(crate) type ErrorFile = InputFile<Measured>;
 /// A file of links.
 pub(crate) type LinkFile = InputFile<Links>;
 
+/// A file of sizes and times of traffic.
+pub(crate) type TrafficFile = InputFile<Arc<[Entry]>>;
+
 /// A file that a scenario names.
 #[derive(Clone, Debug)]
 pub struct NamedFile {
@@ -115,6 +119,7 @@ pub(crate) struct Files {
     movements: Cache<movement_file::Params, Movements>,
     links: Cache<table::Params, Links>,
     errors: Cache<String, Measured>,
+    traffic: Cache<(Format, String), Arc<[Entry]>>,
 }
 
 impl Files {
@@ -161,6 +166,12 @@ impl Files {
     /// The file with error rates that has this name.
     pub(crate) fn errors(&self, path: &String) -> Result<Arc<ErrorFile>, FileError> {
         self.input(&self.errors, path, path, |bytes| Measured::read(path, bytes))
+    }
+
+    /// The file of sizes and times of traffic with these contents and this name.
+    pub(crate) fn traffic(&self, named: &(Format, String)) -> Result<Arc<TrafficFile>, FileError> {
+        let (format, path) = named;
+        self.input(&self.traffic, named, path, |bytes| format.read(path, bytes))
     }
 
     /// The file with this name, which is read once for all cases.

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use hopyard_model::app::Format;
 use hopyard_model::link::wired;
 use hopyard_model::mobility::movement_file::Params;
 use hopyard_model::packet::Dscp;
@@ -14,7 +15,7 @@ use hopyard_model::phy::propagation::{self, table};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::files::{ErrorFile, LinkFile, MovementFile};
+use crate::files::{ErrorFile, LinkFile, MovementFile, TrafficFile};
 use crate::place::Place;
 use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, Moving, RandomFlows, Resolved, TcpKind, Typed};
 use crate::sections::{
@@ -34,6 +35,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         files,
         links,
         errors,
+        traffic: named,
         radio,
         propagation,
         fading,
@@ -88,14 +90,14 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         // The flow's transport determines which models it uses, with their parameters.
         let Flow { from, to, tcp: _, udp: _, acking: _, traffic: _, stack, start, stop, label, dscp } = flow;
         // A label changes rows, though no run.
-        classed(json!([from, to, start, stop, flow_kind(carried), stack, label]), *dscp)
+        classed(json!([from, to, start, stop, flow_kind(carried, named), stack, label]), *dscp)
     };
     let random = |set: &RandomFlows| {
         // One table and a list of one table are the same.
         let RandomFlows { flows, kind: carried, number: _ } = set;
         let Flows { random, share, pairs, tcp: _, udp: _, acking: _, traffic: _, stack, start, stop, label, dscp } =
             flows;
-        classed(json!([random, share, pairs, start, stop, flow_kind(carried), stack, label]), *dscp)
+        classed(json!([random, share, pairs, start, stop, flow_kind(carried, named), stack, label]), *dscp)
     };
     let movement = |(movement, moved): &(Movement, Moving)| {
         let Movement { nodes, model: _ } = movement;
@@ -233,7 +235,8 @@ fn losses(model: &Chosen<propagation::Config>, files: &BTreeMap<table::Params, A
     all
 }
 
-fn flow_kind(kind: &FlowKind) -> Value {
+/// Transport and traffic. Of a file of sizes and times the content is included, not its path.
+fn flow_kind(kind: &FlowKind, named: &BTreeMap<(Format, String), Arc<TrafficFile>>) -> Value {
     let FlowKind { tcp, traffic } = kind;
     let tcp = tcp.as_ref().map(|tcp| {
         let TcpKind { machine, congestion, acking } = tcp;
@@ -243,7 +246,15 @@ fn flow_kind(kind: &FlowKind) -> Value {
         };
         json!([machine, congestion, chosen(acking)])
     });
-    json!([tcp, chosen(traffic)])
+    let mut all = chosen(traffic);
+    for input in traffic.config.clone().inputs() {
+        if let (Some(file), Some(text)) =
+            (named.get(&(input.format, input.path.to_owned())), traffic.values.get(input.key).and_then(Value::as_str))
+        {
+            all[1][input.key] = json!(text.replace(input.path, &format!("{:016x}", file.hash)));
+        }
+    }
+    json!([tcp, all])
 }
 
 /// The same data with the keys of every object in alphabetical order: the order of fields in a struct has no meaning.

@@ -55,6 +55,7 @@ fn offered(config: &app::Config, period: Period, end: Time, random: Rng) -> Offe
         match source.on_timer(at) {
             Offer::Unlimited | Offer::Nothing | Offer::Close => {}
             Offer::Bytes(bytes) => found.writes.push((at, bytes)),
+            Offer::Object(object) => found.writes.push((at, object.bytes)),
             Offer::Last(0) => found.stop = found.writes.is_empty().then_some(at),
             Offer::Last(bytes) if found.writes.is_empty() => found.bytes = Some(bytes),
             Offer::Last(bytes) => found.writes.push((at, bytes)),

@@ -225,7 +225,8 @@ impl Scenario {
         let movements = self.resolved.files.iter().map(|(params, file)| file.named(&params.path));
         let links = self.resolved.links.iter().map(|(params, file)| file.named(&params.path));
         let errors = self.resolved.errors.iter().map(|(path, file)| file.named(path));
-        movements.chain(links).chain(errors).collect()
+        let traffic = self.resolved.traffic.iter().map(|((_, path), file)| file.named(path));
+        movements.chain(links).chain(errors).chain(traffic).collect()
     }
 
     /// Warnings: values that are possible, but may not be intended.

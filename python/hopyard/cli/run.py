@@ -319,7 +319,8 @@ def _draw(
             if results.lacks(name):
                 say(f"warning: no run has the measure {name}: it is not drawn")
                 continue
-            paths += [save_plot(results.plot(name), folder.drawing(_measure_file(name)), stop)]
+            kind = "distribution" if results.measure(name).of_rows is not None else None
+            paths += [save_plot(results.plot(name, kind=kind), folder.drawing(_measure_file(name)), stop)]
         for name in _sampled(results, series):
             paths += [save_plot(results.plot_series(name), folder.drawing(_series_file(name)), stop)]
         if results.problem is None and len(results.segments):

@@ -55,14 +55,21 @@ class _Point:
 
 
 def spread(results: Measured, measure: str, kind: str) -> Plot:
-    """How the runs of each case spread: boxes, or the share of runs with at most each value."""
+    """How the runs of each case spread: boxes, or the share of runs with at most each value.
+
+    A measure of the times of objects is the distribution of all objects of the runs instead.
+    """
     chosen = results.measure(measure)
     cases = results.cases
     short = short_keys(varying(results, cases))
     names = [
         ", ".join(f"{name} = {case.settings[key]}" for key, name in short.items()) or case.scenario for case in cases
     ]
-    found = [results.values(measure, case) for case in cases]
+    what = "runs" if chosen.of_rows is None else "objects"
+    found = [
+        results.values(measure, case) if (of_rows := results.values_of_rows(measure, case)) is None else of_rows
+        for case in cases
+    ]
     found = [values[~np.isnan(values)] for values in found]
     paints = colours(len(cases))
     with mpl.rc_context(STYLE):
@@ -95,13 +102,13 @@ def spread(results: Measured, measure: str, kind: str) -> Plot:
                         label="\n".join(fold(name, NAME)),
                     )
             axis.set_xlabel(chosen.label)
-            axis.set_ylabel("share of runs")
+            axis.set_ylabel(f"share of {what}")
             if len(cases) > 1:
                 figure.legend(loc="outside right upper", fontsize=9)
-            told = "The share of runs with at most this value"
+            told = f"The share of {what} with at most this value"
         counts = sorted({len(values) for values in found})
-        runs = "1 run" if counts == [1] else f"{'-'.join(map(str, counts))} runs"
-        note(figure, f"{told}; {runs}. Hopyard {results.version}")
+        number = str(counts[0]) if len(counts) == 1 else f"{counts[0]}-{counts[-1]}"
+        note(figure, f"{told}; {number} {what[:-1] if number == '1' else what}. Hopyard {results.version}")
     return figure
 
 

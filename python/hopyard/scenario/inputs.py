@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import re
 import shutil
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ class Inputs:
     """A complete scenario, with the content of what it names."""
 
     toml: str
-    #: The files that it names: movements and links.
+    #: The files that it names: movements, links, error rates, sizes and times of traffic.
     files: dict[str, bytes]
     #: The source of rules written in Python, and of what they import, by module.
     rules: dict[str, str]
@@ -85,13 +86,20 @@ def read_toml(text: str, place: str) -> dict[str, Any]:
         raise StoreError(f"{place}: {error}") from error
 
 
-def _moved(value: Any, names: Mapping[str, str]) -> Any:
-    """A part of a scenario with other names of the files that it names."""
+#: The keys whose text is the name of a file.
+_NAMES = ("path", "error_rates")
+#: A law of sizes or times whose numbers are in a file.
+_LAW = re.compile(r"(file|sample)\((.*)\)")
+
+
+def _moved(value: Any, names: Mapping[str, str], key: str = "") -> Any:
+    """The value of a key of a scenario with other names of the files that it names."""
     if isinstance(value, dict):
-        changed = {key: _moved(each, names) for key, each in value.items()}
-        if changed.get("path") in names:
-            changed["path"] = names[changed["path"]]
-        return changed
+        return {key: _moved(each, names, key) for key, each in value.items()}
     if isinstance(value, list):
         return [_moved(each, names) for each in value]
+    if isinstance(value, str) and key in _NAMES:
+        return names.get(value, value)
+    if isinstance(value, str) and (law := _LAW.fullmatch(value)):
+        return f"{law[1]}({names.get(law[2], law[2])})"
     return value

@@ -96,7 +96,15 @@ class Quantity(Part):
     column: str | None = None
     measure: str | None = None
     table: Literal[
-        "flows", "nodes", "decisions", "overhead", "rate_changes", "handoffs", "mobile_events", "detours"
+        "flows",
+        "nodes",
+        "decisions",
+        "overhead",
+        "rate_changes",
+        "handoffs",
+        "mobile_events",
+        "detours",
+        "objects",
     ] = "flows"
     series: str | None = None
     #: `first`: seconds from `since` to the first sample above zero. `count`: how many rows have a

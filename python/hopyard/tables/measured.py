@@ -192,15 +192,36 @@ class Measured:
         Raises:
             ValueError: when there is no such measure, or no flow has the label that it names.
         """
+        chosen, rows = self._of_measure(measure, case)
+        runs = self.runs_of(case)
+        group = np.searchsorted(runs, integers(rows, "run"))
+        return chosen.of_runs(rows, group, len(runs))
+
+    def _of_measure(self, measure: str, case: Case) -> tuple[Measure, pa.Table]:
+        """A measure, and the rows of a case that it is about, without regard to a label."""
         chosen = self.measure(measure)
         if chosen.flows:
             check_labels([measure], set(values(self.flows["label"])))
-        rows, runs = self.rows(chosen.table, case), self.runs_of(case)
+        rows = self.rows(chosen.table, case)
         if not chosen.flows and "flow" in rows.column_names:
             answers = answering(self.rows("flows", case))
             rows = where(rows, ~np.isin(integers(rows, "flow"), [*answers]))
-        group = np.searchsorted(runs, integers(rows, "run"))
-        return chosen.of_runs(rows, group, len(runs))
+        return chosen, rows
+
+    def values_of_rows(self, measure: str, case: Case) -> Floats | None:
+        """The values of all rows of a case of which a measure is the mean: the times of objects.
+
+        Nothing if it is another measure.
+
+        Raises:
+            ValueError: when there is no such measure, or no flow has the label that it names.
+        """
+        chosen, rows = self._of_measure(measure, case)
+        if chosen.of_rows is None:
+            return None
+        if chosen.flows:
+            rows = where(rows, np.asarray(values(rows["label"]), dtype=object) == chosen.flows)
+        return chosen.of_rows(rows)
 
     def lacks(self, measure: str) -> bool:
         """Whether no run has a value of a measure."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -40,6 +41,8 @@ class Measure:
     of_a_flow: bool = True
     #: The label of the flows that it is about; empty for the flows of the scenario, without answers to them.
     flows: str = ""
+    #: The value of each row that has one, if the measure is the mean of the times of objects.
+    of_rows: Callable[[pa.Table], Floats] | None = None
 
     @property
     def label(self) -> str:
@@ -100,6 +103,38 @@ def _per_second(parts: tuple[str, ...], factor: float = 1.0) -> Reduction:
         return factor * _sum(np.asarray(sum(rates)), group, runs)
 
     return of_runs
+
+
+def _quantile(name: str, share: float, *, pages: bool) -> Reduction:
+    """A quantile of a column of objects, of all that have a value; NaN for a run without any."""
+
+    def of_runs(rows: pa.Table, group: Integers, runs: int) -> Floats:
+        times, group = _of_objects(rows, group, name, pages=pages)
+        found = np.full(runs, np.nan)
+        for run in np.unique(group):
+            found[run] = np.quantile(times[group == run], share)
+        return found
+
+    return of_runs
+
+
+def _mean_of_objects(name: str, factor: float = 1.0, *, pages: bool) -> Reduction:
+    def of_runs(rows: pa.Table, group: Integers, runs: int) -> Floats:
+        times, group = _of_objects(rows, group, name, pages=pages)
+        return factor * _divide(_sum(times, group, runs), _sum(np.ones_like(times), group, runs))
+
+    return of_runs
+
+
+def _of_objects(rows: pa.Table, group: Integers, name: str, *, pages: bool) -> tuple[Floats, Integers]:
+    """The values of a column that pages have, or other objects, and the run of each."""
+    times = floats(rows, name)
+    chosen = ~np.isnan(times) & ((np.asarray(values(rows["kind"]), dtype=object) == "page") == pages)
+    return times[chosen], group[chosen]
+
+
+def _times(rows: pa.Table, *, pages: bool) -> Floats:
+    return _of_objects(rows, np.zeros(len(rows), dtype=np.int64), "delivery_ms", pages=pages)[0]
 
 
 def _present(name: str, of_runs: Reduction) -> Reduction:
@@ -190,6 +225,7 @@ def _divide(parts: Floats, wholes: Floats) -> Floats:
     return quotients
 
 
+_OBJECTS: dict[str, Any] = {"table": "objects", "of_a_flow": False}
 _NODES: dict[str, Any] = {"table": "nodes", "of_a_flow": False}
 #: Every measure, by name. Rates and counts are sums over the flows, or over the nodes.
 MEASURES = {
@@ -334,6 +370,58 @@ MEASURES = {
                 ("_acks", " for acknowledgements", "acks"),
             )
         ),
+        *(
+            Measure(
+                f"{name}_time{suffix}",
+                f"{title} time{words and ', '}{words}",
+                "ms",
+                _mean_of_objects("delivery_ms", pages=pages)
+                if share is None
+                else _quantile("delivery_ms", share, pages=pages),
+                f"{words.capitalize() or 'Mean'} of the times {meaning}",
+                of_rows=partial(_times, pages=pages) if share is None else None,
+                **_OBJECTS,
+            )
+            for name, title, pages, meaning in (
+                (
+                    "delivery",
+                    "Delivery",
+                    False,
+                    "from the write of an object (message or request) to its delivery, of the objects "
+                    "that were delivered. Answers are objects of a flow of their own.",
+                ),
+                ("page", "Page", True, "from the first request of a page to the last byte of its last answer."),
+            )
+            for suffix, words, share in (
+                ("", "", None),
+                ("_p50", "median", 0.5),
+                ("_p95", "95th percentile", 0.95),
+                ("_p99", "99th percentile", 0.99),
+            )
+        ),
+        *(
+            Measure(
+                f"{name}_in_time",
+                f"{title} in time",
+                "%",
+                _mean_of_objects("in_time", 100, pages=pages),
+                f"Those delivered within their deadline, as a share of all {what} with one whose fate was "
+                "known at the end.",
+                **_OBJECTS,
+            )
+            for name, title, what, pages in (
+                ("objects", "Objects", "messages", False),
+                ("pages", "Pages", "pages", True),
+            )
+        ),
+        Measure(
+            "objects_delivered",
+            "Objects delivered",
+            "%",
+            _present("bytes", _share("delivered_s")),
+            "Objects that were delivered (messages, requests, pages), as a share of those that were written.",
+            **_OBJECTS,
+        ),
         Measure(
             "fairness",
             "Fairness",
@@ -472,8 +560,8 @@ def check(names: str | Iterable[str]) -> tuple[str, ...]:
         base, label = _parts(name)
         if label is not None and not label:
             raise ValueError(f"{name!r}: expected a label of flows between the brackets")
-        if label is not None and MEASURES[base].table != "flows":
-            able = ", ".join(name for name, each in MEASURES.items() if each.table == "flows")
+        if label is not None and MEASURES[base].table not in ("flows", "objects"):
+            able = ", ".join(name for name, each in MEASURES.items() if each.table in ("flows", "objects"))
             raise ValueError(f"{base!r} is not a measure of flows, as {name!r} needs; those: {able}")
     return chosen
 

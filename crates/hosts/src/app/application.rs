@@ -3,6 +3,8 @@
 use enum_dispatch::enum_dispatch;
 use hopyard_engine::Time;
 
+use super::input::Input;
+use super::object::Object;
 use crate::params::Params;
 
 /// When a flow runs.
@@ -25,6 +27,8 @@ pub enum Offer {
     Unlimited,
     /// This many bytes, and then no more. Zero ends an unlimited offer: no new data is sent.
     Last(u64),
+    /// Data that is measured as a whole. Over UDP it goes in as many datagrams as it needs.
+    Object(Object),
     /// No more: what was written is sent, and then this direction of the connection is closed.
     Close,
 }
@@ -34,9 +38,17 @@ pub trait Facts: Params {
     /// Whether the model needs a transport that says how much it can take, which UDP does not.
     const NEEDS_TCP: bool = false;
 
+    /// Whether it writes objects.
+    const HAS_OBJECTS: bool = false;
+
     /// The payload of each packet over UDP, in bytes, if the parameters say it.
     fn packet_size(&self) -> Option<u64> {
         None
+    }
+
+    /// The files that the parameters name.
+    fn inputs(&mut self) -> Vec<Input<'_>> {
+        Vec::new()
     }
 }
 

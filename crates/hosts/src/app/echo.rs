@@ -86,7 +86,7 @@ pub struct Answers;
 impl Answers {
     /// A destination that has received nothing.
     #[must_use]
-    pub const fn new(_params: &Params) -> Self {
+    pub fn new(_params: &Params, _rng: Rng) -> Self {
         Self
     }
 }
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn what_arrives_is_written_back() {
-        let mut answers = Answers::new(&Params::of_profile(RFC));
+        let mut answers = Answers::new(&Params::of_profile(RFC), rng());
         assert_eq!(answers.on_received(700, seconds(1.0)), Offer::Bytes(700));
         assert_eq!((answers.on_ended(seconds(2.0)), answers.deadline()), (Offer::Close, Time::NEVER));
     }

@@ -8,8 +8,15 @@ mod application;
 pub mod cbr;
 pub mod echo;
 pub mod ftp;
+mod input;
+mod law;
+pub mod messages;
+mod object;
 pub mod on_off;
+mod pcap;
+pub mod request_response;
 mod sink;
+pub mod trace;
 pub mod transfer;
 
 #[cfg(test)]
@@ -19,6 +26,9 @@ use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Rng, Time};
 
 pub use self::application::{Application, Facts, Offer, Period};
+pub use self::input::{Entry, Format, Input};
+pub use self::law::Law;
+pub use self::object::{Kind, Object};
 pub use self::sink::Sink;
 use crate::registry;
 
@@ -26,7 +36,7 @@ use crate::registry;
 ///
 /// A model's module holds `Params`, which implements [`Facts`], and a type of the variant's name, which implements
 /// [`Application`] and has `new(&Params, Period, Rng)`. A model whose destination answers names the type of the
-/// application there, which has `new(&Params)`.
+/// application there, which has `new(&Params, Rng)`.
 macro_rules! models {
     ($($name:literal => $module:ident :: $variant:ident $(, answered by $answers:ident)?, $summary:literal;)+) => {
         registry! { "traffic": $($name => $module::$variant, $summary;)+ }
@@ -48,6 +58,12 @@ macro_rules! models {
                 match self { $(Self::$variant(_) => <$module::Params as Facts>::NEEDS_TCP,)+ }
             }
 
+            /// Whether the model writes objects ([`Facts::HAS_OBJECTS`]).
+            #[must_use]
+            pub const fn has_objects(&self) -> bool {
+                match self { $(Self::$variant(_) => <$module::Params as Facts>::HAS_OBJECTS,)+ }
+            }
+
             /// The payload of each packet over UDP, in bytes ([`Facts::packet_size`]).
             #[must_use]
             pub fn packet_size(&self) -> Option<u64> {
@@ -62,13 +78,19 @@ macro_rules! models {
                 }
             }
 
-            /// The application at the destination.
+            /// The files that the parameters name ([`Facts::inputs`]).
+            pub fn inputs(&mut self) -> Vec<Input<'_>> {
+                match self { $(Self::$variant(params) => params.inputs(),)+ }
+            }
+
+            /// The application at the destination. It takes the same stream as the source, from its beginning: so each
+            /// end knows the sizes that the other one draws, as if a message told its length.
             #[must_use]
-            pub fn destination(&self) -> App {
+            pub fn destination(&self, rng: Rng) -> App {
                 match self {
                     $(Self::$variant(_params) => {
                         let answering: Option<App> = None;
-                        $(let answering = answering.or_else(|| Some(App::$answers($module::$answers::new(_params))));)?
+                        $(let answering = answering.or(Some(App::$answers($module::$answers::new(_params, rng))));)?
                         answering.unwrap_or(App::Sink(Sink))
                     })+
                 }
@@ -76,8 +98,13 @@ macro_rules! models {
 
             /// Whether the application at the destination sends data too.
             #[must_use]
-            pub fn is_answered(&self) -> bool {
-                !matches!(self.destination(), App::Sink(_))
+            pub const fn is_answered(&self) -> bool {
+                match self {
+                    $(Self::$variant(_) => {
+                        let answering: &[&str] = &[$(stringify!($answers))?];
+                        !answering.is_empty()
+                    })+
+                }
             }
         }
     };
@@ -89,6 +116,9 @@ models! {
     "cbr" => cbr::Cbr, "Packets of one size at a constant rate, with or without jitter.";
     "on_off" => on_off::OnOff, "Bursts at a constant rate, with pauses between them.";
     "echo" => echo::Echo, answered by Answers, "Messages at an interval, each of which the destination sends back.";
+    "request_response" => request_response::RequestResponse, answered by Server, "Requests and answers: pages with their parts.";
+    "messages" => messages::Messages, "Messages with sizes and intervals that are drawn, each with a deadline.";
+    "trace" => trace::Trace, "Packets with the sizes and times of a file, such as recorded voice or video.";
 }
 
 #[cfg(test)]

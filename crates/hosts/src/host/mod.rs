@@ -16,7 +16,7 @@ pub use self::endpoints::AnyEndpoint;
 pub use self::tcp::Tcp;
 pub use self::udp::Udp;
 use crate::address::NodeId;
-use crate::app::{App, Application as _, Offer};
+use crate::app::{App, Application as _, Object, Offer};
 use crate::packet::Packet;
 
 /// One end of a flow.
@@ -32,6 +32,11 @@ pub struct Socket {
     pub endpoint: AnyEndpoint,
     /// Its application.
     pub app: App,
+    /// The largest payload of a datagram, into which an object is divided over UDP.
+    pub datagram: u64,
+    /// The objects that the application has written just now, each with the bytes of the stream, or the datagrams, that
+    /// carry it.
+    pub written: Vec<(Object, u64)>,
 }
 
 impl Socket {
@@ -42,10 +47,7 @@ impl Socket {
 
     /// The deadline of the application is reached, or the deadline of its transport.
     pub fn on_timer(&mut self, now: Time) {
-        while self.app.deadline() <= now {
-            let offer = self.app.on_timer(now);
-            self.carry_out(offer, now);
-        }
+        self.ask(now);
         if self.endpoint.deadline() <= now {
             self.endpoint.on_timer(now);
         }
@@ -57,6 +59,7 @@ impl Socket {
         if let Some(bytes) = received.delivered.filter(|&bytes| bytes > 0) {
             let offer = self.app.on_received(bytes, now);
             self.carry_out(offer, now);
+            self.ask(now);
         }
         if received.ended {
             let offer = self.app.on_ended(now);
@@ -65,11 +68,39 @@ impl Socket {
         received
     }
 
+    /// Carries out what the application wants at its deadline.
+    fn ask(&mut self, now: Time) {
+        while self.app.deadline() <= now {
+            let offer = self.app.on_timer(now);
+            self.carry_out(offer, now);
+        }
+    }
+
+    /// Writes an object, which UDP carries in datagrams.
+    fn write(&mut self, object: Object, now: Time) {
+        let bytes = object.bytes;
+        let units = match &mut self.endpoint {
+            AnyEndpoint::Tcp(tcp) => {
+                tcp.write(bytes, now);
+                bytes
+            }
+            AnyEndpoint::Udp(udp) => {
+                let datagrams = bytes.div_ceil(self.datagram);
+                for number in 0..datagrams {
+                    udp.write((bytes - number * self.datagram).min(self.datagram), now);
+                }
+                datagrams
+            }
+        };
+        self.written.push((object, units));
+    }
+
     fn carry_out(&mut self, offer: Offer, now: Time) {
         let endpoint = &mut self.endpoint;
         match offer {
             Offer::Nothing => {}
             Offer::Bytes(bytes) => endpoint.write(bytes, now),
+            Offer::Object(object) => self.write(object, now),
             Offer::Unlimited => endpoint.write(u64::MAX, now),
             Offer::Last(0) => {
                 endpoint.stop(now);

@@ -2,8 +2,8 @@
 
 use std::net::Ipv4Addr;
 
-use hopyard_engine::Span;
 use hopyard_engine::units::{Frequency, Rate};
+use hopyard_engine::{Span, Time};
 
 use crate::address::NodeId;
 use crate::mobility::Leg;
@@ -111,6 +111,10 @@ pub struct FlowView<'a> {
     pub from: NodeId,
     /// The node that it goes to.
     pub to: NodeId,
+    /// Its label.
+    pub label: &'a str,
+    /// When the measuring window begins.
+    pub measured_from: Time,
     /// The flow that opens its connection: itself, or the flow that it answers.
     pub connection: FlowId,
     /// TCP's parameters; nothing for UDP.
@@ -125,6 +129,15 @@ pub struct FlowView<'a> {
 impl FlowView<'_> {
     /// A flow over UDP between two nodes.
     pub(super) const fn between(from: NodeId, to: NodeId) -> Self {
-        Self { from, to, connection: FlowId(0), tcp: None, sack: false, classifies: false }
+        Self {
+            from,
+            to,
+            label: "",
+            measured_from: Time::ZERO,
+            connection: FlowId(0),
+            tcp: None,
+            sack: false,
+            classifies: false,
+        }
     }
 }

@@ -13,6 +13,7 @@ use super::network::NetworkView;
 use super::route_change::RouteChangeView;
 use super::row::Report;
 use crate::address::{Address, InterfaceId, NodeId};
+use crate::app::Object;
 use crate::context::{DropReason, MobileEvent};
 use crate::mac::rate_control::Belief;
 use crate::mobility::Leg;
@@ -202,6 +203,13 @@ probe! {
 
     /// A TCP sender passes a segment to IP; `state` is the sender's state after that.
     fn on_segment(now: Time, flow: FlowId, header: &TcpHeader, state: &SenderState);
+
+    /// An application writes an object, which so many bytes of its flow's stream carry, or so many datagrams.
+    fn on_written(now: Time, flow: FlowId, object: &Object, units: u64);
+
+    /// The application at the end of a flow gets a part of its data: bytes of the stream, or datagrams, from the number
+    /// `begin` up to the number before `end`.
+    fn on_read(now: Time, flow: FlowId, begin: u64, end: u64);
 
     /// The routing protocol of a node announces that a route has changed.
     fn on_route_changed(now: Time, node: NodeId, change: &RouteChangeView<'_>);

@@ -3,6 +3,7 @@
 use super::decisions::Decisions;
 use super::detours::Detours;
 use super::handoffs::Handoffs;
+use super::object_log::ObjectLog;
 use super::path_log::PathLog;
 use super::probe::Probes;
 use super::rate_log::RateLog;
@@ -31,11 +32,16 @@ impl Recorded {
         *self == Self::default()
     }
 
-    /// The probes that record this; decisions of senders, handoffs and detours, too, where there are such.
+    /// The probes that record this; decisions of senders, handoffs, detours and objects, too, where there are
+    /// such.
     #[must_use]
     pub fn probes(&self) -> Probes {
-        let mut probes: Probes =
-            vec![Box::<Decisions>::default(), Box::new(Handoffs::new(self.mobile_events)), Box::<Detours>::default()];
+        let mut probes: Probes = vec![
+            Box::<Decisions>::default(),
+            Box::new(Handoffs::new(self.mobile_events)),
+            Box::<Detours>::default(),
+            Box::<ObjectLog>::default(),
+        ];
         if self.routes != RouteChanges::None {
             probes.push(Box::new(RouteLog::new(self.routes)));
         }

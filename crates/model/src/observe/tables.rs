@@ -15,6 +15,7 @@ use super::flow_row::FlowRow;
 use super::handoffs::HandoffRow;
 use super::mobile_log::MobileEventRow;
 use super::node_row::NodeRow;
+use super::object_log::ObjectRow;
 use super::path_log::PathRow;
 use super::rate_log::RateChangeRow;
 use super::results::{DropRow, OverheadRow, ProgramRow, SeriesRow};
@@ -121,6 +122,7 @@ tables! {
     mobile_events: MobileEventRow,
     detours: DetourRow,
     programs: ProgramRow,
+    objects: ObjectRow,
 }
 
 impl Outcome {

@@ -55,8 +55,12 @@ pub(super) fn build(spec: &Spec, streams: &Streams) -> (Vec<Flow>, Vec<Socket>) 
             answers.push(build_flow(flow, spec, [ends[1], ends[0]], &sink, Some(number as u32)));
         }
         let (node, peer, flow_back) = (flow.from, flow.to, back.unwrap_or(number));
-        sources.push(Socket { node, peer, flow: number, endpoint: source, app: at_source });
-        sinks.push(Socket { node: peer, peer: node, flow: flow_back, endpoint: sink, app: flow.traffic.destination() });
+        let datagram = flow.traffic.packet_size().unwrap_or(u64::MAX);
+        let at_sink = flow.traffic.destination(stream("traffic"));
+        let socket =
+            |node, peer, flow, endpoint, app| Socket { node, peer, flow, endpoint, app, datagram, written: Vec::new() };
+        sources.push(socket(node, peer, number, source, at_source));
+        sinks.push(socket(peer, node, flow_back, sink, at_sink));
     }
     flows.append(&mut answers);
     sources.append(&mut sinks);

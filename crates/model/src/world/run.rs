@@ -33,8 +33,8 @@ pub fn simulate(spec: &Spec, watch: &Watch) -> Result<Outcome, RunFailure> {
 }
 
 impl Spec {
-    /// Whether results need probes: more than counters is recorded, a host moves between networks, or a sender
-    /// distinguishes causes of loss.
+    /// Whether results need probes: more than counters is recorded, a host moves between networks, a sender
+    /// distinguishes causes of loss, or an application writes objects.
     #[must_use]
     pub fn needs_probes(&self) -> bool {
         let moves = |node: u32| matches!(self.role(NodeId(node)), RoleSpec::Host { .. });
@@ -48,6 +48,6 @@ impl Spec {
         };
         !self.observe.recorded.is_nothing()
             || (0..self.nodes.len() as u32).any(moves)
-            || self.flows.iter().any(|flow| classifies(&flow.transport))
+            || self.flows.iter().any(|flow| flow.traffic.has_objects() || classifies(&flow.transport))
     }
 }

@@ -38,6 +38,11 @@ impl<P: Probe> World<P> {
     /// Sends everything that a socket wants to send now.
     fn pump(&mut self, socket: usize) {
         let Socket { node, flow, .. } = self.sockets[socket];
+        for (object, units) in self.sockets[socket].written.drain(..) {
+            if self.probe.watches() {
+                self.probe.on_written(self.cx.now, FlowId(flow as u32), &object, units);
+            }
+        }
         // A node whose battery is empty sends nothing, whatever its sender learns of the packets that it lost with it.
         if self.energy.is_dead(node) {
             return;
@@ -153,6 +158,14 @@ impl<P: Probe> World<P> {
         }
         if let Some(bytes) = received.delivered {
             meter.on_delivered(bytes, now);
+            if bytes > 0 && self.probe.watches() {
+                let (begin, end) = match (received.stream, &packet.body) {
+                    (Some(end), _) => (end - bytes, end),
+                    (None, Body::Udp(header)) => (header.sequence, header.sequence + 1),
+                    (None, _) => (0, 0),
+                };
+                self.probe.on_read(now, packet.flow, begin, end);
+            }
         }
         if let Some(bytes) = received.stream {
             self.cx.digest.fold(bytes);

@@ -18,7 +18,9 @@ impl<P: Probe> World<P> {
         }
         let interfaces: Vec<InterfaceView> =
             (0..self.topology.interfaces.len()).map(|it| self.interface(it, spec)).collect();
-        let flows: Vec<FlowView<'_>> = (0..self.flows.len()).map(|number| self.flow(number, spec)).collect();
+        let labels: Vec<_> = self.flows.iter().map(|flow| flow.label.clone()).collect();
+        let flows: Vec<FlowView<'_>> =
+            labels.iter().enumerate().map(|(number, label)| self.flow(number, label, spec)).collect();
         let (nodes, mobile) = (self.nodes.len(), self.mobile());
         self.probe.on_start(&NetworkView { nodes, interfaces: &interfaces, flows: &flows, mobile: &mobile });
     }
@@ -94,7 +96,7 @@ impl<P: Probe> World<P> {
         InterfaceView { node: it.node, address, attachment }
     }
 
-    fn flow<'a>(&self, number: usize, spec: &'a Spec) -> FlowView<'a> {
+    fn flow<'a>(&self, number: usize, label: &'a str, spec: &'a Spec) -> FlowView<'a> {
         let it = &self.flows[number];
         let connection = it.answers.unwrap_or(number as u32);
         let tcp = match &spec.flows[connection as usize].transport {
@@ -102,6 +104,15 @@ impl<P: Probe> World<P> {
             Transport::Udp => None,
         };
         let sack = self.sender(number).is_some_and(TcpSender::wants_sack);
-        FlowView { from: it.from, to: it.to, connection: FlowId(connection), tcp, sack, classifies: it.classifies }
+        FlowView {
+            from: it.from,
+            to: it.to,
+            label,
+            measured_from: it.meter.from(),
+            connection: FlowId(connection),
+            tcp,
+            sack,
+            classifies: it.classifies,
+        }
     }
 }

@@ -3,7 +3,7 @@
 use hopyard_engine::Span;
 use hopyard_engine::units::Bytes;
 use hopyard_model::address::NodeId;
-use hopyard_model::app;
+use hopyard_model::app::{self, Entry};
 use hopyard_model::link::wired;
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::recovery_choice::RecoveryChoice;
@@ -101,6 +101,10 @@ fn applications() {
             with_traffic(flow, app::Config::of_profile(model, profile).expect("traffic"));
             if let app::Config::Transfer(transfer) = &mut flow.traffic {
                 transfer.size = Bytes::new(100_001);
+            }
+            if let app::Config::Trace(trace) = &mut flow.traffic {
+                let entry = |number| Entry { time: Span::from_millis(20) * number, size: Bytes::new(160 + number) };
+                trace.entries = (0..100).map(entry).collect();
             }
             if udp {
                 flow.transport = Transport::Udp;

@@ -1,9 +1,11 @@
 //! The files that a scenario names: they are read, and compared with the nodes and radios that they speak of.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use hopyard_engine::Time;
 use hopyard_engine::units::Frequency;
+use hopyard_model::app::Format;
 use hopyard_model::file::BadFile;
 use hopyard_model::phy::links::{Links, Quantity};
 use hopyard_model::phy::propagation::table;
@@ -104,6 +106,51 @@ impl Resolver<'_> {
             }
         }
         (resolved.files, resolved.links, resolved.errors) = (files, links, errors);
+        self.read_traffic(resolved);
+    }
+
+    /// Reads the files that the traffic of flows names, and gives the flows what is in them.
+    fn read_traffic(&mut self, resolved: &mut Resolved) {
+        let sets = resolved.random_flows.iter_mut().map(|set| (set.path(), &mut set.kind));
+        let listed = resolved.flows.iter_mut().enumerate();
+        let listed = listed.map(|(number, (_, kind))| (format!("flow.{number}"), kind));
+        let mut known = BTreeMap::new();
+        for (path, kind) in sets.chain(listed) {
+            let model = kind.traffic.model.name;
+            for input in kind.traffic.config.inputs() {
+                let own = format!("{path}.{model}.{}", input.key);
+                let section = if self.is_written(&own) { path.as_str() } else { "traffic" };
+                let what = match input.format {
+                    Format::Sizes => "file of sizes",
+                    Format::Times => "file of times",
+                    Format::Packets => "file of packets",
+                };
+                let place = format!("{section}.{model}.{}", input.key);
+                if self.problems.iter().any(|problem| problem.path == place) {
+                    continue;
+                }
+                let named = (input.format, input.path.to_owned());
+                if named.1.is_empty() {
+                    self.is_unnamed(&format!("{section}.{model}"), what, "");
+                    continue;
+                }
+                match self.files.traffic(&named) {
+                    Ok(file) => {
+                        *input.entries = Arc::clone(&file.meaning);
+                        known.insert(named, file);
+                    }
+                    Err(error) => self.unreadable(&place, what, error),
+                }
+            }
+        }
+        resolved.traffic = known;
+    }
+
+    /// Whether the table of a flow, or of drawn flows, gives a key itself.
+    fn is_written(&self, path: &str) -> bool {
+        let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+        let written = self.complete.get(first);
+        written.is_some_and(|value| value.pointer(&format!("/{}", rest.replace('.', "/"))).is_some())
     }
 
     fn is_unnamed(&mut self, section: &str, kind: &str, path: &str) -> bool {

@@ -144,6 +144,7 @@ impl Resolver<'_> {
             files: BTreeMap::new(),
             links: BTreeMap::new(),
             errors: BTreeMap::new(),
+            traffic: BTreeMap::new(),
             radio: Typed::new(radio),
             propagation: propagation?,
             fading: fading?,

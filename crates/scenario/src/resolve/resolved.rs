@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use hopyard_model::app::Format;
 use hopyard_model::channel::energy;
 use hopyard_model::link::wired;
 use hopyard_model::mac::rate_control;
@@ -21,7 +22,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::catalogue::Config;
-use crate::files::{ErrorFile, LinkFile, MovementFile};
+use crate::files::{ErrorFile, LinkFile, MovementFile, TrafficFile};
 use crate::problem::Problem;
 use crate::sections::{
     Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Host, Jammer, Linux, Measure,
@@ -192,6 +193,8 @@ pub(crate) struct Resolved {
     pub links: BTreeMap<table::Params, Arc<LinkFile>>,
     /// The files with error rates of each channel that names one, by their names.
     pub errors: BTreeMap<String, Arc<ErrorFile>>,
+    /// The files of sizes and times that the traffic of flows names.
+    pub traffic: BTreeMap<(Format, String), Arc<TrafficFile>>,
     pub radio: Typed<phy::Params>,
     pub propagation: Chosen<propagation::Config>,
     pub fading: Chosen<fading::Config>,

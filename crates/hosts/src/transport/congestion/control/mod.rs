@@ -14,7 +14,9 @@ mod whole;
 pub use self::answer::{Answer, Cause, Decision, Pace, Restore, Sign, Wants};
 pub use self::arithmetic::Arithmetic;
 pub use self::congestion_control::{CongestionControl, ExternalControl};
-pub use self::event::{Ack, Arrived, Before, Condition, Duplicate, Loss, LostSegment, Phase, RateSample, Sent, Timeout};
+pub use self::event::{
+    Ack, Arrived, Before, Condition, Duplicate, Loss, LostSegment, Phase, RateSample, Sent, Timeout,
+};
 pub use self::round::{Round, RoundTrips};
 pub use self::view::View;
 pub use self::whole::{Whole, delivered, micros, slow_start};
