@@ -65,7 +65,9 @@ impl Reach {
                 }
                 let (modes, needed) = modes?;
                 let errors = resolved.errors_of(radio);
-                let (most, usual) = ranges(radio, (&propagation.config, &fading.config), &modes, errors.as_deref())?;
+                let data = &modes[..if needed == 1 { modes.len() } else { 1 }];
+                let models = (&propagation.config, &fading.config);
+                let (most, usual) = ranges(radio, models, (&modes, data), errors.as_deref())?;
                 let shorter = shorter(radio, &propagation.config, &modes[..needed], most, usual);
                 let asked = match radio.receive {
                     Receive::Every(Sensitivity::Range(range)) => Some(range.metres()),
@@ -149,11 +151,12 @@ impl Reach {
     }
 }
 
-/// The largest and the usual distance over which frames are received.
+/// The largest and the usual distance over which frames are received. The usual one is that of the mode of `data` that
+/// reaches farthest.
 fn ranges(
     radio: &phy::Params,
     (propagation, fading): (&propagation::Config, &fading::Config),
-    modes: &[&'static Mode],
+    (modes, data): (&[&'static Mode], &[&'static Mode]),
     errors: Option<&Measured>,
 ) -> Option<(f64, f64)> {
     let channel = propagation.channel();
@@ -163,17 +166,22 @@ fn ranges(
     // No kind of reception decodes a frame that is weaker than `receive`, which may depend on the mode.
     let gain = |mode: &Mode| Some(radio.receive.of(mode)?.watts(&channel, radio.transmit_power) / power);
     let least = modes.iter().filter_map(|mode| gain(mode)).fold(f64::INFINITY, f64::min);
-    let usual = gain(modes[0])?;
+    let data = || data.iter().copied().filter(|mode| mode.is_legacy() == modes[0].is_legacy());
     if !radio.reception.has_bit_errors() {
         let most = channel.reach(least / strongest);
+        let usual = data().map(gain).collect::<Option<Vec<_>>>()?.into_iter().fold(f64::INFINITY, f64::min);
         return Some((most, median_range(&channel, most, usual)));
     }
     // A preamble is found above a ratio of signal to noise, and a frame must have no bit error.
     let noise = thermal_noise(radio.noise_figure, modes[0].body.bandwidth).watts() / power;
     let found = noise * radio.preamble_sinr.factor();
     let most = channel.reach(least.max(found) / strongest);
-    let usual_gain = usual.max(found).max(noise * decodable(modes[0], errors));
-    Some((most, median_range(&channel, most, usual_gain)))
+    let needed = |mode: &'static Mode| {
+        let noise = thermal_noise(radio.noise_figure, mode.body.bandwidth).watts() / power;
+        Some(gain(mode)?.max(noise * radio.preamble_sinr.factor()).max(noise * decodable(mode, errors)))
+    };
+    let usual = data().map(needed).collect::<Option<Vec<_>>>()?.into_iter().fold(f64::INFINITY, f64::min);
+    Some((most, median_range(&channel, most, usual)))
 }
 
 /// The rate of data frames, and the first rate of other frames that do not reach as far, with their distance.
