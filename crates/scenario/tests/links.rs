@@ -131,7 +131,7 @@ fn faults_name_file_line_value_and_expectation() {
         assert!(problems.contains(found), "{problems}");
     }
     let faded = load(DELIVERY, &format!("fading = \"rayleigh\"\n{}", two.replace("= 2", "= 3"))).expect_err("fading");
-    assert!(faded.contains("radio.fading: `rayleigh` would change the delivery ratios of the file"), "{faded}");
+    assert!(faded.contains("`rayleigh` would change the delivery ratios of the file"), "{faded}");
     let ratios = "from,to,snr_db\n0,1,20\n1,0,20\n";
     load(ratios, &format!("receive = \"-82 dBm\"\nsense = \"-82 dBm\"\nfading = \"rayleigh\"\n{two}"))
         .expect("powers fade");
