@@ -77,6 +77,48 @@ fn pairs_without_a_row_are_deaf() {
 }
 
 #[test]
+fn the_oracle_takes_links_whose_acknowledgements_come_back() {
+    // Node 1 hears node 0, which does not hear node 1; node 2 hears both.
+    let links = "from,to,loss_db\n0,1,80\n1,0,120\n0,2,80\n2,0,80\n1,2,80\n2,1,80\n";
+    let hops = |mac: &str, routing: &str| {
+        let text = format!(
+            "transmit_power = \"0 dBm\"\nreceive = \"-90 dBm\"\nsense = \"-100 dBm\"\n[nodes]\ncount = 3\n\
+             [mac]\nmodel = \"{mac}\"\n[link.arp]\nresolution = \"off\"\n[routing]\nprotocol = \"{routing}\"\n\
+             [traffic.cbr]\ninterval = \"50 ms\"\n[[flow]]\nfrom = 0\nto = 1\nudp = true\ntraffic = \"cbr\"\n"
+        );
+        let outcome = run(&load(links, &text).unwrap_or_else(|problems| panic!("{problems}")));
+        assert!(outcome.flows[0].packets_unique + 5 > outcome.flows[0].packets_sent, "{mac}, {routing}");
+        outcome.flows[0].hops
+    };
+    for routing in ["oracle", "static"] {
+        assert_eq!(
+            ["dcf", "edca", "tdma"].map(|mac| hops(mac, routing)),
+            [Some(2.0), Some(2.0), Some(1.0)],
+            "{routing}"
+        );
+    }
+}
+
+#[test]
+fn the_oracle_takes_links_that_the_slowest_rate_reaches() {
+    let rates = [6, 9, 12, 18, 24, 36, 48, 54].map(|rate| format!("\"{rate} Mbps\" = \"{} m\"", 300 - 5 * rate));
+    let delivered = |control: &str| {
+        let text = format!(
+            "duration = \"10 s\"\n[nodes]\npositions = [[0, 0], [250, 0]]\n[radio]\nreception = \"threshold\"\n\
+             receive = {{ {} }}\n[mac]\nrate_control = \"{control}\"\ndcf.standard = \"a\"\ndcf.rate = \"54 Mbps\"\n\
+             [routing]\nprotocol = \"oracle\"\n[[flow]]\nfrom = 0\nto = 1\nudp = true\ntraffic = \"cbr\"\n",
+            rates.join(", ")
+        );
+        let scenario = Scenario::load(&text, "t.toml", Path::new(""), &[]).unwrap_or_else(|p| panic!("{p}"));
+        run(&scenario).flows[0].packets_unique
+    };
+    assert_eq!(delivered("fixed"), 0);
+    for control in ["ideal", "minstrel_ht"] {
+        assert!(delivered(control) > 20, "{control}");
+    }
+}
+
+#[test]
 fn faults_name_file_line_value_and_expectation() {
     let two = "[nodes]\ncount = 2\n[[flow]]\nfrom = 0\nto = 1\n";
     for (links, text, found) in [
@@ -88,6 +130,11 @@ fn faults_name_file_line_value_and_expectation() {
         let problems = load(links, text).expect_err("a fault");
         assert!(problems.contains(found), "{problems}");
     }
+    let faded = load(DELIVERY, &format!("fading = \"rayleigh\"\n{}", two.replace("= 2", "= 3"))).expect_err("fading");
+    assert!(faded.contains("`rayleigh` would change the delivery ratios of the file"), "{faded}");
+    let ratios = "from,to,snr_db\n0,1,20\n1,0,20\n";
+    load(ratios, &format!("receive = \"-82 dBm\"\nsense = \"-82 dBm\"\nfading = \"rayleigh\"\n{two}"))
+        .expect("powers fade");
     let unnamed = "[nodes]\ncount = 2\n[radio]\npropagation = \"table\"\n[[flow]]\nfrom = 0\nto = 1\n";
     let problems = Scenario::load(unnamed, "t.toml", Path::new(""), &[]).expect_err("no file").to_string();
     assert!(problems.contains("the file of links is not named"), "{problems}");

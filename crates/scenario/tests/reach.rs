@@ -268,6 +268,13 @@ fn the_farthest_rate_decides_who_is_out_of_reach() {
     let both = "{ \"1 Mbps\" = \"300 m\", \"11 Mbps\" = \"-60 dBm\" }";
     warned(&text(200, both), &["can hardly be carried", "usual range of 166 m"]);
     assert_eq!(load(&text(100, both)), Ok(vec![]));
+    // Rate control takes the slowest rate there.
+    let every =
+        "{ \"1 Mbps\" = \"300 m\", \"2 Mbps\" = \"250 m\", \"5.5 Mbps\" = \"190 m\", \"11 Mbps\" = \"-60 dBm\" }";
+    let adapting =
+        |spacing| text(spacing, every).replace("[mac.dcf]", "[mac]\nrate_control = \"minstrel_ht\"\n[mac.dcf]");
+    assert_eq!(load(&adapting(290)), Ok(vec![]));
+    warned(&adapting(310), &["nodes 0 and 1 stand still", "over more than 300 m"]);
     assert_eq!(load(&text(200, "\"250 m\"")), Ok(vec![]));
     let receive = "s.toml:6:1";
     refused(

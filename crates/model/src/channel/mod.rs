@@ -135,6 +135,8 @@ pub struct Channel<M: Mac> {
     nodes: Vec<NodeId>,
     factors: Factors,
     shared: M::Shared,
+    /// Whether receivers acknowledge frames, so that a link must work in both directions.
+    acknowledges: bool,
     /// Which stations pass up frames for others (promiscuous mode); empty if none does.
     listening: Vec<bool>,
     /// Edges of the transmissions that have ended.
@@ -159,7 +161,12 @@ impl<M: Slotted> Channel<M> {
         let talking = jams.iter().filter(|power| power.is_none()).count();
         let modes = M::modes(params, plan.rates).expect("the world was built with rates that have a mode");
         let draws = stations.iter().map(|station| station.rates.clone()).collect();
-        let shared = M::share(params, &nodes[..talking], rate_control::Plan { config: plan.rates, draws });
+        let loss = plan.propagation.channel();
+        let noise = plan.radio.receiver(&loss, modes[0]).noise;
+        let floor = |mode: &&'static Mode| (mode.row, plan.radio.receiver(&loss, mode).threshold / noise);
+        let least = modes.iter().map(|mode| floor(mode).1).fold(f64::INFINITY, f64::min);
+        let floors = modes.iter().map(floor).filter(|(_, floor)| *floor > least).collect();
+        let shared = M::share(params, &nodes[..talking], rate_control::Plan { config: plan.rates, draws, floors });
         let count = stations.len();
         let (mut legs, mut reception) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let (mut macs, mut interfaces) = (Vec::with_capacity(count), Vec::with_capacity(count));
@@ -182,7 +189,6 @@ impl<M: Slotted> Channel<M> {
             nodes: nodes.iter().map(|node| node.0).collect(),
             key: stream("links").next_u64(),
         });
-        let loss = plan.propagation.channel();
         let numbers: Vec<u32> = nodes.iter().map(|node| node.0).collect();
         let mut factors = Factors::of(plan.radio, &loss, modes[0], &numbers);
         for (station, power) in jams.iter().enumerate().filter_map(|(station, power)| Some((station, (*power)?))) {
@@ -193,7 +199,7 @@ impl<M: Slotted> Channel<M> {
         let shadowing = loss.shadowing().map(|fader| (fader, stream("shadowing")));
         let own = Some(plan.fading.fader()).filter(|it| !it.is_none()).map(|fader| (fader, stream("fading")));
         let fading = shadowing.into_iter().chain(own).collect();
-        let medium = Medium::new(plan.radio, loss, fading, &modes, places);
+        let medium = Medium::new(plan.radio, loss, fading, (&modes, !plan.rates.is_fixed()), places);
         let gauge = plan.energy.map(|(prices, first)| {
             let timers = nodes.iter().map(|node| first + node.0).collect();
             Box::new(Gauge::new(prices, medium.threshold(), timers))
@@ -207,6 +213,7 @@ impl<M: Slotted> Channel<M> {
             nodes,
             factors,
             shared,
+            acknowledges: M::reports_failures(params),
             listening: Vec::new(),
             edges: 0,
             gauge,
@@ -524,16 +531,22 @@ impl<M: Slotted> Channel<M> {
         self.medium.position(station, now)
     }
 
-    /// Whether `b` can decode a data frame of `a` when nothing disturbs it, fading aside.
+    /// Whether `b` can decode a data frame of `a` when nothing disturbs it, fading aside; and `a` one of `b`, if frames
+    /// are acknowledged.
     #[must_use]
     pub fn reaches(&self, a: usize, b: usize, now: Time) -> bool {
-        self.medium.reaches(a, b, now) && self.is_awake(a, now) && self.is_awake(b, now)
+        let is_link = self.medium.reaches(a, b, now) && (!self.acknowledges || self.medium.reaches(b, a, now));
+        is_link && self.is_awake(a, now) && self.is_awake(b, now)
     }
 
-    /// The interfaces that can decode a data frame of a station when nothing disturbs it.
+    /// The interfaces that can decode a data frame of a station when nothing disturbs it; if frames are acknowledged,
+    /// those of whose frames the same holds at the station.
     pub fn in_range(&mut self, station: usize, now: Time) -> Vec<InterfaceId> {
         let mut near = Vec::new();
         self.medium.in_range(station, now, &mut near);
+        if self.acknowledges && !self.medium.is_mutual() {
+            near.retain(|&other| self.medium.reaches(other, station, now));
+        }
         near.into_iter()
             .filter(|&other| self.is_awake(station, now) && self.is_awake(other, now))
             .map(|other| self.interfaces[other])

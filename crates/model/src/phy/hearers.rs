@@ -111,6 +111,12 @@ impl Hearers {
         self.losses.range(threshold / self.transmit_power).filter(|_| decides)
     }
 
+    /// Whether the power between two stations, fading aside, is the same in both directions.
+    #[must_use]
+    pub fn is_mutual(&self) -> bool {
+        self.factors.are_alike() && self.losses.are_mutual()
+    }
+
     /// The power of a station, in watts.
     fn transmitted(&self, station: usize) -> f64 {
         self.transmit_power * self.factors.sends(station)

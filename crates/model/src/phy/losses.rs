@@ -37,6 +37,12 @@ impl Losses {
         (self.links.is_none() && self.is_even()).then(|| self.channel.range(gain))
     }
 
+    /// Whether gains are the same in both directions.
+    #[must_use]
+    pub const fn are_mutual(&self) -> bool {
+        self.links.is_none()
+    }
+
     /// The gain from a station to another at these positions, fading aside.
     #[must_use]
     pub fn median(&self, (from, here): (usize, Position), (to, there): (usize, Position), now: Time) -> f64 {

@@ -113,6 +113,8 @@ pub struct Medium<C> {
     limits: Vec<Limits>,
     /// The weakest frame, in watts, that can be decoded in any mode, and as a broadcast.
     thresholds: (f64, f64),
+    /// The weakest data frame, in watts, that can be decoded: of rate control, in the mode that reaches farthest.
+    weakest: f64,
     radios: Radios,
     reception: Vec<Rng>,
     hearers: Hearers,
@@ -127,13 +129,14 @@ pub struct Medium<C> {
 
 impl<C: Fields> Medium<C> {
     /// A silent medium with a station at each of these places, for frames in these modes. The first mode is the mode of
-    /// data frames. `fading` is each model of fading, with the stream from which the key of all its draws comes.
+    /// data frames; if `adapts`, rate control chooses among all with which it has a format in common, be it legacy or a
+    /// newer one. `fading` is each model of fading, with the stream from which the key of all its draws comes.
     #[must_use]
     pub fn new(
         params: &Params,
         channel: Channel,
         fading: Vec<(Fader, Rng)>,
-        modes: &[&'static Mode],
+        (modes, adapts): (&[&'static Mode], bool),
         places: Places,
     ) -> Self {
         let floor = params.sense.watts(&channel, params.transmit_power);
@@ -146,6 +149,9 @@ impl<C: Fields> Medium<C> {
             limits[usize::from(mode.row)] = Limits { threshold, noise };
             (least, most, broadcast) = (least.min(threshold), most.max(threshold), threshold);
         }
+        let may_send = |mode: &&&Mode| mode.row == modes[0].row || adapts && mode.is_legacy() == modes[0].is_legacy();
+        let data = modes.iter().filter(may_send).map(|mode| limits[usize::from(mode.row)].threshold);
+        let weakest = data.fold(f64::INFINITY, f64::min);
         let receiver = receiver(modes[0]);
         let transmit_power = params.transmit_power.watts();
         let fading = fading.into_iter().map(|(fader, mut rng)| (fader, rng.next_u64())).collect::<Vec<_>>();
@@ -169,6 +175,7 @@ impl<C: Fields> Medium<C> {
             errors,
             limits,
             thresholds: (least, broadcast),
+            weakest,
             radios: params.reception.radios(stations),
             reception,
             hearers: Hearers::new(losses, (transmit_power, floor, factors), neighbours, names, fading),
@@ -216,21 +223,28 @@ impl<C: Fields> Medium<C> {
         self.count
     }
 
-    /// Whether `b` can decode a data frame of `a` when nothing disturbs it, fading aside.
+    /// Whether `b` can decode a data frame of `a` when nothing disturbs it, fading aside. Rate control takes the mode
+    /// that reaches farthest.
     #[must_use]
     pub fn reaches(&self, a: usize, b: usize, now: Time) -> bool {
-        self.hearers.power(a, b, now) >= self.receiver.threshold
+        self.hearers.power(a, b, now) >= self.weakest
+    }
+
+    /// Whether stations always reach each other in both directions alike.
+    #[must_use]
+    pub fn is_mutual(&self) -> bool {
+        self.hearers.is_mutual()
     }
 
     /// The stations that can decode a data frame of `station` when nothing disturbs it, in order. They replace the
     /// content of `found`.
     pub fn in_range(&mut self, station: usize, now: Time, found: &mut Vec<usize>) {
-        self.hearers.in_range(station, self.receiver.threshold, now, found);
+        self.hearers.in_range(station, self.weakest, now, found);
     }
 
     /// Whether another station is among those.
     pub fn is_in_range(&mut self, station: usize, other: usize, now: Time) -> bool {
-        self.hearers.is_in_range(station, other, self.receiver.threshold, now)
+        self.hearers.is_in_range(station, other, self.weakest, now)
     }
 
     /// A station puts a frame on the air. Returned is the first of its parts ([`Medium::behind`]), and nothing when

@@ -65,7 +65,8 @@ struct Walls {
 struct Least {
     /// With a lower one, no frame is received.
     perhaps: f64,
-    /// With this one, most frames without interference are received, in the median.
+    /// With this one, most frames without interference are received, in the median, in the mode for data that reaches
+    /// farthest.
     usually: f64,
     /// The gain of a signal that is as strong as the noise.
     noise: f64,
@@ -97,7 +98,9 @@ impl Reach {
             // The best sender and the best receiver may be at both ends.
             let power = radio.transmit_power.watts() * Factors::of(radio, &channel, modes[0], &nodes).largest();
             let sent = (&channel, power);
-            let least = Least::of(radio, sent, &fading.config, &modes, resolved.errors_of(radio).as_deref())?;
+            let data = &modes[..if needed == 1 { modes.len() } else { 1 }];
+            let errors = resolved.errors_of(radio);
+            let least = Least::of(radio, sent, &fading.config, (&modes, data), errors.as_deref())?;
             let reach = Self { nodes, most: 0.0, usual: 0.0, asked: None, shorter: None, links: None, walls: None };
             if let Some(links) = resolved.links_of(propagation) {
                 let links = Some(exchanging(resolved, number, &links, &least));
@@ -222,23 +225,28 @@ impl Least {
         radio: &phy::Params,
         (channel, power): (&Channel, f64),
         fading: &fading::Config,
-        modes: &[&'static Mode],
+        (modes, data): (&[&'static Mode], &[&'static Mode]),
         errors: Option<&Measured>,
     ) -> Option<Self> {
         let strongest = fading::limit(channel.shadowing().iter().chain([&fading.fader()]));
         // No kind of reception decodes a frame that is weaker than `receive`, which may depend on the mode.
         let gain = |mode: &Mode| Some(radio.receive.of(mode)?.watts(channel, radio.transmit_power) / power);
         let least = modes.iter().filter_map(|mode| gain(mode)).fold(f64::INFINITY, f64::min);
-        let usual = gain(modes[0])?;
+        let data = || data.iter().copied().filter(|mode| mode.is_legacy() == modes[0].is_legacy());
         let thermal = thermal_noise(radio.noise_figure, modes[0].body.bandwidth).watts();
         let noise = thermal / radio.transmit_power.watts();
         if !radio.reception.has_bit_errors() {
-            return Some(Self { perhaps: least / strongest, usually: usual, noise });
+            let usually = data().map(gain).collect::<Option<Vec<_>>>()?.into_iter().fold(f64::INFINITY, f64::min);
+            return Some(Self { perhaps: least / strongest, usually, noise });
         }
         // A preamble is found above a ratio of signal to noise, and a frame must have no bit error.
         let needed = thermal / power;
         let found = needed * radio.preamble_sinr.factor();
-        let usually = usual.max(found).max(needed * decodable(modes[0], errors));
+        let usual = |mode: &'static Mode| {
+            let needed = thermal_noise(radio.noise_figure, mode.body.bandwidth).watts() / power;
+            Some(gain(mode)?.max(needed * radio.preamble_sinr.factor()).max(needed * decodable(mode, errors)))
+        };
+        let usually = data().map(usual).collect::<Option<Vec<_>>>()?.into_iter().fold(f64::INFINITY, f64::min);
         Some(Self { perhaps: least.max(found) / strongest, usually, noise })
     }
 }

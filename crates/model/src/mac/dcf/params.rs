@@ -1,6 +1,6 @@
 //! Parameters of the DCF, and the times that follow from them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hopyard_engine::Span;
 use hopyard_engine::units::{Bytes, Frequency, Rate};
@@ -396,7 +396,7 @@ impl Params {
             let fits = |mode: &&Mode| mode.format.age() == age && mode.body.streams <= usual.body.streams;
             modes.extend(channels.flat_map(|channel| self.standard.newer(channel)).filter(fits));
         }
-        Ok(Candidates { usual, modes })
+        Ok(Candidates { usual, modes, floors: BTreeMap::new() })
     }
 
     /// The modes of all frames under a rate control. The first is the mode that `rate` names. The last is the mode of
@@ -576,6 +576,7 @@ impl Timing {
             return self;
         }
         let candidates = self.params.candidates().expect("the parameters are possible");
+        let candidates = Candidates { floors: rates.floors, ..candidates };
         self.answer_with(&candidates.modes);
         self.shortest_ack = self.acks.iter().map(|ack| ack.airtime).fold(self.shortest_ack, Ord::min);
         self.rates = Some(rates.config.rates(&candidates, rates.draws));

@@ -1,5 +1,7 @@
 //! The modes that a rate control may use.
 
+use std::collections::BTreeMap;
+
 use crate::phy::Mode;
 
 /// The modes that a station of a channel can use towards its neighbours.
@@ -10,13 +12,16 @@ pub struct Candidates {
     pub usual: &'static Mode,
     /// All modes, in the order of the table.
     pub modes: Vec<&'static Mode>,
+    /// The ratio of signal to noise, in the band of [`Candidates::usual`], below which radios do not decode a mode, by
+    /// the row of the mode. Modes that reach as far as any other have none.
+    pub floors: BTreeMap<u16, f64>,
 }
 
 impl Candidates {
     /// A choice that leaves out all but one mode.
     #[must_use]
     pub fn only(usual: &'static Mode) -> Self {
-        Self { usual, modes: vec![usual] }
+        Self { usual, modes: vec![usual], floors: BTreeMap::new() }
     }
 
     /// The modes in order of rate, for rate controls that go up and down by one step. In HT and VHT they have the

@@ -63,7 +63,8 @@ impl RateControl for Ideal {
         let usual = candidates.usual.body.bandwidth.hertz();
         // The same power has less noise in a narrower band.
         let least = |mode: &'static Mode| {
-            (least_ratio(&mode.body, params.bit_error_rate) * mode.body.bandwidth.hertz() / usual, mode)
+            let by_errors = least_ratio(&mode.body, params.bit_error_rate) * mode.body.bandwidth.hertz() / usual;
+            (candidates.floors.get(&mode.row).map_or(by_errors, |floor| by_errors.max(*floor)), mode)
         };
         let mut modes: Vec<_> = candidates.modes.iter().copied().map(least).collect();
         modes.sort_by_key(|(_, mode)| (mode.rate(), std::cmp::Reverse(mode.body.streams)));

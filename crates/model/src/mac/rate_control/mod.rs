@@ -18,6 +18,8 @@ mod minstrel_ht;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use hopyard_engine::{Rng, Time};
 
 pub use attempt::{Answered, Attempt};
@@ -94,6 +96,9 @@ pub struct Plan<'a> {
     pub config: &'a Config,
     /// A source of draws for each station.
     pub draws: Vec<Rng>,
+    /// The ratio of signal to noise of the weakest frame that radios decode in a mode, by its row, for modes in which
+    /// that is more than in another mode.
+    pub floors: BTreeMap<u16, f64>,
 }
 
 impl Config {

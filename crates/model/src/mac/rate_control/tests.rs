@@ -19,7 +19,7 @@ pub(super) fn candidates(channels: &[(f64, Guard)], has: fn(&Mode) -> bool) -> C
         guard,
     };
     let modes: Vec<_> = channels.iter().flat_map(|it| Mode::on(carrier(it))).filter(|mode| has(mode)).collect();
-    Candidates { usual: modes[0], modes }
+    Candidates { usual: modes[0], modes, floors: BTreeMap::new() }
 }
 
 /// 6 to 54 Mb/s.
@@ -127,6 +127,19 @@ fn aarf_waits_longer_after_each_step_up_that_fails() {
     assert_eq!(first_frames(&mut aarf, &[0; 12]), [6; 12], "twenty frames are needed");
     first_frames(&mut aarf, &[2]);
     assert_eq!(first_frames(&mut aarf, &[0; 10]), [vec![6; 9], vec![9]].concat());
+}
+
+#[test]
+fn ideal_takes_no_mode_that_is_too_weak_to_be_decoded() {
+    let mut candidates = ofdm();
+    // 54 Mb/s need 40 dB.
+    let fastest = candidates.modes.iter().max_by_key(|mode| mode.rate()).expect("a mode");
+    candidates.floors = [(fastest.row, 1e4)].into();
+    let mut ideal = rates("ideal", &candidates);
+    for (db, mbps) in [(39.9, 48), (40.1, 54)] {
+        send(&mut ideal, Time::ZERO, |_| Some(Ratio::from_db(db).factor()));
+        assert_eq!(ideal.belief(PEER).expect("a frame was sent").mode.rate().bps(), mbps * 1_000_000, "{db} dB");
+    }
 }
 
 #[test]

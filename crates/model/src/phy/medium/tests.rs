@@ -19,7 +19,7 @@ fn medium(places: &[(f64, f64)], sense: f64, search: Search) -> Medium<()> {
         ..Params::of_profile(RFC)
     };
     let channel = Config::of_profile("two_ray_ground", RFC).expect("a model").channel();
-    Medium::new(&params, channel, Vec::new(), &[&MODES[0]], still(places, search))
+    Medium::new(&params, channel, Vec::new(), (&[&MODES[0]], false), still(places, search))
 }
 
 fn still(places: &[(f64, f64)], search: Search) -> Places {
@@ -288,7 +288,7 @@ fn no_signal_is_followed_beyond_the_horizon() {
         Params { sense: Sensitivity::Threshold("-150 dBm".parse().expect("a power")), ..Params::of_profile(RFC) };
     let channel = Config::of_profile("free_space", RFC).expect("a model").channel();
     let places = still(&[(0.0, 0.0), (20_000.0, 0.0), (60_000.0, 0.0)], Search::Auto);
-    let mut medium = Medium::new(&params, channel, Vec::new(), &[&MODES[0]], places);
+    let mut medium = Medium::new(&params, channel, Vec::new(), (&[&MODES[0]], false), places);
     assert_eq!(hearers(&mut medium, 0, Time::ZERO), [(1, 66_667)]);
 }
 
@@ -378,7 +378,7 @@ fn a_strong_sender_is_heard_beyond_the_reach_of_the_others() {
         };
         let channel = Config::of_profile("two_ray_ground", RFC).expect("a model").channel();
         let factors = Factors::of(&params, &channel, &MODES[0], &[0, 1, 2, 3]);
-        let mut medium = Medium::new(&params, channel, Vec::new(), &[&MODES[0]], Places { factors, ..places });
+        let mut medium = Medium::new(&params, channel, Vec::new(), (&[&MODES[0]], false), Places { factors, ..places });
         let now = Time::from_nanos(5);
         let who = |found: Vec<(u32, u64)>| found.into_iter().map(|it| it.0).collect::<Vec<_>>();
         assert_eq!(who(hearers(&mut medium, 0, now)), [1, 2], "{search:?}");

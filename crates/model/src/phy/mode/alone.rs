@@ -3,7 +3,8 @@
 //! A symbol is one bit of DBPSK, and the bandwidth has as many hertz as the rate has bits a second. So the ratio of
 //! signal to noise equals the energy of a bit divided by the noise density. Noise is proportional to the rate: at
 //! 64 kb/s it is 15 dB weaker than at 2 Mb/s. Bit errors are those of the formula for DBPSK in `error_rate` (Proakis
-//! 2001, eq. 5.2-69). The header has as many bits as its time allows at the rate, and at most the 48 of DSSS. Left out: codes, and everything else by which radios of one rate differ.
+//! 2001, eq. 5.2-69). The header has as many bits as its time allows at the rate, and at most the 48 of DSSS. Left out:
+//! codes, and everything else by which radios of one rate differ.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -9,7 +9,8 @@ fn adaptive(control: &str) -> Bench {
     let params = Params::of_amendment(RFC, Amendment::A);
     let config = rate_control::Config::of_profile(control, RFC).expect("a rate control");
     let draws: Vec<Rng> = vec![Streams::new(1, 0).node(0, "rates")];
-    let timing = Timing::new(&params).with_rates(rate_control::Plan { config: &config, draws });
+    let timing =
+        Timing::new(&params).with_rates(rate_control::Plan { config: &config, draws, floors: Default::default() });
     let identity = Identity { interface: ME, node: NodeId(0), station: 0 };
     let station = Dcf::new(identity, &timing, Streams::new(1, 0).node(0, "backoff"));
     Bench { station, timing, cx: Context::default(), sent: Vec::new() }

@@ -57,7 +57,10 @@ fn packets_take_the_times_of_linux() {
     let ofdm = times(&ofdm());
     assert_eq!((ofdm[0], ofdm[7]), (1_640_000, 212_000));
     let dsss = Mode::dsss().filter(|mode| !mode.has_short_preamble()).collect::<Vec<_>>();
-    assert_eq!(times(&Candidates { usual: dsss[0], modes: dsss }), [9_834_000, 5_018_000, 1_953_000, 1_077_000]);
+    assert_eq!(
+        times(&Candidates { usual: dsss[0], modes: dsss, floors: Default::default() }),
+        [9_834_000, 5_018_000, 1_953_000, 1_077_000]
+    );
 }
 
 /// The records of a link whose every rate succeeds always, in frames of so many MPDUs.
@@ -245,7 +248,7 @@ fn a_rate_that_dies_is_left_at_once() {
 fn groups_are_in_the_order_of_linux() {
     let carrier = |guard| Carrier { band: Band::High, bandwidth: Frequency::new(80e6), guard };
     let modes: Vec<_> = [Guard::Short, Guard::Long].into_iter().flat_map(|guard| Mode::on(carrier(guard))).collect();
-    let groups = Groups::of(&Candidates { usual: modes[0], modes });
+    let groups = Groups::of(&Candidates { usual: modes[0], modes, floors: Default::default() });
     let heads: Vec<_> = groups.groups.iter().map(|group| groups.rates[usize::from(group.first())].mode).collect();
     let heads: Vec<_> = heads.into_iter().map(|mode| (mode.guard == Guard::Short, mode.body.streams)).collect();
     let expected: Vec<_> =
