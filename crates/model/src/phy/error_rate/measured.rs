@@ -191,7 +191,7 @@ mod tests {
             Measured::read("t.csv", format!("mode,size,snr_db,per\n{name},9,0,1\n{name},9,5,0\n").as_bytes())
         };
         for mode in MODES {
-            assert!(read(&mode.name().to_string()).is_ok_and(|it| it.curve(mode, 9).is_some()), "{}", mode.name());
+            assert!(read(&mode.name().to_string()).is_ok_and(|it| it.curve(&mode, 9).is_some()), "{}", mode.name());
         }
         for name in ["7 Mbps", "mcs99", "mcs32", "vht-mcs77-9ss", "vht-mcs10-1ss", "ofdm 54 Mbps", "1 Gbps"] {
             let shown = read(name).expect_err("no standard has it").to_string();
