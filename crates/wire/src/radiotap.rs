@@ -96,8 +96,8 @@ const SHORT_PREAMBLE: u8 = 0x02;
 const CHECK_SEQUENCE: u8 = 0x10;
 const BAD_CHECK_SEQUENCE: u8 = 0x40;
 
-// Which parts of the field "MCS" are known (bandwidth, index, guard interval, format, code, STBC, extension streams), and
-// its flags. There are no streams of STBC and no extension streams.
+// Which parts of the field "MCS" are known (bandwidth, index, guard interval, format, code, streams of STBC and of
+// extension, of which there are none), and its flags.
 const MCS_KNOWN: u8 = 0x7f;
 const MCS_BANDWIDTH: u8 = 0x03;
 const MCS_40_MHZ: u8 = 0x01;

@@ -153,7 +153,7 @@ fn configurations_of_wmediumd_are_read_as_it_reads_them() {
     // The format is found out behind any comment.
     for comment in ["/* two drones\n and a ground station */\n", "/*\n * from: 0\n */\n", "# one\n// two\n\n"] {
         let behind = read(&format!("{comment}{ids}links = ( (0, 1, 20), (1, 0, 15), (1, 2, 0) ); }};"));
-        assert_eq!(behind.pairs, read(&format!("{ids}links = ((0,1,20), (1,0,15), (1,2,0)); }};")).pairs, "{comment}");
+        assert_eq!(behind.pairs().collect::<Vec<_>>(), snr.pairs().collect::<Vec<_>>(), "{comment}");
     }
     let lost = read(&format!(
         "{ids}}};\nmodel: {{ type = \"prob\"; # of loss\n default_prob = 1.0; links = ((0, 2, 0.25), (2, 1, 1.0)); }};\n"

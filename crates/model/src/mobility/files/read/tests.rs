@@ -37,7 +37,7 @@ fn the_format_of_a_faulty_file_is_found_out_by_its_first_line_or_its_ending() {
         ("t.gpx", "latitude 47\n", "a track with points: <trk>"),
         ("t.gpx", "47.1,8.2\n", "a track with points: <trk>"),
         ("t.csv", "<gpx></gpx>", "a track with points: <trk>"),
-        ("t.csv", "$node_(0) set X_\n", "$node_(i) set X_ v"),
+        ("t.csv", "$node_(0) set X_ east\n", "a coordinate in metres"),
         ("t.txt", "node 0 at 1 2\n", "$node_(i) set X_ v"),
     ] {
         let shown = Movements::read(file, text.as_bytes(), &Reading::default()).expect_err(text).to_string();

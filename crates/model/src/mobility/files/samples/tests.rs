@@ -126,7 +126,7 @@ fn faults_are_named_with_line_and_value() {
     let back = refused("time,x,y\n5,0,0\n3,1,0\nx,1,1\n9,1\n");
     for fault in [
         "track:3: expected times of node 0 that increase, found: 3 s after 5 s",
-        "track:4: expected a time in seconds, found: x,1,1",
+        "track:4: expected a time in seconds, within 2.6e11 of zero, found: x,1,1",
         "track:5: expected 3 values, found: 9,1",
     ] {
         assert!(back.contains(fault), "{back}");
