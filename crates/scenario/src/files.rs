@@ -109,6 +109,18 @@ pub(crate) enum FileError {
     Broken(BadFile),
 }
 
+/// A file of links with faulty rows, which was reported before it was known which nodes there are.
+pub(crate) struct BrokenLinks {
+    /// The place of the report among the problems.
+    pub problem: usize,
+    /// The number of the channel.
+    pub channel: usize,
+    /// The faulty rows.
+    pub bad: BadFile,
+    /// The links of the other rows.
+    pub sound: Links,
+}
+
 /// The files that were read with these parameters.
 type Cache<P, T> = Arc<Mutex<BTreeMap<P, Arc<InputFile<T>>>>>;
 
@@ -150,7 +162,7 @@ impl Files {
     }
 
     /// The file of links that `params` name; beside an error, the links of its sound rows.
-    pub(crate) fn links(&self, params: &table::Params) -> Result<Arc<LinkFile>, (FileError, Option<Links>)> {
+    pub(crate) fn links(&self, params: &table::Params) -> Result<Arc<LinkFile>, Box<(FileError, Option<Links>)>> {
         let mut sound = None;
         let file = self.input(&self.links, params, &params.path, |bytes| {
             let (links, bad) = Links::read_sound(&params.path, bytes, &params.reading());
@@ -160,7 +172,7 @@ impl Files {
             sound = Some(links);
             Err(bad)
         });
-        file.map_err(|error| (error, sound))
+        file.map_err(|error| Box::new((error, sound)))
     }
 
     /// The file with error rates that has this name.

@@ -25,11 +25,11 @@ mod params;
 mod receive;
 mod sending;
 
-use hopyard_engine::{Prefetch, Rng, Span, Time};
+use hopyard_engine::{Prefetch, Rng, Time};
 
 use super::dcf::Announcement;
 use super::rate_control::{Answered, Belief, Choice, Rates};
-use super::{Identity, Mac, Outgoing, Sensed, Slotted, rate_control};
+use super::{Identity, Mac, Outgoing, Sensed, rate_control};
 use crate::address::{InterfaceId, NodeId};
 use crate::context::{Action, Context, DropReason};
 use crate::packet::{Classes, Packet, PacketId};
@@ -289,18 +289,6 @@ impl Mac for Edca {
 
     fn counters(&self, _timing: &Timing, _now: Time) -> Counters {
         self.counters
-    }
-}
-
-impl Slotted for Edca {
-    fn answered_within(params: &Params, rates: &rate_control::Config) -> Option<(Span, &'static str)> {
-        let wait = params.answer_begins(params.dcf.shortest_answer(rates)?).saturating_sub(params.dcf.sifs);
-        Some((Span::from_nanos(wait.nanos() / 2), "max_propagation"))
-    }
-
-    fn too_tight(params: &Params, rates: &rate_control::Config, size: u32) -> Vec<(&'static str, String)> {
-        let fastest = Self::modes(params, rates).ok().and_then(|it| it.into_iter().max_by_key(|mode| mode.rate()));
-        fastest.map(|mode| aggregate::too_tight(params, mode, size)).unwrap_or_default()
     }
 }
 

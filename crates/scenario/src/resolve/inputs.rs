@@ -15,7 +15,7 @@ use serde::Deserialize as _;
 use super::networks::radios;
 use super::resolved::Resolved;
 use super::resolver::Resolver;
-use crate::files::{FileError, MOST_INPUT, in_megabytes};
+use crate::files::{BrokenLinks, FileError, MOST_INPUT, in_megabytes};
 
 /// The channels, each with its section and with the section of its path loss.
 fn channels(resolved: &Resolved) -> impl Iterator<Item = (String, &phy::Params, Option<&table::Params>)> {
@@ -25,16 +25,6 @@ fn channels(resolved: &Resolved) -> impl Iterator<Item = (String, &phy::Params, 
 }
 
 const LINK_FILE: &str = "file of links";
-
-/// A file of links with faulty rows, which was reported before it was known which nodes there are.
-pub(super) struct BrokenLinks {
-    /// The place of the report among the problems.
-    problem: usize,
-    channel: usize,
-    bad: BadFile,
-    /// The links of the other rows.
-    sound: Links,
-}
 
 /// The nodes with a radio on a channel.
 fn nodes_on(radios: &[Vec<u16>], channel: usize) -> BTreeSet<u32> {
@@ -88,7 +78,8 @@ impl Resolver<'_> {
                     }
                     links.insert(params.clone(), file);
                 }
-                Err((error, sound)) => {
+                Err(fault) => {
+                    let (error, sound) = *fault;
                     if let (FileError::Broken(bad), Some(sound)) = (&error, sound) {
                         let problem = self.problems.len();
                         self.broken_links.push(BrokenLinks { problem, channel, bad: bad.clone(), sound });

@@ -11,11 +11,10 @@ use serde_json::Value;
 
 use super::flow_faults::{FlowFault, Place, merged};
 use super::idle::{Idle, is_of_list};
-use super::inputs::BrokenLinks;
 use super::resolved::{Chosen, FurtherChannel, Moving, Typed, typed};
 use crate::catalogue::{Config, Layout, is_external, layout, no_such_model, room, where_belongs};
 use crate::external::Declaration;
-use crate::files::Files;
+use crate::files::{BrokenLinks, Files};
 use crate::key::join;
 use crate::merge::{Judge, PROFILE, Section, profiles};
 use crate::problem::{Mark, Problem};

@@ -7,7 +7,8 @@ use super::params::{BlockAck, DELIMITER, LLC_SNAP, LONGEST_PPDU, Params, SUBFRAM
 use super::sending::announcement;
 use super::{Category, Content, Control, Edca, Frame, FrameKind, Timing};
 use crate::address::InterfaceId;
-use crate::mac::rate_control::Choice;
+use crate::mac::rate_control::{self, Choice};
+use crate::mac::{Mac as _, Slotted};
 use crate::phy::Mode;
 use crate::phy::frame::Part;
 
@@ -196,9 +197,21 @@ impl Edca {
     }
 }
 
+impl Slotted for Edca {
+    fn answered_within(params: &Params, rates: &rate_control::Config) -> Option<(Span, &'static str)> {
+        let wait = params.answer_begins(params.dcf.shortest_answer(rates)?).saturating_sub(params.dcf.sifs);
+        Some((Span::from_nanos(wait.nanos() / 2), "max_propagation"))
+    }
+
+    fn too_tight(params: &Params, rates: &rate_control::Config, size: u32) -> Vec<(&'static str, String)> {
+        let fastest = Self::modes(params, rates).ok().and_then(|it| it.into_iter().max_by_key(|mode| mode.rate()));
+        fastest.map(|mode| too_tight(params, mode, size)).unwrap_or_default()
+    }
+}
+
 /// The limits of frames with several packets within which two packets of this size do not fit, each with the smallest
 /// value within which they do.
-pub(super) fn too_tight(params: &Params, mode: &Mode, size: u32) -> Vec<(&'static str, String)> {
+fn too_tight(params: &Params, mode: &Mode, size: u32) -> Vec<(&'static str, String)> {
     let timing = Timing::new(params);
     let one = Filled::default().with_mpdu(size, &timing);
     let (apart, together) = (one.with_mpdu(size, &timing), one.with_msdu(size).last.0);

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use hopyard_engine::{Span, Time};
 
 use crate::mobility::leg::{Leg, Mobility, Position};
-use crate::phy::propagation::SPEED_OF_LIGHT;
 
 /// The highest speed of a recorded track, in metres per second. A satellite in the lowest orbit has 8 km/s, so that a
 /// higher speed is a mistake in times or places.
@@ -16,7 +15,7 @@ pub(super) const FASTEST_RECORDED: f64 = 10_000.0;
 
 /// The highest speed of a script, in metres per second: that of light. A script may take a node out of range in no time
 /// worth mention.
-pub(in crate::mobility) const FASTEST: f64 = SPEED_OF_LIGHT;
+pub(in crate::mobility) const FASTEST: f64 = 3e8;
 
 /// The fault of a move between two places that is faster than `most`: the text found, and the text expected.
 pub(in crate::mobility) fn too_fast(from: Position, to: Position, seconds: f64, most: f64) -> Option<(String, String)> {
