@@ -9,7 +9,8 @@
 //! report some, not by ranges; of the segments that one acknowledgement declares lost, the one with the largest share
 //! of losses stands for all (HandleLostPacket); a cycle without samples does not forget the bandwidth; an
 //! acknowledgement without a valid sample begins no round. Left out: ECN; the offload budget of QUIC. Only the profile
-//! `linux` of TCP detects spurious losses, and so only with it are they undone. Validated by the draft's test cases, and beside version 1 (`tests/delay_senders.rs`).
+//! `linux` of TCP detects spurious losses, and so only with it are they undone. Validated by the draft's test cases,
+//! and beside version 1 (`tests/delay_senders.rs`).
 
 mod control;
 mod machine;
