@@ -30,8 +30,8 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Whether the acknowledgement delivers something, in a time from which a rate follows. No round begins with another
-    /// one, because it names no segment that was sent in a round.
+    /// Whether the acknowledgement delivers something, in a time from which a rate follows. No round begins with
+    /// another one, because it names no segment that was sent in a round.
     fn is_valid(&self) -> bool {
         self.rate > 0.0 && self.acked > 0.0
     }
