@@ -62,6 +62,8 @@ def measure(words: Sequence[str]) -> tuple[str, Usage]:
 
 def ns2_options(scenario: Scenario, duration: float, seed: int) -> dict[str, Option]:
     """Options of adhoc.tcl."""
+    if scenario.standard != "b":
+        raise PeerError("ns-2 has no 802.11n")
     options: dict[str, Option] = {
         "nodes": scenario.nodes,
         "width": scenario.width_m,
@@ -117,6 +119,10 @@ def run_ns3(scenario: Scenario, duration: float, seed: int) -> tuple[Outcome, Us
         "run": seed,
         "duration": duration,
     }
+    if scenario.standard == "n":
+        # ns-3 repeats an MPDU for as long as a packet may wait; half a second is its default.
+        of_n = {"manager": "MinstrelHt", "ampdu": 65535, "fading": "nakagami", "queue": 500, "lifetime": 0.5}
+        options |= {"standard": "n", "rate": "HtMcs7", "rts": 0, **of_n}
     if scenario.movement:
         options["movement"] = str(INPUTS / scenario.movement)
         options["traffic"] = str(INPUTS / scenario.traffic)
