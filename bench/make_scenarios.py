@@ -60,9 +60,7 @@ rate_control = "minstrel_ht"
 [mac.edca]
 standard = "n"
 rate = "mcs7"
-
-[link]
-queue_length = 500
+max_ampdu = "0 B"
 """
 
 # Nodes, flows and simulated seconds of the scenarios that Hopyard runs alone.

@@ -120,9 +120,8 @@ def run_ns3(scenario: Scenario, duration: float, seed: int) -> tuple[Outcome, Us
         "duration": duration,
     }
     if scenario.standard == "n":
-        # ns-3 repeats an MPDU for as long as a packet may wait; half a second is its default.
-        of_n = {"manager": "MinstrelHt", "ampdu": 65535, "fading": "nakagami", "queue": 500, "lifetime": 0.5}
-        options |= {"standard": "n", "rate": "HtMcs7", "rts": 0, **of_n}
+        # Frames have one MPDU: with several, ns-3.37 fails when the answer to an ADDBA request stays without an ACK.
+        options |= {"standard": "n", "rate": "HtMcs7", "manager": "MinstrelHt", "fading": "nakagami", "rts": 0}
     if scenario.movement:
         options["movement"] = str(INPUTS / scenario.movement)
         options["traffic"] = str(INPUTS / scenario.traffic)

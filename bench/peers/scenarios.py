@@ -12,7 +12,7 @@ WINDOW_SEGMENTS = 20
 class Scenario:
     """NewReno transfers over AODV; RTS/CTS before every unicast frame, basic rate 1 Mb/s.
 
-    With 802.11n: Minstrel-HT, aggregates, Nakagami fading, no RTS/CTS, basic rate 6 Mb/s.
+    With 802.11n: Minstrel-HT, one MPDU in a frame, Nakagami fading, no RTS/CTS, basic rate 6 Mb/s.
     """
 
     name: str

@@ -127,7 +127,7 @@ class FrameCounter
         for (auto device = devices.Begin(); device != devices.End(); ++device)
         {
             ns3::DynamicCast<ns3::WifiNetDevice>(*device)->GetPhy()->TraceConnectWithoutContext(
-                "PhyTxBegin", ns3::MakeCallback(&FrameCounter::OnTransmit, this));
+                "PhyTxPsduBegin", ns3::MakeCallback(&FrameCounter::OnTransmit, this));
         }
     }
 
@@ -138,7 +138,8 @@ class FrameCounter
     }
 
   private:
-    void OnTransmit(ns3::Ptr<const ns3::Packet>, double)
+    /// A frame with several MPDUs is one.
+    void OnTransmit(ns3::WifiConstPsduMap, ns3::WifiTxVector, double)
     {
         ++m_count;
     }
