@@ -97,7 +97,7 @@ fn cases() -> Vec<Row> {
     };
     all.flat_map(|what| {
         let places = ["aodv", "olsr"].into_iter().flat_map(|routing| (1..=6).map(move |hops| (routing, hops)));
-        places.flat_map(move |(routing, hops)| (1..=3).map(move |run| row(what, routing, hops, run)))
+        places.flat_map(move |(routing, hops)| (1..=5).map(move |run| row(what, routing, hops, run)))
     })
     .collect()
 }
