@@ -42,8 +42,8 @@ pub const RATES: Experiment = Experiment {
 
 /// UDP payload of packets of 1000 bytes.
 const PAYLOAD: u32 = 972;
-/// The Doppler frequency of fading with memory: a node that moves past the paths at so many wavelengths a second.
-const DOPPLER_HZ: f64 = 10.0;
+/// The speed in metres a second of a node whose signal has a Doppler frequency of 10 Hz: ten wavelengths of 2.412 GHz.
+const SPEED: f64 = 1.243;
 
 /// The model of fading, by its name in ns-3's runs.
 fn config(kind: &str) -> Result<fading::Config> {
@@ -62,12 +62,10 @@ fn link(kind: &str, metres: f64) -> Result<Scenario> {
     let mut scenario = Scenario::stationary("rfc", "static", &[(metres, 0.0), (0.0, 0.0)])?;
     if kind == "jakes" {
         // The sender moves around the receiver, so that the paths change and the distance does not.
-        let fading::Config::Rayleigh(paths) = config(kind)? else { return Err(anyhow!("jakes is Rayleigh fading")) };
-        let wavelength = 299_792_458.0 / paths.frequency.hertz();
         let mut circle = mobility::Config::of_profile("circuit", "rfc")?;
         if let mobility::Config::Circuit(params) = &mut circle {
             (params.z, params.radius) = (Coordinate::new(0.0), Distance::new(metres));
-            params.speed = Speed::new(DOPPLER_HZ * wavelength);
+            params.speed = Speed::new(SPEED);
         }
         scenario.spec.nodes[0].mobility = circle;
     }
@@ -157,7 +155,7 @@ fn compare_delivery(root: &Path) -> Result<Table> {
 const STANDARDS: [&str; 2] = ["n", "n, A-MPDU"];
 const CONTROLS: [&str; 3] = ["mcs3", "ideal", "minstrel_ht"];
 const DISTANCES: [u32; 5] = [13, 19, 28, 41, 60];
-const MEASURED_S: f64 = 10.0;
+const MEASURED_S: f64 = 4.0;
 
 #[derive(Serialize)]
 pub(super) struct Goodput {
