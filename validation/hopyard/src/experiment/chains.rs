@@ -75,6 +75,9 @@ impl Row {
         })?;
         if let Transport::Tcp { config, .. } = &mut scenario.spec.flows[0].transport {
             config.congestion = congestion::Config::of_profile(config.congestion.name(), "ns3")?;
+            if let congestion::Config::Vegas(params) = &mut config.congestion {
+                (params.alpha, params.beta) = (2.0, 4.0);
+            }
         }
         scenario.times(20.0, 30.0);
         self.goodput_kbps = rounded(scenario.run(self.run)?.flows[0].goodput_kbps);
