@@ -32,6 +32,37 @@ window = {WINDOW_SEGMENTS}
 protocol = "aodv"
 """
 
+# What the peer has with 802.11n: TCP's settings, and the radio.
+OF_N = f"""profile = "rfc"
+runs = 1
+seed = 1
+
+[tcp]
+segment_size = "{PAYLOAD_BYTES} B"
+window = {WINDOW_SEGMENTS}
+initial_window = 2
+timestamps = false
+
+[routing]
+protocol = "aodv"
+
+[radio]
+receive = "{{receive}} m"
+sense = "{{sense}} m"
+capture = "300 dB"
+fading = "nakagami"
+two_ray_ground.frequency = "914 MHz"
+
+[mac]
+model = "edca"
+rate_control = "minstrel_ht"
+
+[mac.edca]
+standard = "n"
+rate = "mcs7"
+max_ampdu = "0 B"
+"""
+
 # Nodes, flows and simulated seconds of the scenarios that Hopyard runs alone.
 # They have few flows, because the cost of a frame is compared, and each route search floods the
 # whole network. The first scenario gives the cost with few nodes.
@@ -63,8 +94,11 @@ def radio(range_m: float, sense_m: float, rate_mbps: float) -> str:
 
 def from_inputs(name: str, scenario: Scenario) -> str:
     """A scenario that the peers run too."""
-    text = f'name = "{name}"\nduration = "{scenario.duration_s:g} s"\n' + COMMON
-    text += radio(scenario.range_m, scenario.sense_m, scenario.rate_mbps)
+    text, acking = f'name = "{name}"\nduration = "{scenario.duration_s:g} s"\n', ""
+    if scenario.standard == "n":
+        text, acking = text + OF_N.format(receive=scenario.range_m, sense=scenario.sense_m), 'acking = "every"\n'
+    else:
+        text += COMMON + radio(scenario.range_m, scenario.sense_m, scenario.rate_mbps)
     if not scenario.movement:
         text += '\n[nodes]\ncount = 6\nplacement = "chain"\nspacing = "110 m"\n'
         text += '\n[[flow]]\nfrom = 0\nto = 5\ntcp = "newreno"\n'
@@ -78,7 +112,7 @@ def from_inputs(name: str, scenario: Scenario) -> str:
         words = line.split()
         if words:
             _, source, destination, start, *_ = words
-            text += f'\n[[flow]]\nfrom = {source}\nto = {destination}\ntcp = "newreno"\nstart = "{float(start):g} s"\n'
+            text += f'\n[[flow]]\nfrom = {source}\nto = {destination}\ntcp = "newreno"\nstart = "{float(start):g} s"\n{acking}'
     return text
 
 

@@ -28,7 +28,7 @@ from make_scenarios import MADE  # noqa: E402 - the line above adds this folder
 
 # Scenarios of the comparison, and the simulated seconds for ns-3: all, or as many as it can
 # simulate in about a minute.
-COMPARED = {"chain6": 360.0, "rwp50": 60.0, "rwp100": 12.0, "rwp200": 8.0, "rwp400": 3.0}
+COMPARED = {"chain6": 360.0, "rwp50": 60.0, "n50": 5.0, "rwp100": 12.0, "rwp200": 8.0, "rwp400": 3.0}
 # The same density with increasing numbers of nodes: with the same number of flows, and with one
 # kind of frame.
 FAMILIES = {

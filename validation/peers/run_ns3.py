@@ -3,7 +3,19 @@
 
 import sys
 
-from peerlib import ns3, ns3_dcf, ns3_drops, ns3_edca, ns3_ofdm, ns3_olsr, ns3_olsr_radio, ns3_tcp, ns3_windows
+from peerlib import (
+    ns3,
+    ns3_chains,
+    ns3_dcf,
+    ns3_drops,
+    ns3_edca,
+    ns3_fading,
+    ns3_ofdm,
+    ns3_olsr,
+    ns3_olsr_radio,
+    ns3_tcp,
+    ns3_windows,
+)
 from peerlib.driver import Experiment, main
 
 EXPERIMENTS = (
@@ -43,6 +55,20 @@ EXPERIMENTS = (
         {"rates.csv": ns3_ofdm.RATES_COLUMNS},
     ),
     Experiment(
+        "fading",
+        "802.11a broadcasts over fading links",
+        ns3_fading.delivery_cases,
+        ns3_fading.run_delivery,
+        {"fading.csv": ns3_fading.COLUMNS},
+    ),
+    Experiment(
+        "fading_rates",
+        "rate control over fading links",
+        ns3_fading.control_cases,
+        ns3_fading.run_control,
+        {"fading_rates.csv": ns3_fading.RATES_COLUMNS},
+    ),
+    Experiment(
         "edca",
         "EDCA, saturated categories",
         ns3_edca.shares_cases,
@@ -76,6 +102,13 @@ EXPERIMENTS = (
         ns3_tcp.cases,
         ns3_tcp.run,
         {"hops.csv": ns3_tcp.COLUMNS},
+    ),
+    Experiment(
+        "chains",
+        "five senders over 1 to 6 hops of 802.11a and n, AODV and OLSR",
+        ns3_chains.cases,
+        ns3_chains.run,
+        {"chains.csv": ns3_chains.COLUMNS},
     ),
     Experiment(
         "olsr",

@@ -129,7 +129,10 @@ impl Scenario {
         let name = match variant {
             "Sack1" => "sack".to_owned(),
             "TcpNewReno" => "newreno".to_owned(),
+            "TcpCubic" => "cubic".to_owned(),
             "TcpVegas" => "vegas".to_owned(),
+            "TcpWestwoodPlus" => "westwood_plus".to_owned(),
+            "TcpBbr" => "bbr".to_owned(),
             other => other.to_lowercase(),
         };
         self.spec.flows.push(FlowSpec {

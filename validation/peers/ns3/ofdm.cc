@@ -1,8 +1,10 @@
 // 802.11 with OFDM, HT or VHT in ns-3.37, with the error rates of the NIST model and one received
-// power for all: saturated senders around one receiver, with categories and aggregates if asked, or
-// broadcasts of one sender, UDP.
+// power for all, or with path loss and fading over a distance: saturated senders around one receiver,
+// with categories and aggregates if asked, or broadcasts of one sender, UDP.
 //
 // One line of JSON goes to standard output.
+
+#include "fading.h"
 
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
@@ -35,6 +37,9 @@ main(int argc, char* argv[])
     uint32_t ampdu = 0;
     uint32_t payload = 1472;
     double rss = -40;
+    double distance = 0;
+    double sense = -101;
+    peers::Fading fading;
     double interval = 0.001;
     double warmUp = 1;
     double duration = 11;
@@ -55,6 +60,11 @@ main(int argc, char* argv[])
     commandLine.AddValue("ampdu", "largest aggregate of best effort, bytes; 0: none", ampdu);
     commandLine.AddValue("payload", "UDP payload, bytes", payload);
     commandLine.AddValue("rss", "received power, dBm", rss);
+    commandLine.AddValue("distance",
+                         "instead of one power: path loss over this distance, m",
+                         distance);
+    commandLine.AddValue("sense", "weakest signal that a radio regards, dBm", sense);
+    fading.Register(commandLine);
     commandLine.AddValue("interval", "time between a sender's datagrams, s", interval);
     commandLine.AddValue("warm-up", "begin of the measurement, s", warmUp);
     commandLine.AddValue("duration", "end of the run, s", duration);
@@ -92,17 +102,30 @@ main(int argc, char* argv[])
     NodeContainer nodes(senders + 1);
     MobilityHelper mobility;
     mobility.Install(nodes);
+    for (uint32_t i = 1; i <= senders; ++i)
+    {
+        nodes.Get(i)->GetObject<MobilityModel>()->SetPosition(Vector(distance, 0, 0));
+    }
     YansWifiChannelHelper channel;
     channel.SetPropagationDelay("ns3::ConstantSpeedPropagationDelayModel");
-    channel.AddPropagationLoss("ns3::FixedRssLossModel", "Rss", DoubleValue(rss));
+    if (distance > 0)
+    {
+        channel.AddPropagationLoss("ns3::LogDistancePropagationLossModel");
+    }
+    else
+    {
+        channel.AddPropagationLoss("ns3::FixedRssLossModel", "Rss", DoubleValue(rss));
+    }
+    fading.Add(channel);
     YansWifiPhyHelper phy;
     phy.SetChannel(channel.Create());
     phy.SetErrorRateModel("ns3::NistErrorRateModel");
     phy.SetPreambleDetectionModel("ns3::ThresholdPreambleDetectionModel",
                                   "Threshold",
-                                  DoubleValue(broadcast ? -10 : 4),
+                                  DoubleValue(broadcast && distance == 0 ? -10 : 4),
                                   "MinimumRssi",
                                   DoubleValue(-101));
+    phy.Set("RxSensitivity", DoubleValue(sense));
     phy.Set("ChannelSettings", StringValue(channelSettings));
     phy.Set("Antennas", UintegerValue(antennas));
     phy.Set("MaxSupportedTxSpatialStreams", UintegerValue(antennas));

@@ -1,11 +1,13 @@
 //! The experiments, and the report on all of them.
 
+mod chains;
 mod closed_forms;
 mod dcf;
 mod drand;
 mod drops;
 mod drops_ns3;
 mod edca;
+mod fading;
 mod gateway;
 mod groups;
 mod large;
@@ -64,6 +66,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
     modes::CONTENTION,
     edca::EDCA,
     rates::RATES,
+    fading::DELIVERY,
+    fading::RATES,
     tdma::TDMA,
     drops::DROPS,
     drops_ns3::DROPS_NS3,
@@ -72,6 +76,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     tcp::HOPS,
     tcp::HOPS_NS3,
     tcp::CHAIN,
+    chains::CHAINS,
     loops::LOOPS,
     loop_freedom::LOOP_FREEDOM,
     tcp::RWP50,

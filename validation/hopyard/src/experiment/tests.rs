@@ -2,8 +2,8 @@ use std::path::Path;
 
 use hopyard_scenario::Scenario as File;
 
-use super::groups;
 use super::tcp::hops_scenario;
+use super::{chains, fading, groups};
 use crate::figures::Figures;
 use crate::setup::Scenario;
 use crate::statistics::Sample;
@@ -99,4 +99,30 @@ fn groups_are_as_those_of_bonnmotion() {
     let (near, distance) = (mean(|row| row.near), mean(|row| row.distance_m));
     assert!((near / of("24000", None, "near").mean() - 1.0).abs() < 0.035, "{near}");
     assert!((distance / of("24000", None, "distance_m").mean() - 1.0).abs() < 0.025, "{distance}");
+}
+
+/// A short version of the comparison of chains: one run of three hops, and the mean of ns-3's.
+#[test]
+fn three_hops_of_ofdm_and_of_ht_carry_what_they_carry_in_ns3() {
+    let theirs = Figures::read(&root().join("peers/data/ns3_chains.csv")).expect("the figures of ns-3");
+    for standard in ["a", "n"] {
+        let (configuration, routing, tcp) = ("persistent", "olsr", "TcpNewReno");
+        let cell = [("configuration", configuration), ("standard", standard), ("routing", routing), ("tcp", tcp)];
+        let cell = theirs.clone().only(&cell).and_then(|it| it.only(&[("hops", "3")])).expect("columns");
+        let expected = cell.samples(&["hops"], "goodput_kbps").expect("numbers").remove(0).1.mean();
+        let row = chains::Row { configuration, standard, routing, tcp, hops: 3, run: 1, goodput_kbps: 0.0 };
+        let found = row.simulated().expect("packets add up").goodput_kbps;
+        assert!((found / expected - 1.0).abs() < 0.05, "{standard}: {found:.0}, ns-3 {expected:.0}");
+    }
+}
+
+/// A short version of the comparison of fading links.
+#[test]
+fn a_fading_link_carries_what_it_carries_in_ns3() {
+    let theirs = Figures::read(&root().join("peers/data/ns3_fading_rates.csv")).expect("the figures of ns-3");
+    let cell = [("fading", "rayleigh"), ("standard", "n, A-MPDU"), ("control", "mcs3"), ("metres", "28")];
+    let cell = theirs.only(&cell).expect("columns").samples(&["metres"], "throughput_kbps").expect("numbers").remove(0);
+    let (found, expected) =
+        (fading::goodput("rayleigh", "n, A-MPDU", "mcs3", 28, 1).expect("packets add up"), cell.1.mean());
+    assert!((found.throughput_kbps / expected - 1.0).abs() < 0.05, "{}, ns-3 {expected}", found.throughput_kbps);
 }

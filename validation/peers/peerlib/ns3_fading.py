@@ -1,0 +1,141 @@
+"""Fading links of one hop in ns-3: frames that arrive, and rate control, by distance."""
+
+from dataclasses import dataclass
+
+from peerlib import ns3
+from peerlib.peer import Option, PeerError
+from peerlib.table import Row, rounded
+
+PAYLOAD = 972
+WARM_UP_S = 1.0
+# Rates in Mb/s, with a distance in metres at which about half of the frames arrive without fading.
+MEDIANS = ((6, 96), (24, 46), (54, 23))
+PARTS = (0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
+FRAMES = 10000
+COLUMNS = ("fading", "rate_mbps", "metres", "frames", "arrived")
+
+FADINGS = ("nakagami", "rayleigh", "jakes")
+DOPPLER_HZ = 10
+STANDARDS = ("n", "n, A-MPDU")
+# Rate controls and a fixed mode, by their names in Hopyard.
+CONTROLS: dict[str, dict[str, Option]] = {
+    "mcs3": {"mode": "HtMcs3"},
+    "ideal": {"manager": "Ideal"},
+    "minstrel_ht": {"manager": "MinstrelHt"},
+}
+DISTANCES = (13, 19, 28, 41, 60)
+RUNS = range(1, 4)
+RATES_COLUMNS = ("fading", "standard", "control", "metres", "run", "measured_s", "packets", "throughput_kbps")
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """One run of broadcasts."""
+
+    fading: str
+    rate_mbps: int
+    metres: int
+
+    def name(self) -> str:
+        """The text of the progress line."""
+        return f"{self.fading} {self.rate_mbps} Mb/s over {self.metres} m"
+
+
+@dataclass(frozen=True)
+class Control:
+    """One run of a saturated link."""
+
+    fading: str
+    standard: str
+    control: str
+    metres: int
+    run: int
+
+    def name(self) -> str:
+        """The text of the progress line."""
+        return f"{self.control} of 802.11{self.standard} under {self.fading} over {self.metres} m run {self.run}"
+
+
+def delivery_cases() -> list[Delivery]:
+    """Three rates at six distances, with fading for each frame."""
+    return [
+        Delivery(fading, rate, int(median * part))
+        for fading in ("nakagami", "rayleigh")
+        for rate, median in MEDIANS
+        for part in PARTS
+    ]
+
+
+def control_cases() -> list[Control]:
+    """Each rate control at five distances."""
+    return [
+        Control(fading, standard, control, metres, run)
+        for fading in FADINGS
+        for standard in STANDARDS
+        for control in CONTROLS
+        for metres in DISTANCES
+        for run in RUNS
+    ]
+
+
+def _packets(options: dict[str, Option], name: str) -> tuple[int, float]:
+    result = ns3.run("ofdm", {"payload": PAYLOAD, **options})
+    packets, sent = result["packets"], result["sent"]
+    if not isinstance(packets, list) or isinstance(sent, list):
+        raise PeerError(f"ofdm printed no list of packets for {name}")
+    return packets[0], sent
+
+
+def run_delivery(case: Delivery) -> dict[str, list[Row]]:
+    """Make one run of broadcasts."""
+    interval_s = 0.003
+    options: dict[str, Option] = {
+        "mode": f"OfdmRate{case.rate_mbps}Mbps",
+        "broadcast": 1,
+        "distance": case.metres,
+        "fading": case.fading,
+        "interval": interval_s,
+        "warm-up": WARM_UP_S,
+        "duration": WARM_UP_S + FRAMES * interval_s,
+    }
+    arrived, sent = _packets(options, case.name())
+    row: Row = {
+        "fading": case.fading,
+        "rate_mbps": case.rate_mbps,
+        "metres": case.metres,
+        "frames": int(sent),
+        "arrived": arrived,
+    }
+    return {"fading.csv": [row]}
+
+
+def run_control(case: Control) -> dict[str, list[Row]]:
+    """Make one run of a saturated link."""
+    warm_up_s, measured_s = 2.0, 4.0
+    aggregates = "A-MPDU" in case.standard
+    options: dict[str, Option] = {
+        "standard": case.standard[0],
+        "ampdu": 65535 if aggregates else 0,
+        "distance": case.metres,
+        "fading": case.fading,
+        "doppler": DOPPLER_HZ,
+        # Otherwise a request for block acknowledgement, at the lowest rate, follows each missing one.
+        "ns3::QosTxop::UseExplicitBarAfterMissedBlockAck": 0,
+        "interval": "0.00011" if aggregates else "0.00018",
+        "warm-up": warm_up_s,
+        "duration": warm_up_s + measured_s,
+        "run": case.run,
+        **CONTROLS[case.control],
+    }
+    packets, _ = _packets(options, case.name())
+    row: Row = {
+        "fading": case.fading,
+        "standard": case.standard,
+        "control": case.control,
+        "metres": case.metres,
+        "run": case.run,
+        "measured_s": measured_s,
+        "packets": packets,
+        "throughput_kbps": rounded(packets * PAYLOAD * 8 / measured_s / 1000),
+    }
+    return {"fading_rates.csv": [row]}
