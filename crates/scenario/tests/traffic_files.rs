@@ -88,11 +88,7 @@ fn what_is_wrong_is_named_with_its_place() {
         (shown(PAGES, "sizes.csv", "100\nx\n"), "t.toml:13:", ["the file of sizes has one mistake", "sizes.csv:2:"]),
         (shown(SHARED, "times.csv", "-1\n"), "t.toml:11:", ["the file of times has one mistake", "times.csv:1:"]),
         (shown(SHARED, "other.csv", "1\n"), "t.toml:11:", ["cannot be read", "a file beside the scenario"]),
-        (
-            shown(TRACE, "voice.csv", "1,2\n"),
-            "t.toml:10:",
-            ["the file of packets has one mistake", "time_s and bytes"],
-        ),
+        (shown(TRACE, "voice.csv", "1,2\n"), "t.toml:10:", ["the file of packets has one mistake", "time_s and bytes"]),
         (
             shown(&TRACE.replace("voice.csv", ""), "voice.csv", ""),
             "t.toml:10:",
