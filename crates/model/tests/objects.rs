@@ -116,8 +116,8 @@ fn a_transfer_takes_the_rounds_of_slow_start() {
 }
 
 /// A page is the way of the request, the service, and the answer. The window of the first page is still open for the
-/// second one: 40 segments have let it grow from 10 to 50, or to the 26 that it has at the last acknowledgement at which
-/// it limits the sender (RFC 7661 §4.3). After a long pause it is the initial one again (RFC 5681 §4.1).
+/// second one: 40 segments have let it grow from 10 to 50, or to the 26 that it has at the last acknowledgement at
+/// which it limits the sender (RFC 7661 §4.3). After a long pause it is the initial one again (RFC 5681 §4.1).
 #[test]
 fn a_page_is_request_service_and_answer() {
     let size = 40.0 * SEGMENT;

@@ -5,9 +5,9 @@
 //! 9112 §9.3.2). After the last answer it thinks, and asks for the next page. The server answers the requests in their
 //! order, one at a time: it begins with a request when all of it has arrived and the answer before is written, and
 //! writes the answer after the service time. Both ends count bytes of the stream, as programs do that read a length
-//! (`Content-Length`, RFC 9110 §8.6): they draw the sizes in the same order from the same stream. At the stop the client
-//! asks no more and closes its direction; the server answers what was asked, and closes. Validated by the times of
-//! transfers without loss, round by round.
+//! (`Content-Length`, RFC 9110 §8.6): they draw the sizes in the same order from the same stream. At the stop the
+//! client asks no more and closes its direction; the server answers what was asked, and closes. Validated by the times
+//! of transfers without loss, round by round.
 
 use std::collections::VecDeque;
 
