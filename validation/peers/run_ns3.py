@@ -3,7 +3,18 @@
 
 import sys
 
-from peerlib import ns3, ns3_chains, ns3_dcf, ns3_drops, ns3_edca, ns3_fading, ns3_ofdm, ns3_olsr, ns3_olsr_radio, ns3_tcp
+from peerlib import (
+    ns3,
+    ns3_chains,
+    ns3_dcf,
+    ns3_drops,
+    ns3_edca,
+    ns3_fading,
+    ns3_ofdm,
+    ns3_olsr,
+    ns3_olsr_radio,
+    ns3_tcp,
+)
 from peerlib.driver import Experiment, main
 
 EXPERIMENTS = (
