@@ -112,7 +112,8 @@ def from_inputs(name: str, scenario: Scenario) -> str:
         words = line.split()
         if words:
             _, source, destination, start, *_ = words
-            text += f'\n[[flow]]\nfrom = {source}\nto = {destination}\ntcp = "newreno"\nstart = "{float(start):g} s"\n{acking}'
+            text += f'\n[[flow]]\nfrom = {source}\nto = {destination}\ntcp = "newreno"\n'
+            text += f'start = "{float(start):g} s"\n{acking}'
     return text
 
 

@@ -158,16 +158,16 @@ const DISTANCES: [u32; 5] = [13, 19, 28, 41, 60];
 const MEASURED_S: f64 = 4.0;
 
 #[derive(Serialize)]
-pub(super) struct Goodput {
+struct Goodput {
     fading: &'static str,
     standard: &'static str,
     control: &'static str,
     metres: u32,
     run: u32,
-    pub throughput_kbps: f64,
+    throughput_kbps: f64,
 }
 
-pub(super) fn goodput(
+fn goodput(
     fading: &'static str,
     standard: &'static str,
     control: &'static str,

@@ -3,7 +3,7 @@ use std::path::Path;
 use hopyard_scenario::Scenario as File;
 
 use super::tcp::hops_scenario;
-use super::{chains, fading, groups};
+use super::{chains, groups};
 use crate::figures::Figures;
 use crate::setup::Scenario;
 use crate::statistics::Sample;
@@ -114,15 +114,4 @@ fn three_hops_of_ofdm_and_of_ht_carry_what_they_carry_in_ns3() {
         let found = row.simulated().expect("packets add up").goodput_kbps;
         assert!((found / expected - 1.0).abs() < 0.05, "{standard}: {found:.0}, ns-3 {expected:.0}");
     }
-}
-
-/// A short version of the comparison of fading links.
-#[test]
-fn a_fading_link_carries_what_it_carries_in_ns3() {
-    let theirs = Figures::read(&root().join("peers/data/ns3_fading_rates.csv")).expect("the figures of ns-3");
-    let cell = [("fading", "rayleigh"), ("standard", "n, A-MPDU"), ("control", "mcs3"), ("metres", "28")];
-    let cell = theirs.only(&cell).expect("columns").samples(&["metres"], "throughput_kbps").expect("numbers").remove(0);
-    let (found, expected) =
-        (fading::goodput("rayleigh", "n, A-MPDU", "mcs3", 28, 1).expect("packets add up"), cell.1.mean());
-    assert!((found.throughput_kbps / expected - 1.0).abs() < 0.05, "{}, ns-3 {expected}", found.throughput_kbps);
 }
