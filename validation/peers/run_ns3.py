@@ -13,6 +13,7 @@ from peerlib import (
     ns3_ofdm,
     ns3_olsr,
     ns3_olsr_radio,
+    ns3_queues,
     ns3_tcp,
     ns3_windows,
 )
@@ -97,6 +98,13 @@ EXPERIMENTS = (
         {"windows.csv": ns3_windows.COLUMNS},
     ),
     Experiment(
+        "queues",
+        "queue disciplines with drawn arrivals",
+        ns3_queues.cases,
+        ns3_queues.run,
+        {"queues.csv": ns3_queues.COLUMNS},
+    ),
+    Experiment(
         "hops",
         "NewReno and Vegas over 1 to 8 hops, AODV",
         ns3_tcp.cases,
@@ -129,7 +137,7 @@ EXPERIMENTS = (
 
 def prepare() -> None:
     """Compile before the first run, so that parallel jobs do not compile at the same time."""
-    for program in ("dcf", "wired", "manet", "ofdm", "olsr"):
+    for program in ("dcf", "wired", "manet", "ofdm", "olsr", "queues"):
         ns3.build(program)
 
 

@@ -292,7 +292,7 @@ mod tests {
             ttl: 60,
             hops: 3,
             salvaged: 0,
-            dscp: 0,
+            class: 0,
             body: Body::External(bytes.into()),
         }
     }

@@ -8,7 +8,7 @@ use hopyard_engine::units::{Bytes, Energy};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::channel::energy::{self, Battery};
-use hopyard_model::link::wired;
+use hopyard_model::link::{queue, wired};
 use hopyard_model::mac::rate_control;
 use hopyard_model::mobility::files::Reading;
 use hopyard_model::mobility::{self, Configured as _, Movements};
@@ -263,7 +263,7 @@ fn spec() -> impl Strategy<Value = Spec> {
     // Who confirms that a packet has arrived, where a protocol lets one choose: it may keep copies, and repeat them.
     let confirmed = select(&["link_layer", "network", "passive"][..]);
     let protocols = (names(routing::MODELS), confirmed, ground());
-    let narrow = (1..20_u8, 2..20_u32, 1..4_u32, any::<bool>());
+    let narrow = (1..20_u8, 2..20_u32, 1..4_u32, any::<bool>(), names(queue::MODELS));
     // Milliseconds for which a wire is up, and then down.
     let down = prop::collection::vec((0..3000_u64, 1..2000_u64), 0..3);
     let wires = prop::collection::vec((0..64_u32, 0..64_u32, 0.0..0.2_f64, down), 0..3);
@@ -279,7 +279,7 @@ fn spec() -> impl Strategy<Value = Spec> {
         |(
             (profile, places, seed),
             (routing, confirmed, ground),
-            (ttl, queue, hold, resolve),
+            (ttl, queue, hold, resolve, discipline),
             (wires, tunnel, agents, (energy, batteries, sleeps)),
             (flows, seconds, series),
         )| {
@@ -293,6 +293,7 @@ fn spec() -> impl Strategy<Value = Spec> {
             spec.seed = seed;
             spec.ip.ttl = ttl;
             (spec.link.queue_length, spec.link.arp.hold) = (queue, hold);
+            spec.queue = queue::Config::of_profile(discipline, profile).expect("a queue discipline");
             if !resolve {
                 spec.link.arp.resolution = link::arp::Resolution::Off;
             }
@@ -309,6 +310,8 @@ fn spec() -> impl Strategy<Value = Spec> {
                     params.overtaking = down.len() == 1;
                 }
                 let ends = pair(from, to);
+                let queue = queue::Config::of_profile(discipline, profile).expect("a queue discipline");
+                spec.wire_queues.insert(spec.wires.len(), queue);
                 spec.wires.push(WireSpec { ends, params, network: None });
                 if loss >= 0.1 {
                     spec.nodes[ends.0.index()].radios.clear();

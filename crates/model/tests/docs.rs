@@ -68,14 +68,15 @@ fn links_lead_to_what_they_say() {
 #[test]
 fn every_model_has_its_page() {
     use hopyard_model::{
-        agent, app, mac, mac::rate_control, mobility, phy::fading, phy::propagation, routing, transport::acking,
-        transport::congestion,
+        agent, app, link::queue, mac, mac::rate_control, mobility, phy::fading, phy::propagation, routing,
+        transport::acking, transport::congestion,
     };
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/models");
     let rooms = [
         agent::MODELS,
         mac::MODELS,
         rate_control::MODELS,
+        queue::MODELS,
         mobility::MODELS,
         propagation::MODELS,
         fading::MODELS,

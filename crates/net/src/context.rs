@@ -36,7 +36,9 @@ pub use self::sending::{Sending, Waiter};
 pub use self::spending::{Shares, Spending};
 pub use self::way::{Way, WayChange};
 use crate::address::{Address, InterfaceId, NodeId, Prefix};
-use crate::packet::{Body, FlowId, Form, Packet, PacketId, PacketKind, PacketPool, Quote, RoutingMessage, Unreachable};
+use crate::packet::{
+    Body, CONGESTION, FlowId, Form, Packet, PacketId, PacketKind, PacketPool, Quote, RoutingMessage, Unreachable,
+};
 
 /// A change of a route, which routing announces to metrics, to TCP variants that use hop counts, and to ELFN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -468,7 +470,7 @@ impl Context {
             ttl,
             hops: 0,
             salvaged: 0,
-            dscp: 0,
+            class: 0,
             body: Body::Routing(message),
         };
         self.originate_as(origin, packet)
@@ -494,7 +496,8 @@ impl Context {
             ttl: if form == Form::Minimal { packet.ttl } else { ttl },
             hops: 0,
             salvaged: 0,
-            dscp: packet.dscp,
+            // The outer header takes the marks too (RFC 6040 §4.1).
+            class: packet.class,
             body: Body::Empty,
         };
         let inner = std::mem::replace(packet, outer);
@@ -508,7 +511,12 @@ impl Context {
         let (hops, ttl) = (packet.hops, packet.ttl);
         match std::mem::replace(&mut packet.body, Body::Empty) {
             Body::Tunnelled(form, inner) => {
+                let class = packet.class;
                 *packet = *inner;
+                // A mark of the tunnel stays (RFC 6040 §4.2).
+                if class & CONGESTION == CONGESTION {
+                    packet.mark();
+                }
                 packet.hops = packet.hops.saturating_add(hops);
                 if form == Form::Minimal {
                     packet.ttl = ttl;
@@ -658,34 +666,4 @@ impl Context {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::packet::UdpHeader;
-
-    #[test]
-    fn the_ledger_accounts_for_every_packet() {
-        let mut cx = Context::default();
-        let packet = Packet {
-            created: Time::ZERO,
-            source: Address(0),
-            destination: Address(1),
-            flow: FlowId(0),
-            size: 100,
-            ttl: 32,
-            hops: 0,
-            salvaged: 0,
-            dscp: 0,
-            body: Body::Udp(UdpHeader { sequence: 0, len: 72 }),
-        };
-        let first = cx.originate(packet.clone());
-        let second = cx.copy(first);
-        cx.hand_over(first);
-        assert_eq!(cx.ledger.outstanding(), 1);
-        assert_eq!(cx.packets.len(), 1);
-        cx.drop_packet(NodeId(1), second, DropReason::NoRoute);
-        assert_eq!(cx.ledger.outstanding(), 0);
-        assert_eq!(cx.drops.get(NodeId(1), PacketKind::Data, DropReason::NoRoute), 1);
-        assert_eq!(cx.flow_drops[0], FlowDrops { packets: 1, copies: 1 });
-        assert_eq!(cx.drops.get(NodeId(7), PacketKind::Data, DropReason::NoRoute), 0);
-    }
-}
+mod tests;

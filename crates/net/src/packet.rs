@@ -80,8 +80,9 @@ pub struct Packet {
     /// How often a protocol that counts it has sent the packet along another path because a link was broken. No header
     /// carries it (DSR's count is in its source routes).
     pub salvaged: u8,
-    /// The differentiated services code point of its flow: 0 to 63.
-    pub dscp: u8,
+    /// The second byte of the IP header: the differentiated services code point of its flow (RFC 2474), and below it
+    /// two bits for congestion (RFC 3168 §5).
+    pub class: u8,
     /// The payload of IP.
     pub body: Body,
 }
@@ -417,7 +418,36 @@ impl Packet {
     }
 }
 
+/// The bits of a packet's class that say that a queue marked it (CE). Any other value than 0 says that its transport
+/// understands marks (ECT).
+pub const CONGESTION: u8 = 3;
+
+/// The bits of a packet's class of a transport that understands marks: ECT(0), which senders use (RFC 8311 §4.1).
+pub const CAPABLE: u8 = 2;
+
 impl Packet {
+    /// The differentiated services code point: 0 to 63.
+    #[must_use]
+    pub const fn dscp(&self) -> u8 {
+        self.class >> 2
+    }
+
+    /// Whether a queue has marked the packet.
+    #[must_use]
+    pub const fn is_marked(&self) -> bool {
+        self.class & CONGESTION == CONGESTION
+    }
+
+    /// Marks the packet if its transport understands that, and returns whether it does. A packet that was marked before
+    /// counts again.
+    pub const fn mark(&mut self) -> bool {
+        let is_capable = self.class & CONGESTION != 0;
+        if is_capable {
+            self.class |= CONGESTION;
+        }
+        is_capable
+    }
+
     /// The options of the packet, in order; none without the header.
     #[must_use]
     pub fn options(&self) -> &[DsrOption] {
@@ -628,7 +658,7 @@ mod tests {
             ttl: 32,
             hops: 0,
             salvaged: 0,
-            dscp: 0,
+            class: 0,
             body: Body::Udp(UdpHeader { sequence: 0, len: 72 }),
         }
     }

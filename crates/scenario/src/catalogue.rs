@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use hopyard_model::channel::energy;
+use hopyard_model::link::queue;
 use hopyard_model::mac::rate_control;
 use hopyard_model::params::{ModelInfo, ParamsError};
 use hopyard_model::phy::{fading, propagation};
@@ -74,6 +75,7 @@ rooms! {
     "mac": mac in "mac";
     "rate_control": rate_control in "mac";
     "energy": energy in "energy";
+    "queue": queue in "link";
     "routing": routing in "routing";
     "agent": agent in "agents";
     "congestion": congestion in "tcp";
@@ -143,6 +145,8 @@ static MOBILE_HOST: ModelInfo = ModelInfo::of::<sections::MobileHost>(
     "mobile_host",
     "Nodes that move between networks and keep their addresses.",
 );
+static QUEUE: ModelInfo =
+    ModelInfo::of::<sections::Link>("scenario", "link", "The discipline of the interface queues of radios.");
 static MEASURE: ModelInfo =
     ModelInfo::of::<sections::Measure>("scenario", "measure", "What is measured besides what always is.");
 static SIMULATOR: ModelInfo = ModelInfo::of::<sections::Simulator>(
@@ -183,6 +187,16 @@ impl Layout {
     /// Whether the section may be a list of tables.
     pub(crate) const fn may_be_list(&self) -> bool {
         self.list || self.one_or_list
+    }
+
+    /// The part whose profiles a key `profile` of the section can select.
+    pub(crate) fn profiled(&self) -> Option<&'static ModelInfo> {
+        match self.parts {
+            [info] => Some(info),
+            // The keys of its other part have the same defaults under all profiles.
+            [_, info] if self.name == "link" => Some(info),
+            _ => None,
+        }
     }
 
     /// The section's title as written in a file.
@@ -238,7 +252,7 @@ pub(crate) static LAYOUT: &[Layout] = &[
     Layout { list: true, required: &["nodes", "capacity"], ..Layout::of("battery", &[&BATTERY]) },
     Layout { list: true, required: &["nodes", "times"], ..Layout::of("sleep", &[&SLEEP]) },
     Layout { list: true, required: &["node", "address"], ..Layout::of("address", &[&ADDRESS]) },
-    Layout::of("link", &[&LINK]),
+    Layout { rooms: &["queue"], selectors: &[("queue", "queue")], ..Layout::of("link", &[&QUEUE, &LINK]) },
     Layout::of("ip", &[&IP]),
     Layout { rooms: &["routing"], selectors: &[("protocol", "routing")], ..Layout::of("routing", &[&ROUTING]) },
     Layout { rooms: &["agent"], ..Layout::of("agents", &[&AGENTS]) },
@@ -255,7 +269,13 @@ pub(crate) static LAYOUT: &[Layout] = &[
     Layout { one_or_list: true, rooms: FLOW_ROOMS, selectors: FLOW_SELECTORS, ..Layout::of("flows", &[&FLOWS, &TCP]) },
     Layout::of("linux", &[&LINUX]),
     Layout { list: true, required: &["node", "run"], ..Layout::of("host", &[&HOST]) },
-    Layout { list: true, required: &["between"], ..Layout::of("wire", &[&WIRE, &WIRED]) },
+    Layout {
+        list: true,
+        rooms: &["queue"],
+        selectors: &[("queue", "queue")],
+        required: &["between"],
+        ..Layout::of("wire", &[&WIRE, &WIRED])
+    },
     Layout { list: true, required: &["between"], ..Layout::of("tunnel", &[&TUNNEL]) },
     Layout { list: true, required: &["node"], ..Layout::of("home_agent", &[&HOME_AGENT]) },
     Layout { list: true, required: &["node"], ..Layout::of("foreign_agent", &[&FOREIGN_AGENT]) },

@@ -4,6 +4,7 @@
 //! is listed here as a field that changes no run.
 
 use std::collections::BTreeMap;
+use std::iter;
 use std::sync::Arc;
 
 use hopyard_model::app::Format;
@@ -50,6 +51,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         sleeps,
         addresses,
         link,
+        queue,
         ip,
         routing,
         agents,
@@ -58,6 +60,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         linux,
         hosts,
         wires,
+        wire_queues,
         tunnels,
         home_agents,
         foreign_agents,
@@ -122,7 +125,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         json!([between, carries, carries_back])
     };
     let wire = |(wire, link): &(Wire, Typed<wired::Params>)| {
-        let Wire { between, network } = wire;
+        let Wire { between, network, queue: _ } = wire;
         json!([between, network, link])
     };
     let Energy { model: _, battery } = energy;
@@ -188,6 +191,11 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     if !rates.config.is_fixed() {
         identity["rates"] = chosen(rates);
     }
+    // Networks with drop-tail alone have the hash that they had before there were disciplines.
+    let queues: Vec<_> = iter::once(queue).chain(wire_queues).collect();
+    if queues.iter().any(|it| !it.config.is_drop_tail()) {
+        identity["queues"] = queues.into_iter().map(chosen).collect();
+    }
     if !jammers.is_empty() {
         identity["jammers"] = json!(jammers);
     }
@@ -244,6 +252,11 @@ fn flow_kind(kind: &FlowKind, named: &BTreeMap<(Format, String), Arc<TrafficFile
             Congestion::Model(model) => chosen(model),
             Congestion::External(external) => json!([external.name(), external.identity()]),
         };
+        let mut machine = json!(machine);
+        if let Some(values) = machine.as_object_mut().filter(|values| values.get("ecn") == Some(&json!(false))) {
+            // Without marks the hash is the one that flows had before there were any.
+            values.remove("ecn");
+        }
         json!([machine, congestion, chosen(acking)])
     });
     let mut all = chosen(traffic);

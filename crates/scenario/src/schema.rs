@@ -61,7 +61,7 @@ fn sweep() -> Value {
 /// A section: its own keys, and a table for each model whose parameters are possible in it.
 fn section(layout: &'static Layout, definitions: &mut Values) -> Values {
     let mut schema = object(layout.parts, definitions);
-    if let [info] = layout.parts {
+    if let Some(info) = layout.profiled() {
         offer_profiles(&mut schema, info);
     }
     for name in layout.rooms {

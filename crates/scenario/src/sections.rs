@@ -279,6 +279,24 @@ pub struct Agents {
 
 section!(Agents);
 
+/// `[link]`: the discipline of the interface queues; the other keys are the keys of the link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// How packets wait at radios. Under another discipline than "drop_tail", routing packets that pass data (and under
+    /// "by_class" acknowledgements of TCP) wait in a queue of their own before it, and each category of a MAC has a
+    /// queue of its own.
+    pub queue: String,
+}
+
+impl Default for Link {
+    fn default() -> Self {
+        Self { queue: "drop_tail".to_owned() }
+    }
+}
+
+section!(Link);
+
 /// `[[wire]]`: a wired link between two nodes; its other keys are the keys of the link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -287,11 +305,13 @@ pub struct Wire {
     pub between: [u32; 2],
     /// Its prefix, such as "192.168.5.0/30"; "auto": the next free one of 192.168.0.0/16.
     pub network: Network,
+    /// How packets wait at either end. The parameters are in `[wire.NAME]`, with the defaults of `[link.NAME]`.
+    pub queue: String,
 }
 
 impl Default for Wire {
     fn default() -> Self {
-        Self { between: [0; 2], network: Network::Auto }
+        Self { between: [0; 2], network: Network::Auto, queue: "drop_tail".to_owned() }
     }
 }
 

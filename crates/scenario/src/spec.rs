@@ -68,12 +68,14 @@ impl Scenario {
         spec.jammers = resolved.jammers.iter().flat_map(|it| it.specs(resolved.head.duration)).collect();
         spec.energy = energy_spec(resolved);
         spec.link = (*resolved.link).clone();
+        spec.queue = resolved.queue.config.clone();
         spec.ip = (*resolved.ip).clone();
         let wire = |(wire, link): &(Wire, Typed<wired::Params>)| {
             let [a, b] = wire.between;
             WireSpec { ends: (NodeId(a), NodeId(b)), params: (**link).clone(), network: wire.network.prefix() }
         };
         spec.wires = resolved.wires.iter().map(wire).collect();
+        spec.wire_queues = resolved.wire_queues.iter().map(|it| it.config.clone()).enumerate().collect();
         let prefixes = |list: &[String]| list.iter().filter_map(|text| text.parse().ok()).collect();
         let tunnel = |it: &Tunnel| TunnelSpec {
             ends: (NodeId(it.between[0]), NodeId(it.between[1])),

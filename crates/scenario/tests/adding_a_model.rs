@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The pages, each called after the list that it adds a model to. A probe needs no list.
-const PAGES: [&str; 16] = [
+const PAGES: [&str; 17] = [
     "congestion",
     "recovery",
     "acking",
@@ -20,6 +20,7 @@ const PAGES: [&str; 16] = [
     "mac",
     "mac-acknowledged",
     "rate_control",
+    "queue",
     "energy",
     "reception",
     "propagation",
@@ -62,6 +63,7 @@ fn main() {
         ("aloha", "mac", "[mac.aloha]"),
         ("patient", "mac", "[mac.patient]"),
         ("timid", "rate_control", "[mac.timid]"),
+        ("head_drop", "queue", "[link.head_drop]"),
         ("flat", "energy", "[energy.flat]"),
         ("cube", "propagation", "[radio.cube]"),
         ("exponential", "fading", "[radio.exponential]"),
@@ -108,6 +110,8 @@ fn main() {
     assert!(hasty.drops.iter().any(|row| row.reason == "retry_limit") && sum(&hasty, "sent_again") == 0);
     let timid = run(&[("mac.rate_control", "timid"), ("measure.rates", "true"), ("routing.protocol", "static")]);
     assert!(timid.rate_changes.iter().any(|row| row.rate_kbps == 11_000.0) && timid.digest != plain.digest);
+    let head = run(&[("link.queue", "head_drop"), ("link.head_drop.limit", "1")]);
+    assert!(head.drops.iter().any(|row| row.reason == "queue_full") && head.digest != plain.digest);
     let flat = run(&[("energy.model", "flat"), ("energy.flat.power", "2 W")]);
     assert!(flat.nodes.iter().all(|node| node.energy_j == Some(10.0)), "2 W for 5 s");
     assert!(plain.nodes.iter().all(|node| node.energy_j.is_none()) && flat.digest == plain.digest);

@@ -219,9 +219,18 @@ pub fn encapsulate(inner: &[u8], entry: Ipv4Addr, exit: Ipv4Addr, ttl: u8, out: 
 /// Sets the time to live in the bytes of a datagram, and its checksum. Everything else stays as it is. Bytes that are
 /// no datagram stay as they are.
 pub fn set_ttl(datagram: &mut [u8], ttl: u8) {
+    set_byte(datagram, 8, ttl);
+}
+
+/// Sets the traffic class in the bytes of a datagram, as [`set_ttl`] sets the time to live.
+pub fn set_class(datagram: &mut [u8], class: u8) {
+    set_byte(datagram, 1, class);
+}
+
+fn set_byte(datagram: &mut [u8], place: usize, value: u8) {
     let length = datagram.first().map_or(0, |first| usize::from(first & 0xf) * 4);
     let Some(header) = datagram.get_mut(..length).filter(|header| header.len() >= 20) else { return };
-    header[8] = ttl;
+    header[place] = value;
     header[10..12].fill(0);
     let sum = checksum::internet(header);
     header[10..12].copy_from_slice(&sum.to_be_bytes());

@@ -24,6 +24,10 @@ impl Flags {
     pub const PSH: Self = Self(0x08);
     /// The acknowledgement number is valid.
     pub const ACK: Self = Self(0x10);
+    /// A segment of the other end was marked (RFC 3168 §6.1).
+    pub const ECE: Self = Self(0x40);
+    /// The congestion window was reduced (RFC 3168 §6.1).
+    pub const CWR: Self = Self(0x80);
 
     /// Whether all bits of `other` are set.
     #[must_use]

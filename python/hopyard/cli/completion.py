@@ -20,6 +20,7 @@ _ROOMS = {
     "flows.tcp": "congestion",
     "flows.acking": "acking",
     "flows.traffic": "traffic",
+    "link.queue": "queue",
     "mac.model": "mac",
     "mac.rate_control": "rate_control",
     "mobility.model": "mobility",

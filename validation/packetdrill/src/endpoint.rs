@@ -269,7 +269,7 @@ impl Endpoint {
             } else {
                 SackBlocks::default()
             },
-            flags: TcpFlags { syn, ack, fin: segment.has('F'), psh: segment.has('P') },
+            flags: TcpFlags { syn, ack, fin: segment.has('F'), psh: segment.has('P'), ..TcpFlags::default() },
             ..TcpHeader::default()
         };
         if segment.len > 0 {

@@ -16,6 +16,7 @@ _MODULES = (
     "olsr",
     "applications",
     "internet",
+    "traffic-control",
     "point-to-point",
     "wifi",
     "mobility",

@@ -13,6 +13,8 @@ pub struct Emission {
     pub size: u32,
     /// Its header of the transport protocol.
     pub body: Body,
+    /// The bits for congestion in its IP header (RFC 3168 §5).
+    pub ecn: u8,
     /// Whether it counts as a data packet, and how many bytes of payload it has that were never sent before.
     pub data: Option<u32>,
     /// The endpoint is told when the packet with this sequence number has left the node

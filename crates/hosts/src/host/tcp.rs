@@ -11,7 +11,7 @@ use hopyard_engine::Time;
 
 use super::endpoint::{Emission, Endpoint, News, Received};
 use crate::packet::{Body, Packet, TcpFlags, TcpHeader};
-use crate::transport::tcp::{TcpReceiver, TcpSender};
+use crate::transport::tcp::{self, Ecn, Habits, TcpReceiver, TcpSender};
 
 /// One end of a TCP connection.
 #[derive(Debug)]
@@ -24,13 +24,30 @@ pub struct Tcp {
     has_syn: bool,
     /// The application knows that the other end has closed.
     has_ended: bool,
+    /// Marks of queues.
+    ecn: Ecn,
+    /// Acknowledges at once what begins or ends the reports of marks, as Linux does.
+    is_hasty: bool,
 }
 
 impl Tcp {
     /// An end without a connection.
-    pub fn new(sender: Option<TcpSender>, receiver: Option<TcpReceiver>) -> Self {
+    pub fn new(params: &tcp::Params, sender: Option<TcpSender>, receiver: Option<TcpReceiver>) -> Self {
         let (sender, receiver) = (sender.map(Box::new), receiver.map(Box::new));
-        Self { sender, receiver, has_syn: false, has_ended: false }
+        let (ecn, is_hasty) = (Ecn::new(params), params.habits == Habits::Linux);
+        Self { sender, receiver, has_syn: false, has_ended: false, ecn, is_hasty }
+    }
+
+    /// Takes in the flags of a segment that arrived, and returns its header with those that count.
+    fn note_marks(&mut self, header: &TcpHeader, marked: bool) -> TcpHeader {
+        if self.ecn.on_arrival(header, marked)
+            && self.is_hasty
+            && let Some(receiver) = &mut self.receiver
+        {
+            receiver.answer();
+        }
+        let flags = TcpFlags { ece: self.ecn.reports(header), ..header.flags };
+        TcpHeader { flags, ..*header }
     }
 
     /// The receiver takes in a segment.
@@ -117,6 +134,7 @@ impl Endpoint for Tcp {
 
     fn on_packet(&mut self, packet: &Packet, _is_first: bool, now: Time) -> Received {
         let Body::Tcp(header) = &packet.body else { return Received::default() };
+        let header = &self.note_marks(header, packet.is_marked());
         let Some(sender) = &mut self.sender else { return self.receive(header, now) };
         sender.set_ack_hops(packet.hops);
         if self.receiver.is_some() {
@@ -152,15 +170,17 @@ impl Endpoint for Tcp {
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Emission> {
-        let header = match (&mut self.sender, &mut self.receiver) {
+        let mut header = match (&mut self.sender, &mut self.receiver) {
             (Some(_), Some(_)) => self.next_of_both(now)?,
             (Some(sender), None) => sender.poll_transmit(now)?,
             (None, Some(receiver)) => receiver.poll_transmit(now)?,
             (None, None) => return None,
         };
+        let reductions = self.sender.as_ref().map_or(0, |sender| sender.counters().reductions());
+        let ecn = self.ecn.stamp(&mut header, reductions);
         let Some(sender) = &mut self.sender else {
             let size = self.receiver.as_ref().map_or(0, |receiver| receiver.header_bytes(&header));
-            return Some(Emission { size, body: Body::Tcp(header), data: None, waits: None });
+            return Some(Emission { size, body: Body::Tcp(header), ecn, data: None, waits: None });
         };
         let new = if header.retransmission { 0 } else { header.len };
         let waits = ((header.len > 0 || header.flags.syn) && sender.limits_queue()).then_some(header.seq);
@@ -169,7 +189,7 @@ impl Endpoint for Tcp {
         }
         let size = sender.header_bytes(&header) + header.len;
         let data = is_data(&header).then_some(new);
-        Some(Emission { size, body: Body::Tcp(header), data, waits })
+        Some(Emission { size, body: Body::Tcp(header), ecn, data, waits })
     }
 }
 
@@ -179,7 +199,7 @@ mod tests {
 
     use super::*;
     use crate::params::{Params as _, RFC};
-    use crate::transport::tcp::{self, Close, Connection};
+    use crate::transport::tcp::{Close, Connection};
     use crate::transport::{acking, congestion};
 
     fn end(params: &tcp::Params) -> Tcp {
@@ -187,7 +207,7 @@ mod tests {
         let acking = acking::Config::of_profile("every", RFC).expect("a way of acknowledging");
         let config = tcp::Config { tcp: params.clone(), congestion };
         let sender = TcpSender::new(&config, Streams::new(1, 0).stream("tcp"));
-        Tcp::new(Some(sender), Some(TcpReceiver::duplex(&acking, params, false)))
+        Tcp::new(params, Some(sender), Some(TcpReceiver::duplex(&acking, params, false)))
     }
 
     /// Carries segments between two ends until neither sends.

@@ -45,6 +45,6 @@ impl Endpoint for Udp {
         let len = self.written.pop_front()?;
         let body = Body::Udp(UdpHeader { sequence: self.next, len });
         self.next += 1;
-        Some(Emission { size: IP_HEADER + UDP_HEADER + len, body, data: Some(0), waits: None })
+        Some(Emission { size: IP_HEADER + UDP_HEADER + len, body, ecn: 0, data: Some(0), waits: None })
     }
 }

@@ -181,7 +181,7 @@ impl Neighbours {
             ttl: 1,
             hops: 0,
             salvaged: 0,
-            dscp: 0,
+            class: 0,
             body: Body::Control { port: PORT, message: RoutingMessage::new(hello) },
         });
         cx.act(Action::Send { node: self.node, packet, next_hop: Address::BROADCAST });
@@ -264,7 +264,7 @@ mod tests {
             ttl: 1,
             hops: 1,
             salvaged: 0,
-            dscp: 0,
+            class: 0,
             body: Body::Control { port: PORT, message: RoutingMessage::new(Hello { heard }) },
         });
         agent.on_message(packet, Address(from), cx);
@@ -320,7 +320,7 @@ mod tests {
             ttl: 1,
             hops: 1,
             salvaged: 0,
-            dscp: 0,
+            class: 0,
             body: Body::Arp(crate::packet::ArpMessage::Reply),
         });
         agent.on_overheard(packet, Address(1), Address(9), &mut cx);

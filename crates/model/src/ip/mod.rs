@@ -116,7 +116,7 @@ mod tests {
             ttl: 3,
             hops: 0,
             salvaged: 0,
-            dscp: 0,
+            class: 0,
             body: Body::Udp(UdpHeader { sequence: 0, len: 72 }),
         };
         assert_eq!(arrive(&mut packet, |it| it == Address(1)), Arrival::Forward);

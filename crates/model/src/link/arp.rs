@@ -388,7 +388,7 @@ impl Arp {
             ttl: 1,
             hops: 0,
             salvaged: 0,
-            dscp: 0,
+            class: 0,
             body: Body::Arp(message),
         });
         self.ready.push((packet, destination));

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::address::{Address, NodeId, Prefix};
 use crate::context::Context;
-use crate::packet::{Classes, Packet, PacketId};
+use crate::packet::{Classes, PacketId};
 use crate::params::{self, Fault, NS2, RFC};
 
 pub mod arp;
@@ -23,7 +23,7 @@ pub mod receive_path;
 pub mod wired;
 
 pub use arp::Arp;
-pub use queue::{InterfaceQueue, LengthStatistics, Limit, RoutingPackets};
+pub use queue::{InterfaceQueue, LengthStatistics, Limit, Maker, Room, RoutingPackets, Takes};
 pub use receive_path::ReceivePath;
 pub use wired::Wired;
 
@@ -113,6 +113,11 @@ impl Link {
         }
     }
 
+    /// The queue has this discipline instead of drop-tail.
+    pub fn set_discipline(&mut self, maker: Maker) {
+        self.queue.set_discipline(maker);
+    }
+
     /// Packets of each of these classes have a queue's room of their own.
     pub fn set_classes(&mut self, classes: Classes) {
         self.queue.set_classes(classes);
@@ -149,17 +154,13 @@ impl Link {
 
     /// The next packet for the MAC, and the neighbour to which it goes.
     #[inline]
-    pub fn next_frame(&mut self, now: Time) -> Option<(PacketId, Address)> {
-        self.queue.pop(now)
+    pub fn next_frame(&mut self, cx: &mut Context) -> Option<(PacketId, Address)> {
+        self.queue.pop(cx)
     }
 
     /// The next packet among those that the MAC chooses.
-    pub fn next_chosen(
-        &mut self,
-        cx: &Context,
-        takes: impl Fn(&Packet, Address) -> bool,
-    ) -> Option<(PacketId, Address)> {
-        self.queue.pop_chosen(cx.now, |packet, next_hop| takes(&cx.packets[packet], next_hop))
+    pub fn next_chosen(&mut self, cx: &mut Context, takes: Takes<'_>) -> Option<(PacketId, Address)> {
+        self.queue.pop_chosen(cx, takes)
     }
 
     /// Removes every packet for a neighbour from the queue, oldest first, and returns them for routing. Packets that
@@ -284,7 +285,7 @@ mod test_packets {
             ttl: 32,
             hops: 0,
             salvaged: 0,
-            dscp: 0,
+            class: 0,
             body,
         })
     }

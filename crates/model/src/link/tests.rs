@@ -30,9 +30,9 @@ fn a_conversation_in_ns2() {
     let first = data(&mut cx);
     link.send(first, NEXT, &mut cx);
     run(&mut link, &mut cx, Span::from_micros(4));
-    assert_eq!(link.next_frame(cx.now), None, "the request takes 5 us to the queue");
+    assert_eq!(link.next_frame(&mut cx), None, "the request takes 5 us to the queue");
     run(&mut link, &mut cx, Span::from_micros(5));
-    let (request, receiver) = link.next_frame(cx.now).expect("the request");
+    let (request, receiver) = link.next_frame(&mut cx).expect("the request");
     assert!(receiver.is_broadcast() && cx.packets[request].kind() == PacketKind::Arp);
     assert_eq!(cx.packets[request].size, 28);
 
@@ -40,14 +40,14 @@ fn a_conversation_in_ns2() {
     (cx.packets[reply].source, cx.packets[reply].destination) = (NEXT, HERE);
     link.on_arp(reply, NEXT, &mut cx);
     run(&mut link, &mut cx, Span::from_micros(10));
-    assert_eq!(link.next_frame(cx.now), Some((first, NEXT)));
+    assert_eq!(link.next_frame(&mut cx), Some((first, NEXT)));
 
     let second = data(&mut cx);
     link.send(second, NEXT, &mut cx);
     run(&mut link, &mut cx, Span::from_micros(34));
-    assert_eq!((link.next_frame(cx.now), link.held()), (None, vec![second]));
+    assert_eq!((link.next_frame(&mut cx), link.held()), (None, vec![second]));
     run(&mut link, &mut cx, Span::from_micros(35));
-    assert_eq!(link.next_frame(cx.now), Some((second, NEXT)));
+    assert_eq!(link.next_frame(&mut cx), Some((second, NEXT)));
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn broadcasts_need_no_address() {
     let mut link = Link::new(NodeId(0), HERE, &Params::of_profile(RFC), rng());
     let packet = data(&mut cx);
     link.send(packet, Address::BROADCAST, &mut cx);
-    assert_eq!(link.next_frame(cx.now), Some((packet, Address::BROADCAST)));
+    assert_eq!(link.next_frame(&mut cx), Some((packet, Address::BROADCAST)));
 }
 
 #[test]
@@ -137,7 +137,7 @@ proptest! {
                     link.on_arp(packet, Address(number), &mut cx);
                 }
                 Event::Pop => {
-                    if let Some((packet, next_hop)) = link.next_frame(cx.now) {
+                    if let Some((packet, next_hop)) = link.next_frame(&mut cx) {
                         if let Body::Udp(header) = cx.packets[packet].body {
                             let place = if next_hop.is_broadcast() { 0 } else { next_hop.index() };
                             prop_assert!(last[place] < Some(header.sequence), "{next_hop}: {header:?} after {last:?}");

@@ -1,7 +1,8 @@
-//! A point-to-point wired link: full duplex, with a rate, a delay and a drop-tail queue for each direction.
+//! A point-to-point wired link: full duplex, with a rate, a delay and a queue for each direction.
 //!
-//! Packets leave in order and at a known rate. Therefore the times at which a packet starts and arrives are known when
-//! it enters, and the only event is the arrival. A scenario can name the packets that are lost: by their number in a
+//! Under drop-tail packets leave in order and at a known rate. Therefore the times at which a packet starts and arrives
+//! are known when it enters, and the only event is the arrival. Under another discipline a packet enters its queue, and
+//! the end of each transmission is an event too. A scenario can name the packets that are lost: by their number in a
 //! direction, by the number of the TCP segment, or at random. As with an ns-2 error model in front of a link, a packet
 //! that is lost by number never enters the queue. A packet that is lost at random is queued and sent first. Left out:
 //! framing overhead. When a packet arrives in the same nanosecond in which another one has been sent, the place of the
@@ -29,7 +30,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use super::queue::{LengthStatistics, Limit};
+use super::queue::{self, Item, LengthMeter, LengthStatistics, Limit, Line, Room};
 use crate::address::{InterfaceId, NodeId};
 use crate::context::{Action, Context, DropReason};
 use crate::packet::{Body, Packet, PacketId};
@@ -297,6 +298,19 @@ struct Lane {
     /// Sum of the nanoseconds that packets wait.
     waiting: u128,
     max: usize,
+    /// The queue under another discipline than drop-tail.
+    line: Option<Box<Served>>,
+}
+
+/// The queue of a direction whose packets leave one after the other, when the one before them has been sent.
+#[derive(Clone, Debug)]
+struct Served {
+    line: Line,
+    meter: LengthMeter,
+    /// The packet that is being sent, until `busy_until`.
+    sending: Option<PacketId>,
+    /// How many packets have left the queue to be sent.
+    sent: u64,
 }
 
 /// How the segments of a flow are numbered.
@@ -342,6 +356,29 @@ impl Wired {
         self
     }
 
+    /// Has queues with another discipline than drop-tail, with a random stream for each direction.
+    #[must_use]
+    pub fn disciplined(mut self, params: &Params, config: &queue::Config, streams: [Rng; 2]) -> Self {
+        for (lane, draws) in self.directions.iter_mut().zip(streams) {
+            let room = Room { packets: lane.room(params, config), rate: lane.rate, delay: lane.delay };
+            let line = Line::new(lane.node, config, &room, draws);
+            lane.line = Some(Box::new(Served { line, meter: LengthMeter::default(), sending: None, sent: 0 }));
+        }
+        self
+    }
+
+    /// Whether the time at which a packet will have been sent is known when it enters.
+    #[must_use]
+    pub const fn knows_ahead(&self, direction: Direction) -> bool {
+        self.directions[direction as usize].line.is_none()
+    }
+
+    /// How many packets a direction's queue has marked; nothing under drop-tail, which marks none.
+    #[must_use]
+    pub fn marks(&self, direction: Direction) -> Option<u64> {
+        self.directions[direction as usize].line.as_ref().map(|served| served.line.marks())
+    }
+
     /// The interface to which packets of a direction go.
     #[must_use]
     pub const fn to(&self, direction: Direction) -> InterfaceId {
@@ -380,7 +417,9 @@ impl Wired {
 
     /// Every packet that waits or is on the wire.
     pub fn held(&self) -> impl Iterator<Item = PacketId> + '_ {
-        self.directions.iter().flat_map(|lane| lane.packets.iter().map(|transit| transit.packet))
+        let in_lines = self.directions.iter().filter_map(|lane| lane.line.as_ref()).flat_map(|it| it.line.items());
+        let on_wires = self.directions.iter().flat_map(|lane| lane.packets.iter().map(|transit| transit.packet));
+        on_wires.chain(in_lines.map(|item| item.packet))
     }
 
     /// When the last packet that entered a direction will have been sent, or was sent.
@@ -392,7 +431,9 @@ impl Wired {
     /// How many packets wait to be sent in a direction.
     #[must_use]
     pub fn waiting(&self, direction: Direction, now: Time) -> usize {
-        self.directions[direction as usize].packets.iter().rev().take_while(|transit| transit.starts > now).count()
+        let lane = &self.directions[direction as usize];
+        let in_line = lane.line.as_ref().map_or(0, |served| served.line.len());
+        in_line + lane.packets.iter().rev().take_while(|transit| transit.starts > now).count()
     }
 
     /// Mean and maximum of a direction's queue from the start of the run to `now`.
@@ -438,7 +479,13 @@ impl Lane {
             down,
             waiting: 0,
             max: 0,
+            line: None,
         }
+    }
+
+    /// How many packets the queue may hold by the parameters. In ns-2 the limit is exclusive for drop-tail alone.
+    fn room(&self, params: &Params, config: &queue::Config) -> usize {
+        if config.is_drop_tail() { self.capacity } else { params.queue_length as usize }
     }
 
     /// Whether the link is down. Packets in this direction are lost when it goes down.
@@ -451,6 +498,14 @@ impl Lane {
                 // It waits no longer.
                 self.waiting -= u128::from(starts.since(from).nanos());
                 cx.lose(self.node, packet, DropReason::WireDown);
+            }
+            if let Some(served) = &mut self.line {
+                served.meter.account(served.line.len(), from);
+                served.sending = None;
+                served.line.retain(&mut |item| {
+                    cx.lose(self.node, item.packet, DropReason::WireDown);
+                    false
+                });
             }
             self.started = 0;
             self.arrives = Time::NEVER;
@@ -479,6 +534,9 @@ impl Lane {
             cx.drop_packet(self.node, packet, DropReason::ScriptedLoss);
             return;
         }
+        if self.line.is_some() {
+            return self.enter_line(packet, cx);
+        }
         while self.packets.get(self.started).is_some_and(|transit| transit.starts <= cx.now) {
             self.started += 1;
         }
@@ -492,6 +550,11 @@ impl Lane {
             self.max = self.max.max(length + 1);
             self.waiting += u128::from(starts.since(cx.now).nanos());
         }
+        self.start(packet, starts, number, cx);
+    }
+
+    /// A packet will be sent from a time on.
+    fn start(&mut self, packet: PacketId, starts: Time, number: u64, cx: &Context) {
         self.busy_until = starts + self.rate.airtime(cx.packets[packet].size);
         let (delay, loss) = self.schedule.of(cx.now, number);
         let lost = [self.losses.rate, loss].into_iter().any(|rate| rate > 0.0 && self.rng.uniform() < rate);
@@ -503,10 +566,48 @@ impl Lane {
         self.packets.push_back(Transit { packet, starts, arrives, lost });
     }
 
+    /// A packet enters the queue of a direction whose packets leave one after the other. It passes the queue even when
+    /// the direction is idle.
+    fn enter_line(&mut self, packet: PacketId, cx: &mut Context) {
+        self.serve(cx);
+        let Some(served) = &mut self.line else { return };
+        let Packet { destination, size, .. } = cx.packets[packet];
+        served.meter.account(served.line.len(), cx.now);
+        served.line.push(Item { packet, next_hop: destination, size, entered: cx.now }, cx);
+        if served.sending.is_some() {
+            return served.meter.grown(served.line.len());
+        }
+        self.send_next(cx);
+    }
+
+    /// Sends the next packet if the one before it has been sent.
+    fn serve(&mut self, cx: &mut Context) {
+        if self.busy_until <= cx.now
+            && let Some(packet) = self.line.as_mut().and_then(|served| served.sending.take())
+        {
+            cx.complete(packet, Ok(()));
+            self.send_next(cx);
+        }
+    }
+
+    /// Sends the next packet of the queue. The queue is asked even if it is empty: it then knows since when.
+    fn send_next(&mut self, cx: &mut Context) {
+        let Some(served) = &mut self.line else { return };
+        served.meter.account(served.line.len(), cx.now);
+        let next = served.line.pop(None, cx);
+        let number = served.sent;
+        served.sending = next.map(|item| item.packet);
+        if let Some(item) = next {
+            served.sent += 1;
+            self.start(item.packet, cx.now, number, cx);
+        }
+    }
+
     fn arrivals(&mut self, cx: &mut Context) {
         if self.falls <= cx.now && self.is_down(cx) {
             return;
         }
+        self.serve(cx);
         while let Some((place, Transit { packet, lost, .. })) = self.arrived(cx.now) {
             self.packets.remove(place);
             // A packet that has been sent may not have been counted as started yet.
@@ -533,10 +634,20 @@ impl Lane {
 
     #[inline]
     fn deadline(&self) -> Time {
-        if self.packets.is_empty() { Time::NEVER } else { self.arrives.min(self.falls) }
+        if self.packets.is_empty() {
+            return Time::NEVER;
+        }
+        let sent = match &self.line {
+            Some(served) if served.sending.is_some() => self.busy_until,
+            _ => Time::NEVER,
+        };
+        self.arrives.min(self.falls).min(sent)
     }
 
     fn statistics(&self, now: Time) -> LengthStatistics {
+        if let Some(served) = &self.line {
+            return served.meter.statistics(served.line.len(), now);
+        }
         // The time for which queued packets will still wait does not count.
         let ahead: u128 = self.packets.iter().map(|transit| u128::from(transit.starts.since(now).nanos())).sum();
         let mean = if now == Time::ZERO { 0.0 } else { (self.waiting - ahead) as f64 / now.nanos() as f64 };

@@ -298,7 +298,7 @@ fn category_of(packet: &Packet, to: InterfaceId, params: &Params) -> Category {
     match () {
         () if to.is_broadcast() => Category::BestEffort,
         () if packet.is_routing() => priorities.category(routing_dscp.bits()),
-        () => priorities.category(packet.dscp),
+        () => priorities.category(packet.dscp()),
     }
 }
 

@@ -34,7 +34,7 @@ impl Node {
             ttl: around.topology.ip.ttl,
             hops: 0,
             salvaged: 0,
-            dscp: 0,
+            class: 0,
             body: Body::Control { port: ICMP, message },
         });
         if around.cx.is_local(self.id, packet.source) {
@@ -148,7 +148,7 @@ impl Node {
             ttl: around.topology.ip.ttl,
             hops: 0,
             salvaged: 0,
-            dscp: 0,
+            class: 0,
             body: Body::External(bytes.as_slice().into()),
         };
         if is_local {

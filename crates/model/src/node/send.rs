@@ -66,6 +66,7 @@ impl Node {
                 let its = &mut around.wires[wire];
                 around.clock.lend(its, Wake::Wire(wire as u32), around.cx.now).enqueue(direction, packet, around.cx);
                 if !around.cx.sending.is_empty()
+                    && around.wires[wire].knows_ahead(direction)
                     && let Some(waiter) = around.cx.sending.take(packet)
                 {
                     let (Waiter::Host(node, _) | Waiter::Sender { node, .. }) = waiter;
@@ -178,8 +179,8 @@ impl Node {
         let channel = &mut around.channels[channel.index()];
         channel.serve(station as usize, around.cx, &mut around.clock.queue, |cx, takes| {
             let (packet, next_hop) = match takes {
-                None => link.next_frame(cx.now)?,
-                Some(takes) => link.next_chosen(cx, |packet, next_hop| takes(packet, next_hop.into()))?,
+                None => link.next_frame(cx)?,
+                Some(takes) => link.next_chosen(cx, &|packet, next_hop| takes(packet, next_hop.into()))?,
             };
             Some(Outgoing { packet, size: cx.packets[packet].size, to: next_hop.into() })
         });

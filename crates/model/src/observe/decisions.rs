@@ -345,7 +345,7 @@ mod tests {
             ttl: 32,
             hops: 0,
             salvaged: 0,
-            dscp: 0,
+            class: 0,
             body: Body::Tcp(TcpHeader { seq, ack, len, flags, ..TcpHeader::default() }),
         }
     }

@@ -7,6 +7,7 @@ use hopyard_engine::{Span, Time};
 use super::row::{Column, fields, row};
 use crate::address::NodeId;
 use crate::context::{Attojoules, Purpose, Spent, Tunnelled, joules};
+use crate::link::queue;
 use crate::params::Metric;
 use crate::phy::reception::Lost;
 use crate::{agent, mac, mobility};
@@ -192,7 +193,8 @@ pub fn own_columns() -> &'static [OwnColumn] {
         let macs = mac::METRICS.iter().map(|it| ("MAC", it));
         let movements = mobility::METRICS.iter().map(|it| ("Movement model", it));
         let agents = agent::METRICS.iter().map(|it| ("Agent", it));
-        let rooms = macs.chain(movements).chain(agents);
+        let queues = queue::METRICS.iter().map(|it| ("Queue discipline", it));
+        let rooms = macs.chain(movements).chain(agents).chain(queues);
         let counters = rooms.flat_map(|(kind, &(name, all))| all.iter().map(move |&metric| ((kind, name), metric)));
         let common = fields(&schemars::schema_for!(NodeRow));
         shared(&common, counters).unwrap_or_else(|fault| panic!("{fault}"))

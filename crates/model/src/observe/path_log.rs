@@ -184,7 +184,7 @@ mod tests {
             ttl: 32,
             hops: 0,
             salvaged: 0,
-            dscp: 0,
+            class: 0,
             body: Body::Udp(UdpHeader { sequence, len: 72 }),
         }
     }

@@ -347,8 +347,8 @@ impl Probe for SegmentLog {
 
 fn row(entry: &Entry) -> SegmentRow {
     let Entry { time, flow, event, cwnd, resent, header } = entry;
-    let TcpFlags { syn, ack, fin, psh } = header.flags;
-    let names = [(syn, "SYN"), (fin, "FIN"), (psh, "PSH"), (ack, "ACK")];
+    let TcpFlags { syn, ack, fin, psh, ece, cwr } = header.flags;
+    let names = [(syn, "SYN"), (fin, "FIN"), (psh, "PSH"), (ack, "ACK"), (ece, "ECE"), (cwr, "CWR")];
     let block = |(start, end)| format!("{start}-{end}");
     SegmentRow {
         flow: *flow,
@@ -407,7 +407,7 @@ mod tests {
             ttl: 32,
             hops: 0,
             salvaged: 0,
-            dscp: 0,
+            class: 0,
             body: Body::Tcp(header),
         }
     }

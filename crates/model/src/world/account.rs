@@ -101,6 +101,8 @@ mod tests {
             link: link::Params::of_profile(RFC),
             ip: ip::Params::of_profile(RFC),
             wires: Vec::new(),
+            queue: link::queue::Config::first(RFC),
+            wire_queues: std::collections::BTreeMap::new(),
             roles: std::collections::BTreeMap::new(),
             orders: std::collections::BTreeMap::new(),
             served: Vec::new(),
@@ -125,7 +127,7 @@ mod tests {
             ttl: 5,
             hops: 0,
             salvaged: 0,
-            dscp: 0,
+            class: 0,
             body: Body::Udp(UdpHeader { sequence: 0, len: 72 }),
         })
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use hopyard_engine::units::Rate;
 use hopyard_engine::{Rank, Span, Streams, Time};
 
 use super::addressing::{self, AddressError, Layout, Network};
@@ -16,7 +17,7 @@ use crate::clock::{Clock, Event, Objects, Wake};
 use crate::context::{Context, Owners, Prices, Spending};
 use crate::ip::{Table, Way};
 use crate::link::wired::Direction;
-use crate::link::{Link, ReceivePath, Wired};
+use crate::link::{Link, Maker, ReceivePath, Room, Wired};
 use crate::mobility::{self, Leg, Mobility};
 use crate::node::{Agents, Attachment, Border, Interface, Node, Topology};
 use crate::observe::{Probe, own_columns};
@@ -226,6 +227,14 @@ impl<P: Probe> World<P> {
                     if let Some(classes) = &classes[channel.index()] {
                         link.set_classes(classes.clone());
                     }
+                    if !spec.queue.is_drop_tail() {
+                        let it = &spec.channels[channel.index()];
+                        let rate = it.mac.modes(&it.rates).ok().and_then(|modes| Some(modes.first()?.rate()));
+                        let rate = rate.unwrap_or(Rate::from_bps(1_000_000));
+                        let room = Room { packets: spec.link.queue_length as usize, rate, delay: Span::ZERO };
+                        let name = format!("node/{number}/channel/{}", channel.0);
+                        link.set_discipline(Maker { config: spec.queue.clone(), room, streams, name });
+                    }
                     let it = &mut nodes[number];
                     if further {
                         it.further.push((interface, Some(link)))
@@ -246,7 +255,11 @@ impl<P: Probe> World<P> {
                     (node, attach(&mut nodes, &mut topology, node, Attachment::Wire { wire: number, direction }, false))
                 });
             let stream = |direction| streams.stream(&format!("wire/{number}/{direction}"));
-            let wire = Wired::new(&wire.params, ends, [stream("forward"), stream("backward")]).numbered(&numbering);
+            let params = &wire.params;
+            let mut wire = Wired::new(params, ends, [stream("forward"), stream("backward")]).numbered(&numbering);
+            if let Some(config) = spec.wire_queues.get(&number).filter(|config| !config.is_drop_tail()) {
+                wire = wire.disciplined(params, config, [stream("forward/queue"), stream("backward/queue")]);
+            }
             wires.push(wire);
         }
         let mut tunnels = Vec::new();

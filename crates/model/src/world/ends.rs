@@ -39,11 +39,12 @@ pub(super) fn build(spec: &Spec, streams: &Streams) -> (Vec<Flow>, Vec<Socket>) 
                 let sack = forward.wants_sack();
                 let ends = match back {
                     None => [
-                        Tcp::new(Some(forward), None),
-                        Tcp::new(None, Some(TcpReceiver::new(acking, &config.tcp, sack))),
+                        Tcp::new(&config.tcp, Some(forward), None),
+                        Tcp::new(&config.tcp, None, Some(TcpReceiver::new(acking, &config.tcp, sack))),
                     ],
-                    Some(_) => [forward, sender("tcp/back", flow.to)]
-                        .map(|it| Tcp::new(Some(it), Some(TcpReceiver::duplex(acking, &config.tcp, sack)))),
+                    Some(_) => [forward, sender("tcp/back", flow.to)].map(|it| {
+                        Tcp::new(&config.tcp, Some(it), Some(TcpReceiver::duplex(acking, &config.tcp, sack)))
+                    }),
                 };
                 ends.map(AnyEndpoint::from)
             }

@@ -174,8 +174,7 @@ impl<P: Probe> World<P> {
                     ttl,
                     hops: 0,
                     salvaged: 0,
-                    // The second byte of an IPv4 header has it, above two bits for ECN.
-                    dscp: bytes.get(1).map_or(0, |class| class >> 2),
+                    class: bytes.get(1).copied().unwrap_or(0),
                     body: Body::External(bytes),
                 });
                 self.cx.sending.begin(packet, Waiter::Host(node, token));
@@ -209,6 +208,7 @@ impl<P: Probe> World<P> {
         if let Body::External(bytes) = &packet.body {
             let mut bytes = bytes.to_vec();
             ipv4::set_ttl(&mut bytes, packet.ttl);
+            ipv4::set_class(&mut bytes, packet.class);
             // Inside, the packet may have had the node's first address.
             let named = ipv4::Header::parse(&bytes).map(|(header, _)| header.destination);
             let address = named.unwrap_or_else(|_| self.cx.owners.name(packet.destination));

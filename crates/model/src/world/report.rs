@@ -6,6 +6,7 @@ use crate::address::NodeId;
 use crate::channel::AnyChannel;
 use crate::channel::energy::Spent;
 use crate::context::{DropReason, Shares};
+use crate::link::queue::MARKS;
 use crate::node::{Attachment, Node};
 use crate::observe::{
     DropRow, FlowCounts, FlowRow, NodeCounts, NodeRow, Outcome, OverheadRow, OwnColumn, PacketsLeft, Probe, own_columns,
@@ -166,6 +167,15 @@ impl<P: Probe> World<P> {
                 lost.collisions += it.lost.collisions;
                 lost.bit_errors += it.lost.bit_errors;
             }
+        }
+        let wire = |interface| match self.topology.attachment(interface) {
+            Attachment::Wire { wire, direction } => self.wires[wire].marks(direction),
+            _ => None,
+        };
+        let marks = node.links().filter_map(|link| link.queue().marks()).chain(node.interfaces().filter_map(wire));
+        let marks = marks.reduce(|all, its| all + its);
+        if let Some(place) = own_columns().iter().position(|it| it.metric == MARKS) {
+            own[place] = marks;
         }
         for link in node.links() {
             let queue = link.queue().statistics(self.cx.now);

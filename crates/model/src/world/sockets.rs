@@ -103,7 +103,7 @@ impl<P: Probe> World<P> {
             ttl: self.topology.ip.ttl,
             hops: 0,
             salvaged: 0,
-            dscp,
+            class: dscp << 2 | outgoing.ecn,
             body: outgoing.body,
         });
         if self.probe.watches() {
@@ -199,7 +199,7 @@ impl<P: Probe> World<P> {
             ttl: self.topology.ip.ttl,
             hops: 0,
             salvaged: 0,
-            dscp: 0,
+            class: 0,
             body: Body::Icmp(quote),
         });
         let (node, mut around) = self.node(node);

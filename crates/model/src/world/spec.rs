@@ -13,6 +13,7 @@ use strum::{IntoStaticStr, VariantArray};
 use crate::address::{NodeId, Prefix};
 use crate::agent::Orders;
 use crate::channel::energy::{self, Battery};
+use crate::link::queue;
 use crate::mac::rate_control;
 use crate::mobility::{self, Movements, Position};
 use crate::observe::Recorded;
@@ -46,10 +47,14 @@ pub struct Spec {
     pub addresses: Vec<(NodeId, Ipv4Addr)>,
     /// Interface queue and address resolution.
     pub link: link::Params,
+    /// The discipline of the interface queues of radios.
+    pub queue: queue::Config,
     /// The network layer.
     pub ip: ip::Params,
     /// Wired links.
     pub wires: Vec<WireSpec>,
+    /// The disciplines of the queues of wires, by number of the wire; others are drop-tail.
+    pub wire_queues: BTreeMap<usize, queue::Config>,
     /// The parts of nodes among networks whose hosts move; other nodes have none.
     pub roles: BTreeMap<NodeId, RoleSpec>,
     /// The faults that the agents of nodes are ordered to have.
@@ -85,8 +90,10 @@ impl Spec {
             obstacles: Vec::new(),
             addresses: Vec::new(),
             link: link::Params::of_profile(profile),
+            queue: queue::Config::first(profile),
             ip: ip::Params::of_profile(profile),
             wires: Vec::new(),
+            wire_queues: BTreeMap::new(),
             roles: BTreeMap::new(),
             orders: BTreeMap::new(),
             served: Vec::new(),

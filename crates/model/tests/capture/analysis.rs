@@ -122,7 +122,7 @@ fn capture_of(name: &str, params: &tcp::Params, events: &[Event]) -> PathBuf {
             ttl: 32,
             hops: 0,
             salvaged: 0,
-            dscp: 0,
+            class: 0,
             body: Body::Tcp(header),
         };
         let mut bytes = Vec::new();

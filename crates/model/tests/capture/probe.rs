@@ -430,7 +430,7 @@ fn a_packet_without_an_encoding_is_named() {
         ttl: 1,
         hops: 0,
         salvaged: 0,
-        dscp: 0,
+        class: 0,
         body: Body::Routing(RoutingMessage::new(update)),
     };
     probe.on_packet(Time::ZERO, NodeId(0), &packet, PacketEvent::Dropped(DropReason::QueueFull));

@@ -28,7 +28,7 @@ fn sample(size: u32, body: Body, expected: Fields) -> Sample {
         ttl: 64,
         hops: 0,
         salvaged: 0,
-        dscp: 0,
+        class: 0,
         body,
     };
     Sample { packet, expected }
@@ -40,7 +40,7 @@ fn broadcast(mut it: Sample) -> Sample {
     it
 }
 
-const NONE: TcpFlags = TcpFlags { syn: false, ack: false, fin: false, psh: false };
+const NONE: TcpFlags = TcpFlags { syn: false, ack: false, fin: false, psh: false, ece: false, cwr: false };
 const ACK: TcpFlags = TcpFlags { ack: true, ..NONE };
 
 fn header(seq: u64, ack: u64, flags: TcpFlags) -> TcpHeader {

@@ -3,7 +3,7 @@
 use hopyard_engine::units::{Bytes, Coordinate, Distance, Power, Ratio, Speed};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
-use hopyard_model::link::wired;
+use hopyard_model::link::{queue, wired};
 use hopyard_model::mac::rate_control;
 use hopyard_model::mobility::{self, group, random_waypoint, roaming_group, rpgm, waypoints};
 use hopyard_model::params::Params as _;
@@ -43,6 +43,15 @@ pub fn all() -> Vec<(String, Spec)> {
         scenarios.push((format!("moving, {protocol}"), moving("rfc", protocol)));
     }
     scenarios
+}
+
+/// The TCP flows let queues mark their segments.
+pub fn with_ecn(spec: &mut Spec) {
+    for flow in &mut spec.flows {
+        if let Transport::Tcp { config, .. } = &mut flow.transport {
+            config.tcp.ecn = true;
+        }
+    }
 }
 
 /// A short chain with TCP and datagrams under every model of every list, beside those of [`all`].
@@ -88,6 +97,22 @@ pub fn of_every_model() -> Vec<(String, Spec)> {
                 spec.nodes.iter_mut().for_each(|node| node.start.z = 50.0);
             }
             spec.channels[0].propagation = propagation;
+        });
+    }
+    for model in queue::MODELS {
+        with("queue", model.name, &|spec| {
+            let mut edca = mac::edca::Params::of_profile("rfc");
+            edca.dcf.standard = mac::dcf::Amendment::N;
+            edca.follow("standard");
+            spec.channels[0].mac = mac::Config::Edca(edca.into());
+            spec.queue = queue::Config::of_profile(model.name, "rfc").expect("a queue discipline");
+            with_ecn(spec);
+        });
+        with("queue of a wire", model.name, &|spec| {
+            let params = wired::Params { rate: mbps(0.3), ..wired::Params::of_profile("rfc") };
+            spec.wires.push(WireSpec { ends: (NodeId(0), NodeId(3)), params, network: None });
+            spec.wire_queues.insert(0, queue::Config::of_profile(model.name, "rfc").expect("a queue discipline"));
+            with_ecn(spec);
         });
     }
     for model in rate_control::MODELS {

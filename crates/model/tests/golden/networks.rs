@@ -3,7 +3,7 @@
 use hopyard_engine::units::{Distance, Ratio, Speed};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
-use hopyard_model::link::{Limit, RoutingPackets, wired};
+use hopyard_model::link::{Limit, RoutingPackets, queue, wired};
 use hopyard_model::mobility::waypoints;
 use hopyard_model::params::Params as _;
 use hopyard_model::phy::propagation;
@@ -13,7 +13,7 @@ use hopyard_model::world::WireSpec;
 use hopyard_model::{agent, link, mobility, routing};
 
 use super::common::{add_cbr, add_tcp, chain, mbps, network, run, scenarios, stagger};
-use super::{Kind, check, check_models, seconds};
+use super::{Kind, check, check_models, in_profiles, seconds};
 
 /// Four nodes that run each agent, without and with what its switches can switch on.
 #[test]
@@ -164,6 +164,48 @@ fn wires() {
         }
     }
     check("wired", &runs);
+}
+
+/// Three flows through a narrow wire, without and with marks; and a node with two neighbours that has more to send than
+/// the channel carries.
+#[test]
+fn queues() {
+    let mut runs = Vec::new();
+    for (_, model, profile) in in_profiles(queue::MODELS) {
+        let info = queue::MODELS.iter().find(|it| it.name == model).expect("a queue discipline");
+        let with = |marks: bool| {
+            let mut values = (info.defaults)(profile);
+            if values.get("ecn").is_some() {
+                values["ecn"] = marks.into();
+            }
+            queue::Config::read(model, &values).expect("a queue discipline")
+        };
+        for marks in [false, true] {
+            let mut spec = network(profile, "static", &[(0.0, 0.0); 2]);
+            spec.nodes.iter_mut().for_each(|node| node.radios.clear());
+            let (rate, delay) = (mbps(2.0), Span::from_millis(20));
+            let params = wired::Params { rate, delay, queue_length: 100, ..wired::Params::of_profile(profile) };
+            spec.wires = vec![WireSpec { ends: (NodeId(0), NodeId(1)), params, network: None }];
+            spec.wire_queues.insert(0, with(marks));
+            add_tcp(&mut spec, 0, 1, profile, "newreno", |_| {});
+            add_tcp(&mut spec, 0, 1, profile, "sack", |tcp| tcp.window = 60);
+            add_cbr(&mut spec, 0, 1, 160, Span::from_millis(20));
+            if marks {
+                scenarios::with_ecn(&mut spec);
+            }
+            stagger(&mut spec);
+            spec.duration = Span::from_secs(6);
+            runs.push((format!("{model} {profile}, wire{}", if marks { ", marks" } else { "" }), run(&spec)));
+        }
+        let mut spec = network(profile, "static", &[(0.0, 0.0), (100.0, 0.0), (0.0, 100.0)]);
+        spec.queue = with(false);
+        add_tcp(&mut spec, 0, 1, profile, "newreno", |_| {});
+        add_cbr(&mut spec, 0, 2, 1000, Span::from_millis(8));
+        stagger(&mut spec);
+        spec.duration = Span::from_secs(4);
+        runs.push((format!("{model} {profile}, radio"), run(&spec)));
+    }
+    check_models("queue", runs);
 }
 
 /// The whole model together: fifty moving nodes, five TCP variants and datagrams, with every protocol and profile.

@@ -58,6 +58,10 @@ pub enum DropReason {
     NotRegistered,
     /// The packet came after its receiver had stopped to wait for it, and had passed up later ones.
     TooLate,
+    /// The queue dropped the packet before it was full, because its mean length was above a threshold (RED).
+    QueueEarly,
+    /// The queue dropped the packet because packets had waited too long for a while (CoDel).
+    QueueDelay,
 }
 
 impl DropReason {

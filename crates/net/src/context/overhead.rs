@@ -276,7 +276,7 @@ mod tests {
     fn packet(size: u32, body: Body) -> Packet {
         let created = Time::ZERO;
         let (source, destination) = (Address(2), Address(3));
-        Packet { created, source, destination, flow: FlowId::NONE, size, ttl: 1, hops: 0, salvaged: 0, dscp: 0, body }
+        Packet { created, source, destination, flow: FlowId::NONE, size, ttl: 1, hops: 0, salvaged: 0, class: 0, body }
     }
 
     #[test]

@@ -71,7 +71,7 @@ mod tests {
             ttl: 9,
             hops: 0,
             salvaged: 0,
-            dscp: 0,
+            class: 0,
             body: Body::Udp(UdpHeader { sequence: 0, len: 20 }),
         }
     }

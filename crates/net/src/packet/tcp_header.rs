@@ -19,7 +19,7 @@ pub struct TcpHeader {
     pub timestamps: Option<(u32, u32)>,
     /// Blocks received out of order (RFC 2018).
     pub sack: SackBlocks,
-    /// SYN, ACK, FIN and PSH.
+    /// The control bits.
     pub flags: TcpFlags,
     /// Whether the payload was sent before: known to the simulator, not on the wire.
     pub retransmission: bool,
@@ -53,6 +53,10 @@ pub struct TcpFlags {
     pub fin: bool,
     /// The segment is to be passed to the application at once, and acknowledged (RFC 9293 §3.9.1.2).
     pub psh: bool,
+    /// A queue has marked a segment of the other end (RFC 3168 §6.1); with `cwr` in a SYN: marks are understood.
+    pub ece: bool,
+    /// The congestion window was reduced.
+    pub cwr: bool,
 }
 
 /// Up to four blocks of bytes received out of order, the most recent first (RFC 2018 §3).

@@ -113,7 +113,10 @@ impl Resolver<'_> {
         let batteries = self.simple_list::<Battery>("battery");
         let sleeps = self.simple_list::<Sleep>("sleep");
         let addresses = self.simple_list::<Address>("address");
-        let mut link = self.plain("link");
+        let mut link = self.single("link");
+        let (own, mut link) = (link.take(), link.take());
+        let queue = self.chosen_in("link", &own);
+        self.complete.insert("link".to_owned(), Value::Object(own.into_iter().chain(link.clone()).collect()));
         let ip = self.plain("ip");
         let routing = self.choice("routing");
         self.choose_queue(&mut link, routing.as_ref());
@@ -129,7 +132,7 @@ impl Resolver<'_> {
         let random_flows = self.random_flows(&tcp);
         let linux: Linux = typed(&self.plain("linux"));
         let hosts = self.simple_list::<Host>("host");
-        let wires = self.wires();
+        let (wires, wire_queues) = self.wires();
         let tunnels = self.simple_list::<Tunnel>("tunnel");
         let measure: Measure = typed(&self.plain("measure"));
         let simulator: Simulator = typed(&self.plain("simulator"));
@@ -159,6 +162,7 @@ impl Resolver<'_> {
             sleeps,
             addresses,
             link: Typed::new(link),
+            queue: queue?,
             ip: Typed::new(ip),
             routing: routing?,
             agents: agents?,
@@ -167,6 +171,7 @@ impl Resolver<'_> {
             linux,
             hosts,
             wires,
+            wire_queues,
             tunnels,
             home_agents,
             foreign_agents,
@@ -188,8 +193,11 @@ impl Resolver<'_> {
         if !needs || self.is_given("link", "routing_packets") {
             return;
         }
-        link.insert("routing_packets".to_owned(), Value::String("by_class".to_owned()));
-        self.complete.insert("link".to_owned(), Value::Object(link.clone()));
+        let value = Value::String("by_class".to_owned());
+        link.insert("routing_packets".to_owned(), value.clone());
+        if let Some(Value::Object(section)) = self.complete.get_mut("link") {
+            section.insert("routing_packets".to_owned(), value);
+        }
     }
 
     /// Puts the parameters of the models in use into their sections.

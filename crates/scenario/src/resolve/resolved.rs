@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hopyard_model::app::Format;
 use hopyard_model::channel::energy;
-use hopyard_model::link::wired;
+use hopyard_model::link::{queue, wired};
 use hopyard_model::mac::rate_control;
 use hopyard_model::mobility::{self, Position, movement_file};
 use hopyard_model::params::{ModelInfo, ParamsError};
@@ -209,6 +209,7 @@ pub(crate) struct Resolved {
     pub sleeps: Vec<Sleep>,
     pub addresses: Vec<Address>,
     pub link: Typed<link::Params>,
+    pub queue: Chosen<queue::Config>,
     pub ip: Typed<ip::Params>,
     pub routing: Chosen<routing::Config>,
     pub agents: Vec<Chosen<agent::Config>>,
@@ -217,6 +218,8 @@ pub(crate) struct Resolved {
     pub linux: Linux,
     pub hosts: Vec<Host>,
     pub wires: Vec<(Wire, Typed<wired::Params>)>,
+    /// The discipline of the queues of each wire.
+    pub wire_queues: Vec<Chosen<queue::Config>>,
     pub tunnels: Vec<Tunnel>,
     pub home_agents: Vec<HomeAgent>,
     pub foreign_agents: Vec<ForeignAgent>,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hopyard_model::agent;
-use hopyard_model::link::wired;
+use hopyard_model::link::{queue, wired};
 use hopyard_model::params::ModelInfo;
 use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
@@ -241,10 +241,7 @@ impl<'a> Resolver<'a> {
         let bases = bases.unwrap_or_else(|| layout.parts.iter().map(|info| self.defaults(info)).collect());
         let mut tables: Vec<&str> = layout.tables().collect();
         tables.extend(external_tables(layout, table));
-        let profiles = match layout.parts {
-            [info] => profiles(info),
-            _ => &[],
-        };
+        let profiles = layout.profiled().map_or(&[][..], profiles);
         let parts = layout.parts.iter().map(|info| *info as &dyn Judge).zip(bases.clone()).collect();
         let section = Section { path: path.clone(), parts, tables, profiles };
         if let Some(table) = table {
@@ -396,7 +393,7 @@ impl<'a> Resolver<'a> {
         channels
     }
 
-    /// The model of a further channel that one of its keys names. `own` is given the table of its parameters.
+    /// The model of a further channel, or of a wire, that one of its keys names. `own` is given the table of its parameters.
     fn of_channel<C: Config>(&mut self, name: &str, path: &str, table: &Table, own: &mut Values) -> Chosen<C> {
         let given = self.given_tables(room(C::ROOM), path, Some(table));
         let Some(info) = self.select(C::ROOM, &join(path, C::ROOM), name) else { return self.stand_in(path) };
@@ -448,18 +445,23 @@ impl<'a> Resolver<'a> {
         Chosen::new(info, own.map_or_else(|| self.base(room_name, info), |(_, values)| values.clone()))
     }
 
-    pub(super) fn wires(&mut self) -> Vec<(Wire, Typed<wired::Params>)> {
-        let mut wires = Vec::new();
+    /// The wires, and the discipline of the queues of each.
+    pub(super) fn wires(&mut self) -> (Vec<(Wire, Typed<wired::Params>)>, Vec<Chosen<queue::Config>>) {
+        let (mut wires, mut queues) = (Vec::new(), Vec::new());
         let mut written = Vec::new();
         for (index, (table, mark)) in self.list("wire").into_iter().enumerate() {
-            let mut read = self.section(layout("wire"), format!("wire.{index}"), Some(table), Some(mark), None);
+            let path = format!("wire.{index}");
+            let mut read = self.section(layout("wire"), path.clone(), Some(table), Some(mark), None);
             let (own, link) = (read.take(), read.take());
-            written.push(Value::Object(own.clone().into_iter().chain(link.clone()).collect()));
-            wires.push((typed(&own), Typed::new(link)));
+            let wire: Wire = typed(&own);
+            let mut all: Values = own.into_iter().chain(link.clone()).collect();
+            queues.push(self.of_channel(&wire.queue, &path, table, &mut all));
+            written.push(Value::Object(all));
+            wires.push((wire, Typed::new(link)));
         }
         if !written.is_empty() {
             self.complete.insert("wire".to_owned(), Value::Array(written));
         }
-        wires
+        (wires, queues)
     }
 }

@@ -14,6 +14,7 @@ const SEAMS: &[(&str, &str, usize)] = &[
     ("model/src/agent/protocol.rs", "Agent", 8),
     ("hosts/src/app/application.rs", "Application", 4),
     ("hosts/src/host/endpoint.rs", "Endpoint", 8),
+    ("model/src/link/queue/discipline.rs", "QueueDiscipline", 6),
     ("model/src/mac/protocol.rs", "Mac", 16),
     ("model/src/mac/rate_control/control.rs", "RateControl", 5),
     ("model/src/mobility/leg.rs", "Mobility", 2),

@@ -50,6 +50,10 @@ pub struct Core {
     pub(crate) duplicates: u32,
     /// Losses below this do not start another reduction (RFC 6582's `recover`, counted to the byte after).
     pub(crate) recover: u64,
+    /// Marks and losses of data below this do not start another reduction: a mark has (RFC 3168 §6.1.2).
+    pub(super) marked_until: u64,
+    /// The acknowledgement at hand reports a mark.
+    pub(crate) reports_mark: bool,
     pub(crate) rtt: Estimator,
     /// When the retransmission timer expires.
     pub(crate) rto: Time,
@@ -138,6 +142,8 @@ impl Core {
             largest_window: u64::from(params.window_bytes()),
             duplicates: 0,
             recover: 0,
+            marked_until: 0,
+            reports_mark: false,
             rtt: Estimator::new(params, rng),
             rto: Time::NEVER,
             timeouts_in_row: 0,

@@ -34,6 +34,8 @@ counters! {
         timeouts,
         /// Losses found by duplicate acknowledgements or a fine-grained timeout, and answered.
         fast_retransmits,
+        /// Reductions of the window that marks of queues caused (RFC 3168).
+        mark_reductions,
         /// Acknowledgements received.
         acks,
         /// The acknowledgements among these that acknowledged nothing new while data was outstanding.
@@ -56,6 +58,14 @@ counters! {
         rtt_samples,
         /// Notices of segments that a node could not forward.
         notices,
+    }
+}
+
+impl SenderCounters {
+    /// How often the window was reduced, for losses or for marks.
+    #[must_use]
+    pub const fn reductions(&self) -> u64 {
+        self.timeouts + self.fast_retransmits + self.mark_reductions
     }
 }
 

@@ -330,7 +330,7 @@ impl Intake {
             window,
             timestamps,
             sack,
-            flags: TcpFlags { syn, ack: true, fin, psh: false },
+            flags: TcpFlags { syn, ack: true, fin, ..TcpFlags::default() },
             ..TcpHeader::default()
         }
     }

@@ -171,6 +171,9 @@ pub struct Params {
     pub tick: Span,
     /// The window after a pause. rfc: RFC 5681 §4.1.
     pub idle_restart: IdleRestart,
+    /// Whether both ends agree that queues mark segments instead of dropping them (ECN, RFC 3168). The sender answers a
+    /// mark as a loss, once a window, and sends nothing again.
+    pub ecn: bool,
     /// The parameters of Linux's TCP.
     pub linux: linux::Params,
 }
@@ -228,6 +231,7 @@ impl params::Params for Params {
             timeout_factor: 1.0,
             tick: Span::from_millis(1),
             idle_restart: IdleRestart::InitialWindow,
+            ecn: false,
             linux: linux::Params::default(),
         };
         if profile == LINUX {

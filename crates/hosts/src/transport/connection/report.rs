@@ -73,7 +73,8 @@ impl Core {
             round_trip: acked.round_trip,
             newest_round_trip: acked.newest_round_trip,
             one_way: self.one_way,
-            phase,
+            // The window does not grow for an acknowledgement that reports a mark (RFC 3168 §6.1.2).
+            phase: if self.reports_mark { Phase::Partial } else { phase },
             duplicates: self.prior_duplicates,
             window_limited: self.window_limited,
             rate: self.rate(),
@@ -121,8 +122,31 @@ impl Core {
         self.report_as(control, &Loss { sent: self.now, transmissions: 1 }, &self.view());
     }
 
+    /// Tells the congestion control that a queue has marked a segment: as if it were lost, though nothing is missing.
+    pub(crate) fn report_mark(&mut self, control: &mut Controller) {
+        self.marked_until = self.board.max();
+        let answer = control.on_loss(&Loss { sent: self.now, transmissions: 1 }, &self.view());
+        self.judge(control);
+        self.apply(answer);
+        self.counters.mark_reductions += 1;
+    }
+
+    /// Takes in whether an acknowledgement reports a mark. The plain senders answer the first in a window.
+    pub(crate) fn note_mark(&mut self, control: &mut Controller, header: &TcpHeader) {
+        self.reports_mark = header.flags.ece;
+        if self.reports_mark && !self.recovering && header.ack > self.marked_until {
+            self.report_mark(control);
+        }
+    }
+
     fn report(&mut self, control: &mut Controller, index: usize, view: View) {
         let Some(first) = self.board.get(index) else { return };
+        if first.seq < self.marked_until {
+            // A mark in the same window has reduced it.
+            self.reduced = true;
+            self.counters.fast_retransmits += 1;
+            return;
+        }
         let loss = Loss { sent: first.sent, transmissions: first.transmissions };
         self.report_as(control, &loss, &view);
     }

@@ -464,6 +464,7 @@ impl SendingEnd for Sender {
             return;
         }
         self.tcp.thaw();
+        self.tcp.core.reports_mark = header.flags.ece;
         self.tcp.core.count_ack();
         self.tcp.note_duplicate(header);
         if header.ack >= self.tcp.core.una() {

@@ -24,7 +24,7 @@ pub use self::config::Config;
 pub use self::receiver::TcpReceiver;
 pub use self::sender::{SenderState, TcpSender};
 pub use super::connection::{
-    Close, Connect, Connection, EchoCopies, Habits, IdleRestart, Judged, Marks, Params, Reader, ReceiverCounters,
+    Close, Connect, Connection, EchoCopies, Ecn, Habits, IdleRestart, Judged, Marks, Params, Reader, ReceiverCounters,
     RecoveryExit, SenderCounters,
 };
 pub use super::linux;

@@ -19,6 +19,7 @@ mod as_linux_without_sack;
 mod closing;
 mod growing_window;
 mod held;
+mod marks;
 mod rate;
 mod recovery_by_time;
 mod round_trips;

@@ -81,7 +81,7 @@ impl Drand {
             ttl: 1,
             hops: 0,
             salvaged: 0,
-            dscp: 0,
+            class: 0,
             body: Body::Control { port: message::PORT, message: RoutingMessage::new(message) },
         });
         cx.act(Action::Send { node: self.node, packet, next_hop });

@@ -132,7 +132,7 @@ impl Sending {
             ttl,
             hops: 0,
             salvaged: 0,
-            dscp: 0,
+            class: 0,
             body: Body::Control { port: message.port(), message: RoutingMessage::new(message) },
         };
         cx.originate_as(origin, packet)

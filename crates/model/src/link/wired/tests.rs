@@ -29,7 +29,7 @@ fn segment(cx: &mut Context, number: u64) -> PacketId {
         ttl: 32,
         hops: 0,
         salvaged: 0,
-        dscp: 0,
+        class: 0,
         body: Body::Tcp(TcpHeader { seq: number * 1000, len: 1000, ..TcpHeader::default() }),
     })
 }
@@ -482,5 +482,62 @@ proptest! {
         prop_assert_eq!(cx.ledger.outstanding(), 0);
         prop_assert_eq!(found.len() as u64 + dropped(&cx, DropReason::WireDown), cx.ledger.originated);
         prop_assert_eq!(found, expected);
+    }
+}
+
+/// Packets that come to a direction, each so many microseconds after the one before it, and its size.
+fn comings() -> impl Strategy<Value = Vec<(u64, u32)>> {
+    prop::collection::vec((prop_oneof![Just(0), 1..3000_u64, Just(800)], 40..1500_u32), 1..80)
+}
+
+proptest! {
+    /// A wire that knows ahead when each packet leaves carries the same ones at the same times as one that asks its
+    /// queue packet by packet, also while it is down.
+    #[test]
+    fn drop_tail_ahead_is_drop_tail_packet_by_packet(comings in comings(), down in prop::option::of((0..40_000_u64, 1..20_000_u64))) {
+        let down = down.map(|(from, length)| {
+            Down { from: Span::from_micros(from), to: Some(Span::from_micros(from + length)) }
+        });
+        let params = Params {
+            rate: Rate::from_bps(8_000_000),
+            delay: Span::from_millis(1),
+            queue_length: 4,
+            down: down.into_iter().collect(),
+            ..Params::of_profile(RFC)
+        };
+        let run = |by_packet: bool| {
+            let (mut wire, mut cx) = link(&params);
+            if by_packet {
+                let streams = ["a", "b"].map(|name| Streams::new(1, 0).stream(name));
+                wire = wire.disciplined(&params, &queue::Config::first(RFC), streams);
+            }
+            let mut arrived = Vec::new();
+            let mut until = |wire: &mut Wired, cx: &mut Context, end: Time| {
+                // What is due at the same time happens first.
+                while wire.deadline() <= end && wire.deadline() != Time::NEVER {
+                    cx.now = wire.deadline();
+                    wire.on_timer(cx);
+                    while let Some(action) = cx.actions.pop_front() {
+                        let Action::Receive { packet, .. } = action else { panic!("{action:?}") };
+                        let Body::Tcp(header) = cx.deliver(packet).body else { panic!("a segment was sent") };
+                        arrived.push((cx.now, header.seq));
+                    }
+                }
+            };
+            let mut now = Time::ZERO;
+            for (number, &(after, size)) in comings.iter().enumerate() {
+                now += Span::from_micros(after);
+                until(&mut wire, &mut cx, now);
+                cx.now = now;
+                let packet = segment(&mut cx, number as u64);
+                cx.packets[packet].size = size;
+                wire.enqueue(Direction::Forward, packet, &mut cx);
+            }
+            until(&mut wire, &mut cx, Time::from_nanos(u64::MAX - 1));
+            let lost = [DropReason::QueueFull, DropReason::WireDown].map(|reason| dropped(&cx, reason));
+            let length = wire.statistics(Direction::Forward, Time::ZERO + Span::from_secs(1));
+            (arrived, lost, length.max, (length.mean * 1e9).round(), cx.ledger.outstanding())
+        };
+        prop_assert_eq!(run(false), run(true));
     }
 }

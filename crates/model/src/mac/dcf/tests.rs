@@ -69,7 +69,7 @@ impl<P: Procedure> Station<P> {
             ttl: 9,
             hops: 0,
             salvaged: 0,
-            dscp: 0,
+            class: 0,
             body: Body::Udp(UdpHeader { sequence: 0, len: SIZE - 28 }),
         })
     }

@@ -80,7 +80,7 @@ impl Pair {
                 ttl: 9,
                 hops: 0,
                 salvaged: 0,
-                dscp,
+                class: dscp << 2,
                 body: Body::Udp(UdpHeader { sequence: 0, len: size - 28 }),
             });
             self.waiting.push_back(Outgoing { packet, size, to: InterfaceId(1) });

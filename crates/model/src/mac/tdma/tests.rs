@@ -54,7 +54,7 @@ fn packet(cx: &mut Context, size: u32) -> Outgoing {
         ttl: 9,
         hops: 0,
         salvaged: 0,
-        dscp: 0,
+        class: 0,
         body: Body::Udp(UdpHeader { sequence: 0, len: size - 28 }),
     });
     Outgoing { packet, size, to: InterfaceId(1) }

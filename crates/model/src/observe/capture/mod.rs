@@ -118,15 +118,18 @@ pub fn packet(packet: &Packet, names: &Names<'_>, out: &mut Vec<u8>) -> Result<E
         let start = out.len();
         out.extend_from_slice(bytes);
         ipv4::set_ttl(&mut out[start..], packet.ttl);
+        ipv4::set_class(&mut out[start..], packet.class);
         return Ok(EtherType::IPV4);
     }
     let mut body = Vec::new();
     let protocol = carried(&packet.body, packet, names, &mut body)?;
     if protocol == Protocol::IP_IN_IP {
+        let start = out.len();
         ipv4::encapsulate(&body, source, destination, packet.ttl, out)?;
+        ipv4::set_class(&mut out[start..], packet.class);
     } else {
         let header = ip(protocol, source, destination, packet.ttl);
-        ipv4::Header { traffic_class: packet.dscp << 2, ..header }.emit(&body, out)?;
+        ipv4::Header { traffic_class: packet.class, ..header }.emit(&body, out)?;
     }
     Ok(EtherType::IPV4)
 }
@@ -226,6 +229,8 @@ fn segment(header: &TcpHeader, flow: &Flow) -> tcp::Header {
         (header.flags.ack, tcp::Flags::ACK),
         (header.flags.fin, tcp::Flags::FIN),
         (header.flags.psh, tcp::Flags::PSH),
+        (header.flags.ece, tcp::Flags::ECE),
+        (header.flags.cwr, tcp::Flags::CWR),
     ];
     let flags = flags.into_iter().filter(|(set, _)| *set).fold(tcp::Flags::default(), |all, (_, flag)| all | flag);
     // The window of a SYN is never scaled (RFC 7323 §2.2).

@@ -2,7 +2,7 @@ use hopyard_engine::Time;
 use hopyard_engine::units::Bytes;
 
 use super::*;
-use crate::packet::{Datagram, RoutingMessage, SackBlocks, TcpFlags, UNREACHABLE};
+use crate::packet::{CAPABLE, CONGESTION, Datagram, Form, RoutingMessage, SackBlocks, TcpFlags, UNREACHABLE};
 use crate::params::{NS2, Params, RFC};
 use crate::transport::connection::header_bytes;
 
@@ -43,7 +43,7 @@ fn from_a_to_b(size: u32, body: Body) -> Packet {
         ttl: 63,
         hops: 1,
         salvaged: 0,
-        dscp: 0,
+        class: 0,
         body,
     }
 }
@@ -77,7 +77,7 @@ fn segments() -> Vec<TcpHeader> {
             });
         }
         for fin in [false, true] {
-            let flags = TcpFlags { ack: true, fin, psh: fin, syn: false };
+            let flags = TcpFlags { ack: true, fin, psh: fin, ..TcpFlags::default() };
             found.push(TcpHeader { seq: 9, len: 1460, timestamps, flags, window: 1, ..TcpHeader::default() });
         }
     }
@@ -114,6 +114,37 @@ fn ns2_counts_options_without_padding() {
         let note = format!("simulated with {counted} bytes, captured with {}", bytes.len());
         assert_eq!(size_note(it.size, bytes.len()), (padding > 0).then_some(note));
     }
+}
+
+/// The bits for congestion of an IPv4 header, whose checksum is right.
+fn congestion(bytes: &[u8]) -> u8 {
+    ipv4::Header::parse(bytes).expect("a sound header");
+    bytes[1] & CONGESTION
+}
+
+#[test]
+fn marks_are_in_the_headers_of_ip_and_tcp() {
+    let flags = TcpFlags { ack: true, ece: true, cwr: true, ..TcpFlags::default() };
+    let header = TcpHeader { len: 100, flags, ..TcpHeader::default() };
+    let mut it = from_a_to_b(header.length(), Body::Tcp(header));
+    assert!(!it.mark(), "its transport understands no marks");
+    it.class = 46 << 2 | CAPABLE;
+    assert_eq!(captured(&it)[1], 46 << 2 | 2, "ECT(0), RFC 3168 §5");
+    assert!(it.mark() && it.is_marked() && it.dscp() == 46);
+    let bytes = captured(&it);
+    assert_eq!((bytes[1], congestion(&bytes)), (46 << 2 | 3, 3));
+    let (segment, _) = parsed(&bytes);
+    assert!(segment.flags.contains(tcp::Flags::ECE | tcp::Flags::CWR));
+    // A datagram from outside, and a packet in a tunnel whose outer header is marked there.
+    let inner = Packet { class: CAPABLE, ..it.clone() };
+    let mut outside = Packet { body: Body::External(captured(&inner).into()), ..inner.clone() };
+    outside.mark();
+    assert_eq!(congestion(&captured(&outside)), 3);
+    let mut outer =
+        Packet { body: Body::Tunnelled(Form::IpInIp, Box::new(inner.clone())), size: it.size + 20, ..inner };
+    outer.mark();
+    let bytes = captured(&outer);
+    assert_eq!((congestion(&bytes), congestion(&bytes[20..])), (3, 2));
 }
 
 fn syn(ack: bool, timestamps: Option<(u32, u32)>, window: u32) -> Packet {

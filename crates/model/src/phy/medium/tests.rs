@@ -173,7 +173,7 @@ fn the_packet_of_a_broadcast_is_the_mediums_until_its_last_edge() {
         ttl: 1,
         hops: 0,
         salvaged: 0,
-        dscp: 0,
+        class: 0,
         body: crate::packet::Body::Arp(crate::packet::ArpMessage::Request { target: Address(1) }),
     });
     let mut medium = medium(&[(0.0, 0.0), (100.0, 0.0), (200.0, 0.0)], 550.0, Search::Auto);
@@ -304,7 +304,7 @@ fn a_packet_that_the_medium_owns_is_received_or_not() {
         ttl: 1,
         hops: 0,
         salvaged: 0,
-        dscp: 0,
+        class: 0,
         body: crate::packet::Body::Arp(crate::packet::ArpMessage::Reply),
     });
     for receives in [true, false] {
@@ -336,7 +336,7 @@ fn a_short_frame_ends_at_near_hearers_before_it_begins_at_far_ones() {
         ttl: 1,
         hops: 0,
         salvaged: 0,
-        dscp: 0,
+        class: 0,
         body: crate::packet::Body::Arp(crate::packet::ArpMessage::Reply),
     });
     for round in 0..2 {

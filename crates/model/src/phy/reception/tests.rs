@@ -435,7 +435,7 @@ fn an_interferer_damages_only_the_pieces_that_it_overlaps() {
             ttl: 1,
             hops: 0,
             salvaged: 0,
-            dscp: 0,
+            class: 0,
             body: crate::packet::Body::Arp(crate::packet::ArpMessage::Reply),
         })
     };

@@ -128,7 +128,7 @@ impl State {
             ttl: TTL,
             hops: 0,
             salvaged: 0,
-            dscp: 0,
+            class: 0,
             body: Body::Empty,
         });
         cx.packets[packet].change_options(|known| *known = options);

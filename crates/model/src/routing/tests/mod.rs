@@ -23,7 +23,7 @@ pub fn datagram(cx: &mut Context, source: Address, destination: Address) -> Pack
         ttl: 64,
         hops: 0,
         salvaged: 0,
-        dscp: 0,
+        class: 0,
         body: Body::Udp(UdpHeader { sequence: 0, len: 512 }),
     })
 }

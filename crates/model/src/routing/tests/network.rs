@@ -156,7 +156,7 @@ impl Network {
             ttl: 64,
             hops: 0,
             salvaged: 0,
-            dscp: 0,
+            class: 0,
             body,
         })
     }

@@ -126,7 +126,7 @@ fn a_message_beside_the_channel_to_a_node_out_of_range_is_lost_for_that_reason()
             ttl: 1,
             hops: 0,
             salvaged: 0,
-            dscp: 0,
+            class: 0,
             body: crate::packet::Body::Control { port: 7, message: RoutingMessage::new(Note) },
         });
         world.cx.act(Action::Send { node: NodeId(0), packet, next_hop: Address(to) });

@@ -39,7 +39,7 @@ fn fate(ways: &[WayChange]) -> (u64, u64) {
         ttl: 64,
         hops: 0,
         salvaged: 0,
-        dscp: 0,
+        class: 0,
         body: Body::Udp(UdpHeader { sequence: 0, len: 72 }),
     });
     world.route(NodeId(0), packet);

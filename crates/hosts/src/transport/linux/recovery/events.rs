@@ -30,6 +30,7 @@ impl Recovery {
             pairs: params.linux.pair_segments.then(Pairs::default),
             resending: Resending::default(),
             prr: None,
+            marked: false,
             undo: None,
             first_resent: None,
             probe: None,
@@ -176,7 +177,7 @@ impl Recovery {
             || tcp.core.timeouts_in_row > 0;
         let before = self.before(tcp);
         let duplicates = self.may_be_duplicates(tcp);
-        self.prr = None;
+        (self.prr, self.marked) = (None, false);
         // What a probe says does not count for losses that a timeout has answered.
         self.probe = None;
         self.timer.stop(tcp);

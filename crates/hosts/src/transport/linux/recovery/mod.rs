@@ -14,7 +14,9 @@
 //! acknowledgement of new data takes them back. The first segment is lost after three of them, or after a partial
 //! acknowledgement. There are no probes then.
 //!
-//! Left out: reneging, ECN, path MTU discovery. The minimum round trip is the shortest of the whole connection.
+//! A mark (RFC 3168) reduces the window over a round trip, as a loss does (`tcp_enter_cwr`). A loss in that round trip
+//! does not reduce it again. Left out: reneging, path MTU discovery. The minimum round trip is the shortest of the whole
+//! connection.
 
 mod arrival;
 mod detection;
@@ -67,6 +69,8 @@ pub struct Recovery {
     pairs: Option<Pairs>,
     resending: Resending,
     prr: Option<Prr>,
+    /// The window is reduced for a mark, until something beyond `end` is acknowledged.
+    marked: bool,
     undo: Option<Undo>,
     /// When the first retransmission was sent of those whose segments may still be missing.
     first_resent: Option<Time>,
@@ -161,7 +165,7 @@ impl Recovery {
         newly_lost: u64,
     ) {
         let report = self.report;
-        let recovering = self.condition == Condition::Recovery;
+        let recovering = self.condition == Condition::Recovery || self.marked;
         let may_grow =
             report.advances || (self.detection.reordering > tcp.core.params.duplicate_threshold && report.sacks);
         tcp.core.window_limited = self.usage.limits(tcp);
@@ -195,8 +199,13 @@ impl Recovery {
     /// reordering window.
     fn answer(&mut self, tcp: &mut State, control: &mut Controller, header: &TcpHeader) -> bool {
         let report = self.report;
-        if self.condition == Condition::Open && report.advances && !report.sacks && report.duplicate.is_none() {
+        let plain = report.advances && !report.sacks && report.duplicate.is_none() && !tcp.core.reports_mark;
+        if self.condition == Condition::Open && plain {
             return false;
+        }
+        if self.marked && tcp.core.una() > self.end {
+            self.finish_mark(tcp);
+            self.enter(tcp, control, Condition::Open);
         }
         if self.condition == Condition::Open {
             self.first_resent = None;
@@ -368,7 +377,9 @@ impl Recovery {
         // A loss that was repaired already begins a recovery too, if it lies beyond the last one.
         if tcp.core.board.first_missing().is_some() {
             self.begin_recovery(tcp, control);
-        } else if self.condition != Condition::Loss {
+        } else if tcp.core.reports_mark && matches!(self.condition, Condition::Open | Condition::Disorder) {
+            self.begin_mark(tcp, control);
+        } else if self.condition != Condition::Loss && !self.marked {
             if !Self::was_resent(tcp) {
                 self.first_resent = None;
             }
@@ -378,16 +389,41 @@ impl Recovery {
 
     fn begin_recovery(&mut self, tcp: &mut State, control: &mut Controller) {
         let Some(first) = tcp.core.board.first_missing() else { return };
+        // A reduction for a mark goes on, and is not undone.
+        let goes_on = std::mem::take(&mut self.marked);
         let before = self.before(tcp);
-        self.undo = Some(Undo::new(&tcp.core, Some(before), self.may_be_duplicates(tcp)));
+        self.undo = Some(Undo::new(&tcp.core, (!goes_on).then_some(before), self.may_be_duplicates(tcp)));
         self.probe = None;
         self.end = tcp.core.board.max();
         tcp.core.cut(control, first);
-        if self.proportional {
+        if self.proportional && !goes_on {
             tcp.core.cwnd = before.cwnd;
             self.prr = Some(Prr::new(tcp.core.ssthresh, before.cwnd));
         }
         self.enter(tcp, control, Condition::Recovery);
+    }
+
+    /// A queue has marked a segment.
+    fn begin_mark(&mut self, tcp: &mut State, control: &mut Controller) {
+        let before = self.before(tcp);
+        self.undo = None;
+        self.end = tcp.core.board.max();
+        tcp.core.report_mark(control);
+        if self.proportional {
+            tcp.core.cwnd = before.cwnd;
+            self.prr = Some(Prr::new(tcp.core.ssthresh, before.cwnd));
+        }
+        self.marked = true;
+        self.enter(tcp, control, Condition::Reduced);
+    }
+
+    /// The window has the target of a reduction for a mark.
+    fn finish_mark(&mut self, tcp: &mut State) {
+        (self.prr, self.marked) = (None, false);
+        if !self.governed {
+            tcp.core.cwnd = tcp.core.ssthresh;
+        }
+        tcp.window_changed = tcp.core.now;
     }
 
     /// No more segments can have arrived than are outstanding but for those missing. More duplicate acknowledgements

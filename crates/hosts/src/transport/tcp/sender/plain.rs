@@ -251,6 +251,7 @@ impl SendingEnd for Plain {
         if moved {
             self.persist.stop();
         }
+        self.core.note_mark(&mut self.control, header);
         if header.ack >= self.core.una() {
             self.recovery.inspect(&mut self.core, &mut self.control, header);
         }

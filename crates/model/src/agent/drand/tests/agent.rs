@@ -23,7 +23,7 @@ fn packet(from: u32, body: Body) -> Packet {
         ttl: 1,
         hops: 1,
         salvaged: 0,
-        dscp: 0,
+        class: 0,
         body,
     }
 }

@@ -248,7 +248,7 @@ impl Lone {
             ttl,
             hops: 0,
             salvaged: 0,
-            dscp: 0,
+            class: 0,
             body: Body::Control { port: message.port(), message: RoutingMessage::new(message) },
         });
         self.agent.on_message(packet, from, &mut self.cx);

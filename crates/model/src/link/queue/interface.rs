@@ -1,18 +1,20 @@
 //! The interface queue: packets that wait for the MAC.
 //!
-//! Drop-tail, with two properties that ns-2 adds and that affect results: routing packets may pass data packets, and
+//! Drop-tail has two properties here that ns-2 adds and that affect results: routing packets may pass data packets, and
 //! "50 packets" may mean that at most 49 wait. Read for the facts: ns-2.35 `queue/drop-tail.cc`, `queue/priqueue.cc`.
-//! The packet that the MAC works on has left the queue.
+//! Under another discipline the packets that pass all data still wait in that queue, and all others under the
+//! discipline. The packet that the MAC works on has left the queue.
 
 use std::collections::VecDeque;
 
-use hopyard_engine::Time;
+use hopyard_engine::{Streams, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::{Config, Item, LengthMeter, LengthStatistics, Line, Room, Takes};
 use crate::address::{Address, NodeId};
 use crate::context::{Context, DropReason};
-use crate::packet::{Body, Classes, PacketId, PacketKind};
+use crate::packet::{Body, Classes, Packet, PacketId, PacketKind};
 
 /// Where a routing packet is put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -50,13 +52,17 @@ impl Limit {
     }
 }
 
-/// The queue's length over time, in packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct LengthStatistics {
-    /// The time-weighted mean.
-    pub mean: f64,
-    /// The largest.
-    pub max: usize,
+/// The maker of the queues of an interface, one for each class of packets that comes.
+#[derive(Clone, Debug)]
+pub struct Maker {
+    /// The discipline, which is not drop-tail.
+    pub config: Config,
+    /// The interface.
+    pub room: Room,
+    /// The source of the random stream of each queue.
+    pub streams: Streams,
+    /// The name of the interface, which its streams have.
+    pub name: String,
 }
 
 /// Packets that wait for the MAC of a node, with the neighbour each goes to.
@@ -68,10 +74,11 @@ pub struct InterfaceQueue {
     entries: VecDeque<(PacketId, Address)>,
     /// The classes of packets that have room for as many each.
     classes: Option<Classes>,
-    /// Sum of length times nanoseconds, up to `changed`.
-    area: u128,
-    changed: Time,
-    max: usize,
+    /// The discipline of the packets that do not pass others; nothing for drop-tail, under which all are `entries`.
+    maker: Option<Box<Maker>>,
+    /// The queue of each class under that discipline, in order of the classes.
+    lines: Vec<(u8, Line)>,
+    meter: LengthMeter,
 }
 
 fn is_of_agent(packet: PacketId, cx: &Context) -> bool {
@@ -82,7 +89,13 @@ impl InterfaceQueue {
     /// An empty queue for `capacity` packets.
     #[must_use]
     pub fn new(node: NodeId, capacity: usize, routing: RoutingPackets) -> Self {
-        Self { node, capacity, routing, entries: VecDeque::new(), classes: None, area: 0, changed: Time::ZERO, max: 0 }
+        let (entries, meter) = (VecDeque::new(), LengthMeter::default());
+        Self { node, capacity, routing, entries, classes: None, maker: None, lines: Vec::new(), meter }
+    }
+
+    /// The queue has this discipline.
+    pub fn set_discipline(&mut self, maker: Maker) {
+        self.maker = Some(Box::new(maker));
     }
 
     /// Packets of each of these classes have room for as many as the capacity says.
@@ -95,6 +108,9 @@ impl InterfaceQueue {
     /// while data waits, it is the last one that is of neither.
     pub fn push(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
         self.account(cx.now);
+        if self.maker.is_some() && !self.passes(&cx.packets[packet]) {
+            return self.push_in_line(packet, next_hop, cx);
+        }
         if self.routing == RoutingPackets::ByClass {
             return self.push_by_class(packet, next_hop, cx);
         }
@@ -116,8 +132,7 @@ impl InterfaceQueue {
                 {
                     cx.drop_packet(self.node, last, DropReason::QueueFull);
                 }
-                self.max = self.max.max(self.entries.len());
-                return;
+                return self.meter.grown(self.len());
             }
             let stays = |packet: PacketId| cx.packets[packet].is_routing() || is_of_agent(packet, cx);
             let gives_way = match self.routing {
@@ -130,7 +145,33 @@ impl InterfaceQueue {
                 cx.drop_packet(self.node, last, DropReason::QueueFull);
             }
         }
-        self.max = self.max.max(self.entries.len());
+        self.meter.grown(self.len());
+    }
+
+    /// Whether a packet passes the packets under a discipline.
+    fn passes(&self, packet: &Packet) -> bool {
+        match self.routing {
+            RoutingPackets::InTurn => false,
+            RoutingPackets::First | RoutingPackets::AtHead => packet.is_routing(),
+            RoutingPackets::ByClass => matches!(packet.kind(), PacketKind::Routing | PacketKind::Ack),
+        }
+    }
+
+    /// Adds a packet under the discipline of the interface, to the queue of its class.
+    fn push_in_line(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
+        let it = &cx.packets[packet];
+        let item = Item { packet, next_hop, size: it.size, entered: cx.now };
+        let class = self.classes.as_ref().map_or(0, |classes| classes.of(it, next_hop));
+        let place = self.lines.binary_search_by_key(&class, |(class, _)| *class);
+        let place = place.unwrap_or_else(|place| {
+            if let Some(Maker { config, room, streams, name }) = self.maker.as_deref() {
+                let draws = streams.stream(&format!("{name}/queue/{class}"));
+                self.lines.insert(place, (class, Line::new(self.node, config, room, draws)));
+            }
+            place
+        });
+        self.lines[place].1.push(item, cx);
+        self.meter.grown(self.len());
     }
 
     /// Adds a packet behind the packets of its class, unless that class has its length.
@@ -148,23 +189,35 @@ impl InterfaceQueue {
             return;
         }
         self.entries.insert(end, (packet, next_hop));
-        self.max = self.max.max(self.entries.len());
+        self.meter.grown(self.len());
     }
 
     /// Takes the next packet out.
-    pub fn pop(&mut self, now: Time) -> Option<(PacketId, Address)> {
+    #[inline]
+    pub fn pop(&mut self, cx: &mut Context) -> Option<(PacketId, Address)> {
         if self.entries.is_empty() {
-            return None;
+            return self.pop_in_line(None, cx);
         }
-        self.account(now);
+        self.account(cx.now);
         self.entries.pop_front()
     }
 
     /// Takes the first packet out that is chosen.
-    pub fn pop_chosen(&mut self, now: Time, chosen: impl Fn(PacketId, Address) -> bool) -> Option<(PacketId, Address)> {
-        let place = self.entries.iter().position(|&(packet, next_hop)| chosen(packet, next_hop))?;
-        self.account(now);
+    pub fn pop_chosen(&mut self, cx: &mut Context, takes: Takes<'_>) -> Option<(PacketId, Address)> {
+        let chosen = |&(packet, next_hop): &(PacketId, Address)| takes(&cx.packets[packet], next_hop);
+        let Some(place) = self.entries.iter().position(chosen) else { return self.pop_in_line(Some(takes), cx) };
+        self.account(cx.now);
         self.entries.remove(place)
+    }
+
+    /// Takes the next packet out of the first queue under the discipline that has one for the MAC.
+    fn pop_in_line(&mut self, takes: Option<Takes<'_>>, cx: &mut Context) -> Option<(PacketId, Address)> {
+        if self.lines.is_empty() {
+            return None;
+        }
+        self.account(cx.now);
+        let item = self.lines.iter_mut().find_map(|(_, line)| line.pop(takes, cx))?;
+        Some((item.packet, item.next_hop))
     }
 
     /// Removes every packet for a neighbour, oldest first, except messages of address resolution, which routing does
@@ -179,50 +232,60 @@ impl InterfaceQueue {
             }
             !take
         });
+        for (_, line) in &mut self.lines {
+            line.retain(&mut |item| {
+                let take = item.next_hop == next_hop && !matches!(cx.packets[item.packet].body, Body::Arp(_));
+                if take {
+                    taken.push(item.packet);
+                }
+                !take
+            });
+        }
         taken
     }
 
     /// Forgets all packets.
-    pub(super) fn clear(&mut self, now: Time) {
+    pub(in crate::link) fn clear(&mut self, now: Time) {
         self.account(now);
         self.entries.clear();
+        self.lines.clear();
+    }
+
+    /// How many packets the queue has marked; nothing under drop-tail, which marks none.
+    #[must_use]
+    pub fn marks(&self) -> Option<u64> {
+        self.maker.as_ref().map(|_| self.lines.iter().map(|(_, line)| line.marks()).sum())
     }
 
     /// How many packets wait.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.entries.len() + self.lines.iter().map(|(_, line)| line.len()).sum::<usize>()
     }
 
     /// Whether no packet waits.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.len() == 0
     }
 
-    /// The packets that wait, in order.
+    /// The packets that wait, in the order in which they leave as far as that is known.
     pub fn iter(&self) -> impl Iterator<Item = (PacketId, Address)> + '_ {
-        self.entries.iter().copied()
+        let in_lines = self.lines.iter().flat_map(|(_, line)| line.items()).map(|item| (item.packet, item.next_hop));
+        self.entries.iter().copied().chain(in_lines)
     }
 
     /// Mean and maximum of the length from the start of the run to `now`.
     #[must_use]
     pub fn statistics(&self, now: Time) -> LengthStatistics {
-        let area = self.area + self.since_change(now);
-        let mean = if now == Time::ZERO { 0.0 } else { area as f64 / now.nanos() as f64 };
-        LengthStatistics { mean, max: self.max }
-    }
-
-    fn since_change(&self, now: Time) -> u128 {
-        self.entries.len() as u128 * u128::from(now.since(self.changed).nanos())
+        self.meter.statistics(self.len(), now)
     }
 
     /// The length is about to change.
     fn account(&mut self, now: Time) {
-        self.area += self.since_change(now);
-        self.changed = now;
+        self.meter.account(self.len(), now);
     }
 }
 
@@ -267,7 +330,7 @@ mod tests {
         let message = routing(&mut cx);
         queue.push(message, Address::BROADCAST, &mut cx);
         assert_eq!((queue.len(), dropped(&cx, PacketKind::Data)), (49, 12), "a routing packet pushes the last one out");
-        assert_eq!(queue.pop(cx.now), Some((message, Address::BROADCAST)));
+        assert_eq!(queue.pop(&mut cx), Some((message, Address::BROADCAST)));
     }
 
     #[test]
@@ -350,7 +413,7 @@ mod tests {
                 let packet = data(&mut cx);
                 queue.push(packet, NEXT, &mut cx);
             } else {
-                queue.pop(cx.now);
+                queue.pop(&mut cx);
             }
         };
         at(100, &mut queue, true);
