@@ -34,7 +34,7 @@ ABOUT = {
     "package": "linux-source-6.1 6.1.192-2",
     "key": "0123456789ab",
     "compiler": "gcc 12",
-    "variants": ["cubic", "htcp", "reno"],
+    "variants": ["cubic", "hybla", "reno"],
     "made": "2026-01-02T03:04:05+00:00",
 }
 
@@ -265,7 +265,7 @@ def test_the_list_shows_kernels_with_their_variants(empty: Path) -> None:
     done = CliRunner().invoke(main, ["kernels", "list"])
     assert done.exit_code == 0
     assert "6.1.192-hopyard" in done.stdout
-    assert "tcp of flows: cubic, reno\n  tcp, for programs: htcp" in done.stdout
+    assert "tcp of flows: cubic, reno\n  tcp, for programs: hybla" in done.stdout
 
 
 def test_modules_are_listed_and_needed(empty: Path) -> None:
