@@ -3,7 +3,6 @@
 //! For ns-3, 1500 arrivals are drawn in front of a link, in each of twenty cases. Its fates of them are in
 //! `validation/peers/data/ns3_queues.csv`, which `validation/peers/ns3/queues.cc` makes with the same generator.
 
-#[allow(dead_code, reason = "other tests use more of it")]
 mod common;
 
 use std::collections::BTreeMap;

@@ -22,6 +22,9 @@ use crate::sections::{Agents, Channel, Movement, Wire};
 use crate::tree::{Entry, Kind, Node, Table};
 use crate::value::Values;
 
+/// A wire, and what its link is.
+type TypedWire = (Wire, Typed<wired::Params>);
+
 pub(super) struct Resolver<'a> {
     pub(super) root: &'a Table,
     pub(super) files: &'a Files,
@@ -446,7 +449,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The wires, and the discipline of the queues of each.
-    pub(super) fn wires(&mut self) -> (Vec<(Wire, Typed<wired::Params>)>, Vec<Chosen<queue::Config>>) {
+    pub(super) fn wires(&mut self) -> (Vec<TypedWire>, Vec<Chosen<queue::Config>>) {
         let (mut wires, mut queues) = (Vec::new(), Vec::new());
         let mut written = Vec::new();
         for (index, (table, mark)) in self.list("wire").into_iter().enumerate() {

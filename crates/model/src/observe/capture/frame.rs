@@ -283,7 +283,7 @@ mod tests {
         ] {
             let carrier = Carrier { band, bandwidth: Frequency::new(20e6), guard: Guard::Long };
             let mode = Mode::on(carrier).find(|mode| mode.format == Format::Ofdm).expect("a row");
-            let header = radiotap(&mode, mode.preamble, Some(Frequency::new(given)), None, false, None);
+            let header = radiotap(mode, mode.preamble, Some(Frequency::new(given)), None, false, None);
             assert_eq!(header.channel.map(|it| (it.frequency, it.flags)), Some(expected), "{given} in {band:?}");
         }
     }
