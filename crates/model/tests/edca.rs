@@ -202,8 +202,8 @@ fn voice_leaves_its_share_to_aggregates_of_the_same_station() {
     saturate(&mut spec, 1, 3, 1500, 80.0);
     saturate(&mut spec, 1, 1, 1500, 80.0);
     spec.duration = Span::from_secs_f64(6.3);
-    // Mb/s of UDP's payload by the rules of back-off, slot by slot, and three standard deviations over six seconds. Best
-    // effort has 28 MPDUs in each frame. With one MPDU after each internal collision it would have 11.4.
+    // Mb/s of UDP's payload by the rules of back-off, slot by slot, and three standard deviations over six seconds.
+    // Best effort has 28 MPDUs in each frame. With one MPDU after each internal collision it would have 11.4.
     for (flow, (expected, within)) in run(&spec).flows.iter().zip([(25.5, 2.8), (18.7, 4.6)]) {
         let found = flow.goodput_kbps / 1e3;
         assert!((found - expected).abs() < within, "{found:.2}, by slots {expected}");

@@ -402,7 +402,7 @@ fn nodes_too_far_apart_for_acknowledgements_are_warned_of() {
     // Of nodes that move, the range and the area decide.
     let roam = |width: u32| {
         format!(
-            "profile = \"ns2\"\n[nodes]\ncount = 9\narea = [\"{width} m\", \"300 m\"]\nplacement = \"uniform\"\n\
+            "profile = \"ns2\"\n[nodes]\ncount = 9\narea = [\"{width} m\", \"300 m\"]\n\
              [mobility]\nmodel = \"random_waypoint\"\n[radio]\nreceive = \"900 m\"\nsense = \"2 km\"\n\
              [[flow]]\nfrom = 0\nto = 1\n"
         )

@@ -36,8 +36,8 @@ pub(super) struct Reach {
     pub(super) asked: Option<f64>,
     /// The rate of data frames, and a rate of other frames with the shorter distance to which `receive` limits these.
     pub(super) shorter: Option<(Rate, Rate, f64)>,
-    /// The pairs of nodes that exchange frames, the lower number first, where a file names them, and whether most frames
-    /// without interference are received. No distance decides then, and the distances are infinite.
+    /// The pairs of nodes that exchange frames, the lower number first, where a file names them, and whether most
+    /// frames without interference are received. No distance decides then, and the distances are infinite.
     pub(super) links: Option<BTreeMap<(u32, u32), bool>>,
     /// The boxes that shorten ranges.
     walls: Option<Walls>,

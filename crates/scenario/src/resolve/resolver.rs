@@ -396,7 +396,8 @@ impl<'a> Resolver<'a> {
         channels
     }
 
-    /// The model of a further channel, or of a wire, that one of its keys names. `own` is given the table of its parameters.
+    /// The model of a further channel, or of a wire, that one of its keys names. `own` is given the table of its
+    /// parameters.
     fn of_channel<C: Config>(&mut self, name: &str, path: &str, table: &Table, own: &mut Values) -> Chosen<C> {
         let given = self.given_tables(room(C::ROOM), path, Some(table));
         let Some(info) = self.select(C::ROOM, &join(path, C::ROOM), name) else { return self.stand_in(path) };

@@ -39,8 +39,8 @@ impl Movements {
     }
 }
 
-/// The format, as the first bytes say, or the first line that says something. Where that line is not certain, the ending
-/// of the file's name decides.
+/// The format, as the first bytes say, or the first line that says something. Where that line is not certain, the
+/// ending of the file's name decides.
 fn detect(file: &str, text: &[u8]) -> Format {
     let ends_with = |ending: &str| {
         let name = file.strip_suffix(".gz").unwrap_or(file);

@@ -15,8 +15,8 @@
 //! acknowledgement. There are no probes then.
 //!
 //! A mark (RFC 3168) reduces the window over a round trip, as a loss does (`tcp_enter_cwr`). A loss in that round trip
-//! does not reduce it again. Left out: reneging, path MTU discovery. The minimum round trip is the shortest of the whole
-//! connection.
+//! does not reduce it again. Left out: reneging, path MTU discovery. The minimum round trip is the shortest of the
+//! whole connection.
 
 mod arrival;
 mod detection;
