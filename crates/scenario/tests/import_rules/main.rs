@@ -35,7 +35,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("transport", &[]),
     ("app", &[]),
     ("host", &["app", "transport"]),
-    ("observe", &["mobility", "phy", "mac", "agent", "transport", "app"]),
+    ("observe", &["mobility", "phy", "mac", "link", "agent", "transport", "app"]),
     ("channel", &["mobility", "phy", "mac", "link", "observe"]),
     ("clock", &["phy", "channel"]),
     ("node", &["mobility", "mac", "link", "ip", "agent", "routing", "observe", "channel", "clock"]),

@@ -11,6 +11,13 @@ use crate::context::{Context, DropReason};
 use crate::packet::{Packet, PacketId};
 use crate::params::{Metric, Params};
 
+/// The counter of every discipline that marks packets.
+pub const MARKS: Metric = Metric {
+    name: "queue_marks",
+    unit: "packets",
+    meaning: "Packets that the node's queues marked instead of dropping them (ECN, RFC 3168).",
+};
+
 /// A packet that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item {
@@ -84,7 +91,7 @@ pub trait QueueDiscipline: Clone + Debug {
     /// Its parameters.
     type Params: Params;
 
-    /// The counters that its queues have: of a discipline that marks packets, [`MARKS`](super::MARKS).
+    /// The counters that its queues have: of a discipline that marks packets, [`MARKS`].
     const METRICS: &'static [Metric] = &[];
 
     /// An empty queue.

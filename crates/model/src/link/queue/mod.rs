@@ -15,7 +15,7 @@ mod tests;
 
 use hopyard_engine::Rng;
 
-pub use discipline::{Desk, Item, QueueDiscipline, Room, Takes};
+pub use discipline::{Desk, Item, MARKS, QueueDiscipline, Room, Takes};
 pub use interface::{InterfaceQueue, Limit, Maker, RoutingPackets};
 pub use meter::{LengthMeter, LengthStatistics};
 
@@ -84,13 +84,6 @@ disciplines! {
     "codel" => codel::CoDel, "Controlled delay (RFC 8289): packets are dropped or marked when all have waited too long for a while.";
     "fq_codel" => fq_codel::FqCoDel, "Flow queue CoDel (RFC 8290): a queue with CoDel for each flow, served in turn, new flows first.";
 }
-
-/// The counter of every discipline that marks packets.
-pub const MARKS: Metric = Metric {
-    name: "queue_marks",
-    unit: "packets",
-    meaning: "Packets that the node's queues marked instead of dropping them (ECN, RFC 3168).",
-};
 
 /// The queue of one interface, or of one class of packets at a radio.
 #[derive(Clone, Debug)]
