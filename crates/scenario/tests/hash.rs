@@ -109,6 +109,7 @@ const NAMES: &[&str] = &[
     "tdma",
     "arf",
     "state",
+    "red",
 ];
 
 /// The words that a parameter's kind lists, by the last part of its name.
