@@ -46,12 +46,14 @@ const MOST_GAIN: f64 = 1e10;
 pub(super) fn check(list: &[Single], transmit_power: Power) -> Result<(), Fault> {
     let mut seen = BTreeSet::new();
     let sent = |it: &Single| it.transmit_power.unwrap_or(transmit_power).watts() * it.gain.factor();
-    let strongest = list.iter().map(sent).fold(transmit_power.watts(), f64::max);
-    // A signal is never received with more power than it was sent, but for the gain of the antenna.
-    let threshold = |it: &Single| match it.receive? {
-        Sensitivity::Threshold(power) if power.watts() >= strongest * it.gain.factor() => {
+    // A signal is never received with more power than another node sent, but for the gain of the antenna.
+    let threshold = |place: usize, it: &Single| match it.receive? {
+        Sensitivity::Threshold(power) => {
+            let others = list.iter().enumerate().filter(|(other, its)| *other != place || its.nodes.len() > 1);
+            let strongest = others.map(|(_, its)| sent(its)).fold(transmit_power.watts(), f64::max);
             let most = Power::from_watts(strongest * it.gain.factor());
-            Some(format!("expected `receive` below the strongest power that is sent, {most}; found {power}"))
+            (power.watts() >= most.watts())
+                .then(|| format!("expected `receive` below the strongest power that is sent, {most}; found {power}"))
         }
         receive => receive.beyond_horizon(),
     };
@@ -65,7 +67,7 @@ pub(super) fn check(list: &[Single], transmit_power: Power) -> Result<(), Fault>
                 .then(|| format!("expected a `gain` of -100 to 100 dB, found {}", it.gain)),
             (it.transmit_power.is_none() && is_none(&it.gain) && it.receive.is_none())
                 .then(|| "expected `transmit_power`, `gain` or `receive`: the radios differ in nothing".to_owned()),
-            threshold(it).map(|fault| fault.replacen("a range", "a `receive`", 1)),
+            threshold(place, it).map(|fault| fault.replacen("a range", "a `receive`", 1)),
         ];
         faults.into_iter().flatten().map(move |fault| (place, fault)).collect::<Vec<_>>()
     });

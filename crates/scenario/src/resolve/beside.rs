@@ -2,7 +2,6 @@
 
 use hopyard_model::mac::{self, rate_control};
 use hopyard_model::params::Params as _;
-use hopyard_model::phy::fading::{self, Fading as _};
 use hopyard_model::phy::links::Quantity;
 use hopyard_model::phy::mode::in_words;
 use hopyard_model::phy::{Params, propagation};
@@ -18,7 +17,6 @@ struct Channel<'a> {
     section: String,
     radio: &'a Params,
     propagation: &'a Chosen<propagation::Config>,
-    fading: &'a Chosen<fading::Config>,
     mac: &'a mac::Config,
     rates: &'a rate_control::Config,
 }
@@ -28,7 +26,6 @@ fn channels(resolved: &Resolved) -> Vec<Channel<'_>> {
         section: "radio".to_owned(),
         radio: &resolved.radio,
         propagation: &resolved.propagation,
-        fading: &resolved.fading,
         mac: &resolved.mac.config,
         rates: &resolved.rates.config,
     };
@@ -36,7 +33,6 @@ fn channels(resolved: &Resolved) -> Vec<Channel<'_>> {
         section: format!("channel.{i}"),
         radio: &it.radio,
         propagation: &it.propagation,
-        fading: &it.fading,
         mac: &it.mac.config,
         rates: &it.rates.config,
     });
@@ -75,7 +71,6 @@ impl Resolver<'_> {
         // The ratio to noise still leads rate control.
         let leads = !channel.rates.is_fixed();
         for (key, is_idle) in [
-            ("fading", !channel.fading.config.fader().is_none()),
             ("capture", !decides && radio.capture != usual.capture),
             ("noise_figure", !leads && radio.noise_figure != usual.noise_figure),
             ("transmit_power", !leads && radio.transmit_power != usual.transmit_power),
