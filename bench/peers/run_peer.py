@@ -120,7 +120,7 @@ def run_ns3(scenario: Scenario, duration: float, seed: int) -> tuple[Outcome, Us
         "duration": duration,
     }
     if scenario.standard == "n":
-        # Frames have one MPDU: with several, ns-3.37 fails when the answer to an ADDBA request stays without an ACK.
+        # Frames have one MPDU: with several, ns-3.37 ends with `bad_alloc`.
         options |= {"standard": "n", "rate": "HtMcs7", "manager": "MinstrelHt", "fading": "nakagami", "rts": 0}
     if scenario.movement:
         options["movement"] = str(INPUTS / scenario.movement)

@@ -107,7 +107,7 @@ struct Exchange {
 struct Script {
     params: Params,
     rng: Rng,
-    /// How many numbers were taken of the file of each law.
+    /// The count of numbers that each law has taken from its file.
     taken: [u64; 5],
     page: u64,
     /// The number of the next request within its page.

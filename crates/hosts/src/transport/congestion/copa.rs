@@ -40,7 +40,7 @@ pub struct Params {
     pub empty_rounds: u32,
     /// The share of the variation of the round trip below which the queue is nearly empty.
     pub nearly_empty: f64,
-    /// The number of round trips of which the longest one is the end of this variation.
+    /// The longest of so many last round trips says how far the delay varies.
     pub variation_rounds: u32,
 }
 

@@ -115,7 +115,7 @@ impl Line {
 }
 
 impl Config {
-    /// Whether the discipline is that of a queue without any.
+    /// Whether packets only wait, and are dropped only when the queue is full.
     #[must_use]
     pub const fn is_drop_tail(&self) -> bool {
         matches!(self, Self::DropTail(_))
