@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use strum::{IntoStaticStr, VariantNames};
 
 use super::network::{FlowView, NetworkView};
-use super::probe::{DecisionView, PacketEvent, Probe};
+use super::probe::{DecisionView, FlowEvent, PacketEvent, Probe};
 use super::row::{Report, Row};
 use crate::address::NodeId;
 use crate::context::DropReason;
@@ -260,7 +260,8 @@ impl Probe for Decisions {
         }
     }
 
-    fn on_decision(&mut self, now: Time, flow: FlowId, decision: &DecisionView<'_>) {
+    fn on_flow(&mut self, now: Time, flow: FlowId, event: &FlowEvent<'_>) {
+        let FlowEvent::Decided(decision) = event else { return };
         let fate = self.fate(now, flow, decision);
         let milliseconds = |span: Span| span.seconds() * 1e3;
         let judged = decision.judged;

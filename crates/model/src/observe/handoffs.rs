@@ -12,13 +12,12 @@ use serde::{Deserialize, Serialize};
 use super::cells::{Cells, Crossing};
 use super::mobile_log::MobileLog;
 use super::network::NetworkView;
-use super::probe::{PacketEvent, Probe};
+use super::probe::{FlowEvent, PacketEvent, Probe};
 use super::row::{Report, Row};
 use crate::address::{Address, NodeId};
 use crate::context::{DropReason, MobileChange, MobileEvent};
 use crate::mobility::Leg;
-use crate::packet::{FlowId, Packet, PacketKind, TcpHeader};
-use crate::transport::tcp::SenderState;
+use crate::packet::{FlowId, Packet, PacketKind};
 
 /// A row for each time, from the start of the run, that a host that moves between networks finds itself at another
 /// agent, or at its agent again. There is also a row for each cell that the host passed through and never found itself
@@ -486,7 +485,8 @@ impl Probe for Handoffs {
         }
     }
 
-    fn on_segment(&mut self, now: Time, flow: FlowId, _header: &TcpHeader, state: &SenderState) {
+    fn on_flow(&mut self, now: Time, flow: FlowId, event: &FlowEvent<'_>) {
+        let FlowEvent::Sent { state, .. } = event else { return };
         if self.hosts.is_empty() {
             return;
         }

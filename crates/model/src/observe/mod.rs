@@ -35,7 +35,9 @@ pub use network::{AttachmentView, FlowView, InterfaceView, MobileView, NetworkVi
 pub use node_row::{NodeCounts, NodeRow, OwnColumn, own_columns};
 pub use object_log::{ObjectLog, ObjectRow};
 pub use path_log::PathRow;
-pub use probe::{DecisionView, FrameEdge, FrameView, IsMeant, PacketEvent, Passage, Probe, Probes, Reception};
+pub use probe::{
+    DecisionView, FlowEvent, FrameEdge, FrameView, IsMeant, PacketEvent, Passage, Probe, Probes, Reception,
+};
 pub use rate_log::RateChangeRow;
 pub use recorded::Recorded;
 pub use results::{DropRow, OverheadRow, ProgramRow, SeriesRow};

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::network::{FlowView, NetworkView};
-use super::probe::Probe;
+use super::probe::{FlowEvent, Probe};
 use super::row::{Report, Row};
 use crate::app::{Kind, Object};
 use crate::packet::FlowId;
@@ -140,24 +140,9 @@ impl ObjectLog {
             in_time,
         }
     }
-}
 
-impl Probe for ObjectLog {
-    fn on_start(&mut self, network: &NetworkView<'_>) {
-        let of_flow = |it: &FlowView<'_>| OfFlow {
-            label: it.label.to_owned(),
-            measured_from: it.measured_from,
-            connection: it.connection.index(),
-            written: 0,
-            open: VecDeque::new(),
-            count: 0,
-            page: None,
-        };
-        self.flows = network.flows.iter().map(of_flow).collect();
-    }
-
-    fn on_written(&mut self, now: Time, flow: FlowId, object: &Object, units: u64) {
-        let flow = flow.index();
+    /// An application has written an object, which so many bytes of its stream carry, or so many datagrams.
+    fn on_written(&mut self, now: Time, flow: usize, object: &Object, units: u64) {
         let Object { kind, bytes, page, is_last, within } = *object;
         let it = &mut self.flows[flow];
         let (number, begin) = (it.count, it.written);
@@ -191,8 +176,8 @@ impl Probe for ObjectLog {
         self.flows[flow].open.push_back(Open { begin, end: begin + units, left: units, known, ends_page });
     }
 
-    fn on_read(&mut self, now: Time, flow: FlowId, begin: u64, end: u64) {
-        let flow = flow.index();
+    /// The far end has got its bytes or datagrams from `begin` up to the one before `end`.
+    fn on_read(&mut self, now: Time, flow: usize, begin: u64, end: u64) {
         let mut place = self.flows[flow].open.partition_point(|it| it.end <= begin);
         while let Some(open) = self.flows[flow].open.get_mut(place).filter(|it| it.begin < end) {
             place += 1;
@@ -215,6 +200,29 @@ impl Probe for ObjectLog {
         let open = &mut self.flows[flow].open;
         while open.front().is_some_and(|it| it.left == 0) {
             open.pop_front();
+        }
+    }
+}
+
+impl Probe for ObjectLog {
+    fn on_start(&mut self, network: &NetworkView<'_>) {
+        let of_flow = |it: &FlowView<'_>| OfFlow {
+            label: it.label.to_owned(),
+            measured_from: it.measured_from,
+            connection: it.connection.index(),
+            written: 0,
+            open: VecDeque::new(),
+            count: 0,
+            page: None,
+        };
+        self.flows = network.flows.iter().map(of_flow).collect();
+    }
+
+    fn on_flow(&mut self, now: Time, flow: FlowId, event: &FlowEvent<'_>) {
+        match *event {
+            FlowEvent::Written { object, units } => self.on_written(now, flow.index(), object, units),
+            FlowEvent::Read { begin, end } => self.on_read(now, flow.index(), begin, end),
+            FlowEvent::Sent { .. } | FlowEvent::Decided(_) => {}
         }
     }
 
@@ -260,10 +268,10 @@ mod tests {
     fn bytes_of_a_stream_belong_to_the_objects_in_order() {
         let mut log = log(1);
         for (at, bytes) in [(5, 100), (10, 200), (11, 300), (12, 50)] {
-            log.on_written(ms(at), FLOW, &object(Kind::Message, bytes, 0, false), bytes);
+            log.on_written(ms(at), FLOW.index(), &object(Kind::Message, bytes, 0, false), bytes);
         }
-        log.on_read(ms(20), FLOW, 0, 150);
-        log.on_read(ms(62), FLOW, 150, 620);
+        log.on_read(ms(20), FLOW.index(), 0, 150);
+        log.on_read(ms(62), FLOW.index(), 150, 620);
         let found: Vec<_> = rows(&log, ms(70))
             .into_iter()
             .map(|row| (row.number, row.first_byte_s, row.delivered_s, row.in_time))
@@ -284,10 +292,10 @@ mod tests {
     fn datagrams_may_be_lost_and_come_in_any_order() {
         let mut log = log(1);
         for at in 10..13 {
-            log.on_written(ms(at), FLOW, &object(Kind::Message, 2500, 0, false), 3);
+            log.on_written(ms(at), FLOW.index(), &object(Kind::Message, 2500, 0, false), 3);
         }
         for (at, datagram) in [(20, 2), (21, 8), (22, 7), (23, 0), (24, 6), (25, 4), (26, 1)] {
-            log.on_read(ms(at), FLOW, datagram, datagram + 1);
+            log.on_read(ms(at), FLOW.index(), datagram, datagram + 1);
         }
         let found: Vec<_> =
             rows(&log, ms(30)).into_iter().map(|row| (row.first_byte_s, row.delivered_s, row.delivery_ms)).collect();
@@ -305,10 +313,10 @@ mod tests {
             (20, FLOW, object(Kind::Request, 100, 7, true)),
             (25, BACK, object(Kind::Answer, 3000, 7, true)),
         ] {
-            log.on_written(ms(at), flow, &it, it.bytes);
+            log.on_written(ms(at), flow.index(), &it, it.bytes);
             let begin = log.flows[flow.index()].written - it.bytes;
-            log.on_read(ms(at + 4), flow, begin, begin + 1);
-            log.on_read(ms(at + 5), flow, begin + 1, begin + it.bytes);
+            log.on_read(ms(at + 4), flow.index(), begin, begin + 1);
+            log.on_read(ms(at + 5), flow.index(), begin + 1, begin + it.bytes);
         }
         let rows = rows(&log, ms(90));
         let kinds: Vec<_> = rows.iter().map(|row| (row.kind, row.flow, row.number, row.page, row.bytes)).collect();

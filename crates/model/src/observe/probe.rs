@@ -128,6 +128,33 @@ pub enum PacketEvent {
     },
 }
 
+/// An event at an end of a flow.
+pub enum FlowEvent<'a> {
+    /// Its TCP sender passes a segment to IP.
+    Sent {
+        /// The segment.
+        header: &'a TcpHeader,
+        /// The sender's state after that.
+        state: &'a SenderState,
+    },
+    /// A sender that distinguishes causes of loss has decided, before it sends the segment again.
+    Decided(&'a DecisionView<'a>),
+    /// The application at its source writes an object.
+    Written {
+        /// The object.
+        object: &'a Object,
+        /// The bytes of the stream that carry it, or the datagrams.
+        units: u64,
+    },
+    /// The application at its far end gets a part of its data: bytes of the stream, or datagrams.
+    Read {
+        /// The number of the first.
+        begin: u64,
+        /// The number after the last.
+        end: u64,
+    },
+}
+
 /// Declares what a probe is told: each function once, with an empty default, and carried out by every probe of a pair
 /// or of a list.
 macro_rules! probe {
@@ -201,15 +228,8 @@ probe! {
     /// An agent tells of an event of a host that moves between networks, or of its findings.
     fn on_mobile(now: Time, node: NodeId, event: &MobileEvent);
 
-    /// A TCP sender passes a segment to IP; `state` is the sender's state after that.
-    fn on_segment(now: Time, flow: FlowId, header: &TcpHeader, state: &SenderState);
-
-    /// An application writes an object, which so many bytes of its flow's stream carry, or so many datagrams.
-    fn on_written(now: Time, flow: FlowId, object: &Object, units: u64);
-
-    /// The application at the end of a flow gets a part of its data: bytes of the stream, or datagrams, from the number
-    /// `begin` up to the number before `end`.
-    fn on_read(now: Time, flow: FlowId, begin: u64, end: u64);
+    /// Something happens at an end of a flow.
+    fn on_flow(now: Time, flow: FlowId, event: &FlowEvent<'_>);
 
     /// The routing protocol of a node announces that a route has changed.
     fn on_route_changed(now: Time, node: NodeId, change: &RouteChangeView<'_>);
@@ -219,9 +239,6 @@ probe! {
 
     /// A node begins its next leg.
     fn on_leg(node: NodeId, leg: &Leg);
-
-    /// A sender that distinguishes causes of loss has decided, before it sends the segment again.
-    fn on_decision(now: Time, flow: FlowId, decision: &DecisionView<'_>);
 }
 
 /// Watches nothing.

@@ -9,11 +9,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use strum::IntoStaticStr;
 
 use super::network::{FlowView, NetworkView};
-use super::probe::{PacketEvent, Probe};
+use super::probe::{FlowEvent, PacketEvent, Probe};
 use super::row::{Report, Row};
 use crate::address::NodeId;
 use crate::packet::{Body, FlowId, Packet, TcpFlags, TcpHeader};
-use crate::transport::tcp::SenderState;
 
 /// A row for each TCP segment that the sender or the receiver of a flow passed to IP or received. The rows begin at the
 /// start of the run, in the order of time. `measure.segments` says of which flows: by default, of none. Sequence
@@ -328,8 +327,10 @@ impl Probe for SegmentLog {
         self.flows = (0..).zip(network.flows).map(ends).collect();
     }
 
-    fn on_segment(&mut self, time: Time, flow: FlowId, header: &TcpHeader, state: &SenderState) {
-        self.on_sent(time, flow, header, state.cwnd);
+    fn on_flow(&mut self, time: Time, flow: FlowId, event: &FlowEvent<'_>) {
+        if let FlowEvent::Sent { header, state } = event {
+            self.on_sent(time, flow, header, state.cwnd);
+        }
     }
 
     fn on_packet(&mut self, time: Time, node: NodeId, packet: &Packet, event: PacketEvent) {

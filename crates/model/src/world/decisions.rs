@@ -1,7 +1,7 @@
 //! The view of a probe of the decisions of senders that distinguish causes of loss.
 
 use super::World;
-use crate::observe::{DecisionView, IsMeant, Probe};
+use crate::observe::{DecisionView, FlowEvent, IsMeant, Probe};
 use crate::packet::FlowId;
 use crate::routing::Routes;
 
@@ -25,7 +25,7 @@ impl<P: Probe> World<P> {
         };
         for judged in &judged {
             let decision = DecisionView { judged, arrived: receiver.has(judged.seq), held: &held };
-            self.probe.on_decision(self.cx.now, FlowId(flow as u32), &decision);
+            self.probe.on_flow(self.cx.now, FlowId(flow as u32), &FlowEvent::Decided(&decision));
         }
     }
 }

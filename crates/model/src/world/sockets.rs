@@ -8,7 +8,7 @@ use crate::address::{Address, NodeId};
 use crate::clock::Wake;
 use crate::context::{DropReason, Waiter};
 use crate::host::{Emission, Endpoint as _, News, Socket};
-use crate::observe::{PacketEvent, Probe};
+use crate::observe::{FlowEvent, PacketEvent, Probe};
 use crate::packet::{Body, FlowId, Packet, PacketId, Quote, UNREACHABLE};
 use crate::transport::tcp::{NetworkEvent, TcpSender};
 
@@ -40,7 +40,7 @@ impl<P: Probe> World<P> {
         let Socket { node, flow, .. } = self.sockets[socket];
         for (object, units) in self.sockets[socket].written.drain(..) {
             if self.probe.watches() {
-                self.probe.on_written(self.cx.now, FlowId(flow as u32), &object, units);
+                self.probe.on_flow(self.cx.now, FlowId(flow as u32), &FlowEvent::Written { object: &object, units });
             }
         }
         // A node whose battery is empty sends nothing, whatever its sender learns of the packets that it lost with it.
@@ -61,7 +61,7 @@ impl<P: Probe> World<P> {
                 && let Body::Tcp(header) = &outgoing.body
                 && let Some(state) = self.sender(flow).map(TcpSender::state)
             {
-                self.probe.on_segment(now, FlowId(flow as u32), header, &state);
+                self.probe.on_flow(now, FlowId(flow as u32), &FlowEvent::Sent { header, state: &state });
             }
             self.originate(socket, outgoing);
         }
@@ -164,7 +164,7 @@ impl<P: Probe> World<P> {
                     (None, Body::Udp(header)) => (header.sequence, header.sequence + 1),
                     (None, _) => (0, 0),
                 };
-                self.probe.on_read(now, packet.flow, begin, end);
+                self.probe.on_flow(now, packet.flow, &FlowEvent::Read { begin, end });
             }
         }
         if let Some(bytes) = received.stream {

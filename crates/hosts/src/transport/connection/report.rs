@@ -46,13 +46,19 @@ impl Core {
         duplicate
     }
 
-    /// Tells the congestion control that an acknowledgement arrived, once.
+    /// Tells the congestion control that an acknowledgement arrived, once. Returns the state after its answer.
     #[inline]
-    pub(crate) fn announce(&mut self, control: &mut Controller, round_trip: Option<Span>) {
-        if !std::mem::replace(&mut self.announced, true) {
-            let answer = control.on_arrival(&Arrived { round_trip }, &self.view());
-            self.apply(answer);
+    pub(crate) fn announce(&mut self, control: &mut Controller, round_trip: Option<Span>) -> View {
+        let view = self.view();
+        if std::mem::replace(&mut self.announced, true) {
+            return view;
         }
+        let answer = control.on_arrival(&Arrived { round_trip }, &view);
+        if answer == Answer::Keep {
+            return view;
+        }
+        self.apply(answer);
+        self.view()
     }
 
     /// Tells the congestion control about newly acknowledged data.
@@ -84,9 +90,9 @@ impl Core {
     /// Tells the congestion control of this event.
     #[inline]
     pub(crate) fn report_ack(&mut self, control: &mut Controller, ack: &Ack) {
-        self.announce(control, ack.round_trip);
+        let view = self.announce(control, ack.round_trip);
         self.announced = false;
-        let answer = control.on_ack(ack, &self.view());
+        let answer = control.on_ack(ack, &view);
         self.apply(answer);
         if ack.rate.is_some() && control.pace().limits_itself {
             self.mark_app_limited();
@@ -95,10 +101,10 @@ impl Core {
 
     /// Tells the congestion control about a duplicate acknowledgement.
     pub(crate) fn report_duplicate(&mut self, control: &mut Controller, sacked: u64) {
-        self.announce(control, None);
+        let view = self.announce(control, None);
         self.announced = false;
         let duplicate = Duplicate { count: self.duplicates, sacked, rate: self.rate() };
-        let answer = control.on_duplicate(&duplicate, &self.view());
+        let answer = control.on_duplicate(&duplicate, &view);
         self.apply(answer);
         if duplicate.rate.is_some() && control.pace().limits_itself {
             self.mark_app_limited();

@@ -31,10 +31,9 @@ use super::{Flow, Names, ip, packet, size_note, station_of};
 use crate::address::{Address, InterfaceId, NodeId};
 use crate::context::DropReason;
 use crate::observe::network::{AttachmentView, NetworkView};
-use crate::observe::probe::{FrameEdge, FrameView, PacketEvent, Passage, Probe, Reception};
+use crate::observe::probe::{FlowEvent, FrameEdge, FrameView, PacketEvent, Passage, Probe, Reception};
 use crate::packet::{Body, FlowId, IP_HEADER, Packet, TcpHeader};
 use crate::phy::frame::Header;
-use crate::transport::tcp::SenderState;
 
 /// Comments about so many segments of a flow are kept until the segments leave their source.
 const KEPT: usize = 4096;
@@ -391,8 +390,9 @@ impl<W: io::Write + 'static> Probe for Capture<W> {
         self.write_at_wire(interface, now, packet, direction);
     }
 
-    fn on_segment(&mut self, now: Time, flow: FlowId, header: &TcpHeader, state: &SenderState) {
-        if let Some(sender) = self.flows.get_mut(flow.index())
+    fn on_flow(&mut self, now: Time, flow: FlowId, event: &FlowEvent<'_>) {
+        if let FlowEvent::Sent { header, state } = event
+            && let Some(sender) = self.flows.get_mut(flow.index())
             && sender.source.is_some()
         {
             sender.states.insert((now, header.seq), of_segment(header, state));
