@@ -76,7 +76,7 @@ impl Row {
         if let Transport::Tcp { config, .. } = &mut scenario.spec.flows[0].transport {
             config.congestion = congestion::Config::of_profile(config.congestion.name(), "ns3")?;
             if let congestion::Config::Vegas(params) = &mut config.congestion {
-                (params.alpha, params.beta) = (2.0, 4.0);
+                (params.alpha, params.beta) = (4.0, 4.0);
             }
         }
         scenario.times(20.0, 30.0);
