@@ -24,7 +24,7 @@ CONTROLS: dict[str, dict[str, Option]] = {
     "minstrel_ht": {"manager": "MinstrelHt"},
 }
 DISTANCES = (13, 19, 28, 41, 60)
-RUNS = range(1, 3)
+RUNS = range(1, 4)
 RATES_COLUMNS = ("fading", "standard", "control", "metres", "run", "measured_s", "packets", "throughput_kbps")
 
 
