@@ -182,6 +182,8 @@ pub struct Quote {
     pub source: Address,
     /// The destination of the segment.
     pub destination: Address,
+    /// The number of its connection within the flow.
+    pub connection: u32,
     /// Its sequence number.
     pub seq: u64,
     /// Its total length on the wire, in bytes.
@@ -381,6 +383,7 @@ impl Packet {
             flow: packet.flow,
             source: packet.source,
             destination: packet.destination,
+            connection: header.connection,
             seq: header.seq,
             // Parameters keep a segment within an IP packet.
             length: header.length() as u16,

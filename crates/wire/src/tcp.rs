@@ -20,6 +20,8 @@ impl Flags {
     pub const FIN: Self = Self(0x01);
     /// Opens a connection.
     pub const SYN: Self = Self(0x02);
+    /// There is no such connection.
+    pub const RST: Self = Self(0x04);
     /// The receiver should deliver the data immediately (push).
     pub const PSH: Self = Self(0x08);
     /// The acknowledgement number is valid.

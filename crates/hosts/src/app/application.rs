@@ -31,6 +31,22 @@ pub enum Offer {
     Object(Object),
     /// No more: what was written is sent, and then this direction of the connection is closed.
     Close,
+    /// The connection is given up: nothing more is sent, and the other end is told.
+    Abort,
+    /// A new connection, with this number, which is higher than the number of the connection before. This one is
+    /// closed.
+    Open(u32),
+}
+
+/// A change of the connection. Only TCP tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The other end has opened a new connection with this number. Nothing comes on the one before.
+    Opened(u32),
+    /// The other end sends no more: all its data has arrived.
+    Ended,
+    /// The other end knows no such connection any more.
+    Reset,
 }
 
 /// The facts about a model with these parameters, for the checks of a scenario.
@@ -69,8 +85,8 @@ pub trait Application {
         Offer::Nothing
     }
 
-    /// The other end sends no more: all its data has arrived. Only TCP tells it.
-    fn on_ended(&mut self, _now: Time) -> Offer {
+    /// The connection has changed.
+    fn on_change(&mut self, _change: Change, _now: Time) -> Offer {
         Offer::Nothing
     }
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::application::packet_or_stop;
 use super::cbr::check_packet_size;
-use super::{Application, Facts, Offer, Period};
+use super::{Application, Change, Facts, Offer, Period};
 use crate::params::{self, Fault};
 
 /// Parameters of an echo.
@@ -104,8 +104,8 @@ impl Application for Answers {
         Offer::Bytes(bytes)
     }
 
-    fn on_ended(&mut self, _now: Time) -> Offer {
-        Offer::Close
+    fn on_change(&mut self, change: Change, _now: Time) -> Offer {
+        if change == Change::Ended { Offer::Close } else { Offer::Nothing }
     }
 }
 
@@ -128,6 +128,6 @@ mod tests {
     fn what_arrives_is_written_back() {
         let mut answers = Answers::new(&Params::of_profile(RFC), rng());
         assert_eq!(answers.on_received(700, seconds(1.0)), Offer::Bytes(700));
-        assert_eq!((answers.on_ended(seconds(2.0)), answers.deadline()), (Offer::Close, Time::NEVER));
+        assert_eq!((answers.on_change(Change::Ended, seconds(2.0)), answers.deadline()), (Offer::Close, Time::NEVER));
     }
 }

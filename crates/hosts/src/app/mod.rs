@@ -25,7 +25,7 @@ mod testing;
 use enum_dispatch::enum_dispatch;
 use hopyard_engine::{Rng, Time};
 
-pub use self::application::{Application, Facts, Offer, Period};
+pub use self::application::{Application, Change, Facts, Offer, Period};
 pub use self::input::{Entry, Format, Input};
 pub use self::law::Law;
 pub use self::object::{Kind, Object};

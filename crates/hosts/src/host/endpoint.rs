@@ -3,6 +3,7 @@
 use enum_dispatch::enum_dispatch;
 use hopyard_engine::Time;
 
+use crate::app::Change;
 use crate::packet::{Body, Packet};
 use crate::transport::notice::NetworkEvent;
 
@@ -17,8 +18,7 @@ pub struct Emission {
     pub ecn: u8,
     /// Whether it counts as a data packet, and how many bytes of payload it has that were never sent before.
     pub data: Option<u32>,
-    /// The endpoint is told when the packet with this sequence number has left the node
-    /// ([`News::LeftNode`]).
+    /// The endpoint is told when the packet has left the node, by this number ([`News::LeftNode`]).
     pub waits: Option<u64>,
 }
 
@@ -29,7 +29,7 @@ pub enum News {
     Network(NetworkEvent),
     /// A packet for which the endpoint waits has left the node, or was dropped there.
     LeftNode {
-        /// Its sequence number.
+        /// The number that the endpoint gave for it.
         seq: u64,
     },
 }
@@ -41,10 +41,12 @@ pub struct Received {
     pub unique: Option<bool>,
     /// Bytes of payload that are now delivered to the application, at an end that receives data.
     pub delivered: Option<u64>,
-    /// All bytes delivered so far, where they are counted as a stream.
+    /// All bytes delivered so far on its connection, where they are counted as a stream.
     pub stream: Option<u64>,
-    /// The other end sends no more, and all of its data has arrived.
-    pub ended: bool,
+    /// The number of the connection within its flow.
+    pub connection: u32,
+    /// The change of the connection that the application must know, if any.
+    pub change: Option<Change>,
 }
 
 /// A transport protocol at one end of a flow. After each event, [`Endpoint::poll_transmit`] must be called until it

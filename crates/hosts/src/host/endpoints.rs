@@ -3,10 +3,12 @@
 use enum_dispatch::enum_dispatch;
 use hopyard_engine::Time;
 
+use super::connections::Connections;
 use super::endpoint::{Emission, Endpoint, News, Received};
 use super::tcp::Tcp;
 use super::udp::Udp;
 use crate::packet::Packet;
+use crate::transport::connection::{Phases, SenderCounters};
 
 /// An endpoint of any protocol.
 #[enum_dispatch(Endpoint)]
@@ -16,14 +18,17 @@ pub enum AnyEndpoint {
     Udp(Udp),
     /// One end of a TCP connection.
     Tcp(Tcp),
+    /// One end of TCP connections that follow one another.
+    Connections(Connections),
 }
 
 impl AnyEndpoint {
-    /// The TCP connection at this end, if it is one.
+    /// The TCP connection at this end, if it is one; the latest of several.
     pub fn tcp(&self) -> Option<&Tcp> {
         match self {
             Self::Udp(_) => None,
             Self::Tcp(tcp) => Some(tcp),
+            Self::Connections(it) => Some(it.latest()),
         }
     }
 
@@ -32,6 +37,31 @@ impl AnyEndpoint {
         match self {
             Self::Udp(_) => None,
             Self::Tcp(tcp) => Some(tcp),
+            Self::Connections(it) => Some(it.latest_mut()),
+        }
+    }
+
+    /// The number of the latest connection.
+    pub fn number(&self) -> u32 {
+        match self {
+            Self::Udp(_) | Self::Tcp(_) => 0,
+            Self::Connections(it) => it.number(),
+        }
+    }
+
+    /// The TCP connection with this number, if this end knows it.
+    pub fn tcp_of(&self, number: u32) -> Option<&Tcp> {
+        match self {
+            Self::Connections(it) => it.get(number),
+            _ => self.tcp().filter(|_| number == 0),
+        }
+    }
+
+    /// The counters and the work of the senders of all earlier connections.
+    pub fn before(&self, now: Time) -> (SenderCounters, Phases) {
+        match self {
+            Self::Udp(_) | Self::Tcp(_) => Default::default(),
+            Self::Connections(it) => it.before(now),
         }
     }
 }

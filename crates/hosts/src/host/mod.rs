@@ -1,9 +1,10 @@
 //! Hosts: the sockets of nodes, each with an application above it and a transport protocol in it.
 //!
 //! A flow has a socket at either end. Data flows from the first socket to the second, or both ways if the application
-//! at the second one answers. A socket knows no other part of the network: the world gives it packets and takes packets
+//! at the second one answers; then it may also have several connections, one after the other. A socket knows no other part of the network: the world gives it packets and takes packets
 //! from it ([`Endpoint`]).
 
+mod connections;
 mod endpoint;
 mod endpoints;
 mod tcp;
@@ -11,13 +12,25 @@ mod udp;
 
 use hopyard_engine::Time;
 
+pub use self::connections::{Connections, Maker};
 pub use self::endpoint::{Emission, Endpoint, News, Received};
 pub use self::endpoints::AnyEndpoint;
 pub use self::tcp::Tcp;
 pub use self::udp::Udp;
 use crate::address::NodeId;
-use crate::app::{App, Application as _, Object, Offer};
+use crate::app::{App, Application as _, Change, Object, Offer};
 use crate::packet::Packet;
+
+/// An object that an application has written.
+#[derive(Clone, Copy, Debug)]
+pub struct Written {
+    /// The object.
+    pub object: Object,
+    /// The number of its connection.
+    pub connection: u32,
+    /// The bytes of the connection's stream, or the datagrams, that carry it.
+    pub units: u64,
+}
 
 /// One end of a flow.
 #[derive(Debug)]
@@ -34,9 +47,8 @@ pub struct Socket {
     pub app: App,
     /// The largest payload of a datagram, into which an object is divided over UDP.
     pub datagram: u64,
-    /// The objects that the application has written just now, each with the bytes of the stream, or the datagrams, that
-    /// carry it.
-    pub written: Vec<(Object, u64)>,
+    /// The objects that the application has written just now.
+    pub written: Vec<Written>,
 }
 
 impl Socket {
@@ -56,14 +68,21 @@ impl Socket {
     /// A packet of the flow arrived. It is the first copy, or another one.
     pub fn on_packet(&mut self, packet: &Packet, is_first: bool, now: Time) -> Received {
         let received = self.endpoint.on_packet(packet, is_first, now);
-        if let Some(bytes) = received.delivered.filter(|&bytes| bytes > 0) {
+        if let Some(opened) = received.change.filter(|it| matches!(it, Change::Opened(_))) {
+            let offer = self.app.on_change(opened, now);
+            self.carry_out(offer, now);
+        }
+        let bytes = received.delivered.unwrap_or(0);
+        if bytes > 0 {
             let offer = self.app.on_received(bytes, now);
             self.carry_out(offer, now);
-            self.ask(now);
         }
-        if received.ended {
-            let offer = self.app.on_ended(now);
+        if let Some(over) = received.change.filter(|it| !matches!(it, Change::Opened(_))) {
+            let offer = self.app.on_change(over, now);
             self.carry_out(offer, now);
+        }
+        if bytes > 0 || received.change.is_some() {
+            self.ask(now);
         }
         received
     }
@@ -80,8 +99,8 @@ impl Socket {
     fn write(&mut self, object: Object, now: Time) {
         let bytes = object.bytes;
         let units = match &mut self.endpoint {
-            AnyEndpoint::Tcp(tcp) => {
-                tcp.write(bytes, now);
+            AnyEndpoint::Tcp(_) | AnyEndpoint::Connections(_) => {
+                self.endpoint.write(bytes, now);
                 bytes
             }
             AnyEndpoint::Udp(udp) => {
@@ -92,7 +111,7 @@ impl Socket {
                 datagrams
             }
         };
-        self.written.push((object, units));
+        self.written.push(Written { object, connection: self.endpoint.number(), units });
     }
 
     fn carry_out(&mut self, offer: Offer, now: Time) {
@@ -111,6 +130,16 @@ impl Socket {
                 endpoint.close(now);
             }
             Offer::Close => endpoint.close(now),
+            Offer::Abort => {
+                if let Some(tcp) = endpoint.tcp_mut() {
+                    tcp.abort();
+                }
+            }
+            Offer::Open(number) => {
+                if let AnyEndpoint::Connections(it) = endpoint {
+                    it.open(number, now);
+                }
+            }
         }
     }
 }

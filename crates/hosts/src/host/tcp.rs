@@ -4,14 +4,16 @@
 //! sender also acknowledges the data that arrived (RFC 9293 §3.8.6). The receiver sends a segment of its own if there
 //! is no data to send now, or to report disorder: a duplicate acknowledgement has no data (RFC 5681 §2). The end that
 //! did not open the connection answers the SYN by the SYN of its own sender, and repeats this SYN after a timeout. Each
-//! direction closes by itself (RFC 9293 §3.6). Left out, in a connection with data both ways: blocks of SACK in
-//! segments with data, a simultaneous open, resets.
+//! direction closes by itself (RFC 9293 §3.6). An end with both directions may give the connection up, and then the
+//! other end is reset. Left out, in a connection with data both ways: blocks of SACK in segments with data, a
+//! simultaneous open.
 
 use hopyard_engine::Time;
 
 use super::endpoint::{Emission, Endpoint, News, Received};
-use crate::packet::{Body, Packet, TcpFlags, TcpHeader};
-use crate::transport::tcp::{self, Ecn, Habits, TcpReceiver, TcpSender};
+use crate::app::Change;
+use crate::packet::{Body, IP_HEADER, Packet, TCP_HEADER, TcpFlags, TcpHeader};
+use crate::transport::tcp::{self, Connection, Ecn, Habits, TcpReceiver, TcpSender};
 
 /// One end of a TCP connection.
 #[derive(Debug)]
@@ -24,6 +26,12 @@ pub struct Tcp {
     has_syn: bool,
     /// The application knows that the other end has closed.
     has_ended: bool,
+    /// This end has closed its direction.
+    has_closed: bool,
+    /// There is no connection any more: this end has given it up, or the other end has reset it.
+    is_gone: bool,
+    /// A reset that is to be sent.
+    reset: Option<TcpHeader>,
     /// Marks of queues.
     ecn: Ecn,
     /// Acknowledges at once what begins or ends the reports of marks, as Linux does.
@@ -35,7 +43,54 @@ impl Tcp {
     pub fn new(params: &tcp::Params, sender: Option<TcpSender>, receiver: Option<TcpReceiver>) -> Self {
         let (sender, receiver) = (sender.map(Box::new), receiver.map(Box::new));
         let (ecn, is_hasty) = (Ecn::new(params), params.habits == Habits::Linux);
-        Self { sender, receiver, has_syn: false, has_ended: false, ecn, is_hasty }
+        Self {
+            sender,
+            receiver,
+            has_syn: false,
+            has_ended: false,
+            has_closed: false,
+            is_gone: false,
+            reset: None,
+            ecn,
+            is_hasty,
+        }
+    }
+
+    /// The state of a connection with data both ways.
+    pub fn connection(&self) -> Connection {
+        let sender = self.sender.as_ref().filter(|_| !self.is_gone);
+        sender.map_or(Connection::Closed, |sender| sender.connection())
+    }
+
+    /// Gives the connection up. The other end is told, if it knows the connection and has data to send or to expect
+    /// (RFC 9293 §3.10.5).
+    pub fn abort(&mut self) {
+        let state = self.connection();
+        let is_known = !matches!(
+            state,
+            Connection::Closed | Connection::SynSent | Connection::Closing | Connection::LastAck | Connection::TimeWait
+        );
+        if let (Some(sender), Some(receiver), true) = (&self.sender, &self.receiver, is_known) {
+            // Linux's reset acknowledges too.
+            let ack = if self.is_hasty { receiver.next() } else { 0 };
+            let flags = TcpFlags { rst: true, ack: self.is_hasty, ..TcpFlags::default() };
+            self.reset = Some(TcpHeader { seq: sender.next_seq(), ack, flags, ..TcpHeader::default() });
+        }
+        self.is_gone = true;
+    }
+
+    /// A reset arrived. Returns whether it counts. With a number other than the next, it is a guess, or data before it
+    /// is lost: it is answered, so that the other end sends a reset with this number (RFC 5961 §3.2).
+    fn on_reset(&mut self, header: &TcpHeader) -> bool {
+        let (Some(sender), Some(receiver)) = (&self.sender, &mut self.receiver) else { return false };
+        self.is_gone = match sender.connection() {
+            Connection::SynSent => header.flags.ack && header.ack == sender.next_seq(),
+            _ => header.seq == receiver.next(),
+        };
+        if !self.is_gone && header.seq > receiver.next() {
+            receiver.answer();
+        }
+        self.is_gone
     }
 
     /// Takes in the flags of a segment that arrived, and returns its header with those that count.
@@ -62,15 +117,16 @@ impl Tcp {
             let first_syn = header.flags.syn && !std::mem::replace(&mut self.has_syn, true);
             after.unique_bytes > before.unique_bytes || first_syn
         });
-        let ended = self.sender.is_some() && receiver.has_ended() && !std::mem::replace(&mut self.has_ended, true);
-        if let Some(sender) = self.sender.as_mut().filter(|_| ended) {
+        let has_ended = self.sender.is_some() && receiver.has_ended() && !std::mem::replace(&mut self.has_ended, true);
+        if let Some(sender) = self.sender.as_mut().filter(|_| has_ended) {
             sender.on_peer_closed();
         }
         Received {
             unique,
             delivered: Some(after.delivered_bytes - before.delivered_bytes),
             stream: Some(after.delivered_bytes),
-            ended,
+            connection: 0,
+            change: has_ended.then_some(Change::Ended),
         }
     }
 
@@ -108,6 +164,18 @@ impl Tcp {
     }
 }
 
+/// The answer to a segment for which there is no connection (RFC 9293 §3.10.7.1).
+pub(super) fn refusal(header: &TcpHeader) -> Option<TcpHeader> {
+    let (seq, ack) = if header.flags.ack { (header.ack, 0) } else { (0, header.end()) };
+    let flags = TcpFlags { rst: true, ack: !header.flags.ack, ..TcpFlags::default() };
+    (!header.flags.rst).then(|| TcpHeader { seq, ack, flags, ..TcpHeader::default() })
+}
+
+/// A segment without data and options.
+pub(super) fn bare(header: TcpHeader) -> Emission {
+    Emission { size: IP_HEADER + TCP_HEADER, body: Body::Tcp(header), ecn: 0, data: None, waits: None }
+}
+
 /// Whether a segment counts as a data packet: it has payload, or it opens the connection.
 fn is_data(header: &TcpHeader) -> bool {
     header.len > 0 || header.flags.syn && !header.flags.ack
@@ -127,13 +195,23 @@ impl Endpoint for Tcp {
     }
 
     fn close(&mut self, now: Time) {
-        if let Some(sender) = &mut self.sender {
+        if let Some(sender) = &mut self.sender
+            && !std::mem::replace(&mut self.has_closed, true)
+        {
             sender.close(now);
         }
     }
 
     fn on_packet(&mut self, packet: &Packet, _is_first: bool, now: Time) -> Received {
         let Body::Tcp(header) = &packet.body else { return Received::default() };
+        if self.is_gone {
+            self.reset = refusal(header);
+            return Received::default();
+        }
+        if header.flags.rst {
+            let change = self.on_reset(header).then_some(Change::Reset);
+            return Received { change, ..Received::default() };
+        }
         let header = &self.note_marks(header, packet.is_marked());
         let Some(sender) = &mut self.sender else { return self.receive(header, now) };
         sender.set_ack_hops(packet.hops);
@@ -156,6 +234,9 @@ impl Endpoint for Tcp {
     }
 
     fn on_timer(&mut self, now: Time) {
+        if self.is_gone {
+            return;
+        }
         if let Some(sender) = self.sender.as_mut().filter(|sender| sender.deadline() <= now) {
             sender.on_timer(now);
         }
@@ -165,11 +246,17 @@ impl Endpoint for Tcp {
     }
 
     fn deadline(&self) -> Time {
+        if self.is_gone {
+            return Time::NEVER;
+        }
         let sender = self.sender.as_ref().map_or(Time::NEVER, |sender| sender.deadline());
         self.receiver.as_ref().map_or(Time::NEVER, |receiver| receiver.deadline()).min(sender)
     }
 
     fn poll_transmit(&mut self, now: Time) -> Option<Emission> {
+        if self.is_gone {
+            return self.reset.take().map(bare);
+        }
         let mut header = match (&mut self.sender, &mut self.receiver) {
             (Some(_), Some(_)) => self.next_of_both(now)?,
             (Some(sender), None) => sender.poll_transmit(now)?,

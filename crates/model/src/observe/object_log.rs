@@ -70,7 +70,8 @@ struct Known {
 /// An object that has not arrived.
 #[derive(Clone, Copy, Debug)]
 struct Open {
-    /// Its place: bytes of a stream, or datagrams.
+    /// The number of its connection, and its place there: bytes of a stream, or datagrams.
+    connection: u32,
     begin: u64,
     end: u64,
     /// The part of it that has not arrived.
@@ -88,8 +89,8 @@ struct OfFlow {
     measured_from: Time,
     /// The flow that opened the connection.
     connection: usize,
-    /// The bytes, or datagrams, of all objects so far.
-    written: u64,
+    /// The number of the latest connection, and the bytes, or datagrams, of all objects that were written to it.
+    written: (u32, u64),
     open: VecDeque<Open>,
     /// How many objects there were.
     count: u64,
@@ -141,12 +142,14 @@ impl ObjectLog {
         }
     }
 
-    /// An application has written an object, which so many bytes of its stream carry, or so many datagrams.
-    fn on_written(&mut self, now: Time, flow: usize, object: &Object, units: u64) {
+    /// An application has written an object to a connection, which so many bytes of its stream carry, or so many
+    /// datagrams.
+    fn on_written(&mut self, now: Time, flow: usize, object: &Object, (connection, units): (u32, u64)) {
         let Object { kind, bytes, page, is_last, within } = *object;
         let it = &mut self.flows[flow];
-        let (number, begin) = (it.count, it.written);
-        (it.count, it.written) = (number + 1, begin + units);
+        let begin = if it.written.0 == connection { it.written.1 } else { 0 };
+        let number = it.count;
+        (it.count, it.written) = (number + 1, (connection, begin + units));
         let of_page = (kind != Kind::Message).then_some(page);
         let known = Known {
             flow,
@@ -165,7 +168,8 @@ impl ObjectLog {
                 self.flows[flow].page = Some((page, self.add(begun)));
             }
             Kind::Answer => {
-                if let Some(page) = self.page(flow) {
+                // The server may not know yet that the client has given a page up.
+                if let Some(page) = self.page(flow).filter(|it| it.number == page) {
                     page.bytes += bytes;
                 }
             }
@@ -173,13 +177,20 @@ impl ObjectLog {
         }
         let known = self.add(known);
         let ends_page = kind == Kind::Answer && is_last;
-        self.flows[flow].open.push_back(Open { begin, end: begin + units, left: units, known, ends_page });
+        let end = begin + units;
+        self.flows[flow].open.push_back(Open { connection, begin, end, left: units, known, ends_page });
     }
 
-    /// The far end has got its bytes or datagrams from `begin` up to the one before `end`.
-    fn on_read(&mut self, now: Time, flow: usize, begin: u64, end: u64) {
-        let mut place = self.flows[flow].open.partition_point(|it| it.end <= begin);
-        while let Some(open) = self.flows[flow].open.get_mut(place).filter(|it| it.begin < end) {
+    /// The far end has got its bytes or datagrams of a connection from `begin` up to the one before `end`. It reads no
+    /// more from earlier connections.
+    fn on_read(&mut self, now: Time, flow: usize, connection: u32, (begin, end): (u64, u64)) {
+        let open = &mut self.flows[flow].open;
+        while open.front().is_some_and(|it| it.connection < connection) {
+            open.pop_front();
+        }
+        let mut place = open.partition_point(|it| (it.connection, it.end) <= (connection, begin));
+        let is_read = |it: &&mut Open| it.connection == connection && it.begin < end;
+        while let Some(open) = self.flows[flow].open.get_mut(place).filter(is_read) {
             place += 1;
             open.left -= end.min(open.end) - begin.max(open.begin);
             let Open { left, known, ends_page, .. } = *open;
@@ -210,7 +221,7 @@ impl Probe for ObjectLog {
             label: it.label.to_owned(),
             measured_from: it.measured_from,
             connection: it.connection.index(),
-            written: 0,
+            written: (0, 0),
             open: VecDeque::new(),
             count: 0,
             page: None,
@@ -220,8 +231,10 @@ impl Probe for ObjectLog {
 
     fn on_flow(&mut self, now: Time, flow: FlowId, event: &FlowEvent<'_>) {
         match *event {
-            FlowEvent::Written { object, units } => self.on_written(now, flow.index(), object, units),
-            FlowEvent::Read { begin, end } => self.on_read(now, flow.index(), begin, end),
+            FlowEvent::Written { object, connection, units } => {
+                self.on_written(now, flow.index(), object, (connection, units));
+            }
+            FlowEvent::Read { connection, begin, end } => self.on_read(now, flow.index(), connection, (begin, end)),
             FlowEvent::Sent { .. } | FlowEvent::Decided(_) => {}
         }
     }
@@ -268,10 +281,10 @@ mod tests {
     fn bytes_of_a_stream_belong_to_the_objects_in_order() {
         let mut log = log(1);
         for (at, bytes) in [(5, 100), (10, 200), (11, 300), (12, 50)] {
-            log.on_written(ms(at), FLOW.index(), &object(Kind::Message, bytes, 0, false), bytes);
+            log.on_written(ms(at), FLOW.index(), &object(Kind::Message, bytes, 0, false), (0, bytes));
         }
-        log.on_read(ms(20), FLOW.index(), 0, 150);
-        log.on_read(ms(62), FLOW.index(), 150, 620);
+        log.on_read(ms(20), FLOW.index(), 0, (0, 150));
+        log.on_read(ms(62), FLOW.index(), 0, (150, 620));
         let found: Vec<_> = rows(&log, ms(70))
             .into_iter()
             .map(|row| (row.number, row.first_byte_s, row.delivered_s, row.in_time))
@@ -292,10 +305,10 @@ mod tests {
     fn datagrams_may_be_lost_and_come_in_any_order() {
         let mut log = log(1);
         for at in 10..13 {
-            log.on_written(ms(at), FLOW.index(), &object(Kind::Message, 2500, 0, false), 3);
+            log.on_written(ms(at), FLOW.index(), &object(Kind::Message, 2500, 0, false), (0, 3));
         }
         for (at, datagram) in [(20, 2), (21, 8), (22, 7), (23, 0), (24, 6), (25, 4), (26, 1)] {
-            log.on_read(ms(at), FLOW.index(), datagram, datagram + 1);
+            log.on_read(ms(at), FLOW.index(), 0, (datagram, datagram + 1));
         }
         let found: Vec<_> =
             rows(&log, ms(30)).into_iter().map(|row| (row.first_byte_s, row.delivered_s, row.delivery_ms)).collect();
@@ -313,10 +326,10 @@ mod tests {
             (20, FLOW, object(Kind::Request, 100, 7, true)),
             (25, BACK, object(Kind::Answer, 3000, 7, true)),
         ] {
-            log.on_written(ms(at), flow.index(), &it, it.bytes);
-            let begin = log.flows[flow.index()].written - it.bytes;
-            log.on_read(ms(at + 4), flow.index(), begin, begin + 1);
-            log.on_read(ms(at + 5), flow.index(), begin + 1, begin + it.bytes);
+            log.on_written(ms(at), flow.index(), &it, (0, it.bytes));
+            let begin = log.flows[flow.index()].written.1 - it.bytes;
+            log.on_read(ms(at + 4), flow.index(), 0, (begin, begin + 1));
+            log.on_read(ms(at + 5), flow.index(), 0, (begin + 1, begin + it.bytes));
         }
         let rows = rows(&log, ms(90));
         let kinds: Vec<_> = rows.iter().map(|row| (row.kind, row.flow, row.number, row.page, row.bytes)).collect();

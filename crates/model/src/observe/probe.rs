@@ -143,11 +143,15 @@ pub enum FlowEvent<'a> {
     Written {
         /// The object.
         object: &'a Object,
-        /// The bytes of the stream that carry it, or the datagrams.
+        /// The number of its connection within the flow.
+        connection: u32,
+        /// The bytes of the connection's stream that carry it, or the datagrams.
         units: u64,
     },
     /// The application at its far end gets a part of its data: bytes of the stream, or datagrams.
     Read {
+        /// The number of the connection within the flow.
+        connection: u32,
         /// The number of the first.
         begin: u64,
         /// The number after the last.

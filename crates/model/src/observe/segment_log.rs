@@ -27,6 +27,8 @@ pub struct SegmentRow {
     /// `data_sent` or `ack_received` at the sender of the flow's data, `data_received` or `ack_sent` at their receiver.
     /// Each segment from the sender counts as data, each one from the receiver as an acknowledgement.
     pub event: &'static str,
+    /// The number of the connection within the flow: 0 unless the application opens several.
+    pub connection: u32,
     /// The sequence number.
     #[schemars(extend("unit" = "bytes"))]
     pub seq: u64,
@@ -215,12 +217,12 @@ impl Event {
     }
 }
 
-/// The state of a flow: its ends, and when its first SYN was sent.
+/// The state of a flow: its ends, and when the first SYN of its latest connection was sent.
 #[derive(Clone, Copy, Debug)]
 struct Ends {
     from: NodeId,
     to: NodeId,
-    opened: Option<Time>,
+    opened: Option<(u32, Time)>,
     /// The flow of the data that goes the other way, if there is any. Each segment with ACK acknowledges that data too.
     other_way: Option<FlowId>,
 }
@@ -270,7 +272,10 @@ impl SegmentLog {
 
     fn on_sent(&mut self, time: Time, flow: FlowId, header: &TcpHeader, cwnd: f64) {
         let Some(ends) = self.ends(flow) else { return };
-        let is_again = header.flags.syn && *ends.opened.get_or_insert(time) < time;
+        if header.flags.syn && ends.opened.is_none_or(|(latest, _)| latest < header.connection) {
+            ends.opened = Some((header.connection, time));
+        }
+        let is_again = header.flags.syn && ends.opened.is_some_and(|(_, first)| first < time);
         let (resent, other_way) = (header.retransmission || is_again, ends.other_way);
         let data = Entry { time, flow: 0, event: Event::DataSent, cwnd: Some(cwnd), resent, header: *header };
         if other_way.is_none() || takes_room(header) {
@@ -301,7 +306,8 @@ impl SegmentLog {
         let &Body::Tcp(header) = packet.carried() else { return };
         let entry = Entry { time, flow: 0, event: Event::AckReceived, cwnd: None, resent: false, header };
         if node == to {
-            let is_again = header.flags.syn && opened.is_some_and(|first| first < packet.created);
+            let is_again = header.flags.syn
+                && opened.is_some_and(|(number, first)| number == header.connection && first < packet.created);
             let resent = header.retransmission || is_again;
             if other_way.is_none() || takes_room(&header) {
                 self.note(packet.flow, Entry { event: Event::DataReceived, resent, ..entry });
@@ -348,13 +354,14 @@ impl Probe for SegmentLog {
 
 fn row(entry: &Entry) -> SegmentRow {
     let Entry { time, flow, event, cwnd, resent, header } = entry;
-    let TcpFlags { syn, ack, fin, psh, ece, cwr } = header.flags;
-    let names = [(syn, "SYN"), (fin, "FIN"), (psh, "PSH"), (ack, "ACK"), (ece, "ECE"), (cwr, "CWR")];
+    let TcpFlags { syn, ack, fin, rst, psh, ece, cwr } = header.flags;
+    let names = [(syn, "SYN"), (fin, "FIN"), (rst, "RST"), (psh, "PSH"), (ack, "ACK"), (ece, "ECE"), (cwr, "CWR")];
     let block = |(start, end)| format!("{start}-{end}");
     SegmentRow {
         flow: *flow,
         time_s: time.seconds(),
         event: event.name(),
+        connection: header.connection,
         seq: header.seq,
         end: header.seq + u64::from(header.len) + u64::from(syn) + u64::from(fin),
         payload: header.len,

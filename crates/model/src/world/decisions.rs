@@ -16,7 +16,9 @@ impl<P: Probe> World<P> {
         // The probe has to know what was dropped before.
         self.tell_drops();
         let sink = self.flows[flow].sink;
-        let Some(receiver) = self.sockets[sink].endpoint.tcp().and_then(|it| it.receiver.as_ref()) else { return };
+        let number = self.sockets[self.flows[flow].source].endpoint.number();
+        let tcp = self.sockets[sink].endpoint.tcp_of(number);
+        let Some(receiver) = tcp.and_then(|it| it.receiver.as_ref()) else { return };
         let (nodes, packets, energy) = (&self.nodes, &self.cx.packets, &self.energy);
         let held = |is: IsMeant<'_>| {
             // What a node held whose battery is empty was dropped.

@@ -2,16 +2,17 @@
 
 use std::borrow::Cow;
 
-use hopyard_engine::{Rng, Streams};
+use hopyard_engine::Streams;
+use hopyard_engine::units::Rate;
 
 use super::flow::{Counts, Flow, Sampled, WindowMean};
 use super::{FlowSpec, Spec, Transport};
 use crate::address::NodeId;
 use crate::app::Period;
-use crate::host::{AnyEndpoint, Socket, Tcp, Udp};
+use crate::host::{AnyEndpoint, Connections, Maker, Socket, Tcp, Udp};
 use crate::link::wired::Numbering;
 use crate::observe::FlowMeter;
-use crate::transport::tcp::{self, Connect, TcpReceiver, TcpSender};
+use crate::transport::tcp::{Connect, TcpReceiver, TcpSender};
 
 /// The first flow with answers whose connection opens without a SYN, of which the destination would not learn.
 pub(super) fn one_way(spec: &Spec) -> Option<usize> {
@@ -34,19 +35,26 @@ pub(super) fn build(spec: &Spec, streams: &Streams) -> (Vec<Flow>, Vec<Socket>) 
         let [source, sink] = match &flow.transport {
             Transport::Udp => [Udp::default(), Udp::default()].map(AnyEndpoint::from),
             Transport::Tcp { config, acking } => {
-                let sender = |purpose, from| sender(config, stream(purpose), from, spec);
-                let forward = sender("tcp", flow.from);
-                let sack = forward.wants_sack();
-                let ends = match back {
-                    None => [
-                        Tcp::new(&config.tcp, Some(forward), None),
-                        Tcp::new(&config.tcp, None, Some(TcpReceiver::new(acking, &config.tcp, sack))),
-                    ],
-                    Some(_) => [forward, sender("tcp/back", flow.to)].map(|it| {
-                        Tcp::new(&config.tcp, Some(it), Some(TcpReceiver::duplex(acking, &config.tcp, sack)))
-                    }),
+                let mut ends: [AnyEndpoint; 2] = if back.is_some() {
+                    ["tcp", "tcp/back"].map(|purpose| {
+                        let streams = (*streams, format!("flow/{number}/{purpose}"));
+                        let (config, acking) = (config.as_ref().clone(), acking.clone());
+                        Connections::new(Maker { config, acking, streams }).into()
+                    })
+                } else {
+                    let sender = TcpSender::new(config, stream("tcp"));
+                    let receiver = TcpReceiver::new(acking, &config.tcp, sender.wants_sack());
+                    let ends = [(Some(sender), None), (None, Some(receiver))];
+                    ends.map(|(sender, receiver)| Tcp::new(&config.tcp, sender, receiver).into())
                 };
-                ends.map(AnyEndpoint::from)
+                for (end, node) in ends.iter_mut().zip([flow.from, flow.to]) {
+                    if let (Some(sender), Some(rate)) =
+                        (end.tcp_mut().and_then(|it| it.sender.as_mut()), first_rate(node, spec))
+                    {
+                        sender.set_link_rate(rate);
+                    }
+                }
+                ends
             }
         };
         let (source_at, sink_at) = (number, count + number);
@@ -68,15 +76,10 @@ pub(super) fn build(spec: &Spec, streams: &Streams) -> (Vec<Flow>, Vec<Socket>) 
     (flows, sources)
 }
 
-/// A sender of a flow, at a node.
-fn sender(config: &tcp::Config, rng: Rng, from: NodeId, spec: &Spec) -> TcpSender {
-    let mut sender = TcpSender::new(config, rng);
-    // The rate of the node's first channel.
-    let channel = spec.nodes[from.index()].radios.first().copied().unwrap_or(0);
-    if let Some(rate) = spec.channels.get(usize::from(channel)).and_then(|it| it.mac.rate()) {
-        sender.set_link_rate(rate);
-    }
-    sender
+/// The rate of a node's first channel.
+fn first_rate(node: NodeId, spec: &Spec) -> Option<Rate> {
+    let channel = spec.nodes[node.index()].radios.first().copied().unwrap_or(0);
+    spec.channels.get(usize::from(channel)).and_then(|it| it.mac.rate())
 }
 
 /// Builds a flow between two nodes with these sockets, or the answers to one.

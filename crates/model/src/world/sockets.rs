@@ -7,7 +7,7 @@ use super::flow::Counts;
 use crate::address::{Address, NodeId};
 use crate::clock::Wake;
 use crate::context::{DropReason, Waiter};
-use crate::host::{Emission, Endpoint as _, News, Socket};
+use crate::host::{Emission, Endpoint as _, News, Socket, Written};
 use crate::observe::{FlowEvent, PacketEvent, Probe};
 use crate::packet::{Body, FlowId, Packet, PacketId, Quote, UNREACHABLE};
 use crate::transport::tcp::{NetworkEvent, TcpSender};
@@ -38,9 +38,10 @@ impl<P: Probe> World<P> {
     /// Sends everything that a socket wants to send now.
     fn pump(&mut self, socket: usize) {
         let Socket { node, flow, .. } = self.sockets[socket];
-        for (object, units) in self.sockets[socket].written.drain(..) {
+        for Written { object, connection, units } in self.sockets[socket].written.drain(..) {
             if self.probe.watches() {
-                self.probe.on_flow(self.cx.now, FlowId(flow as u32), &FlowEvent::Written { object: &object, units });
+                let event = FlowEvent::Written { object: &object, connection, units };
+                self.probe.on_flow(self.cx.now, FlowId(flow as u32), &event);
             }
         }
         // A node whose battery is empty sends nothing, whatever its sender learns of the packets that it lost with it.
@@ -59,7 +60,8 @@ impl<P: Probe> World<P> {
             if is_source
                 && self.probe.watches()
                 && let Body::Tcp(header) = &outgoing.body
-                && let Some(state) = self.sender(flow).map(TcpSender::state)
+                && let Some(tcp) = self.sockets[socket].endpoint.tcp_of(header.connection)
+                && let Some(state) = tcp.sender.as_ref().map(|it| it.state())
             {
                 self.probe.on_flow(now, FlowId(flow as u32), &FlowEvent::Sent { header, state: &state });
             }
@@ -138,7 +140,7 @@ impl<P: Probe> World<P> {
         self.cx.digest.fold(self.cx.now.nanos() ^ u64::from(packet.size) << 48 ^ (flow as u64) << 40);
         match packet.body {
             Body::Tcp(_) | Body::Udp(_) => self.on_packet(socket, &packet, is_first),
-            Body::Icmp(quote) if !to_sink => self.on_unreachable(flow, quote.seq),
+            Body::Icmp(quote) if !to_sink => self.on_unreachable(&quote),
             Body::Arp(_) | Body::Routing(_) | Body::Control { .. } | Body::Icmp(_) | Body::External(_) => {}
             // These end before.
             Body::Tunnelled(..) | Body::Extended(_) | Body::Empty => {}
@@ -164,7 +166,8 @@ impl<P: Probe> World<P> {
                     (None, Body::Udp(header)) => (header.sequence, header.sequence + 1),
                     (None, _) => (0, 0),
                 };
-                self.probe.on_flow(now, packet.flow, &FlowEvent::Read { begin, end });
+                let event = FlowEvent::Read { connection: received.connection, begin, end };
+                self.probe.on_flow(now, packet.flow, &event);
             }
         }
         if let Some(bytes) = received.stream {
@@ -181,7 +184,7 @@ impl<P: Probe> World<P> {
         let flow = quote.flow.index();
         let Some(it) = self.flows.get_mut(flow).filter(|it| it.wants_notices) else { return };
         if self.cx.is_local(node, quote.source) {
-            self.on_unreachable(flow, quote.seq);
+            self.on_unreachable(&quote);
             return;
         }
         // A broken link returns a queue full of segments. One error is sent for all of them.
@@ -207,9 +210,12 @@ impl<P: Probe> World<P> {
         node.send_notice(packet, quote.source, &mut around);
     }
 
-    /// The source of a flow learns that one of its segments could not be forwarded.
-    fn on_unreachable(&mut self, flow: usize, seq: u64) {
-        self.tell(flow, News::Network(NetworkEvent::Unreachable { seq }));
+    /// The source of a flow learns that one of its segments could not be forwarded, if it is of the latest connection.
+    fn on_unreachable(&mut self, quote: &Quote) {
+        let flow = quote.flow.index();
+        if self.sockets[self.flows[flow].source].endpoint.number() == quote.connection {
+            self.tell(flow, News::Network(NetworkEvent::Unreachable { seq: quote.seq }));
+        }
     }
 
     /// The source of a flow learns something.
@@ -258,7 +264,11 @@ impl<P: Probe> World<P> {
         let dropped = self.cx.flow_drops.get(flow).copied().unwrap_or_default();
         match self.sender(flow) {
             None => Counts { dropped, ..Counts::default() },
-            Some(sender) => Counts { sender: *sender.counters(), dropped, phases: sender.phases(self.cx.now) },
+            Some(sender) => {
+                let (counters, phases) = self.sockets[self.flows[flow].source].endpoint.before(self.cx.now);
+                let (sender, phases) = (sender.counters().plus(&counters), sender.phases(self.cx.now).plus(&phases));
+                Counts { sender, dropped, phases }
+            }
         }
     }
 }

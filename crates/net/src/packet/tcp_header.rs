@@ -21,6 +21,8 @@ pub struct TcpHeader {
     pub sack: SackBlocks,
     /// The control bits.
     pub flags: TcpFlags,
+    /// The number of its connection within its flow, which the ports tell on the wire.
+    pub connection: u32,
     /// Whether the payload was sent before: known to the simulator, not on the wire.
     pub retransmission: bool,
 }
@@ -51,6 +53,8 @@ pub struct TcpFlags {
     pub ack: bool,
     /// No more data follows.
     pub fin: bool,
+    /// There is no such connection, or no longer (RFC 9293 §3.5.2).
+    pub rst: bool,
     /// The segment is to be passed to the application at once, and acknowledged (RFC 9293 §3.9.1.2).
     pub psh: bool,
     /// A queue has marked a segment of the other end (RFC 3168 §6.1); with `cwr` in a SYN: marks are understood.

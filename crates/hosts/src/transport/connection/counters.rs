@@ -15,6 +15,12 @@ macro_rules! counters {
             pub const fn since(&self, before: &Self) -> Self {
                 Self { $($name: self.$name - before.$name,)+ }
             }
+
+            /// The sum of these counts and others.
+            #[must_use]
+            pub const fn plus(&self, other: &Self) -> Self {
+                Self { $($name: self.$name + other.$name,)+ }
+            }
         }
     };
 }

@@ -190,6 +190,16 @@ impl Params {
         self.segment_size.count() as u32
     }
 
+    /// How long an end that closed first stays to answer copies of the other end's FIN: twice the life of a segment (RFC
+    /// 9293 §3.4.2), or Linux's minute. Senders of ns-2 do not stay.
+    pub const fn time_wait(&self) -> Span {
+        match self.habits {
+            Habits::Rfc => Span::from_secs(240),
+            Habits::Linux => Span::from_secs(60),
+            Habits::Ns2 => Span::ZERO,
+        }
+    }
+
     /// The receiver's window in bytes.
     pub fn window_bytes(&self) -> u32 {
         self.window.saturating_mul(self.mss())

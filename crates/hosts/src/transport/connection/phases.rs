@@ -51,6 +51,18 @@ impl Phases {
         Self(std::array::from_fn(|_| left.next().expect("both have every phase")))
     }
 
+    /// The sum of its work and other work.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        let mut sum = *self;
+        for (mine, its) in sum.0.iter_mut().zip(&other.0) {
+            mine.time += its.time;
+            mine.acks += its.acks;
+            mine.segments += its.segments;
+        }
+        sum
+    }
+
     #[inline]
     pub(super) const fn at(&mut self, phase: Phase) -> &mut Work {
         &mut self.0[phase as usize]

@@ -9,6 +9,8 @@ pub enum Connection {
     Listen,
     /// The opening segment was sent.
     SynSent,
+    /// The other end's opening segment was answered, and the answer is not acknowledged.
+    SynReceived,
     /// Data flows.
     Established,
     /// The sender's FIN is not acknowledged.
@@ -22,6 +24,6 @@ pub enum Connection {
     /// This end has closed after the other one, and its FIN is not acknowledged.
     LastAck,
     /// The receiver's FIN has come, and the sender's FIN is acknowledged: the sender stays to answer copies of the
-    /// receiver's FIN. The state is not left; a flow has one connection.
+    /// receiver's FIN.
     TimeWait,
 }

@@ -134,6 +134,12 @@ impl TcpReceiver {
         self.tcp.due = true;
     }
 
+    /// The next sequence number expected.
+    #[must_use]
+    pub const fn next(&self) -> u64 {
+        self.tcp.next
+    }
+
     /// Whether the acknowledgement that is due must be a segment without data: it reports disorder, and as a duplicate
     /// it has no data (RFC 5681 §2).
     #[must_use]

@@ -110,6 +110,13 @@ impl TcpSender {
         self.machine.parts_mut().0.link_rate = Some(rate);
     }
 
+    /// Takes over the knowledge about the way to the other end from the sender of an earlier connection.
+    pub fn follow(&mut self, before: &Self) {
+        let known = before.machine.parts().core;
+        let core = self.machine.parts_mut().0;
+        (core.link_rate, core.hops) = (known.link_rate, known.hops);
+    }
+
     /// Sets the number of hops of the next acknowledgement.
     pub fn set_ack_hops(&mut self, hops: u8) {
         self.machine.parts_mut().0.ack_hops = hops;

@@ -159,7 +159,7 @@ fn key(packet: &Packet) -> [u64; 2] {
             [ends, ports << 8 | u64::from(bytes.get(9).copied().unwrap_or(0))]
         }
         // A flow's data and its acknowledgements have different ends.
-        Body::Tcp(_) => [ends, u64::from(packet.flow.0) << 8 | 6],
+        Body::Tcp(header) => [ends, u64::from(header.connection) << 40 | u64::from(packet.flow.0) << 8 | 6],
         Body::Udp(_) => [ends, u64::from(packet.flow.0) << 8 | 17],
         _ => [ends, u64::from(packet.flow.0) << 8 | 0x80 | kind],
     }

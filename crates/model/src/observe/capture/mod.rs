@@ -54,8 +54,10 @@ pub struct Names<'a> {
 /// The facts about a flow that a capture needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// The port of both ends.
+    /// The port of both ends; of a connection after the first one, the port of the end that did not open it.
     pub port: u16,
+    /// Whether the flow answers another one, whose source opened the connection.
+    pub answers: bool,
     /// The payload of a full segment in bytes; zero for UDP.
     pub segment_size: u16,
     /// Whether the ends permit selective acknowledgements.
@@ -68,7 +70,7 @@ impl Flow {
     /// A flow of UDP datagrams.
     #[must_use]
     pub const fn udp(id: FlowId) -> Self {
-        Self { port: port_of(id), segment_size: 0, sack: false, window_scale: 0 }
+        Self { port: port_of(id), answers: false, segment_size: 0, sack: false, window_scale: 0 }
     }
 
     /// A TCP connection. `sack` says whether its receiver reports blocks. Windows of more than 65,535 bytes are scaled,
@@ -83,7 +85,17 @@ impl Flow {
             }
         }
         // Parameters keep a segment within an IP packet.
-        Self { port: port_of(id), segment_size: params.mss() as u16, sack, window_scale }
+        Self { port: port_of(id), answers: false, segment_size: params.mss() as u16, sack, window_scale }
+    }
+
+    /// The ports of source and destination of a segment of the connection with this number. Each connection after the
+    /// first has another port where it was opened, in the dynamic range (RFC 6335 §6) below [`port_of`].
+    const fn ports(&self, connection: u32) -> (u16, u16) {
+        let opener = match connection.checked_sub(1) {
+            None => self.port,
+            Some(number) => 0xc000 + (number % 0x3000) as u16,
+        };
+        if self.answers { (self.port, opener) } else { (opener, self.port) }
     }
 }
 
@@ -228,6 +240,7 @@ fn segment(header: &TcpHeader, flow: &Flow) -> tcp::Header {
         (syn, tcp::Flags::SYN),
         (header.flags.ack, tcp::Flags::ACK),
         (header.flags.fin, tcp::Flags::FIN),
+        (header.flags.rst, tcp::Flags::RST),
         (header.flags.psh, tcp::Flags::PSH),
         (header.flags.ece, tcp::Flags::ECE),
         (header.flags.cwr, tcp::Flags::CWR),
@@ -237,9 +250,10 @@ fn segment(header: &TcpHeader, flow: &Flow) -> tcp::Header {
     let window = header.window >> if syn { 0 } else { flow.window_scale };
     // Options reduce the payload of a segment below what the option says (RFC 9293 §3.7.1).
     let mss = flow.segment_size.saturating_add(if header.timestamps.is_some() { 12 } else { 0 });
+    let (source_port, destination_port) = flow.ports(header.connection);
     tcp::Header {
-        source_port: flow.port,
-        destination_port: flow.port,
+        source_port,
+        destination_port,
         seq: header.seq as u32,
         ack: if header.flags.ack { header.ack as u32 } else { 0 },
         flags,
@@ -278,8 +292,8 @@ impl Names<'_> {
     /// The IP header and the first eight bytes of a quoted segment (RFC 792).
     fn quoted(&self, quote: &Quote) -> Result<Vec<u8>, WireError> {
         let header = ip(Protocol::TCP, self.ip(quote.source), self.ip(quote.destination), quote.ttl);
-        let port = (self.flow)(quote.flow).port.to_be_bytes();
-        let start = [&port[..], &port, &(quote.seq as u32).to_be_bytes()].concat();
+        let (source, destination) = (self.flow)(quote.flow).ports(quote.connection);
+        let start = [&source.to_be_bytes()[..], &destination.to_be_bytes(), &(quote.seq as u32).to_be_bytes()].concat();
         let mut bytes = Vec::new();
         header.emit_quoted(&start, quote.length, &mut bytes)?;
         Ok(bytes)

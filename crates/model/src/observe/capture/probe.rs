@@ -363,15 +363,18 @@ impl<W: io::Write + 'static> Probe for Capture<W> {
                 self.describe_node(node, network, own);
             }
         }
-        let sender = |flow: &crate::observe::FlowView<'_>| Sender {
-            flow: match flow.tcp {
-                Some(params) => Flow::tcp(flow.connection, params, flow.sack),
-                None => Flow::udp(flow.connection),
+        let sender = |(number, flow): (u32, &crate::observe::FlowView<'_>)| Sender {
+            flow: Flow {
+                answers: flow.connection != FlowId(number),
+                ..match flow.tcp {
+                    Some(params) => Flow::tcp(flow.connection, params, flow.sack),
+                    None => Flow::udp(flow.connection),
+                }
             },
             source: self.options.has_node(flow.from).then_some(flow.from),
             states: BTreeMap::new(),
         };
-        self.flows = network.flows.iter().map(sender).collect();
+        self.flows = (0..).zip(network.flows).map(sender).collect();
     }
 
     fn on_frame(&mut self, now: Time, interface: InterfaceId, frame: &FrameView<'_>, edge: FrameEdge) {

@@ -301,5 +301,8 @@ fn names_are_those_of_numbers() {
     assert_eq!(station_of(InterfaceId(0x0102_0303)).to_string(), "02:00:01:02:03:04");
     assert_eq!(station_of(InterfaceId::BROADCAST), HardwareAddress::BROADCAST);
     assert_eq!([0, 4095, 4096].map(|flow| port_of(FlowId(flow))), [61_440, 65_535, 61_440]);
-    assert_eq!(Flow::udp(FlowId(1)), Flow { port: 61_441, segment_size: 0, sack: false, window_scale: 0 });
+    assert_eq!(
+        Flow::udp(FlowId(1)),
+        Flow { port: 61_441, answers: false, segment_size: 0, sack: false, window_scale: 0 }
+    );
 }

@@ -200,6 +200,7 @@ impl SendingEnd for Plain {
     fn accept(&mut self, now: Time) {
         self.core.begin(now, self.stage);
         if self.stage == Stage::Closed {
+            self.peer.opened = true;
             self.open(now);
         }
     }

@@ -103,6 +103,7 @@ impl TcpSender {
         let acknowledged = core.board.una() == core.board.max();
         match (stage, core.fin_sent, acknowledged, peer.closed) {
             (Stage::Closed, ..) => Connection::Closed,
+            (Stage::Opening, ..) if peer.opened => Connection::SynReceived,
             (Stage::Opening, ..) => Connection::SynSent,
             (Stage::Open, false, _, true) => Connection::CloseWait,
             (Stage::Open, true, false, true) if peer.closed_first => Connection::LastAck,

@@ -4,7 +4,7 @@ use super::*;
 use crate::params::LINUX;
 use crate::transport::tcp::{Close, Connection};
 
-const FIN: TcpFlags = TcpFlags { syn: false, ack: true, fin: true, psh: false, ece: false, cwr: false };
+const FIN: TcpFlags = TcpFlags { syn: false, ack: true, fin: true, rst: false, psh: false, ece: false, cwr: false };
 
 impl Talk {
     /// The receiver's FIN, which acknowledges all below `ack`.

@@ -1,0 +1,260 @@
+//! One end of TCP connections that follow one another, each with a number that its ports tell on the wire.
+//!
+//! The application uses the latest one. It opens the next one at the client, and with that closes its end of the one
+//! before; a SYN with a higher number opens the next one at the server. An earlier connection goes on until both
+//! directions are closed. The end that closed first then remembers its numbers for the time of TIME-WAIT (RFC 9293
+//! §3.6.1), and answers copies of the other end's FIN. A segment of a connection that an end does not know is answered
+//! by a reset (RFC 9293 §3.10.7.1). Left out: a client that runs out of ports, because of connections in TIME-WAIT.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use hopyard_engine::{Streams, Time};
+
+use super::endpoint::{Emission, Endpoint, News, Received};
+use super::tcp::{Tcp, bare, refusal};
+use crate::app::Change;
+use crate::packet::{Body, Packet, TcpFlags, TcpHeader};
+use crate::transport::acking;
+use crate::transport::connection::{Phases, SenderCounters};
+use crate::transport::tcp::{self, Connection, TcpReceiver, TcpSender};
+
+/// The bits of a number for a packet that hold its sequence number; the connection's number is above them.
+const SEQ_BITS: u32 = 40;
+
+/// The parts of which an end makes each of its connections.
+#[derive(Clone, Debug)]
+pub struct Maker {
+    /// The sender's configuration.
+    pub config: tcp::Config,
+    /// When the receiver acknowledges.
+    pub acking: acking::Config,
+    /// The streams of the run, and the beginning of the name of the senders' streams.
+    pub streams: (Streams, String),
+}
+
+impl Maker {
+    /// An end of the connection with this number.
+    fn make(&self, number: u32) -> Tcp {
+        let (streams, name) = &self.streams;
+        let rng = if number == 0 { streams.stream(name) } else { streams.stream(&format!("{name}/{number}")) };
+        let sender = TcpSender::new(&self.config, rng);
+        let receiver = TcpReceiver::duplex(&self.acking, &self.config.tcp, sender.wants_sack());
+        Tcp::new(&self.config.tcp, Some(sender), Some(receiver))
+    }
+}
+
+/// The memory of a connection in TIME-WAIT.
+#[derive(Clone, Copy, Debug)]
+struct Rest {
+    number: u32,
+    /// The numbers of the next byte in each direction.
+    seq: u64,
+    ack: u64,
+    until: Time,
+}
+
+/// One end of TCP connections that follow one another.
+#[derive(Debug)]
+pub struct Connections {
+    maker: Box<Maker>,
+    number: u32,
+    latest: Tcp,
+    /// The earlier connections that are not closed both ways, each with its number.
+    earlier: Vec<(u32, Tcp)>,
+    resting: Vec<Rest>,
+    /// Answers to segments of other connections than these.
+    answers: VecDeque<TcpHeader>,
+    /// The counters and the work of the senders of connections that are over.
+    over: (SenderCounters, Phases),
+}
+
+impl Connections {
+    /// An end without a connection. The first one has number 0.
+    pub fn new(maker: Maker) -> Self {
+        let latest = maker.make(0);
+        Self {
+            maker: Box::new(maker),
+            number: 0,
+            latest,
+            earlier: Vec::new(),
+            resting: Vec::new(),
+            answers: VecDeque::new(),
+            over: Default::default(),
+        }
+    }
+
+    /// The latest connection.
+    pub const fn latest(&self) -> &Tcp {
+        &self.latest
+    }
+
+    /// As [`Self::latest`].
+    pub const fn latest_mut(&mut self) -> &mut Tcp {
+        &mut self.latest
+    }
+
+    /// The number of the latest connection.
+    pub const fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// The connection with this number, if it is not over.
+    pub fn get(&self, number: u32) -> Option<&Tcp> {
+        if number == self.number {
+            return Some(&self.latest);
+        }
+        self.earlier.iter().find(|(it, _)| *it == number).map(|(_, tcp)| tcp)
+    }
+
+    fn get_mut(&mut self, number: u32) -> Option<&mut Tcp> {
+        if number == self.number {
+            return Some(&mut self.latest);
+        }
+        self.earlier.iter_mut().find(|(it, _)| *it == number).map(|(_, tcp)| tcp)
+    }
+
+    /// The counters and the work of the senders of all earlier connections.
+    pub fn before(&self, now: Time) -> (SenderCounters, Phases) {
+        self.earlier.iter().fold(self.over, |sum, (_, tcp)| add(sum, tcp, now))
+    }
+
+    /// Begins the connection with this number.
+    pub fn open(&mut self, number: u32, now: Time) {
+        let mut next = self.maker.make(number);
+        if let (Some(sender), Some(before)) = (&mut next.sender, &self.latest.sender) {
+            sender.follow(before);
+        }
+        let mut before = std::mem::replace(&mut self.latest, next);
+        before.close(now);
+        self.earlier.push((self.number, before));
+        self.number = number;
+    }
+
+    /// A segment of a connection that is over, or that never was.
+    fn answer(&mut self, header: &TcpHeader, now: Time) {
+        self.resting.retain(|it| it.until > now);
+        let Some(place) = self.resting.iter().position(|it| it.number == header.connection) else {
+            let number = header.connection;
+            self.answers.extend(refusal(header).map(|it| TcpHeader { connection: number, ..it }));
+            return;
+        };
+        if header.flags.rst {
+            self.resting.swap_remove(place);
+            return;
+        }
+        let it = &mut self.resting[place];
+        if header.flags.fin {
+            it.until = now + self.maker.config.tcp.time_wait();
+        }
+        if header.end() > header.seq {
+            let flags = TcpFlags { ack: true, ..TcpFlags::default() };
+            let (window, connection) = (self.maker.config.tcp.window_bytes(), it.number);
+            let answer = TcpHeader { seq: it.seq, ack: it.ack, window, connection, flags, ..TcpHeader::default() };
+            self.answers.push_back(answer);
+        }
+    }
+
+    /// Forgets earlier connections that are over, and of those in TIME-WAIT all but their numbers. They have nothing to
+    /// send now.
+    fn tidy(&mut self, now: Time) {
+        let until = now + self.maker.config.tcp.time_wait();
+        let (resting, over) = (&mut self.resting, &mut self.over);
+        self.earlier.retain(|(number, tcp)| {
+            let state = tcp.connection();
+            // Without FINs, a connection is over when its data has arrived.
+            let is_done = tcp.sender.as_ref().is_some_and(|sender| sender.is_finished());
+            let is_over = is_done || matches!(state, Connection::Closed | Connection::TimeWait);
+            if is_over {
+                *over = add(*over, tcp, now);
+            }
+            if let (Connection::TimeWait, Some(sender), Some(receiver)) = (state, &tcp.sender, &tcp.receiver) {
+                resting.push(Rest { number: *number, seq: sender.next_seq(), ack: receiver.next(), until });
+            }
+            !is_over
+        });
+    }
+}
+
+/// The sum of counters and work, and the counters and the work of a sender.
+fn add(sum: (SenderCounters, Phases), tcp: &Tcp, now: Time) -> (SenderCounters, Phases) {
+    let Some(sender) = &tcp.sender else { return sum };
+    (sum.0.plus(sender.counters()), sum.1.plus(&sender.phases(now)))
+}
+
+/// A packet of the connection with this number.
+fn numbered(mut emission: Emission, number: u32) -> Emission {
+    if let Body::Tcp(header) = &mut emission.body {
+        header.connection = number;
+    }
+    emission.waits = emission.waits.map(|seq| u64::from(number) << SEQ_BITS | seq);
+    emission
+}
+
+impl Endpoint for Connections {
+    fn write(&mut self, bytes: u64, now: Time) {
+        self.latest.write(bytes, now);
+    }
+
+    fn stop(&mut self, now: Time) {
+        self.latest.stop(now);
+    }
+
+    fn close(&mut self, now: Time) {
+        self.latest.close(now);
+    }
+
+    fn on_packet(&mut self, packet: &Packet, is_first: bool, now: Time) -> Received {
+        let Body::Tcp(header) = &packet.body else { return Received::default() };
+        let number = header.connection;
+        let opens = number > self.number && header.flags.syn && !header.flags.ack;
+        if opens {
+            self.open(number, now);
+        }
+        let is_latest = number == self.number;
+        let Some(tcp) = self.get_mut(number) else {
+            self.answer(header, now);
+            return Received::default();
+        };
+        let received = tcp.on_packet(packet, is_first, now);
+        let change = if opens { Some(Change::Opened(number)) } else { received.change };
+        let received = Received { connection: number, change, ..received };
+        // The application does not read from an earlier connection.
+        if is_latest { received } else { Received { delivered: None, stream: None, change: None, ..received } }
+    }
+
+    fn on_news(&mut self, news: News, now: Time) -> bool {
+        let (number, news) = match news {
+            News::LeftNode { seq } => ((seq >> SEQ_BITS) as u32, News::LeftNode { seq: seq & ((1 << SEQ_BITS) - 1) }),
+            News::Network(_) => (self.number, news),
+        };
+        self.get_mut(number).is_some_and(|tcp| tcp.on_news(news, now))
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        let earlier = self.earlier.iter_mut().map(|(_, tcp)| tcp);
+        for tcp in earlier.chain([&mut self.latest]).filter(|tcp| tcp.deadline() <= now) {
+            tcp.on_timer(now);
+        }
+    }
+
+    fn deadline(&self) -> Time {
+        self.earlier.iter().map(|(_, tcp)| tcp.deadline()).fold(self.latest.deadline(), Time::min)
+    }
+
+    fn poll_transmit(&mut self, now: Time) -> Option<Emission> {
+        if let Some(answer) = self.answers.pop_front() {
+            return Some(bare(answer));
+        }
+        let earlier = self.earlier.iter_mut();
+        if let Some(sent) = { earlier }.find_map(|(it, tcp)| tcp.poll_transmit(now).map(|sent| numbered(sent, *it))) {
+            return Some(sent);
+        }
+        if !self.earlier.is_empty() {
+            self.tidy(now);
+        }
+        self.latest.poll_transmit(now).map(|sent| numbered(sent, self.number))
+    }
+}

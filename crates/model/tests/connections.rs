@@ -1,0 +1,243 @@
+//! Connections that follow one another: their opening, their end, and what losses and impatient clients leave of them.
+
+mod common;
+
+use common::{add_tcp, network, run, with_traffic};
+use hopyard_engine::units::Bytes;
+use hopyard_engine::{Span, Time};
+use hopyard_model::address::NodeId;
+use hopyard_model::app::request_response::{self, Connection};
+use hopyard_model::app::{self, Law};
+use hopyard_model::link::wired;
+use hopyard_model::observe::{ObjectRow, Outcome, PacketEvent, Probe};
+use hopyard_model::packet::{Body, Packet, TcpHeader};
+use hopyard_model::params::Params as _;
+use hopyard_model::transport::tcp;
+use hopyard_model::world::{Spec, Watch, WireSpec, World};
+
+const RATE: f64 = 10e6;
+const DELAY: f64 = 0.02;
+/// Of IP and TCP, with timestamps.
+const HEADERS: f64 = 52.0;
+const SEGMENT: f64 = 1448.0;
+
+/// A server, node 0, with a wire to each of its clients.
+fn server(clients: u32, losses: f64) -> Spec {
+    let mut spec = network("rfc", "oracle", &vec![(0.0, 0.0); clients as usize + 1]);
+    for node in &mut spec.nodes {
+        node.radios.clear();
+    }
+    let losses = wired::Losses { rate: losses, ..wired::Losses::default() };
+    let params = wired::Params {
+        losses: losses.clone(),
+        losses_back: losses,
+        delay: Span::from_secs_f64(DELAY),
+        queue_length: 10_000,
+        ..wired::Params::of_profile("rfc")
+    };
+    for client in 1..=clients {
+        spec.wires.push(WireSpec { ends: (NodeId(client), NodeId(0)), params: params.clone(), network: None });
+    }
+    spec.duration = Span::from_secs(2000);
+    spec
+}
+
+fn add_client(spec: &mut Spec, client: u32, profile: &str, pages: &request_response::Params) {
+    add_tcp(spec, client, 0, profile, "newreno", |params| params.nagle = false);
+    let flow = spec.flows.last_mut().expect("a flow");
+    with_traffic(flow, app::Config::RequestResponse(pages.clone().into()));
+}
+
+fn each(pages: u64) -> request_response::Params {
+    request_response::Params { connection: Connection::Each, pages, ..request_response::Params::of_profile("rfc") }
+}
+
+fn of_kind<'a>(outcome: &'a Outcome, kind: &'static str, flow: u32) -> Vec<&'a ObjectRow> {
+    outcome.objects.iter().filter(|row| row.kind == kind && row.flow == flow).collect()
+}
+
+/// The TCP segments that nodes passed to IP: when, the node, the header.
+#[derive(Debug, Default)]
+struct Segments(Vec<(Time, u32, TcpHeader)>);
+
+impl Probe for Segments {
+    fn on_packet(&mut self, now: Time, node: NodeId, packet: &Packet, event: PacketEvent) {
+        if event == PacketEvent::Originated
+            && let Body::Tcp(header) = packet.body
+        {
+            self.0.push((now, node.0, header));
+        }
+    }
+}
+
+fn airtime(payload: f64) -> f64 {
+    (payload + HEADERS) * 8.0 / RATE
+}
+
+/// A page is an opening, the way of the request, and an answer within the initial window. The opening begins behind the
+/// segment that closes the connection before.
+#[test]
+fn each_page_takes_an_opening() {
+    let answer = Law::Constant(Bytes::new(7 * SEGMENT as u64));
+    let pages = request_response::Params { answer, think: Law::Constant(Span::ZERO), ..each(4) };
+    let mut spec = server(1, 0.0);
+    add_client(&mut spec, 1, "rfc", &pages);
+    let outcome = run(&spec);
+    let pages = of_kind(&outcome, "page", 0);
+    assert_eq!(pages.len(), 4);
+    for (number, page) in pages.iter().enumerate() {
+        let found = page.delivered_s.expect("delivered") - page.written_s;
+        let closing = if number == 0 { 0.0 } else { airtime(0.0) };
+        let opening = closing + 2.0 * (airtime(0.0) + DELAY);
+        let expected = opening + airtime(300.0) + DELAY + 7.0 * airtime(SEGMENT) + DELAY;
+        assert!((found - expected).abs() < 1e-6, "page {number}: {found} s for {expected} s");
+    }
+}
+
+/// The segments of a page, in the order in which the two ends send them.
+#[test]
+fn each_connection_opens_and_closes() {
+    for (profile, expected) in [
+        (
+            "rfc",
+            // The answer to the FIN of the server is the FIN of the client.
+            "1 SYN, 0 SYN ACK, 1 ACK 300, 0 ACK 1000 FIN, 1 ACK FIN, 0 ACK",
+        ),
+        (
+            // The opening is acknowledged alone; a program closes when its data is sent, so that the FIN comes alone.
+            "linux",
+            "1 SYN, 0 SYN ACK, 1 ACK, 1 ACK 300, 0 ACK, 0 ACK 1000, 0 ACK FIN, 1 ACK, 1 ACK FIN, 0 ACK",
+        ),
+    ] {
+        let answer = Law::Constant(Bytes::new(1000));
+        let pages = request_response::Params { answer, ..each(3) };
+        let mut spec = server(1, 0.0);
+        add_client(&mut spec, 1, profile, &pages);
+        let world = World::with_probe(&spec, Segments::default()).expect("a world");
+        let (_, Segments(segments)) = world.run_watched(&Watch::default()).expect("packets add up");
+        for connection in 0..3 {
+            let of_it = segments.iter().filter(|it| it.2.connection == connection);
+            let text = |(_, node, header): &(Time, u32, TcpHeader)| {
+                let flags = header.flags;
+                let mut text = node.to_string();
+                for (is_set, name) in [(flags.syn, " SYN"), (flags.ack, " ACK")] {
+                    text += if is_set { name } else { "" };
+                }
+                if header.len > 0 {
+                    text += &format!(" {}", header.len);
+                }
+                text + if flags.fin { " FIN" } else { "" } + if flags.rst { " RST" } else { "" }
+            };
+            let found: Vec<_> = of_it.map(text).collect();
+            assert_eq!(found.join(", "), expected, "{profile}, connection {connection}");
+        }
+    }
+}
+
+/// Losses in either direction, of openings and closings too: every object arrives, and no connection stays behind.
+#[test]
+fn pages_survive_losses() {
+    for (profile, seed) in [("rfc", 1), ("rfc", 2), ("linux", 3), ("linux", 4)] {
+        let pages = request_response::Params {
+            request: "uniform(100 B, 3 kB)".parse().expect("sizes"),
+            answer: "pareto(20 kB, 1.5)".parse().expect("sizes"),
+            part: "lognormal(5 kB, 1)".parse().expect("sizes"),
+            parts: 3,
+            think: "exponential(100 ms)".parse().expect("times"),
+            ..each(20)
+        };
+        let mut spec = server(1, 0.04);
+        spec.seed = seed;
+        add_client(&mut spec, 1, profile, &pages);
+        let world = World::with_probe(&spec, Segments::default()).expect("a world");
+        let (outcome, Segments(segments)) = world.run_watched(&Watch::default()).expect("packets add up");
+        for (flow, kind) in [(0, "request"), (1, "answer")] {
+            let objects = of_kind(&outcome, kind, flow);
+            assert_eq!(objects.len(), 80, "{profile} {seed}");
+            let delivered: u64 = objects.iter().filter(|it| it.delivered_s.is_some()).map(|it| it.bytes).sum();
+            let row = &outcome.flows[flow as usize];
+            let goodput = row.goodput_kbps * 1e3 * outcome.simulated / 8.0;
+            assert!((goodput - delivered as f64).abs() < 1.0, "{profile} {seed}: {goodput} of {delivered} bytes");
+            assert!(objects.iter().all(|it| it.delivered_s.is_some()), "{profile} {seed}");
+            assert!(row.retransmissions > 0);
+        }
+        assert!(of_kind(&outcome, "page", 0).iter().all(|page| page.delivered_s.is_some()));
+        // The last of the connections ends long before the run does: neither end repeats anything for ever.
+        let last = segments.last().expect("segments").0;
+        assert!(last.seconds() < 1000.0, "{profile} {seed}: {last}");
+        let numbers: Vec<u32> = segments.iter().filter(|it| it.1 == 1).map(|it| it.2.connection).collect();
+        assert_eq!(numbers.iter().max(), Some(&79));
+    }
+}
+
+/// A client that waits for 400 ms: every page is complete within that time or not at all, and the next one begins on
+/// another connection, whether the reset of the one before arrived or not.
+#[test]
+fn an_impatient_client_gives_pages_up() {
+    for connection in [Connection::Kept, Connection::Each] {
+        for profile in ["rfc", "linux"] {
+            let pages = request_response::Params {
+                connection,
+                answer: "pareto(20 kB, 1.5)".parse().expect("sizes"),
+                parts: 2,
+                patience: Span::from_millis(400),
+                deadline: Span::from_millis(400),
+                think: Law::Constant(Span::from_millis(50)),
+                ..each(60)
+            };
+            let mut spec = server(1, 0.05);
+            add_client(&mut spec, 1, profile, &pages);
+            let world = World::with_probe(&spec, Segments::default()).expect("a world");
+            let (outcome, Segments(segments)) = world.run_watched(&Watch::default()).expect("packets add up");
+            let pages = of_kind(&outcome, "page", 0);
+            assert_eq!(pages.len(), 60);
+            let whole: Vec<_> = pages.iter().filter_map(|it| Some(it.delivered_s? - it.written_s)).collect();
+            assert!(whole.iter().all(|time| *time <= 0.4), "{connection:?} {profile}");
+            assert!((10..50).contains(&whole.len()), "{connection:?} {profile}: {} pages", whole.len());
+            assert!(pages.iter().all(|it| it.in_time == Some(u8::from(it.delivered_s.is_some()))));
+            let resets = segments.iter().filter(|it| it.2.flags.rst).count();
+            assert!(resets >= 60 - whole.len(), "{connection:?} {profile}: {resets} resets");
+            assert!(segments.last().expect("segments").0.seconds() < 1000.0, "{connection:?} {profile}");
+            // After a page that was given up comes one on the next connection.
+            let gaps = pages.windows(2).filter(|two| two[0].delivered_s.is_none());
+            assert!(gaps.clone().all(|two| (two[1].written_s - two[0].written_s - 0.45).abs() < 1e-9));
+        }
+    }
+}
+
+/// Clients whose wires do not meet get their pages as if the others were not there.
+#[test]
+fn a_server_has_several_clients() {
+    for connection in [Connection::Kept, Connection::Each] {
+        let pages = |client: u32| request_response::Params {
+            connection,
+            answer: Law::Constant(Bytes::new(30_000 * u64::from(client))),
+            parts: client,
+            ..each(5)
+        };
+        let mut spec = server(3, 0.0);
+        (1..=3).for_each(|client| add_client(&mut spec, client, "rfc", &pages(client)));
+        let together = run(&spec);
+        for client in 1..=3 {
+            let mut spec = server(3, 0.0);
+            add_client(&mut spec, client, "rfc", &pages(client));
+            let alone = run(&spec);
+            let times = |rows: Vec<&ObjectRow>| rows.iter().map(|it| it.delivered_s).collect::<Vec<_>>();
+            let found = times(of_kind(&together, "page", client - 1));
+            assert_eq!((found.len(), found.clone()), (5, times(of_kind(&alone, "page", 0))), "{connection:?}, {client}");
+        }
+    }
+}
+
+/// Without FINs there are connections too: both ends forget one when its data has arrived.
+#[test]
+fn connections_may_end_without_a_word() {
+    let mut spec = server(1, 0.02);
+    add_client(&mut spec, 1, "rfc", &each(20));
+    let hopyard_model::world::Transport::Tcp { config, .. } = &mut spec.flows[0].transport else { panic!("TCP") };
+    config.tcp.close = tcp::Close::None;
+    let world = World::with_probe(&spec, Segments::default()).expect("a world");
+    let (outcome, Segments(segments)) = world.run_watched(&Watch::default()).expect("packets add up");
+    assert!(of_kind(&outcome, "page", 0).iter().all(|page| page.delivered_s.is_some()));
+    assert!(segments.iter().all(|it| !it.2.flags.fin));
+}
