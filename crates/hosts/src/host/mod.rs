@@ -34,6 +34,8 @@ pub struct Socket {
     pub app: App,
     /// The largest payload of a datagram, into which an object is divided over UDP.
     pub datagram: u64,
+    /// What has arrived and the application has not been told of.
+    pub untold: Received,
     /// The objects that the application has written just now, each with the bytes of the stream, or the datagrams, that
     /// carry it.
     pub written: Vec<(Object, u64)>,
@@ -56,16 +58,27 @@ impl Socket {
     /// A packet of the flow arrived. It is the first copy, or another one.
     pub fn on_packet(&mut self, packet: &Packet, is_first: bool, now: Time) -> Received {
         let received = self.endpoint.on_packet(packet, is_first, now);
-        if let Some(bytes) = received.delivered.filter(|&bytes| bytes > 0) {
+        self.untold = received;
+        if !self.endpoint.tcp().is_some_and(Tcp::answers_first) {
+            self.tell_app(now);
+        }
+        received
+    }
+
+    /// The application learns what has arrived. Returns whether anything had.
+    pub fn tell_app(&mut self, now: Time) -> bool {
+        let Received { delivered, ended, .. } = std::mem::take(&mut self.untold);
+        let bytes = delivered.unwrap_or(0);
+        if bytes > 0 {
             let offer = self.app.on_received(bytes, now);
             self.carry_out(offer, now);
             self.ask(now);
         }
-        if received.ended {
+        if ended {
             let offer = self.app.on_ended(now);
             self.carry_out(offer, now);
         }
-        received
+        bytes > 0 || ended
     }
 
     /// Carries out what the application wants at its deadline.
