@@ -47,6 +47,8 @@ pub struct Socket {
     pub app: App,
     /// The largest payload of a datagram, into which an object is divided over UDP.
     pub datagram: u64,
+    /// What has arrived and the application has not been told of.
+    pub untold: Received,
     /// The objects that the application has written just now.
     pub written: Vec<Written>,
 }
@@ -68,23 +70,35 @@ impl Socket {
     /// A packet of the flow arrived. It is the first copy, or another one.
     pub fn on_packet(&mut self, packet: &Packet, is_first: bool, now: Time) -> Received {
         let received = self.endpoint.on_packet(packet, is_first, now);
-        if let Some(opened) = received.change.filter(|it| matches!(it, Change::Opened(_))) {
+        self.untold = received;
+        if !self.endpoint.tcp().is_some_and(Tcp::answers_first) {
+            self.tell_app(now);
+        }
+        received
+    }
+
+    /// The application learns what has arrived. Returns whether anything had.
+    pub fn tell_app(&mut self, now: Time) -> bool {
+        let Received { delivered, change, .. } = std::mem::take(&mut self.untold);
+        let opened = change.filter(|it| matches!(it, Change::Opened(_)));
+        if let Some(opened) = opened {
             let offer = self.app.on_change(opened, now);
             self.carry_out(offer, now);
         }
-        let bytes = received.delivered.unwrap_or(0);
+        let bytes = delivered.unwrap_or(0);
         if bytes > 0 {
             let offer = self.app.on_received(bytes, now);
             self.carry_out(offer, now);
         }
-        if let Some(over) = received.change.filter(|it| !matches!(it, Change::Opened(_))) {
+        if let Some(over) = change.filter(|_| opened.is_none()) {
             let offer = self.app.on_change(over, now);
             self.carry_out(offer, now);
         }
-        if bytes > 0 || received.change.is_some() {
+        let anything = bytes > 0 || change.is_some();
+        if anything {
             self.ask(now);
         }
-        received
+        anything
     }
 
     /// Carries out what the application wants at its deadline.

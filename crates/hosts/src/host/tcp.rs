@@ -93,6 +93,11 @@ impl Tcp {
         self.is_gone
     }
 
+    /// Whether the end sends what a segment asks for before the application learns of the segment, as a kernel does.
+    pub const fn answers_first(&self) -> bool {
+        self.is_hasty && self.sender.is_some() && self.receiver.is_some()
+    }
+
     /// Takes in the flags of a segment that arrived, and returns its header with those that count.
     fn note_marks(&mut self, header: &TcpHeader, marked: bool) -> TcpHeader {
         if self.ecn.on_arrival(header, marked)
@@ -145,6 +150,9 @@ impl Tcp {
             let flags = TcpFlags { fin: false, ..header.flags };
             sender.on_segment(&TcpHeader { flags, ..*header }, now);
         }
+        if let Some(sender) = sender.beside() {
+            receiver.look_beside(sender);
+        }
         self.receive(header, now)
     }
 
@@ -156,6 +164,8 @@ impl Tcp {
         {
             if receiver.is_open() {
                 receiver.report(&mut header, now);
+            } else {
+                receiver.announce_first(&mut header);
             }
             return Some(header);
         }

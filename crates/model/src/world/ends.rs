@@ -9,7 +9,7 @@ use super::flow::{Counts, Flow, Sampled, WindowMean};
 use super::{FlowSpec, Spec, Transport};
 use crate::address::NodeId;
 use crate::app::Period;
-use crate::host::{AnyEndpoint, Connections, Maker, Socket, Tcp, Udp};
+use crate::host::{AnyEndpoint, Connections, Maker, Received, Socket, Tcp, Udp};
 use crate::link::wired::Numbering;
 use crate::observe::FlowMeter;
 use crate::transport::tcp::{Connect, TcpReceiver, TcpSender};
@@ -67,7 +67,16 @@ pub(super) fn build(spec: &Spec, streams: &Streams) -> (Vec<Flow>, Vec<Socket>) 
         let datagram = flow.traffic.packet_size().unwrap_or(u64::MAX);
         let at_sink = flow.traffic.destination(stream("traffic"));
         let socket =
-            |node, peer, flow, endpoint, app| Socket { node, peer, flow, endpoint, app, datagram, written: Vec::new() };
+            |node, peer, flow, endpoint, app| Socket {
+                node,
+                peer,
+                flow,
+                endpoint,
+                app,
+                datagram,
+                untold: Received::default(),
+                written: Vec::new(),
+            };
         sources.push(socket(node, peer, number, source, at_source));
         sinks.push(socket(peer, node, flow_back, sink, at_sink));
     }

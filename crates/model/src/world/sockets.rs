@@ -38,12 +38,7 @@ impl<P: Probe> World<P> {
     /// Sends everything that a socket wants to send now.
     fn pump(&mut self, socket: usize) {
         let Socket { node, flow, .. } = self.sockets[socket];
-        for Written { object, connection, units } in self.sockets[socket].written.drain(..) {
-            if self.probe.watches() {
-                let event = FlowEvent::Written { object: &object, connection, units };
-                self.probe.on_flow(self.cx.now, FlowId(flow as u32), &event);
-            }
-        }
+        self.tell_written(socket);
         // A node whose battery is empty sends nothing, whatever its sender learns of the packets that it lost with it.
         if self.energy.is_dead(node) {
             return;
@@ -53,7 +48,7 @@ impl<P: Probe> World<P> {
         if is_source && self.flows[flow].classifies {
             self.tell_decisions(flow);
         }
-        while let Some(outgoing) = self.sockets[socket].endpoint.poll_transmit(now) {
+        while let Some(outgoing) = self.next_packet(socket) {
             if let Some(new) = outgoing.data {
                 self.flows[flow].meter.on_sent(new, now);
             }
@@ -75,6 +70,30 @@ impl<P: Probe> World<P> {
             }
         }
         self.arm(socket);
+    }
+
+    /// The objects that the application of a socket has written just now.
+    fn tell_written(&mut self, socket: usize) {
+        let flow = FlowId(self.sockets[socket].flow as u32);
+        for Written { object, connection, units } in self.sockets[socket].written.drain(..) {
+            if self.probe.watches() {
+                let event = FlowEvent::Written { object: &object, connection, units };
+                self.probe.on_flow(self.cx.now, flow, &event);
+            }
+        }
+    }
+
+    /// The next packet of a socket. When its transport protocol has sent what it could, the application may learn of
+    /// data, and write.
+    fn next_packet(&mut self, socket: usize) -> Option<Emission> {
+        let now = self.cx.now;
+        loop {
+            let packet = self.sockets[socket].endpoint.poll_transmit(now);
+            if packet.is_some() || !self.sockets[socket].tell_app(now) {
+                return packet;
+            }
+            self.tell_written(socket);
+        }
     }
 
     /// A segment has left the node of its source, where the amount of waiting data is limited.

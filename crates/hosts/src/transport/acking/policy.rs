@@ -48,8 +48,13 @@ pub struct Arrival {
     pub window: u64,
     /// The round trip as the receiver measures it, smoothed.
     pub round_trip: Option<Span>,
-    /// The round trip of the opening exchange, from the answer to the SYN on.
+    /// The round trip of the opening exchange, from the answer to the SYN on; at an end that sends data too, the
+    /// smoothed round trip of its sender.
     pub opening: Option<Span>,
+    /// The retransmission timeout of the sender at this end, if it sends data too.
+    pub timeout: Option<Span>,
+    /// It closes the other direction, and this end has not closed its own.
+    pub half: bool,
 }
 
 impl Arrival {

@@ -107,6 +107,8 @@ pub struct Quick {
     /// The retransmission timeout in ticks, and the round trip of the opening exchange.
     timeout: u64,
     opening: Option<Span>,
+    /// Data was sent soon after data had arrived: the next acknowledgement waits for data that carries it.
+    interactive: bool,
     /// Something is to be acknowledged.
     owes: bool,
     /// A segment ends what the sending application has written, and so does another after it.
@@ -141,6 +143,7 @@ impl Quick {
             small: 0,
             timeout: whole_ticks(FIRST_PAUSE),
             opening: None,
+            interactive: false,
             owes: false,
             pushed: false,
             pushed_again: false,
@@ -205,7 +208,10 @@ impl Quick {
         let now = arrival.now.nanos() / TICK.nanos();
         let gap = now - std::mem::replace(&mut self.last, now);
         let half = self.shortest() / 2;
-        if let Some(opening) = arrival.opening.filter(|_| self.opening.is_none()) {
+        if let Some(timeout) = arrival.timeout {
+            self.opening = arrival.opening;
+            self.timeout = whole_ticks(timeout);
+        } else if let Some(opening) = arrival.opening.filter(|_| self.opening.is_none()) {
             self.opening = Some(opening);
             self.timeout = whole_ticks(opening + (opening * 2).max(PAUSE));
         }
@@ -288,7 +294,13 @@ impl Quick {
     /// A segment arrived at a receiver whose buffer may grow.
     pub fn on_segment(&mut self, arrival: &Arrival, room: Room) -> Verdict {
         self.seen = arrival.now;
-        if arrival.control || arrival.len == 0 {
+        if arrival.half {
+            // The application may close its own half soon, with the acknowledgement.
+            (self.owes, self.interactive) = (true, true);
+            if arrival.len == 0 {
+                return self.postpone(arrival);
+            }
+        } else if arrival.control || arrival.len == 0 {
             return Verdict::Now;
         }
         self.owes = true;
@@ -296,6 +308,7 @@ impl Quick {
             Order::Old | Order::LastAgain => {
                 // Its acknowledgement may have been lost.
                 self.hurry(arrival.window);
+                self.interactive = false;
                 self.delay = self.delay.map(|_| self.shortest());
                 return Verdict::Now;
             }
@@ -317,7 +330,7 @@ impl Quick {
                 return Verdict::Now;
             }
         }
-        if self.quick > 0 {
+        if self.quick > 0 && !self.interactive {
             return Verdict::Now;
         }
         match arrival.order {
@@ -325,6 +338,12 @@ impl Quick {
             Order::Ahead | Order::BeforeGap => Verdict::Now,
             _ => self.postpone(arrival),
         }
+    }
+
+    /// This end sends data. If it answers data, the connection is interactive (RFC 1122 §4.2.3.2).
+    pub fn on_data_sent(&mut self, now: Time) {
+        let gap = now.nanos() / TICK.nanos() - self.last;
+        self.interactive |= self.delay.is_some_and(|delay| gap < delay);
     }
 
     /// Less than half of the receive buffer is free, when an acknowledgement is made.
@@ -346,7 +365,7 @@ impl AckPolicy for Quick {
 
     fn on_read(&mut self, reading: &Reading) -> Verdict {
         let more = reading.unacknowledged > u64::from(self.full);
-        let ends = reading.emptied && (self.pushed || self.pushed_again);
+        let ends = reading.emptied && (self.pushed_again || self.pushed && !self.interactive);
         if (self.owes && (more || ends)) || reading.opens { Verdict::Now } else { Verdict::Later }
     }
 
@@ -371,8 +390,13 @@ impl AckPolicy for Quick {
         if !std::mem::take(&mut self.delayed) {
             return Verdict::Later;
         }
-        // The sender is slower than was assumed.
-        self.delay = self.delay.map(|delay| (delay * 2).min(self.timeout));
+        self.delay = if std::mem::take(&mut self.interactive) {
+            // No data came that could carry it.
+            self.delay.map(|_| self.shortest())
+        } else {
+            // The sender is slower than was assumed.
+            self.delay.map(|delay| (delay * 2).min(self.timeout))
+        };
         Verdict::Now
     }
 

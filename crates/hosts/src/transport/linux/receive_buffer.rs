@@ -38,6 +38,13 @@ impl ReceiveBuffer {
         }
     }
 
+    /// The window that a SYN announces which opens the connection, if the window grows.
+    pub fn announce_first(&mut self, params: &Params) -> Option<u32> {
+        let first = self.growth.as_ref()?.first_of_opener(params);
+        (self.base.announced, self.base.edge) = (first, 1 + first);
+        Some(first as u32)
+    }
+
     /// A segment was put in order. A full segment has a payload of `full` bytes. Without SACK, data beyond a gap does
     /// not let the limit of the window grow: all duplicate acknowledgements have the same window.
     pub fn on_segment(&mut self, tcp: &Intake, header: &TcpHeader, placed: &Placed, full: u32, now: Time) -> Room {

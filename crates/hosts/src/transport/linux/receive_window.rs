@@ -13,6 +13,7 @@
 use hopyard_engine::Time;
 
 use super::receive_memory::of_segment;
+use crate::packet::TIMESTAMPS;
 use crate::transport::connection::{Connect, Params};
 
 /// Segments smaller than this do not let the window grow.
@@ -88,6 +89,13 @@ impl Growth {
     /// The window that the SYN announces: it has no scale.
     pub const fn first(&self) -> u64 {
         self.first
+    }
+
+    /// The window of a SYN that opens the connection, in whole segments with their options: the other end may not want
+    /// these.
+    pub fn first_of_opener(&self, params: &Params) -> u64 {
+        let segment = self.segment + if params.timestamps { u64::from(TIMESTAMPS) } else { 0 };
+        (self.room().min(UNSCALED) / segment * segment).max(segment.min(self.room()))
     }
 
     /// The next whole unit of the window in the header.

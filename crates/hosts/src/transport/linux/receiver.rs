@@ -38,6 +38,11 @@ impl Receiver {
         }
     }
 
+    /// The window of a SYN that opens the connection.
+    pub fn announce_first(&mut self, params: &Params) -> Option<u32> {
+        self.buffer.announce_first(params)
+    }
+
     /// Throws away data because of its timestamp: a late copy may belong to numbers that were used before (RFC 7323
     /// §5). A difference of a millisecond may come from rounding.
     fn is_outdated(&self, tcp: &mut Intake, header: &TcpHeader, now: Time) -> bool {
@@ -72,11 +77,17 @@ impl Receiver {
 
 impl ReceivingEnd for Receiver {
     fn on_segment(&mut self, tcp: &mut Intake, header: &TcpHeader, now: Time) {
-        if tcp.refuses(header) || self.is_outdated(tcp, header, now) || !tcp.opens(header, now) {
+        if tcp.refuses(header) || self.is_outdated(tcp, header, now) {
+            return;
+        }
+        if tcp.duplex && header.flags.ack && !std::mem::replace(&mut self.opened, true) {
+            self.buffer.open(now);
+        }
+        if !tcp.opens(header, now) {
             return;
         }
         (self.opened, self.again) = (true, Time::NEVER);
-        if tcp.trip.on_opened(now) {
+        if tcp.trip.on_opened(now) && !tcp.duplex {
             self.buffer.open(now);
         }
         if !tcp.accepts(header, self.buffer.limit(tcp.next), now) {

@@ -6,7 +6,7 @@ use hopyard_engine::Time;
 use crate::packet::TcpHeader;
 use crate::transport::acking::{self, AckPolicy, Policy, Reading, Verdict};
 use crate::transport::connection::{
-    Buffer, Connection, Habits, Intake, Params, ReceiverCounters, ReceivingEnd, header_bytes,
+    Beside, Buffer, Connection, Habits, Intake, Params, ReceiverCounters, ReceivingEnd, header_bytes,
 };
 use crate::transport::linux;
 
@@ -121,12 +121,31 @@ impl TcpReceiver {
     /// A segment of this end's sender reports what arrived, so that no acknowledgement of its own is needed. It has no
     /// blocks of SACK, for which it may have no room.
     pub fn report(&mut self, header: &mut TcpHeader, now: Time) {
-        self.read(now);
+        if self.tcp.beside.is_none() {
+            self.read(now);
+        }
         self.tcp.due = false;
         self.tcp.answer_syn = header.flags.syn;
         let TcpHeader { ack, window, .. } = self.machine.header(&mut self.tcp, now);
         (header.ack, header.window, header.flags.ack) = (ack, window, true);
         header.timestamps = header.timestamps.map(|(value, _)| (value, self.tcp.echo.unwrap_or(0)));
+        if let Policy::Quick(quick) = &mut self.tcp.policy
+            && header.len > 0
+        {
+            quick.on_data_sent(now);
+        }
+    }
+
+    /// The sender at this end opens the connection: its SYN announces the first window.
+    pub fn announce_first(&mut self, header: &mut TcpHeader) {
+        if let Machine::Linux(receiver) = &mut self.machine {
+            header.window = receiver.announce_first(&self.tcp.params).unwrap_or(header.window);
+        }
+    }
+
+    /// A segment is about to arrive at an end whose sender is one of Linux.
+    pub(crate) const fn look_beside(&mut self, sender: Beside) {
+        self.tcp.beside = Some(sender);
     }
 
     /// A segment that this end cannot accept is to be answered.

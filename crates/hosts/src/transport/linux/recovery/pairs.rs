@@ -74,6 +74,10 @@ impl Pairs {
         }
         let mss = u64::from(tcp.core.params.mss());
         let made = tcp.core.together_end.unwrap_or(tcp.core.board.max() + u64::from(self.whole) * mss);
+        if made > tcp.core.app_end {
+            // Nothing was cut from the last piece: the application may add to it.
+            return;
+        }
         self.made.retain(|end| *end > made);
         self.made.push(made);
         if tcp.core.board.max() / mss < u64::from(tcp.core.params.initial_window) {
