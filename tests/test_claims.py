@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hopyard.statistics import (
     FEWEST_RUNS,
+    MOST_NEEDED,
     SEQUENCE,
     STUDENT,
     Claim,
@@ -17,12 +18,14 @@ from hopyard.statistics import (
     equivalence,
     judge,
     judge_all,
+    runs_needed,
 )
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 if TYPE_CHECKING:
+    from hopyard.statistics import Method
     from numpy.typing import NDArray
 
 
@@ -213,3 +216,31 @@ def test_bad_cases_are_named() -> None:
         judge(greater, {"a": [1.0, 2], "b": [math.inf, 2]})
     with pytest.raises(ValueError, match="axis: 2 values for 3 cases"):
         judge(Claim(Kind.INCREASING, axis=(1, 2)), cases(1, 2, 3))
+
+
+@pytest.mark.parametrize("method", [STUDENT, SEQUENCE])
+@pytest.mark.parametrize("apart", [0.1, 0.3, 1.0])
+def test_the_runs_that_are_needed_decide(method: Method, apart: float) -> None:
+    """A sample of exactly this mean and spread is decided by the number of runs, and not by one run less."""
+
+    def exactly(runs: int) -> NDArray[np.float64]:
+        values = np.random.default_rng(runs).normal(0, 1, runs)
+        return apart + (values - values.mean()) / values.std(ddof=1)
+
+    claim = Claim(Kind.WITHIN, low=0)
+    found = judge(claim, {"a": exactly(40)}, method=method)
+    needed = runs_needed(method, found.distance, 40, 0.05)
+    assert needed is not None
+    assert judge(claim, {"a": exactly(needed)}, method=method).outcome is Outcome.HOLDS
+    if needed > method.fewest:
+        assert judge(claim, {"a": exactly(needed - 1)}, method=method).outcome is Outcome.OPEN
+
+
+def test_runs_that_no_number_is_enough_for() -> None:
+    assert runs_needed(STUDENT, math.nan, 30, 0.05) is None
+    assert runs_needed(STUDENT, 0.0, 30, 0.05) == MOST_NEEDED
+    # The error that others share takes more runs.
+    few, more = runs_needed(STUDENT, 1.3, 30, 0.05), runs_needed(STUDENT, 1.3, 30, 0.005)
+    assert few is not None
+    assert more is not None
+    assert 30 < few < more

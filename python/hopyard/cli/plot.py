@@ -94,7 +94,7 @@ def plot(
     where = drawn.out or default(found, quick=drawn.quick)
     with opened(where) as store, store.snapshot():
         stored = stored_points(found, points(found, quick=drawn.quick), store)
-        source = Source(found, stored, Values(found, store), store, read(found))
+        source = Source(found, stored, Values(found, store, stored), store, read(found))
         for name in chosen:
             figure = draw(
                 source,

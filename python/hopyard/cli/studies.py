@@ -365,8 +365,8 @@ def results(
     wanted = only.of(found)
     mine = points(found, quick=quick, seed=seed, only=wanted)
     with opened(out or default(found, quick=quick)) as store, store.snapshot():
-        values = Values(found, store)
         stored = stored_points(found, mine, store)
+        values = Values(found, store, stored)
         table = tables.each_run(stored, values, chosen) if each else tables.whole(found, stored, values, chosen)
         if output is None and not each:
             _show(found, stored, values, chosen)
@@ -458,7 +458,7 @@ def report(
     published = read(found)
     with opened(where) as store, store.snapshot():
         stored = stored_points(found, mine, store)
-        source = Source(found, stored, Values(found, store), store, published)
+        source = Source(found, stored, Values(found, store, stored), store, published)
         words = shlex.quote(str(study)) + (" --quick" if quick else "")
         words += "" if out is None else f" --out {shlex.quote(str(out))}"
         words += "" if seed is None else f" --seed {seed}"
@@ -511,7 +511,8 @@ def audit(
     mine = points(found, quick=quick, seed=seed)
     with opened(out or default(found, quick=quick)) as store, store.snapshot():
         wanted = {point.planned.key: len(point.planned.runs) for point in mine}
-        made = look(found, stored_points(found, mine, store), store, Values(found, store), chosen, wanted)
+        stored = stored_points(found, mine, store)
+        made = look(found, stored, store, Values(found, store, stored), chosen, wanted)
     wide = max(len(each.topic) for each in made.findings)
     for each in made.findings:
         tell(f"{_SIGNS[each.grade]}  {each.topic:<{wide}}  {each.text}")

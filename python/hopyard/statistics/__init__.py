@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from hopyard.statistics.estimates import CONFIDENCE, Estimate, estimate, paired_difference
     from hopyard.statistics.fairness import jain, jain_index
     from hopyard.statistics.intervals import Interval, bootstrap, median, student
-    from hopyard.statistics.methods import FEWEST_RUNS, SEQUENCE, STUDENT, Method
+    from hopyard.statistics.methods import FEWEST_RUNS, MOST_NEEDED, SEQUENCE, STUDENT, Method, runs_needed
     from hopyard.statistics.sequential import narrow_enough, sequence
     from hopyard.statistics.warmup import WarmUp, mser5
 
 __all__ = [
     "CONFIDENCE",
     "FEWEST_RUNS",
+    "MOST_NEEDED",
     "SEQUENCE",
     "STUDENT",
     "Claim",
@@ -62,6 +63,7 @@ __all__ = [
     "narrow_enough",
     "paired_difference",
     "ratio",
+    "runs_needed",
     "sequence",
     "student",
     "welch",
@@ -76,6 +78,7 @@ _HOMES = {
     "FEWEST_RUNS": "methods",
     "Interval": "intervals",
     "Kind": "claims",
+    "MOST_NEEDED": "methods",
     "Method": "methods",
     "Outcome": "claims",
     "SEQUENCE": "methods",
@@ -100,6 +103,7 @@ _HOMES = {
     "narrow_enough": "sequential",
     "paired_difference": "estimates",
     "ratio": "comparisons",
+    "runs_needed": "methods",
     "sequence": "sequential",
     "student": "intervals",
     "welch": "comparisons",

@@ -131,6 +131,10 @@ class Verdict:
     effect: float
     #: To which outcome the figure points, however weakly.
     leaning: Outcome
+    #: How far the figure is from the bound that decides, in standard errors; NaN where there is no such distance.
+    distance: float
+    #: How many figures share the probability of error.
+    sharing: int
 
     def __str__(self) -> str:
         p = "p < 0.0001" if self.p_adjusted < 1e-4 else f"p = {self.p_adjusted:.2g}"
@@ -147,6 +151,7 @@ class _Finding:
     inside: bool
     p: float
     effect: float = math.nan
+    distance: float = math.nan
 
 
 def judge(
@@ -171,12 +176,11 @@ def judge(
     # A figure that does not exist (a ratio to zero) speaks neither for the claim nor against it.
     unknown = [replace(f, p=1.0) for f in findings if math.isnan(f.interval.figure)]
     known = [f for f in findings if not math.isnan(f.interval.figure)]
-    against = [replace(f, p=min(1.0, f.p * len(findings))) for f in known if not f.inside]
-    worst = min(against, key=lambda f: f.p, default=None)
+    worst = min((f for f in known if not f.inside), key=lambda f: f.p, default=None)
     if claim.kind in _TRENDS:
         slope = findings[0]
         # A step that seems to go back does not speak against the trend until it is shown to.
-        if worst is not None and slope.inside and worst.p > alpha:
+        if worst is not None and slope.inside and worst.p * len(findings) > alpha:
             worst = None
         weakest = slope
     else:
@@ -187,8 +191,10 @@ def judge(
         found, leaning = unknown[0], Outcome.OPEN
     else:
         found, leaning = weakest, Outcome.HOLDS
-    outcome = leaning if found.p <= alpha else Outcome.OPEN
-    return Verdict(outcome, found.quantity, found.interval, found.p, found.p, found.effect, leaning)
+    sharing = len(findings) if leaning is Outcome.FAILS else 1
+    p = min(1.0, found.p * sharing)
+    outcome = leaning if p <= alpha else Outcome.OPEN
+    return Verdict(outcome, found.quantity, found.interval, p, p, found.effect, leaning, found.distance, sharing)
 
 
 def judge_all(
@@ -312,7 +318,7 @@ def _mean(
     # The nearer bound is the one that is harder to exclude; outside, it is the one that was passed.
     nearest = min(abs(figure - bound) for bound in region) / error
     p = method.p_value(nearest, runs) if runs >= method.fewest else 1.0
-    return _Finding(quantity, interval, low <= figure <= high, p)
+    return _Finding(quantity, interval, low <= figure <= high, p, distance=nearest)
 
 
 def _ratio(
@@ -326,13 +332,13 @@ def _ratio(
     """A finding about a ratio of means, from the means of `values - bound * baseline`."""
     interval = ratio(values, baseline, confidence, method)
     low, high = region
-    inside, ps = True, []
+    bounds = []
     for bound, sign in ((low, 1.0), (high, -1.0)):
         if math.isinf(bound):
             continue
         finding = _mean(quantity, sign * subtract(values, bound * baseline), (0.0, math.inf), confidence, method)
-        ps.append((finding.inside, finding.p))
-        inside = inside and finding.inside
+        bounds.append(finding)
     # Inside if both bounds say so; outside as surely as the surer of those that say so.
-    p = max(p for _, p in ps) if inside else min(p for within, p in ps if not within)
-    return _Finding(quantity, interval, inside, p, cohens_dz(values, baseline))
+    outside = [each for each in bounds if not each.inside]
+    decides = min(outside, key=lambda f: f.p) if outside else max(bounds, key=lambda f: f.p)
+    return _Finding(quantity, interval, not outside, decides.p, cohens_dz(values, baseline), decides.distance)

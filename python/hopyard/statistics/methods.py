@@ -27,6 +27,8 @@ FEWEST_RUNS = 30
 #: Variance of the mixture over the standardised mean. No other is narrower at about 8 / `MIXTURE`
 #: runs: of the order of the runs that one watches.
 MIXTURE = 0.1
+#: As many runs as `runs_needed` looks at.
+MOST_NEEDED = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,28 @@ def _sequence_p(t: float, runs: int) -> float:
     square = t * t / (runs - 1)
     growth = math.log1p(square) - math.log1p(square / share)
     return math.exp(min(0.0, math.log(share) / 2 - runs / 2 * growth))
+
+
+def runs_needed(method: Method, distance: float, runs: int, alpha: float) -> int | None:
+    """The runs with which a figure would have a p-value of `alpha`, if its mean and its spread stay as they are.
+
+    Args:
+        method: how certain a distance in standard errors is.
+        distance: how far the mean is from the bound, in standard errors.
+        runs: the runs of these standard errors.
+        alpha: the probability of error that is left for it.
+
+    Returns:
+        The number of runs; `MOST_NEEDED` stands for that or more. None where there is no distance.
+    """
+    if math.isnan(distance):
+        return None
+    few, many = max(method.fewest, 2), MOST_NEEDED
+    while few < many:
+        number = (few + many) // 2
+        enough = method.p_value(distance * math.sqrt(number / runs), number) <= alpha
+        few, many = (few, number) if enough else (number + 1, many)
+    return few
 
 
 #: For a number of runs that was fixed before.

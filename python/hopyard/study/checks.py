@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from hopyard.scenario.plan import MOST_RUNS
 from hopyard.scenario.recorded import MOBILE_EVENTS, PATHS, RATES
 from hopyard.study.file import Claim, Quantity, Scalar, Study, StudyError, nearest, picked
-from hopyard.study.points import fits
+from hopyard.study.points import beside, fits
 from hopyard.study.published import read
-from hopyard.study.tables import beside
 from hopyard.tables.measures import MEASURES, named
 
 if TYPE_CHECKING:

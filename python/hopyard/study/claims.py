@@ -20,8 +20,8 @@ from hopyard import statistics
 from hopyard.scenario.axis import numbers
 from hopyard.statistics import Kind, Outcome
 from hopyard.statistics.estimates import CONFIDENCE
-from hopyard.study.points import fits, named
-from hopyard.study.tables import beside, less, mean_of
+from hopyard.study.points import beside, fits, named
+from hopyard.study.tables import less, mean_of
 from hopyard.study.values import interval
 from hopyard.terminal.words import many
 
@@ -83,6 +83,10 @@ class Verdict:
     holding: int
     #: Whether there are runs, and none has a value of its measure.
     valueless: bool = False
+    #: The runs of the comparison that decides; of an undecided claim, how many would decide it if the means and the
+    #: spreads stay as they are: `MOST_NEEDED` stands for that or more.
+    runs: int = 0
+    needed: int | None = None
 
     @property
     def figure(self) -> str:
@@ -106,8 +110,10 @@ def judged(study: Study, points: Sequence[Point], values: Values) -> list[Verdic
     single = [[(each, _judge(each)) for each in group] for group in groups]
     leaning = [_leaning([verdict for _, verdict in group]) for group in single]
     adjusted = statistics.holm([p for _, p in leaning]) if leaning else []
+    # By Holm's method, the claims that are not decided share the probability of error.
+    left = (1 - CONFIDENCE) / max(sum(p > 1 - CONFIDENCE for p in adjusted), 1)
     return [
-        _verdict(claim, group, outcome if p <= 1 - CONFIDENCE else Outcome.OPEN, p)
+        _verdict(claim, group, outcome if p <= 1 - CONFIDENCE else Outcome.OPEN, p, left)
         for claim, group, (outcome, _), p in zip(study.document.claim, single, leaning, adjusted, strict=True)
     ]
 
@@ -141,6 +147,7 @@ def _verdict(
     judged: list[tuple[Comparison, statistics.Verdict | None]],
     outcome: Outcome,
     p: float,
+    left: float,
 ) -> Verdict:
     found = [(comparison, verdict) for comparison, verdict in judged if verdict is not None]
     lacking = list(dict.fromkeys(each.lacks for each, _ in judged if each.lacks))
@@ -171,7 +178,19 @@ def _verdict(
         _p(p),
         len(found),
         outcomes.count(Outcome.HOLDS),
+        runs=decides.interval.runs,
+        needed=_needed(comparison, decides, left, len(judged)) if outcome is Outcome.OPEN else None,
     )
+
+
+def _needed(comparison: Comparison, decides: statistics.Verdict, left: float, comparisons: int) -> int | None:
+    """How many runs would decide a claim, by the comparison that decides: see `runs_needed`."""
+    if decides.leaning is Outcome.OPEN:
+        return None
+    # One comparison that shows the opposite shares the probability of error with the others.
+    sharing = decides.sharing * (comparisons if decides.leaning is Outcome.FAILS else 1)
+    method = statistics.SEQUENCE if comparison.watched else statistics.STUDENT
+    return statistics.runs_needed(method, decides.distance, decides.interval.runs, left / sharing)
 
 
 def _rank(verdict: statistics.Verdict) -> tuple[int, float]:
@@ -216,7 +235,7 @@ def _comparisons(study: Study, claim: Claim, points: Sequence[Point], values: Va
         if claim.than is None:
             title = values.title(claim.measure)[0]
             for wanted in _sized(claim):
-                yield Comparison(wanted, {where or title: ours[1]}, where, values.watched(group))
+                yield Comparison(wanted, {where or title: ours[1]}, where, values.watched(group, claim.measure))
             continue
         # Each case beside which one of the points can stand.
         cases = [
@@ -241,7 +260,7 @@ def _comparisons(study: Study, claim: Claim, points: Sequence[Point], values: Va
                 _short(study, first, apart): ours[1][left],
                 _short(study, base, apart): theirs[1][right],
             }
-            watched = values.watched([*group, *bases])
+            watched = values.watched([*group, *bases], claim.measure)
             for wanted in _compared(claim):
                 yield Comparison(wanted, samples, where, watched)
 
@@ -278,14 +297,14 @@ def _trends(
         sample = values.of(point, claim.measure)
         if claim.than is None:
             groups.setdefault(rest, {})[point.labels[along]] = sample
-            watched[rest] = watched.get(rest, False) or values.watched([point])
+            watched[rest] = watched.get(rest, False) or values.watched([point], claim.measure)
             continue
         for base in beside(point, others, claim.than):
             gap = less(sample, values.of(base, claim.measure))
             case = named({name: base.labels[name] for name in claim.than})
             where = f"{rest} less {case}"
             groups.setdefault(where, {})[point.labels[along]] = gap
-            watched[where] = watched.get(where, False) or values.watched([point, base])
+            watched[where] = watched.get(where, False) or values.watched([point, base], claim.measure)
     for where, samples in groups.items():
         if len(samples) < 2:
             continue
@@ -328,7 +347,7 @@ def _correlations(
             common = np.intersect1d(common, runs)
         first, second = (np.array([found[np.isin(runs, common)] for runs, found in each]) for each in (ours, theirs))
         found = np.array([_coefficient(a, b, ranks=claim.ranks) for a, b in zip(first.T, second.T, strict=True)])
-        watched = values.watched([each for it in pairs_of.values() for pair in it for each in pair])
+        watched = values.watched([each for it in pairs_of.values() for pair in it for each in pair], claim.measure)
         yield Comparison(_correlated(claim), {"coefficient": found[~np.isnan(found)]}, where, watched)
 
 

@@ -15,8 +15,8 @@ from hopyard.plot import canvas
 from hopyard.plot.canvas import MARKERS, STYLE, Plot, mpl
 from hopyard.scenario import axis as axes_of_numbers
 from hopyard.scenario import catalogue
-from hopyard.study.points import fits, named
-from hopyard.study.tables import beside, paired, quotient_of
+from hopyard.study.points import beside, fits, named
+from hopyard.study.tables import paired, quotient_of
 from hopyard.tables.arrays import floats, integers
 from hopyard.tables.tables import read_filed
 from hopyard.terminal.words import fold

@@ -41,6 +41,11 @@ def _texts(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
+#: How rows, samples of a series, and points are made one number a run.
+OfRows: TypeAlias = Literal["sum", "mean", "median", "max", "min", "std", "last", "count"]
+OfSeries: TypeAlias = Literal["first", "below", "slope"]
+OfPoints: TypeAlias = Literal["ratio", "difference", "rank", "range"]
+
 #: A name, or a list of names.
 Names = Annotated[list[str], BeforeValidator(_texts)]
 
@@ -95,6 +100,12 @@ class Quantity(Part):
     #: A column of a table of results, or a series, or a measure of Hopyard of chosen rows.
     column: str | None = None
     measure: str | None = None
+    #: Or another measure, of which points are compared run by run: with the case `to`, or along the axis `among`.
+    compare: str | None = None
+    to: dict[str, Scalar] | None = None
+    among: str | None = None
+    #: Or a property of the network, from the places of the nodes.
+    network: Literal["connected", "neighbours", "hops"] | None = None
     table: Literal[
         "flows",
         "nodes",
@@ -109,8 +120,9 @@ class Quantity(Part):
     series: str | None = None
     #: `first`: seconds from `since` to the first sample above zero. `count`: how many rows have a
     #: value in the column.
-    #: `below`: how many samples of a series are below `limit`.
-    reduce: Literal["sum", "mean", "median", "max", "min", "std", "last", "first", "count", "below"] = "sum"
+    #: `below`: how many samples of a series are below `limit`. `slope`: its rise in each second.
+    #: Of points: `ratio` and `difference` to a case; `rank` (1 has the most) and `range` along an axis.
+    reduce: Literal[OfRows, OfSeries, OfPoints] = "sum"
     limit: float | None = None
     #: Only this flow.
     flow: int | None = Field(default=None, ge=0)
@@ -121,8 +133,13 @@ class Quantity(Part):
     #: Only samples from this time on, and before that one.
     since: str | None = None
     until: str | None = None
-    #: These measures of the same run are added to it.
+    #: Only samples at times at which other series have these values: `{ hops = 2 }`.
+    during: Where = {}
+    #: Samples are averaged over windows of this length first.
+    window: str | None = None
+    #: These measures of the same run are added to it, or subtracted.
     plus: Names = []
+    less: Names = []
     #: Divided by this measure of the same run.
     of: str | None = None
     #: Only these experiments sample its series; all if not given.
@@ -134,6 +151,11 @@ class Quantity(Part):
     scale: float = 1.0
     title: str | None = None
     unit: str = ""
+
+    @property
+    def of_points(self) -> bool:
+        """Whether the rows of one run do not tell its value: other points do, or the places of the nodes."""
+        return self.compare is not None or self.network is not None
 
 
 class Table(Part):
@@ -449,8 +471,9 @@ def sampled(study: Study, experiment: str) -> list[str]:
     """The series that an experiment samples: those that it names, and those of measures."""
     own = study.experiments[experiment].series
     of_measures = [
-        each.series
+        series
         for each in study.document.measure.values()
         if each.series and (each.experiments is None or experiment in each.experiments)
+        for series in (each.series, *each.during)
     ]
     return list(dict.fromkeys([*study.document.series, *own, *of_measures]))

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from hopyard.study.file import Scalar, Study
+    from hopyard.study.points import Point
 
 #: The libraries whose data frames are made.
 FRAMES = ("pandas", "polars", "pyarrow")
@@ -169,12 +170,10 @@ def _of_study(
     if only:
         check_chosen(study, only)
     chosen = chosen_measures(study, measures)
-    heads = [
-        Head({"experiment": each.experiment}, each.labels, *each.planned.key)
-        for each in points(study, quick=quick, seed=seed, only=only)
-    ]
+    there = points(study, quick=quick, seed=seed, only=only)
+    heads = [Head({"experiment": each.experiment}, each.labels, *each.planned.key, point=each) for each in there]
     with opened(out or default(study, quick=quick)) as store, store.snapshot():
-        table = _table(heads, study, store, chosen)
+        table = _table(heads, study, store, chosen, there)
         if not len(table) and not only:
             _check_not_of_others(study, heads, store)
     return table
@@ -207,7 +206,9 @@ def _of_folder(path: Path, measures: Sequence[str]) -> pa.Table:
         return _table(heads, None, store, chosen)
 
 
-def _table(heads: Sequence[Head], study: Study | None, store: Reader, measures: Sequence[str]) -> pa.Table:
+def _table(
+    heads: Sequence[Head], study: Study | None, store: Reader, measures: Sequence[str], points: Sequence[Point] = ()
+) -> pa.Table:
 
-    values = Values(study, store)
+    values = Values(study, store, points)
     return rows_of_runs(heads, values, {name: name for name in measures}, made=True)

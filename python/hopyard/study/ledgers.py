@@ -81,10 +81,13 @@ def write(out: Path, source: Source, verdicts: Sequence[Verdict]) -> list[Path]:
             each.p,
             each.holding,
             each.comparisons,
+            each.runs or "",
+            "" if each.needed is None else each.needed,
         ]
         for each in verdicts
     )
-    head = ["id", "verdict", "claim", "source", "figure", "interval", "p", "holding", "comparisons"]
+    shown = ["id", "verdict", "claim", "source", "figure", "interval", "p"]
+    head = [*shown, "holding", "comparisons", "runs", "runs_needed"]
     written = [write_csv(out / "claims.csv", head, rows)] if verdicts else []
     if source.published is not None:
         names = source.published.columns

@@ -52,6 +52,11 @@ class Network:
     parted: float
 
     @property
+    def connected(self) -> float:
+        """Pairs of nodes with a path, in percent."""
+        return 100 * (1 - self.parted)
+
+    @property
     def density(self) -> str:
         """Nodes per area in words."""
         if not self.area_km2:
@@ -113,15 +118,15 @@ def _names(groups: Sequence[Sequence[Point]]) -> list[str]:
     ]
 
 
-def network(scenario: Scenario) -> Network | None:
-    """What the network is like in run 0; none if a radio has no range in metres."""
+def network(scenario: Scenario, run: int = 0) -> Network | None:
+    """What the network is like in a run; none if a radio has no range in metres."""
     given = json.loads(scenario.core.to_json(defaults=True))
     reach = _metres([given.get("radio", {}).get("receive", "")])
     if reach is None:
         return None
     seen: list[tuple[float, float, float]] = []
     count = 0
-    with start(scenario) as simulation:
+    with start(scenario, run=run) as simulation:
         end = simulation.end
         for moment in range(MOMENTS):
             simulation.advance(until=end * (moment + 0.5) / MOMENTS)

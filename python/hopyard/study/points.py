@@ -95,6 +95,18 @@ def fits(labels: Mapping[str, str], where: Mapping[str, Scalar | list[Scalar]]) 
     return all(labels.get(name) in allowed for name, allowed in chosen(where).items())
 
 
+def beside(point: Point, others: Sequence[Point], change: Mapping[str, Scalar | list[Scalar]]) -> list[Point]:
+    """The points that differ from one in these values of axes alone."""
+    rest = {name: label for name, label in point.labels.items() if name not in change}
+    return [
+        each
+        for each in others
+        if each.experiment == point.experiment and each.labels != point.labels
+        if fits(each.labels, change)
+        if all(each.labels.get(name) == label for name, label in rest.items())
+    ]
+
+
 def points(
     study: Study,
     *,

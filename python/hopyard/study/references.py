@@ -6,11 +6,12 @@ Every problem is told with the line of the part in which it stands.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from hopyard import _core
 from hopyard.scenario import catalogue
 from hopyard.study.file import (
+    OfPoints,
     chosen,
     columns,
     is_text,
@@ -234,6 +235,11 @@ def _sampled_there(study: Study, experiment: str, names: Iterable[str | None], p
         if own is not None and own.experiments is not None and experiment not in own.experiments:
             there = ", ".join(own.experiments)
             yield f"{place}: {name} is measured in {there} alone, and not in {experiment}"
+        if own is not None and own.compare is not None:
+            yield from _sampled_there(study, experiment, [own.compare, *own.plus, *own.less], place)
+            for axis in [own.among] if own.among else own.to or ():
+                if axis in study.document.axes and axis not in study.axes_of(experiment):
+                    yield f"{place}: {name} compares values of {axis}, which is no axis of {experiment}"
 
 
 def _known_measures(names: Iterable[str | None], known: list[str], place: str) -> Iterator[str]:
@@ -259,16 +265,24 @@ def _quantity(study: Study, name: str, quantity: Quantity) -> Iterator[str]:
         yield from _known_measures([quantity.of], [*own, *MEASURES], f"{place}: of")
         if quantity.of == name or (quantity.of in own and own[quantity.of].of is not None):
             yield f"{place}: of: expected a measure that is not divided itself"
-    yield from _known_measures(quantity.plus, [*own, *MEASURES], f"{place}: plus")
-    if any(name == each or (each in own and (own[each].of or own[each].plus)) for each in quantity.plus):
-        yield f"{place}: plus: expected measures that are neither sums nor divided themselves"
+    for key in ("plus", "less"):
+        added: list[str] = getattr(quantity, key)
+        yield from _known_measures(added, [*own, *MEASURES], f"{place}: {key}")
+        parts = [own[each] for each in added if each in own]
+        if name in added or any(each.of or each.plus or each.less for each in parts):
+            yield f"{place}: {key}: expected measures that are neither sums nor divided themselves"
+    if not quantity.of_points:
+        for each in (*quantity.plus, *quantity.less, *([quantity.of] if quantity.of else ())):
+            if each in own and own[each].of_points:
+                yield f"{place}: {each} is no measure of one run's rows: expected it in a measure with compare"
     if quantity.of is not None and quantity.of == quantity.measure and not _picks(quantity):
         yield f"{place}: of: {quantity.of} is divided by itself: expected another one"
     if (quantity.reduce == "below") != (quantity.limit is not None):
         yield f"{place}: reduce = below and limit are given together"
-    given = (quantity.column, quantity.series, quantity.measure)
+    yield from _compared(study, name, quantity, place)
+    given = (quantity.column, quantity.series, quantity.measure, quantity.compare, quantity.network)
     if sum(each is not None for each in given) != 1:
-        yield f"{place}: expected a column, a series or a measure"
+        yield f"{place}: expected a column, a series or a measure, or compare or network"
         return
     if quantity.measure is not None:
         if quantity.measure not in MEASURES:
@@ -293,21 +307,60 @@ def _quantity(study: Study, name: str, quantity: Quantity) -> Iterator[str]:
             near = nearest(quantity.series, sampled)
             yield f"{place}: no series is called {quantity.series!r}; {near}"
         if quantity.reduce in ("sum", "count"):
-            yield (f"{place}: expected reduce = mean, median, max, min, std, last or first for a series")
+            yield f"{place}: expected reduce = mean, median, max, min, std, last, first, below or slope for a series"
         if quantity.where:
             yield f"{place}: where is for columns of tables"
+        for each in quantity.during:
+            if each not in sampled:
+                yield f"{place}: during: no series is called {each!r}; {nearest(each, sampled)}"
+            elif any(isinstance(value, str | bool) for value in picked(quantity.during[each])[0]):
+                yield f"{place}: during: {each}: expected a number, found {quantity.during[each]!r}"
         for each in quantity.experiments or ():
             yield from _of_experiment(study, each, f"{place}: experiments")
         times = []
-        for key in ("since", "until"):
+        for key in ("since", "until", "window"):
             if (text := getattr(quantity, key)) is not None:
                 try:
                     times.append(_core.parse_time(text))
                 except ValueError as error:
                     yield f"{place}: {key}: {error}"
+                else:
+                    if key == "window" and times.pop() == 0:
+                        yield f"{place}: window: expected a time above 0, found {text}"
         if len(times) == 2 and times[0] >= times[1]:
             found = f"found {quantity.since} and {quantity.until}"
             yield f"{place}: expected since before until, {found}"
+
+
+def _compared(study: Study, name: str, quantity: Quantity, place: str) -> Iterator[str]:
+    """What is wrong with a measure of several points, or with keys of one that is not."""
+    own = study.document.measure
+    compares = quantity.reduce in get_args(OfPoints)
+    if quantity.compare is None:
+        if quantity.to is not None or quantity.among is not None or compares:
+            yield f"{place}: to, among and reduce = ratio, difference, rank or range belong to compare"
+    else:
+        yield from _known_measures([quantity.compare], [*own, *MEASURES], f"{place}: compare")
+        if quantity.compare == name or (quantity.compare in own and own[quantity.compare].compare is not None):
+            yield f"{place}: compare: expected a measure that compares no points itself"
+        if (quantity.to is None) == (quantity.among is None):
+            yield f"{place}: compare needs a case (to) or an axis (among), and one"
+        wanted = ("ratio", "difference") if quantity.among is None else ("rank", "range")
+        if quantity.reduce not in wanted:
+            key = "to" if quantity.among is None else "among"
+            yield f"{place}: expected reduce = {' or '.join(wanted)} with {key}, found {quantity.reduce}"
+        axes = study.document.axes
+        for axis in [quantity.among] if quantity.among else quantity.to or ():
+            if axis not in axes:
+                yield f"{place}: no axis is called {axis!r}; {nearest(axis, axes)}"
+        for axis, value in (quantity.to or {}).items():
+            if axis in axes:
+                yield from wrong_labels(axes[axis], axis, [value], f"{place}: to")
+    if quantity.series is None and (quantity.during or quantity.window or quantity.reduce == "slope"):
+        yield f"{place}: during, window and reduce = slope are for series"
+    chooses = {"table", "flow", "answers", "where", "since", "until", "experiments", "relative"}
+    if quantity.of_points and (wrong := sorted(chooses & quantity.model_fields_set)):
+        yield f"{place}: {wrong[0]} chooses rows, and a measure with compare or network has none"
 
 
 def _picks(quantity: Quantity) -> bool:

@@ -328,7 +328,7 @@ def _narrow(
     """Adds runs to the points at these places until the interval of each is narrow enough."""
     cases = [found[place].planned for place in places]
     work.folder.store.watch(cases, until.measure, until.share)
-    values = Values(study, work.folder.store)
+    values = Values(study, work.folder.store, found)
     while work.stop.number is None:
         values.forget()
         wide = {

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from hopyard.store.reading import MADE
-from hopyard.study.points import fits, named
+from hopyard.study.points import beside, fits, named
 from hopyard.study.values import Sample, Values, interval
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from hopyard.statistics import Interval
     from hopyard.statistics.estimates import Estimate
-    from hopyard.study.file import Scalar, Study, Table
+    from hopyard.study.file import Study, Table
     from hopyard.study.points import Point
     from hopyard.study.published import Published
 
@@ -123,12 +123,16 @@ class Head:
     seed: int
     #: The numbers of its runs; all that have finished if not given.
     runs: Sequence[int] | None = None
+    #: The point of a study.
+    point: Point | None = None
 
 
 def each_run(points: Sequence[Point], values: Values, measures: Sequence[str]) -> pa.Table:
     """A row for each run: the labels of its point, its number, and each measure."""
     heads = [
-        Head({"experiment": each.experiment}, each.labels, *part.key, part.runs) for each in points for part in each.all
+        Head({"experiment": each.experiment}, each.labels, *part.key, part.runs, each)
+        for each in points
+        for part in each.all
     ]
     return rows_of_runs(heads, values, titles(values, measures))
 
@@ -147,7 +151,7 @@ def rows_of_runs(heads: Sequence[Head], values: Values, measures: Mapping[str, s
     found: dict[str, list[float]] = {name: [] for name in measures}
     for head in heads:
         key = head.config, head.seed
-        samples = {name: values.every(*key, name, head.runs) for name in measures}
+        samples = {name: values.every(*key, name, head.runs, head.point) for name in measures}
         numbers = next(iter(samples.values()))[0].tolist()
         counts.append(len(numbers))
         runs += numbers
@@ -248,13 +252,13 @@ def _cell(
 ) -> Cell:
     sample = mean_of(here, values, measure)
     difference = quotient = None
-    watched = values.watched(here)
+    watched = values.watched(here, measure)
     if table.against is not None:
         # The case itself is one of those that it is compared with: it has no figure there.
         bases = [base for point in here for base in beside(point, others, table.against)[:1]]
         if len(bases) == len(here):
             base = mean_of(bases, values, measure)
-            watched |= values.watched(bases)
+            watched |= values.watched(bases, measure)
             if table.ratio:
                 quotient = quotient_of(sample, base, watched=watched)
             else:
@@ -262,7 +266,7 @@ def _cell(
     said = None
     if published is not None and table.published and len(here) == 1:
         said = published.value(measure, here[0].labels)
-    value = values.interval(sample[1], here)
+    value = values.interval(sample[1], here, measure)
     return Cell(value, difference, said, quotient, watched)
 
 
@@ -274,18 +278,6 @@ def mean_of(points: Sequence[Point], values: Values, measure: str) -> Sample:
         runs, ours, theirs = np.intersect1d(runs, more, return_indices=True)
         total = total[ours] + further[theirs]
     return runs, total / len(points)
-
-
-def beside(point: Point, others: Sequence[Point], change: Mapping[str, Scalar | list[Scalar]]) -> list[Point]:
-    """The points that differ from one in these values of axes alone."""
-    rest = {name: label for name, label in point.labels.items() if name not in change}
-    return [
-        each
-        for each in others
-        if each.experiment == point.experiment and each.labels != point.labels
-        if fits(each.labels, change)
-        if all(each.labels.get(name) == label for name, label in rest.items())
-    ]
 
 
 def paired(first: Sample, second: Sample, *, watched: bool = False) -> Estimate:

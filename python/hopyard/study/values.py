@@ -13,6 +13,7 @@ import numpy as np
 from hopyard import _core
 from hopyard.statistics.estimates import Estimate, estimate
 from hopyard.study.file import MOST_RUNS, columns, is_text, nearest, picked, text_of
+from hopyard.study.points import beside, fits
 from hopyard.tables.arrays import floats, integers, where
 from hopyard.tables.measures import SHOWN, answering, check, check_labels, named
 from hopyard.tables.tables import read_filed
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
+    from hopyard.scenario.plan import Planned
     from hopyard.store.reading import Reader
-    from hopyard.study.file import Quantity, Study
+    from hopyard.study.file import Quantity, Scalar, Study
     from hopyard.study.points import Point
     from hopyard.tables.arrays import Floats, Integers
 
@@ -44,9 +46,16 @@ _REDUCTIONS: dict[str, Callable[[Floats], float]] = {
 
 
 class Values:
-    """The measures of a study's points in a store; without a study, the measures of Hopyard."""
+    """The measures of a study's points in a store; without a study, the measures of Hopyard.
 
-    def __init__(self, study: Study | None, store: Reader) -> None:
+    Args:
+        study: the study.
+        store: the store.
+        points: the points that measures with `compare` compare.
+    """
+
+    def __init__(self, study: Study | None, store: Reader, points: Sequence[Point] = ()) -> None:
+        self._points = points
         self._own: Mapping[str, Quantity] = {} if study is None else study.document.measure
         self._store = store
         self._known: dict[tuple[str, int, str], Sample] = {}
@@ -58,6 +67,9 @@ class Values:
 
     def of(self, point: Point, measure: str) -> Sample:
         """One value for each finished run of a point."""
+        own = self._own.get(measure)
+        if own is not None and own.of_points:
+            return self._of_points(own, point, measure)
         # The store may have runs of former calls, beyond the runs that are asked for now.
         samples = [self.every(*each.key, measure, each.runs) for each in point.all]
         if len(samples) == 1:
@@ -66,10 +78,17 @@ class Values:
         numbers = [place * MOST_RUNS + runs for place, (runs, _) in enumerate(samples)]
         return np.concatenate(numbers), np.concatenate([found for _, found in samples])
 
-    def every(self, config: str, seed: int, measure: str, numbers: Sequence[int] | None = None) -> Sample:
-        """One value for each finished run of a configuration and seed, of these numbers."""
+    def every(
+        self, config: str, seed: int, measure: str, numbers: Sequence[int] | None = None, point: Point | None = None
+    ) -> Sample:
+        """One value for each finished run of a configuration and seed, of these numbers.
+
+        `point` is the point that has them, for measures that compare points.
+        """
         key = config, seed, measure
         own = self._own.get(measure)
+        if own is not None and own.of_points:
+            return self._of_part(config, seed, measure, numbers, point)
         if own is not None and (own.series is not None or own.of in self._own):
             # Each run has a file, which may be damaged: the files of other runs are not read.
             runs = self._runs(config, seed)
@@ -82,23 +101,28 @@ class Values:
         mine = np.isin(runs, np.asarray(numbers))
         return runs[mine], values[mine]
 
-    def watched(self, points: Iterable[Point]) -> bool:
-        """Whether runs were added to one of the points until an interval was narrow enough."""
+    def watched(self, points: Iterable[Point], measure: str = "") -> bool:
+        """Whether runs were added to one of the points until an interval was narrow enough.
+
+        A measure that compares points depends on the runs of others, too.
+        """
         if self._watched is None:
             self._watched = self._store.watched()
+        if measure in self._own and self._own[measure].compare is not None:
+            points = self._points
         return bool(self._watched) and any(each.key in self._watched for point in points for each in point.all)
 
     def estimate(self, point: Point, measure: str) -> Estimate:
         """The mean of a measure over the runs of a point, with its interval."""
-        return self.interval(self.of(point, measure)[1], [point])
+        return self.interval(self.of(point, measure)[1], [point], measure)
 
-    def interval(self, sample: Floats, points: Iterable[Point]) -> Estimate:
+    def interval(self, sample: Floats, points: Iterable[Point], measure: str = "") -> Estimate:
         """The mean of a sample that is of these points, with its interval.
 
         It is Student's interval. Where the number of runs depends on their values, it is the interval that holds at
         every number of runs.
         """
-        return interval(sample, watched=self.watched(points))
+        return interval(sample, watched=self.watched(points, measure))
 
     def _runs(self, config: str, seed: int) -> Integers:
         """The numbers of the finished runs, in order."""
@@ -145,20 +169,75 @@ class Values:
                 found = _reduced(own, rows, group, len(runs))
         if own is None:
             return runs, found
-        for further in own.plus:
-            found = found + self.every(config, seed, further, runs.tolist())[1]
-        if own.of is not None:
-            _, by = self.every(config, seed, own.of, runs.tolist())
-            found = np.divide(found, by, out=np.full(len(found), np.nan), where=by != 0)
-        if own.relative:
-            found = found - self._start(config)
-        found = own.scale * found
-        if own.missing is not None:
-            found = np.where(np.isnan(found), own.missing, found)
+        start = self._start(config) if own.relative else 0.0
+        found = _combined(own, found, lambda name: self.every(config, seed, name, runs.tolist())[1], start)
         if self.unseen(measure):
             # A sum over no row would be zero, and the text in the study may be misspelt.
             found = np.full(len(runs), np.nan)
         return runs, found
+
+    def _of_points(self, own: Quantity, point: Point, measure: str) -> Sample:
+        """A measure of several points, or of the places of the nodes."""
+        if own.network is not None:
+            samples = [(runs, self._of_network(own, part, measure, runs)) for part, runs in self._parts(point)]
+            runs = np.concatenate([place * MOST_RUNS + runs for place, (runs, _) in enumerate(samples)])
+            found = np.concatenate([each for _, each in samples])
+        else:
+            runs, found = self._compared(own, point)
+        return runs, _combined(own, found, lambda name: _at(self.of(point, name), runs))
+
+    def _parts(self, point: Point) -> Iterator[tuple[Planned, Integers]]:
+        for part in point.all:
+            yield part, _within(self._runs(*part.key), part.runs)
+
+    def _of_network(self, own: Quantity, part: Planned, measure: str, runs: Integers) -> Floats:
+        from hopyard.scenario.scenario import Scenario
+        from hopyard.study.networks import network
+
+        known = self._sampled.setdefault((*part.key, measure), {})
+        for run in runs.tolist():
+            if run not in known:
+                made = network(Scenario._of(part.core, part.base), run)
+                known[run] = np.nan if made is None else float(getattr(made, str(own.network)))
+        return np.array([known[run] for run in runs.tolist()], dtype=np.float64)
+
+    def _compared(self, own: Quantity, point: Point) -> Sample:
+        """The measure of a point beside that of others, run by run; NaN where there is no other."""
+        runs, ours = self.of(point, str(own.compare))
+        labels = {each.labels.get(str(own.among), "") for each in self._points}
+        cases: dict[str, Scalar | list[Scalar]] = {str(own.among): [*labels]}
+        if own.to is not None:
+            cases = {**own.to}
+        others = [] if fits(point.labels, own.to or {"": ""}) else beside(point, self._points, cases)
+        if not others:
+            return runs, np.full(len(runs), np.nan)
+        theirs = np.array([_at(self.of(each, str(own.compare)), runs) for each in others])
+        match own.reduce:
+            case "difference":
+                found = ours - theirs[0]
+            case "ratio":
+                found = _quotient(ours, theirs[0])
+            case "rank":
+                # The most has rank 1; equal ones share the mean of theirs.
+                found = 1 + (theirs > ours).sum(axis=0) + (theirs == ours).sum(axis=0) / 2
+                found = np.where(np.isnan(theirs).any(axis=0) | np.isnan(ours), np.nan, found)
+            case _:
+                found = np.maximum(ours, theirs.max(axis=0)) - np.minimum(ours, theirs.min(axis=0))
+        return runs, found
+
+    def _of_part(
+        self, config: str, seed: int, measure: str, numbers: Sequence[int] | None, point: Point | None
+    ) -> Sample:
+        """The runs of one of the scenarios of a point, by their own numbers."""
+        if point is None:
+            runs = self._runs(config, seed)
+            return runs, np.full(len(runs), np.nan)
+        runs, values = self.of(point, measure)
+        first = [each.key for each in point.all].index((config, seed)) * MOST_RUNS
+        mine = (runs >= first) & (runs < first + MOST_RUNS)
+        if numbers is not None:
+            mine &= np.isin(runs - first, np.asarray(numbers))
+        return runs[mine] - first, values[mine]
 
     def unseen(self, measure: str) -> list[str]:
         """The reasons why `where` chooses no row of any run: texts that no row has, and that may be misspelt.
@@ -208,15 +287,22 @@ class Values:
             chosen = rows["quantity"].to_numpy() == own.series
             times = floats(rows, "time_s")
             chosen &= (times >= since) & (times < until) & _of_flows(own, rows, answers)
+            for name, given in own.during.items():
+                chosen &= _during(rows, name, [float(each) for each in picked(given)[0]])
             values, times = floats(rows, "value")[chosen], times[chosen]
+            if own.window is not None:
+                values, times = _windows(values, times, _core.parse_time(own.window) / 1e9)
             if own.reduce == "first":
                 above = times[values > 0]
                 if above.size:
                     found[place] = above[0] - (since if own.since else 0.0)
                 continue
-            values = values[~np.isnan(values)]
+            known = ~np.isnan(values)
+            values, times = values[known], times[known]
             if own.reduce == "below":
                 found[place] = np.count_nonzero(values < float(own.limit or 0))
+            elif own.reduce == "slope":
+                found[place] = _slope(values, times)
             elif values.size:
                 found[place] = _REDUCTIONS[own.reduce](values)
         return found
@@ -243,6 +329,52 @@ def interval(sample: Floats, *, watched: bool) -> Estimate:
     found = sequence(sample)
     half = found.half_width
     return Estimate(found.figure, half if np.isfinite(half) else np.nan, found.runs)
+
+
+def _combined(own: Quantity, found: Floats, of_run: Callable[[str], Floats], start: float = 0.0) -> Floats:
+    """The values of a measure after what is made of them: `of_run` has other measures of the same runs."""
+    for further in own.plus:
+        found = found + of_run(further)
+    for further in own.less:
+        found = found - of_run(further)
+    if own.of is not None:
+        found = _quotient(found, of_run(own.of))
+    found = own.scale * (found - start)
+    return found if own.missing is None else np.where(np.isnan(found), own.missing, found)
+
+
+def _quotient(found: Floats, by: Floats) -> Floats:
+    return np.divide(found, by, out=np.full(len(found), np.nan), where=by != 0)
+
+
+def _at(sample: Sample, runs: Integers) -> Floats:
+    """The values of these runs; NaN where there are none."""
+    found = np.full(len(runs), np.nan)
+    _, there, place = np.intersect1d(runs, sample[0], return_indices=True)
+    found[there] = sample[1][place]
+    return found
+
+
+def _during(rows: pa.Table, name: str, wanted: Sequence[float]) -> npt.NDArray[np.bool_]:
+    """Which samples are of a flow and a time at which another series of it has one of these values."""
+    of_it = np.asarray(rows["quantity"].to_numpy() == name) & np.isin(floats(rows, "value"), wanted)
+    moments = np.rec.fromarrays([integers(rows, "flow"), floats(rows, "time_s")])
+    return np.asarray(np.isin(moments, moments[of_it]), dtype=bool)
+
+
+def _windows(values: Floats, times: Floats, length: float) -> tuple[Floats, Floats]:
+    """The mean of the values in each window of time that has some, and the middle of the window."""
+    known = ~np.isnan(values)
+    number, place = np.unique(np.floor(times[known] / length), return_inverse=True)
+    means = np.bincount(place, values[known]) / np.bincount(place) if number.size else values[:0]
+    return means, (number + 0.5) * length
+
+
+def _slope(values: Floats, times: Floats) -> float:
+    """The rise in each second, by least squares; NaN of fewer than two times."""
+    apart = times - times.mean()
+    square = float((apart**2).sum())
+    return float((apart * values).sum()) / square if square > 0 else float("nan")
 
 
 def _within(runs: Integers, numbers: Sequence[int]) -> Integers:
