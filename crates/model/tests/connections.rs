@@ -224,7 +224,11 @@ fn a_server_has_several_clients() {
             let alone = run(&spec);
             let times = |rows: Vec<&ObjectRow>| rows.iter().map(|it| it.delivered_s).collect::<Vec<_>>();
             let found = times(of_kind(&together, "page", client - 1));
-            assert_eq!((found.len(), found.clone()), (5, times(of_kind(&alone, "page", 0))), "{connection:?}, {client}");
+            assert_eq!(
+                (found.len(), found.clone()),
+                (5, times(of_kind(&alone, "page", 0))),
+                "{connection:?}, {client}"
+            );
         }
     }
 }
