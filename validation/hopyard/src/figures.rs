@@ -50,6 +50,13 @@ impl Figures {
         Ok(self)
     }
 
+    /// The rows for which a column has another value than this.
+    pub fn without(mut self, name: &str, value: &str) -> Result<Self> {
+        let place = self.column(name)?;
+        self.rows.retain(|row| &row[place] != value);
+        Ok(self)
+    }
+
     /// The figures of one column, by the case that the key columns name. Empty figures are left out.
     pub fn samples(&self, keys: &[&str], value: &str) -> Result<Vec<(Key, Sample)>> {
         let mut columns = keys.to_vec();
