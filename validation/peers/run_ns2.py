@@ -7,6 +7,7 @@ from peerlib import (
     ns2,
     ns2_dcf,
     ns2_drops,
+    ns2_full_tcp,
     ns2_large,
     ns2_loops,
     ns2_mobile_ip,
@@ -33,6 +34,13 @@ EXPERIMENTS = (
         ns2_openings.cases,
         ns2_openings.run,
         {"openings.csv": ns2_openings.COLUMNS},
+    ),
+    Experiment(
+        "full_tcp",
+        "pages over one connection of FullTcp on a wire, with data both ways, segment by segment",
+        ns2_full_tcp.cases,
+        ns2_full_tcp.run,
+        {"full_tcp.csv.gz": ns2_full_tcp.COLUMNS},
     ),
     Experiment(
         "chain",

@@ -9,7 +9,7 @@ use hopyard_model::address::NodeId;
 use hopyard_model::app::request_response::{self, Connection};
 use hopyard_model::app::{self, Law};
 use hopyard_model::link::wired;
-use hopyard_model::observe::{ObjectRow, Outcome, PacketEvent, Probe};
+use hopyard_model::observe::{ObjectLog, ObjectRow, Outcome, PacketEvent, Probe};
 use hopyard_model::packet::{Body, Packet, TcpHeader};
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::tcp;
@@ -70,6 +70,13 @@ impl Probe for Segments {
     }
 }
 
+/// Runs it, and returns the segments too.
+fn watched(spec: &Spec) -> (Outcome, Vec<(Time, u32, TcpHeader)>) {
+    let world = World::with_probe(spec, (ObjectLog::default(), Segments::default())).expect("a world");
+    let (outcome, (_, Segments(segments))) = world.run_watched(&Watch::default()).expect("packets add up");
+    (outcome, segments)
+}
+
 fn airtime(payload: f64) -> f64 {
     (payload + HEADERS) * 8.0 / RATE
 }
@@ -106,15 +113,15 @@ fn each_connection_opens_and_closes() {
         (
             // The opening is acknowledged alone; a program closes when its data is sent, so that the FIN comes alone.
             "linux",
-            "1 SYN, 0 SYN ACK, 1 ACK, 1 ACK 300, 0 ACK, 0 ACK 1000, 0 ACK FIN, 1 ACK, 1 ACK FIN, 0 ACK",
+            "1 SYN, 0 SYN ACK, 1 ACK, 1 ACK 300, 0 ACK 1000, 0 ACK FIN, 1 ACK, 1 ACK FIN, 0 ACK",
         ),
     ] {
         let answer = Law::Constant(Bytes::new(1000));
-        let pages = request_response::Params { answer, ..each(3) };
+        let pages = request_response::Params { answer, ..each(4) };
         let mut spec = server(1, 0.0);
         add_client(&mut spec, 1, profile, &pages);
-        let world = World::with_probe(&spec, Segments::default()).expect("a world");
-        let (_, Segments(segments)) = world.run_watched(&Watch::default()).expect("packets add up");
+        let (_, segments) = watched(&spec);
+        // With the last answer the client closes by itself.
         for connection in 0..3 {
             let of_it = segments.iter().filter(|it| it.2.connection == connection);
             let text = |(_, node, header): &(Time, u32, TcpHeader)| {
@@ -149,8 +156,7 @@ fn pages_survive_losses() {
         let mut spec = server(1, 0.04);
         spec.seed = seed;
         add_client(&mut spec, 1, profile, &pages);
-        let world = World::with_probe(&spec, Segments::default()).expect("a world");
-        let (outcome, Segments(segments)) = world.run_watched(&Watch::default()).expect("packets add up");
+        let (outcome, segments) = watched(&spec);
         for (flow, kind) in [(0, "request"), (1, "answer")] {
             let objects = of_kind(&outcome, kind, flow);
             assert_eq!(objects.len(), 80, "{profile} {seed}");
@@ -187,8 +193,7 @@ fn an_impatient_client_gives_pages_up() {
             };
             let mut spec = server(1, 0.05);
             add_client(&mut spec, 1, profile, &pages);
-            let world = World::with_probe(&spec, Segments::default()).expect("a world");
-            let (outcome, Segments(segments)) = world.run_watched(&Watch::default()).expect("packets add up");
+            let (outcome, segments) = watched(&spec);
             let pages = of_kind(&outcome, "page", 0);
             assert_eq!(pages.len(), 60);
             let whole: Vec<_> = pages.iter().filter_map(|it| Some(it.delivered_s? - it.written_s)).collect();
@@ -240,8 +245,8 @@ fn connections_may_end_without_a_word() {
     add_client(&mut spec, 1, "rfc", &each(20));
     let hopyard_model::world::Transport::Tcp { config, .. } = &mut spec.flows[0].transport else { panic!("TCP") };
     config.tcp.close = tcp::Close::None;
-    let world = World::with_probe(&spec, Segments::default()).expect("a world");
-    let (outcome, Segments(segments)) = world.run_watched(&Watch::default()).expect("packets add up");
-    assert!(of_kind(&outcome, "page", 0).iter().all(|page| page.delivered_s.is_some()));
+    let (outcome, segments) = watched(&spec);
+    let pages = of_kind(&outcome, "page", 0);
+    assert!(pages.len() == 20 && pages.iter().all(|page| page.delivered_s.is_some()));
     assert!(segments.iter().all(|it| !it.2.flags.fin));
 }

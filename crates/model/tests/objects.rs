@@ -272,36 +272,3 @@ fn regular_messages_and_traces_are_constant_bit_rate() {
         assert_eq!((digests[0].2, digests[1].2), (0, 100));
     }
 }
-
-/// The answers of ns-2.35's FullTcp, which `validation/peers/ns2/full_tcp.tcl` asks for: with Nagle's algorithm and
-/// without timestamps, two pages without a pause between them.
-#[test]
-fn answers_take_as_long_as_over_full_tcp() {
-    let rows: Vec<Vec<f64>> = include_str!("data/ns2_full_tcp.csv")
-        .lines()
-        .skip(1)
-        .map(|line| line.split(',').map(|cell| cell.parse().expect("a number")).collect())
-        .collect();
-    let mut compared = 0;
-    for pair in rows.chunks(2) {
-        let [rate, delay, request, answer, ..] = pair[0][..] else { panic!("a row") };
-        let params = request_response::Params {
-            request: bytes(request as u64),
-            think: Law::Constant(Span::ZERO),
-            ..pages(answer as u64, 2)
-        };
-        let mut spec = wire(app::Config::RequestResponse(params.into()), false, 0.0, |params| {
-            (params.nagle, params.timestamps) = (true, false);
-        });
-        grow_always(&mut spec);
-        let wire = &mut spec.wires[0].params;
-        (wire.rate, wire.delay) = (Rate::from_bps(rate as u64), Span::from_secs_f64(delay));
-        let outcome = run(&spec);
-        for (row, answer) in pair.iter().zip(of_kind(&outcome, "answer")) {
-            let (found, expected) = (time(answer), row[5]);
-            assert!((found - expected).abs() < 1e-6 * (1.0 + expected), "{row:?}: {found} s");
-            compared += 1;
-        }
-    }
-    assert_eq!(compared, 50);
-}

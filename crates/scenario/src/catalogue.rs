@@ -299,8 +299,14 @@ pub(crate) fn own_sections() -> impl Iterator<Item = &'static ModelInfo> {
     LAYOUT.iter().flat_map(|layout| layout.parts).copied().filter(|info| info.room == "scenario")
 }
 
+/// Keys that there were, each with the key that says the same.
+const FORMER: &[(&str, &str)] = &[("read_rate", "`reader` in [tcp] is \"at_once\" or a rate such as \"1 Mbps\"")];
+
 /// The sections to which a misplaced key belongs: "`window` is a key of [tcp]".
 pub(crate) fn where_belongs(key: &str) -> Option<String> {
+    if let Some((_, now)) = FORMER.iter().find(|(former, _)| *former == key) {
+        return Some((*now).to_owned());
+    }
     // Computed once, because a file may have thousands of keys in the wrong section.
     static PLACES: OnceLock<BTreeMap<String, Vec<String>>> = OnceLock::new();
     let places = PLACES.get_or_init(all_places).get(key)?;

@@ -228,6 +228,12 @@ fn a_problem_says_what_was_expected_and_the_nearest_name() {
     );
     assert_problem(&with("[link]\nwindow = 3"), 6, &["`window` is a key of [tcp]"]);
     assert_problem(
+        &with("[tcp]\nread_rate = \"1 Mbps\""),
+        6,
+        &["no key `read_rate`", "`reader` in [tcp] is \"at_once\""],
+    );
+    assert_problem(&with("[tcp]\nreader = \"steady\""), 6, &["expected \"at_once\" or a rate such as \"1 Mbps\""]);
+    assert_problem(
         &with("[link.arp]\nlifetme = \"1 s\""),
         6,
         &["[link.arp] has no key `lifetme`", "did you mean `lifetime`?"],

@@ -21,7 +21,10 @@ fn warnings(text: &str) -> Vec<(String, bool)> {
 fn a_key_that_does_nothing_is_said_with_the_key_that_decides() {
     for (more, said) in [
         ("[tcp.linux]\nsack = false\n", "`linux` does nothing here with `habits` = \"rfc\""),
-        ("[tcp]\nread_rate = \"3 kbps\"\n", "`read_rate` does nothing here with `reader` = \"at_once\""),
+        (
+            "[tcp]\ntimestamps = false\necho_copies = \"all\"\n",
+            "`echo_copies` does nothing here with `timestamps` = false",
+        ),
         ("[tcp]\nprofile = \"linux\"\nrecovery = \"sack\"\n", "`recovery` does nothing here with `habits` = \"linux\""),
         (
             "[link.arp]\nresolution = \"off\"\nhold = 3\n",
@@ -30,7 +33,7 @@ fn a_key_that_does_nothing_is_said_with_the_key_that_decides() {
         ("[radio]\nreception = \"ns2\"\nnoise_figure = \"3 dB\"\n", "`noise_figure` does nothing here"),
         ("[routing.aodv]\nprofile = \"ns2\"\nrerr_ratelimit = 3\n", "`rerr_ratelimit` does nothing here with `rules`"),
         ("[tcp.cubic]\nhystart = \"off\"\nhystart_rounds = 3\n", "`hystart_rounds` does nothing here with `hystart`"),
-        ("[[flow]]\nfrom = 1\nto = 2\nread_rate = \"3 kbps\"\n", "`read_rate` does nothing here"),
+        ("[[flow]]\nfrom = 1\nto = 2\nlinux.sack = false\n", "`linux` does nothing here"),
         (
             "[agents]\nrun = [\"mobile_ip\"]\n[agents.mobile_ip]\nprofile = \"ns2\"\nbeacon_jitter = 0.2\n",
             "`beacon_jitter`",
@@ -124,12 +127,11 @@ fn a_key_that_does_nothing_beside_another_section_is_said_and_changes_no_run() {
 fn a_key_that_does_something_somewhere_is_not_said() {
     for more in [
         // What would hold anyway.
-        "[tcp]\nread_rate = \"1 Mbps\"\n",
+        "[tcp]\ntimestamps = false\necho_copies = \"last\"\n",
         "[tcp.linux]\nsack = true\n",
         // Another flow uses it.
-        "[tcp]\nread_rate = \"3 kbps\"\n[[flow]]\nfrom = 1\nto = 2\nreader = \"steady\"\n",
+        "[tcp]\ntimestamps = false\necho_copies = \"all\"\n[[flow]]\nfrom = 1\nto = 2\ntimestamps = true\n",
         "[tcp.linux]\nsack = false\n[[flow]]\nfrom = 1\nto = 2\nhabits = \"linux\"\n",
-        "[tcp]\nreader = \"steady\"\nread_rate = \"3 kbps\"\n",
         // The entries of routes are kept as long as this says.
         "[routing.aodv]\nlink_detection = \"link_layer\"\nhello_interval = \"20 s\"\n",
     ] {
@@ -144,7 +146,7 @@ fn a_key_that_does_something_somewhere_is_not_said() {
 
 #[test]
 fn many_flows_with_one_such_key_are_one_warning() {
-    let flow = "[[flow]]\nfrom = 1\nto = 2\nread_rate = \"3 kbps\"\n";
+    let flow = "[[flow]]\nfrom = 1\nto = 2\ntimestamps = false\necho_copies = \"all\"\n";
     assert_eq!(warnings(&format!("{CHAIN}{}", flow.repeat(5))).len(), 1);
 }
 
@@ -238,9 +240,11 @@ fn a_key_that_has_its_default_is_idle_without_a_warning() {
         assert!(scenario.warnings().is_empty(), "{more}: {:?}", scenario.warnings());
         scenario.idle().to_vec()
     };
-    assert_eq!(idle("[tcp]\nread_rate = \"1 Mbps\"\n"), ["tcp.read_rate"]);
-    assert_eq!(idle("[tcp]\nread_rate = \"1 Mbps\"\n[[flow]]\nfrom = 1\nto = 2\nreader = \"steady\"\n"), [""; 0]);
-    assert_eq!(idle("[[flow]]\nfrom = 1\nto = 2\nread_rate = \"1 Mbps\"\n"), ["flow.1.read_rate"]);
+    let copies = "[tcp]\ntimestamps = false\necho_copies = \"last\"\n";
+    assert_eq!(idle(copies), ["tcp.echo_copies"]);
+    assert_eq!(idle(&format!("{copies}[[flow]]\nfrom = 1\nto = 2\ntimestamps = true\n")), [""; 0]);
+    let flow = "[[flow]]\nfrom = 1\nto = 2\ntimestamps = false\necho_copies = \"last\"\n";
+    assert_eq!(idle(flow), ["flow.1.echo_copies"]);
     assert_eq!(
         idle("[routing]\nprotocol = \"olsr\"\n[routing.olsr]\nhna_hold = \"auto\"\n"),
         ["routing.olsr.hna_hold"]

@@ -274,7 +274,8 @@ impl Application for RequestResponse {
         match change {
             Change::Ended => return Offer::Close,
             Change::Reset if !self.waiting.is_empty() => self.give_up(now),
-            Change::Reset | Change::Opened(_) => {}
+            Change::Reset => self.must_open = true,
+            Change::Opened(_) => {}
         }
         Offer::Nothing
     }

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use hopyard_engine::{Streams, Time};
 
 use super::endpoint::{Emission, Endpoint, News, Received};
-use super::tcp::{Tcp, bare, refusal};
+use super::tcp::{Tcp, bare, refusal, useless};
 use crate::app::Change;
 use crate::packet::{Body, Packet, TcpFlags, TcpHeader};
 use crate::transport::acking;
@@ -216,7 +216,7 @@ impl Endpoint for Connections {
         let is_latest = number == self.number;
         let Some(tcp) = self.get_mut(number) else {
             self.answer(header, now);
-            return Received::default();
+            return useless(header);
         };
         let received = tcp.on_packet(packet, is_first, now);
         let change = if opens { Some(Change::Opened(number)) } else { received.change };

@@ -181,6 +181,11 @@ pub(super) fn refusal(header: &TcpHeader) -> Option<TcpHeader> {
     (!header.flags.rst).then(|| TcpHeader { seq, ack, flags, ..TcpHeader::default() })
 }
 
+/// The contents of a segment for which there is no connection: its data is of no use.
+pub(super) fn useless(header: &TcpHeader) -> Received {
+    Received { unique: is_data(header).then_some(false), ..Received::default() }
+}
+
 /// A segment without data and options.
 pub(super) fn bare(header: TcpHeader) -> Emission {
     Emission { size: IP_HEADER + TCP_HEADER, body: Body::Tcp(header), ecn: 0, data: None, waits: None }
@@ -216,7 +221,7 @@ impl Endpoint for Tcp {
         let Body::Tcp(header) = &packet.body else { return Received::default() };
         if self.is_gone {
             self.reset = refusal(header);
-            return Received::default();
+            return useless(header);
         }
         if header.flags.rst {
             let change = self.on_reset(header).then_some(Change::Reset);

@@ -227,9 +227,9 @@ struct Ends {
     other_way: Option<FlowId>,
 }
 
-/// Whether a segment has something that is acknowledged.
-const fn takes_room(header: &TcpHeader) -> bool {
-    header.len > 0 || header.flags.syn || header.flags.fin
+/// Whether a segment is more than an acknowledgement.
+const fn tells_more(header: &TcpHeader) -> bool {
+    header.len > 0 || header.flags.syn || header.flags.fin || header.flags.rst
 }
 
 /// A segment that was sent or received.
@@ -278,7 +278,7 @@ impl SegmentLog {
         let is_again = header.flags.syn && ends.opened.is_some_and(|(_, first)| first < time);
         let (resent, other_way) = (header.retransmission || is_again, ends.other_way);
         let data = Entry { time, flow: 0, event: Event::DataSent, cwnd: Some(cwnd), resent, header: *header };
-        if other_way.is_none() || takes_room(header) {
+        if other_way.is_none() || tells_more(header) {
             self.note(flow, data);
         }
         if let Some(other) = other_way.filter(|_| header.flags.ack) {
@@ -309,7 +309,7 @@ impl SegmentLog {
             let is_again = header.flags.syn
                 && opened.is_some_and(|(number, first)| number == header.connection && first < packet.created);
             let resent = header.retransmission || is_again;
-            if other_way.is_none() || takes_room(&header) {
+            if other_way.is_none() || tells_more(&header) {
                 self.note(packet.flow, Entry { event: Event::DataReceived, resent, ..entry });
             }
             if let Some(other) = other_way.filter(|_| header.flags.ack) {

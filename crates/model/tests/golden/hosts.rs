@@ -3,7 +3,7 @@
 use hopyard_engine::Span;
 use hopyard_engine::units::Bytes;
 use hopyard_model::address::NodeId;
-use hopyard_model::app::{self, Entry};
+use hopyard_model::app::{self, Entry, Law, request_response};
 use hopyard_model::link::wired;
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::recovery_choice::RecoveryChoice;
@@ -113,6 +113,17 @@ fn applications() {
             spec.duration = Span::from_secs(8);
             runs.push((format!("{model} {profile}, {}", if udp { "UDP" } else { "TCP" }), run(&spec)));
         }
+    }
+    for profile in ["rfc", "linux"] {
+        let mut spec = network(profile, "oracle", &chain(3, 200.0));
+        add_tcp(&mut spec, 0, 2, profile, "newreno", |_| {});
+        let mut pages = request_response::Params::of_profile(profile);
+        (pages.connection, pages.parts) = (request_response::Connection::Each, 3);
+        (pages.think, pages.patience) = (Law::Constant(Span::from_millis(100)), Span::from_millis(400));
+        with_traffic(&mut spec.flows[0], app::Config::RequestResponse(pages.into()));
+        (spec.flows[0].start, spec.flows[0].stop) = (seconds(1), seconds(5));
+        spec.duration = Span::from_secs(8);
+        runs.push((format!("request_response {profile}, each"), run(&spec)));
     }
     check_models("traffic", runs);
 }

@@ -8,6 +8,7 @@ mod drops;
 mod drops_ns3;
 mod edca;
 mod fading;
+mod full_tcp;
 mod gateway;
 mod groups;
 mod large;
@@ -71,6 +72,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     tdma::TDMA,
     drops::DROPS,
     drops_ns3::DROPS_NS3,
+    full_tcp::FULL_TCP,
     packetdrill::PACKETDRILL,
     linux::LINUX,
     tcp::HOPS,

@@ -3,7 +3,7 @@ use std::path::Path;
 use hopyard_scenario::Scenario as File;
 
 use super::tcp::hops_scenario;
-use super::{chains, groups};
+use super::{chains, full_tcp, groups};
 use crate::figures::Figures;
 use crate::setup::Scenario;
 use crate::statistics::Sample;
@@ -113,5 +113,17 @@ fn three_hops_of_ofdm_and_of_ht_carry_what_they_carry_in_ns3() {
         let row = chains::Row { configuration, standard, routing, tcp, hops: 3, run: 1, goodput_kbps: 0.0 };
         let found = row.simulated().expect("packets add up").goodput_kbps;
         assert!((found / expected - 1.0).abs() < 0.05, "{standard}: {found:.0}, ns-3 {expected:.0}");
+    }
+}
+
+/// A short version of the comparison with FullTcp: some of both kinds of conversations.
+#[test]
+fn both_ends_send_the_segments_of_full_tcp() {
+    let conversations = full_tcp::reference(&root()).expect("the segments of ns-2");
+    assert_eq!(conversations.len(), 100);
+    for theirs in conversations.iter().filter(|it| it.case % 8 == 3) {
+        let row = theirs.compared(&theirs.ours().expect("packets add up"));
+        assert_eq!(row.first_difference, None, "case {}", theirs.case);
+        assert!(row.time_error_us <= 2.0, "case {}: {} us", theirs.case, row.time_error_us);
     }
 }

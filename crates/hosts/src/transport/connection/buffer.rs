@@ -35,7 +35,7 @@ impl Buffer {
             segment: u64::from(params.mss()),
             rate: match params.reader {
                 Reader::AtOnce => 0.0,
-                Reader::Steady => params.read_rate.bps() as f64 / 8e9,
+                Reader::Steady(rate) => rate.bps() as f64 / 8e9,
             },
             unread: 0.0,
             at: Time::ZERO,
@@ -120,10 +120,11 @@ mod tests {
     use super::*;
     use crate::params::{Params as _, RFC};
 
+    const STEADY: Reader = Reader::Steady(Rate::from_bps(8000));
+
     fn buffer(reader: Reader) -> Buffer {
-        let read_rate = Rate::from_bps(8000);
         let rfc = Params::of_profile(RFC);
-        Buffer::new(&Params { segment_size: Bytes::new(1000), window: 4, reader, read_rate, ..rfc })
+        Buffer::new(&Params { segment_size: Bytes::new(1000), window: 4, reader, ..rfc })
     }
 
     #[test]
@@ -137,7 +138,7 @@ mod tests {
     #[test]
     fn the_window_shrinks_and_opens_by_whole_segments() {
         // A thousand bytes a second.
-        let mut buffer = buffer(Reader::Steady);
+        let mut buffer = buffer(STEADY);
         buffer.fill(4000, Time::ZERO);
         assert_eq!(buffer.announce(4000, Time::ZERO), 0);
         assert_eq!(buffer.deadline(), Time::ZERO + Span::from_secs(1), "when a segment fits");
@@ -151,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_fin_may_come_to_a_closed_window() {
-        let mut buffer = buffer(Reader::Steady);
+        let mut buffer = buffer(STEADY);
         buffer.fill(4000, Time::ZERO);
         assert_eq!(buffer.announce(4000, Time::ZERO), 0);
         assert_eq!(buffer.announce(4001, Time::ZERO), 0);
@@ -160,7 +161,7 @@ mod tests {
 
     #[test]
     fn the_edge_never_moves_back() {
-        let mut buffer = buffer(Reader::Steady);
+        let mut buffer = buffer(STEADY);
         assert_eq!(buffer.announce(0, Time::ZERO), 4000);
         buffer.fill(1000, Time::ZERO);
         assert_eq!(buffer.announce(1000, Time::ZERO), 3000);

@@ -1,7 +1,7 @@
 //! TCP's own parameters: everything except congestion control and the receiver's acknowledgement policy.
 
-use hopyard_engine::Span;
 use hopyard_engine::units::{Bytes, Rate};
+use hopyard_engine::{Span, word_or};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,14 +33,17 @@ pub enum Close {
 }
 
 /// How the receiving application reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
     /// All data in order, as soon as it arrives.
     AtOnce,
-    /// At the constant rate `read_rate`, while there is data to read.
-    Steady,
+    /// At a constant rate, while there is data to read.
+    Steady(Rate),
 }
+
+const READER: &str = "\"at_once\" or a rate such as \"1 Mbps\"";
+
+word_or!(Reader { "at_once" => AtOnce, Steady }, "Reader", READER, ["at_once", "1 Mbps"]);
 
 /// Which copies of acknowledged data set the timestamp that the receiver echoes, if they were sent later than the
 /// segment whose timestamp it echoes now.
@@ -119,10 +122,9 @@ pub struct Params {
     /// Whether a segment that is not full waits while others are outstanding, unless it is the last (RFC 9293 §3.7.4,
     /// Nagle algorithm).
     pub nagle: bool,
-    /// How the receiving application reads. Data that it has not read yet occupies the receiver's window.
+    /// How the receiving application reads: at once, or at a constant rate. Data that it has not read yet occupies the
+    /// receiver's window.
     pub reader: Reader,
-    /// The rate of an application that reads at a constant rate.
-    pub read_rate: Rate,
     /// How losses found by duplicate acknowledgements are repaired; "variant" means the recovery of the congestion
     /// control.
     pub recovery: RecoveryChoice,
@@ -220,7 +222,6 @@ impl params::Params for Params {
             close: Close::Fin,
             nagle: true,
             reader: Reader::AtOnce,
-            read_rate: Rate::from_bps(1_000_000),
             recovery: RecoveryChoice::Variant,
             prr: Proportional::Recovery,
             tail_loss_probe: true,
@@ -333,7 +334,6 @@ impl params::Params for Params {
                 "habits",
                 &["recovery", "limited_transmit", "recovery_exit", "recovery_burst", "fast_retransmit_restarts_timer"],
             ),
-            (self.reader == Reader::AtOnce, "reader", &["read_rate"]),
             (!self.timestamps, "timestamps", &["echo_copies"]),
             (
                 lacks(&[RecoveryChoice::Variant, RecoveryChoice::Rack]),

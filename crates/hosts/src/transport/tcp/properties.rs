@@ -134,8 +134,10 @@ fn transfer(case: &Case) -> Result<(), TestCaseError> {
         dsack: case.dsack,
         close: case.close,
         nagle: case.nagle,
-        reader: if case.read_rate == 0 { Reader::AtOnce } else { Reader::Steady },
-        read_rate: Rate::from_bps(case.read_rate),
+        reader: match case.read_rate {
+            0 => Reader::AtOnce,
+            rate => Reader::Steady(Rate::from_bps(rate)),
+        },
         window: case.window,
         ..Params::of_profile(case.profile)
     };

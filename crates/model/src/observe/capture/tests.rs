@@ -305,4 +305,8 @@ fn names_are_those_of_numbers() {
         Flow::udp(FlowId(1)),
         Flow { port: 61_441, answers: false, segment_size: 0, sack: false, window_scale: 0 }
     );
+    let answers = Flow { answers: true, ..Flow::udp(FlowId(1)) };
+    assert_eq!((Flow::udp(FlowId(1)).ports(0), answers.ports(0)), ((61_441, 61_441), (61_441, 61_441)));
+    assert_eq!((Flow::udp(FlowId(1)).ports(1), answers.ports(1)), ((49_152, 61_441), (61_441, 49_152)));
+    assert_eq!(answers.ports(12_289), answers.ports(1), "below the ports of flows");
 }

@@ -186,13 +186,8 @@ fn a_window_may_shrink() {
 #[test]
 fn a_slow_reader_limits_the_flow() {
     // 8000 bytes a second into a buffer of four segments.
-    let params = Params {
-        connect: Connect::None,
-        window: 4,
-        reader: Reader::Steady,
-        read_rate: Rate::from_bps(64_000),
-        ..params(RFC)
-    };
+    let params =
+        Params { connect: Connect::None, window: 4, reader: Reader::Steady(Rate::from_bps(64_000)), ..params(RFC) };
     let config = acking::Config::of_profile("every", RFC).expect("a policy");
     let mut receiver = TcpReceiver::new(&config, &params, false);
     let mut windows = Vec::new();
