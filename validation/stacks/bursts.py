@@ -7,6 +7,7 @@ of `drawn`, which the comparison uses too.
 
 from __future__ import annotations
 
+import contextlib
 import random
 import signal
 import socket
@@ -56,13 +57,13 @@ def drawn(seed: int) -> Drawn:
     return Drawn(rate, limit, flows, sorted(sends))
 
 
-class Expired(Exception):
+class ExpiredError(Exception):
     """The time to wait is over."""
 
 
 def expire(_signal: int, _frame: object) -> None:
     """Ends a wait."""
-    raise Expired
+    raise ExpiredError
 
 
 def main() -> None:
@@ -84,10 +85,8 @@ def main() -> None:
         left = at - time.monotonic()
         if left > 0:
             signal.setitimer(signal.ITIMER_REAL, left)
-            try:
+            with contextlib.suppress(ExpiredError):
                 signal.pause()
-            except Expired:
-                pass
         ends[flow].send(struct.pack("!II", flow, counts[flow]) + bytes(size - 8))
         counts[flow] += 1
 

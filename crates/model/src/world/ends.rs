@@ -58,17 +58,16 @@ pub(super) fn build(spec: &Spec, streams: &Streams) -> (Vec<Flow>, Vec<Socket>) 
         let (node, peer, flow_back) = (flow.from, flow.to, back.unwrap_or(number));
         let datagram = flow.traffic.packet_size().unwrap_or(u64::MAX);
         let at_sink = flow.traffic.destination(stream("traffic"));
-        let socket =
-            |node, peer, flow, endpoint, app| Socket {
-                node,
-                peer,
-                flow,
-                endpoint,
-                app,
-                datagram,
-                untold: Received::default(),
-                written: Vec::new(),
-            };
+        let socket = |node, peer, flow, endpoint, app| Socket {
+            node,
+            peer,
+            flow,
+            endpoint,
+            app,
+            datagram,
+            untold: Received::default(),
+            written: Vec::new(),
+        };
         sources.push(socket(node, peer, number, source, at_source));
         sinks.push(socket(peer, node, flow_back, sink, at_sink));
     }
