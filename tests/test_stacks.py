@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from hopyard.study.sweep import sweep
 
 from validation import stacks
 from validation.stacks import __main__ as program
+from validation.stacks import exchanges
 
 if TYPE_CHECKING:
     from hopyard.study.file import Scalar
@@ -74,3 +76,42 @@ def test_committed_results_have_the_columns_of_the_program() -> None:
     for name, head in (("runs.csv", program.HEAD), ("goodput.csv", program.COMPARED)):
         with (STUDY / "results" / name).open(newline="", encoding="utf-8") as file:
             assert tuple(next(csv.reader(file))) == head
+
+
+def test_exchanges_in_short() -> None:
+    if not built() or not shutil.which("tshark"):
+        pytest.skip("no kernel is built (`hopyard kernels build`), or tshark is missing")
+    for row in exchanges.compared(1, 3):
+        found = dict(zip(exchanges.HEAD, row, strict=True))
+        assert (found["order"], found["order_with_acks"]) == (1, 1), found
+        assert abs(float(str(found["percent"]))) < 0.1, found
+
+
+def test_programs_do_what_the_applications_do() -> None:
+    page = exchanges.Case(
+        *("page", 1.0, 1.0, 10, [], []),
+        request=10,
+        answer=20,
+        count=2,
+        parts=3,
+        part=5,
+        pipelining=2,
+        pause=7,
+        service=1,
+    )
+    client, server = page.scripts()
+    assert client.split() == [
+        *("a1000000", "o0", "w10", "r20", "w10", "w10", "r5", "w10", "r5", "r5", "t7000"),
+        *("w10", "r20", "w10", "w10", "r5", "w10", "r5", "r5"),
+    ]
+    assert server.split() == ["o0", *(["r10", "t1000", "w20"] + ["r10", "t1000", "w5"] * 3) * 2]
+    assert list(page.exchanges()) == [(0, 35), (40, 70)]
+
+
+def test_committed_exchanges_bear_out_the_criterion() -> None:
+    for name in ("exchanges.csv", "exchanges_held_out.csv"):
+        with (STUDY / "results" / name).open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        assert len(rows) == 200, name
+        assert sum(abs(float(row["percent"])) <= 1 for row in rows) >= 190, name
+        assert sum(row["order"] == "1" for row in rows) >= 180, name

@@ -77,9 +77,7 @@ def arrived(seed: int, stack: str, module: Path) -> list[tuple[float, Came]]:
     """What came to the destination, with its times."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "run.pcapng"
-        made = hopyard.run(
-            scenario(seed, stack, module), jobs=1, progress=False, capture=file, capture_kinds="wire"
-        )
+        made = hopyard.run(scenario(seed, stack, module), jobs=1, progress=False, capture=file, capture_kinds="wire")
         for row in made.programs.to_pylist():
             if row["status"] != 0:
                 message = f"{row['command']}: status {row['status']}: {row['errors']}"

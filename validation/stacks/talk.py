@@ -8,6 +8,7 @@ arrives until the other end closes. What arrives is read at once, also while the
 
 from __future__ import annotations
 
+import contextlib
 import select
 import signal
 import socket
@@ -18,13 +19,13 @@ import time
 CALL = 44 * 1448
 
 
-class Expired(Exception):
+class ExpiredError(Exception):
     """The time to wait is over."""
 
 
 def expire(_signal: int, _frame: object) -> None:
     """Ends a wait: a timer of signals is exact, where those of `select` may be late by a thousandth."""
-    raise Expired
+    raise ExpiredError
 
 
 class End:
@@ -32,22 +33,20 @@ class End:
 
     def __init__(self, host: str, port: int) -> None:
         self.place = (host, port)
-        self.connection: socket.socket | None = None
+        self.connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self.held = 0
-        self.open = True
+        self.open = False
 
     def start(self) -> None:
         """Opens the connection, or waits until the other end does."""
         host, port = self.place
-        end = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         if host == "listen":
-            end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            end.bind(("", port))
-            end.listen()
-            self.connection = end.accept()[0]
+            self.connection.bind(("", port))
+            self.connection.listen()
+            self.connection = self.connection.accept()[0]
         else:
-            end.connect(self.place)
-            self.connection = end
+            self.connection.connect(self.place)
+        self.open = True
 
     def read(self) -> None:
         """Reads what is there, and waits for it if nothing is."""
@@ -79,12 +78,10 @@ class End:
         if seconds <= 0:
             return
         signal.setitimer(signal.ITIMER_REAL, seconds)
-        try:
+        with contextlib.suppress(ExpiredError):
             while True:
-                select.select([self.connection] if self.connection and self.open else [], [], [])
+                select.select([self.connection] if self.open else [], [], [])
                 self.read()
-        except Expired:
-            pass
 
 
 def main() -> None:

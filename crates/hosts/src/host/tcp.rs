@@ -5,15 +5,19 @@
 //! is no data to send now, or to report disorder: a duplicate acknowledgement has no data (RFC 5681 §2). The end that
 //! did not open the connection answers the SYN by the SYN of its own sender, and repeats this SYN after a timeout. Each
 //! direction closes by itself (RFC 9293 §3.6). An end with both directions may give the connection up, and then the
-//! other end is reset. Left out, in a connection with data both ways: blocks of SACK in segments with data, a
-//! simultaneous open.
+//! other end is reset. An end of Linux sends what a segment asks for before its application learns of the segment, and
+//! reports disorder in a segment with data that has room for it. Left out, in a connection with data both ways: blocks
+//! of SACK in other segments with data, a simultaneous open.
 
 use hopyard_engine::Time;
 
 use super::endpoint::{Emission, Endpoint, News, Received};
 use crate::app::Change;
-use crate::packet::{Body, IP_HEADER, Packet, TCP_HEADER, TcpFlags, TcpHeader};
+use crate::packet::{Body, CONGESTION, IP_HEADER, Packet, TCP_HEADER, TcpFlags, TcpHeader};
 use crate::transport::tcp::{self, Connection, Ecn, Habits, TcpReceiver, TcpSender};
+
+/// The bytes of the option with as many blocks of SACK as there is room for beside timestamps.
+const SACK_ROOM: u32 = 28;
 
 /// One end of a TCP connection.
 #[derive(Debug)]
@@ -22,6 +26,8 @@ pub struct Tcp {
     pub sender: Option<Box<TcpSender>>,
     /// The data of the other end, if it sends any.
     pub receiver: Option<Box<TcpReceiver>>,
+    /// A segment of the sender that waits for an acknowledgement apart, because it has no room for its blocks of SACK.
+    made: Option<TcpHeader>,
     /// The other end's SYN has arrived.
     has_syn: bool,
     /// The application knows that the other end has closed.
@@ -46,6 +52,7 @@ impl Tcp {
         Self {
             sender,
             receiver,
+            made: None,
             has_syn: false,
             has_ended: false,
             has_closed: false,
@@ -99,12 +106,15 @@ impl Tcp {
     }
 
     /// Takes in the flags of a segment that arrived, and returns its header with those that count.
-    fn note_marks(&mut self, header: &TcpHeader, marked: bool) -> TcpHeader {
-        if self.ecn.on_arrival(header, marked)
-            && self.is_hasty
-            && let Some(receiver) = &mut self.receiver
-        {
-            receiver.answer();
+    fn note_marks(&mut self, header: &TcpHeader, bits: u8) -> TcpHeader {
+        let noted = self.ecn.on_arrival(header, bits);
+        if let Some(receiver) = self.receiver.as_mut().filter(|_| self.is_hasty) {
+            if noted.ends {
+                receiver.answer();
+            }
+            if noted.begins || noted.again {
+                receiver.hurry();
+            }
         }
         let flags = TcpFlags { ece: self.ecn.reports(header), ..header.flags };
         TcpHeader { flags, ..*header }
@@ -159,9 +169,11 @@ impl Tcp {
     /// The next segment of an end that sends and receives.
     fn next_of_both(&mut self, now: Time) -> Option<TcpHeader> {
         let Self { sender: Some(sender), receiver: Some(receiver), .. } = self else { return None };
-        if !receiver.must_report_apart()
-            && let Some(mut header) = sender.poll_transmit(now)
-        {
+        if self.made.is_none() && (self.is_hasty || !receiver.must_report_apart()) {
+            self.made = sender.poll_transmit(now);
+        }
+        let has_room = |header: &TcpHeader| self.is_hasty && header.len + SACK_ROOM <= sender.segment();
+        if let Some(mut header) = self.made.take_if(|made| !receiver.must_report_apart() || has_room(made)) {
             if receiver.is_open() {
                 receiver.report(&mut header, now);
             } else {
@@ -170,7 +182,7 @@ impl Tcp {
             return Some(header);
         }
         let header = receiver.poll_transmit(now)?;
-        Some(TcpHeader { seq: sender.next_seq(), ..header })
+        Some(TcpHeader { seq: self.made.map_or_else(|| sender.next_seq(), |made| made.seq), ..header })
     }
 }
 
@@ -227,7 +239,7 @@ impl Endpoint for Tcp {
             let change = self.on_reset(header).then_some(Change::Reset);
             return Received { change, ..Received::default() };
         }
-        let header = &self.note_marks(header, packet.is_marked());
+        let header = &self.note_marks(header, packet.class & CONGESTION);
         let Some(sender) = &mut self.sender else { return self.receive(header, now) };
         sender.set_ack_hops(packet.hops);
         if self.receiver.is_some() {
@@ -300,16 +312,65 @@ mod tests {
     use hopyard_engine::Streams;
 
     use super::*;
-    use crate::params::{Params as _, RFC};
+    use crate::params::{LINUX, Params as _, RFC};
     use crate::transport::tcp::{Close, Connection};
     use crate::transport::{acking, congestion};
 
     fn end(params: &tcp::Params) -> Tcp {
-        let congestion = congestion::Config::of_profile("newreno", RFC).expect("a variant");
-        let acking = acking::Config::of_profile("every", RFC).expect("a way of acknowledging");
-        let config = tcp::Config { tcp: params.clone(), congestion };
+        let linux = params.habits == Habits::Linux;
+        let congestion = congestion::Config::of_profile("newreno", if linux { LINUX } else { RFC });
+        let acking = acking::Config::of_profile(if linux { "quick" } else { "every" }, RFC);
+        let config = tcp::Config { tcp: params.clone(), congestion: congestion.expect("a variant") };
         let sender = TcpSender::new(&config, Streams::new(1, 0).stream("tcp"));
-        Tcp::new(params, Some(sender), Some(TcpReceiver::duplex(&acking, params, false)))
+        let receiver = TcpReceiver::duplex(&acking.expect("a way of acknowledging"), params, linux);
+        Tcp::new(params, Some(sender), Some(receiver))
+    }
+
+    /// Opens a connection of Linux, and lets its first end ask with 100 bytes, which the second has got.
+    fn asked() -> [Tcp; 2] {
+        let params = tcp::Params::of_profile(LINUX);
+        let mut ends = [end(&params), end(&params)];
+        ends[0].write(100, Time::ZERO);
+        talk(&mut ends, Time::ZERO);
+        ends
+    }
+
+    /// The payloads and acknowledgements that an end sends.
+    fn sent(end: &mut Tcp, now: Time) -> Vec<TcpHeader> {
+        std::iter::from_fn(|| end.next_of_both(now)).collect()
+    }
+
+    #[test]
+    fn an_end_of_linux_reports_disorder_in_a_segment_that_has_room() {
+        for (bytes, lengths) in [(300, vec![300]), (1448, vec![0, 1448])] {
+            let mut ends = asked();
+            assert!(ends[0].answers_first() && !end(&tcp::Params::of_profile(RFC)).answers_first());
+            let gap = TcpHeader {
+                seq: 301,
+                ack: 1,
+                len: 100,
+                window: 60_000,
+                flags: TcpFlags { ack: true, ..TcpFlags::default() },
+                ..TcpHeader::default()
+            };
+            ends[1].exchange(&gap, Time::ZERO);
+            ends[1].write(bytes, Time::ZERO);
+            let found = sent(&mut ends[1], Time::ZERO);
+            assert_eq!(found.iter().map(|it| it.len).collect::<Vec<_>>(), lengths);
+            assert_eq!(found[0].sack.iter().collect::<Vec<_>>(), [(301, 401)]);
+            assert!(found.iter().all(|it| it.seq == 1 && it.ack == 101));
+        }
+    }
+
+    #[test]
+    fn the_syn_of_linux_announces_whole_segments_with_their_options() {
+        let params = tcp::Params::of_profile(LINUX);
+        let mut ends = [end(&params), end(&params)];
+        ends[0].write(100, Time::ZERO);
+        let syn = ends[0].next_of_both(Time::ZERO).expect("a SYN");
+        ends[1].exchange(&syn, Time::ZERO);
+        let answer = ends[1].next_of_both(Time::ZERO).expect("its answer");
+        assert_eq!((syn.window, answer.window), (44 * 1460, 45 * 1448));
     }
 
     /// Carries segments between two ends until neither sends.

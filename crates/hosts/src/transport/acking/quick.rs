@@ -4,8 +4,8 @@
 //!
 //! Read: RFC 5681 §4.2, RFC 1122 §4.2.3.2, RFC 2883, Linux's `ip-sysctl` on `tcp_comp_sack_nr`,
 //! `tcp_comp_sack_delay_ns` and `tcp_comp_sack_slack_ns`, publications on quick acknowledgements and on PSH, and
-//! captures of Linux 6.1 receivers. No code of the kernel was used. Left out: connections with data in both directions,
-//! for which Linux leaves quick acknowledgements.
+//! captures of Linux 6.1 receivers; for connections with data in both directions and for marks, Linux 6.1
+//! (`net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_timer.c`), for the facts. No code of the kernel was used.
 
 use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
@@ -65,6 +65,8 @@ impl params::Params for Params {
 
 /// The tick of the timers, in which delays and the gaps between segments are counted.
 const TICK: Span = Span::from_millis(4);
+/// How many acknowledgements are sent at once after a mark.
+const AFTER_MARK: u32 = 2;
 /// The least difference between the retransmission timeout and the round trip of the opening exchange. A pause longer
 /// than the timeout makes the sender begin anew.
 const PAUSE: Span = Span::from_millis(200);
@@ -109,6 +111,8 @@ pub struct Quick {
     opening: Option<Span>,
     /// Data was sent soon after data had arrived: the next acknowledgement waits for data that carries it.
     interactive: bool,
+    /// The sender of the next segment may have a small window.
+    marked: bool,
     /// Something is to be acknowledged.
     owes: bool,
     /// A segment ends what the sending application has written, and so does another after it.
@@ -144,6 +148,7 @@ impl Quick {
             timeout: whole_ticks(FIRST_PAUSE),
             opening: None,
             interactive: false,
+            marked: false,
             owes: false,
             pushed: false,
             pushed_again: false,
@@ -162,10 +167,25 @@ impl Quick {
         whole_ticks(self.params.shortest)
     }
 
-    /// Acknowledgements are sent at once for a while: for half of the window at most.
-    fn hurry(&mut self, window: u64) {
-        let half = window / (2 * u64::from(self.full));
-        self.quick = self.quick.max(self.params.quick.min(half.max(2) as u32));
+    /// Acknowledgements are sent at once for a while, at most so many: for half of the window at most.
+    fn hurry(&mut self, window: u64, most: u32) {
+        let half = match window / (2 * u64::from(self.full)) {
+            0 => 2,
+            segments => segments,
+        };
+        self.quick = self.quick.max(half.min(most.into()) as u32);
+    }
+
+    /// As [`Self::hurry`], though the connection was interactive.
+    fn hurry_anew(&mut self, window: u64, most: u32) {
+        self.hurry(window, most);
+        self.interactive = false;
+        self.delay = self.delay.map(|_| self.shortest());
+    }
+
+    /// The sender of the next segment with data may have a small window: two acknowledgements are sent at once.
+    pub const fn expect_small_window(&mut self) {
+        self.marked = true;
     }
 
     /// The payload of a full segment, as far as is known.
@@ -217,14 +237,14 @@ impl Quick {
         }
         self.delay = Some(match self.delay {
             None => {
-                self.hurry(arrival.window);
+                self.hurry(arrival.window, self.params.quick);
                 self.shortest()
             }
             Some(delay) if gap <= half => delay / 2 + half,
             Some(delay) if gap < delay => (delay / 2 + gap).min(self.timeout),
             Some(delay) => {
                 if gap > self.timeout {
-                    self.hurry(arrival.window);
+                    self.hurry(arrival.window, self.params.quick);
                 }
                 delay
             }
@@ -307,15 +327,16 @@ impl Quick {
         match arrival.order {
             Order::Old | Order::LastAgain => {
                 // Its acknowledgement may have been lost.
-                self.hurry(arrival.window);
-                self.interactive = false;
-                self.delay = self.delay.map(|_| self.shortest());
+                self.hurry_anew(arrival.window, self.params.quick);
                 return Verdict::Now;
             }
             Order::Ahead => {}
             _ => {
                 self.follow(arrival);
             }
+        }
+        if std::mem::take(&mut self.marked) {
+            self.hurry_anew(arrival.window, AFTER_MARK);
         }
         // A window that grows is announced at once.
         self.quick |= u32::from(room.grew);
@@ -541,6 +562,54 @@ mod tests {
         linux.on_arrival(&in_order(66_000, 1));
         assert_eq!(linux.delay, Some(22));
         assert_eq!(linux.deadline(), at(128_000), "15 ticks from tick 16");
+    }
+
+    #[test]
+    fn an_interactive_connection_lets_acknowledgements_wait_for_data() {
+        let mut linux = policy();
+        linux.on_data_sent(at(0));
+        assert_eq!(answered(&mut linux, 0, 1), [0], "nothing was answered");
+        // Ten ticks of 4 ms are the first delay.
+        linux.on_data_sent(at(40_000));
+        assert_eq!(linux.on_arrival(&in_order(41_000, 1)), Verdict::Now, "it was no answer");
+        linux.on_acknowledged();
+        linux.on_data_sent(at(45_000));
+        let pushed = Arrival { psh: true, ..in_order(50_000, 1) };
+        assert_eq!((linux.on_arrival(&pushed), linux.on_read(&READ)), (Verdict::Later, Verdict::Later));
+        assert_eq!(linux.on_arrival(&in_order(51_000, 2)), Verdict::Now, "two segments");
+        linux.on_acknowledged();
+        linux.on_arrival(&in_order(60_000, 1));
+        assert_eq!(linux.on_expired(linux.deadline()), Verdict::Now, "no data came");
+        linux.on_acknowledged();
+        assert_eq!((linux.delay, linux.quick), (Some(10), 12));
+        assert_eq!(linux.on_arrival(&in_order(120_000, 1)), Verdict::Now, "quick again");
+    }
+
+    #[test]
+    fn the_end_of_the_other_direction_waits_for_the_own_one() {
+        let mut linux = policy();
+        answered(&mut linux, 0, 2);
+        let half = Arrival { half: true, control: true, len: 0, ..in_order(3000, 0) };
+        assert_eq!((linux.on_arrival(&half), linux.deadline()), (Verdict::Later, at(44_000)));
+        assert_eq!(policy().on_arrival(&Arrival { half: false, ..half }), Verdict::Now, "both are closed");
+    }
+
+    #[test]
+    fn a_mark_is_acknowledged_at_once_and_so_is_the_next_segment() {
+        let mut linux = policy();
+        answered(&mut linux, 0, 16);
+        linux.expect_small_window();
+        assert_eq!(answered(&mut linux, 20_000, 6), [0, 1, 3, 5]);
+    }
+
+    #[test]
+    fn the_sender_at_the_same_end_knows_the_pauses() {
+        let mut linux = policy();
+        answered(&mut linux, 0, 16);
+        // The last one came in tick 3, at 15 ms.
+        let late = |timeout| Arrival { timeout: Some(Span::from_millis(timeout)), ..in_order(416_000, 1) };
+        assert_eq!(linux.clone().on_arrival(&late(404)), Verdict::Later, "101 ticks since the last one");
+        assert_eq!(linux.on_arrival(&late(400)), Verdict::Now);
     }
 
     #[test]

@@ -2,7 +2,18 @@
 //! that this end reports, and the reductions that it tells of.
 
 use super::params::{Connect, Params};
-use crate::packet::{CAPABLE, TcpHeader};
+use crate::packet::{CAPABLE, CONGESTION, TcpHeader};
+
+/// What a segment that arrived means for the reports of marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Noted {
+    /// They begin with it.
+    pub begins: bool,
+    /// It tells of a reduction of the window.
+    pub ends: bool,
+    /// It has data that could not be marked, after data that could.
+    pub again: bool,
+}
 
 /// One end's part in it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -13,6 +24,8 @@ pub struct Ecn {
     agreed: bool,
     /// A marked segment has arrived, and the other end has told of no reduction since.
     echoes: bool,
+    /// Data that could be marked has arrived.
+    seen: bool,
     /// How many reductions the other end was told of.
     told: u64,
 }
@@ -23,21 +36,27 @@ impl Ecn {
         Self { wants: params.ecn, agreed: params.ecn && params.connect != Connect::ThreeWay, ..Self::default() }
     }
 
-    /// A segment arrived, which a queue had `marked` or not. Returns whether it begins or ends the reports of marks.
-    pub fn on_arrival(&mut self, header: &TcpHeader, marked: bool) -> bool {
+    /// A segment arrived in a packet with these bits for congestion.
+    pub fn on_arrival(&mut self, header: &TcpHeader, bits: u8) -> Noted {
         let flags = header.flags;
+        let mut noted = Noted::default();
         match (flags.syn, flags.ack) {
             // RFC 3168 §6.1.1: the SYN has both flags, and its answer has ECE alone.
             (true, false) => self.agreed |= self.wants && flags.ece && flags.cwr,
             (true, true) => self.agreed |= self.wants && flags.ece && !flags.cwr,
             _ if self.agreed => {
-                let before = self.echoes;
-                self.echoes = (self.echoes && !flags.cwr) || (marked && header.len > 0);
-                return before != self.echoes || flags.cwr && header.len > 0;
+                let goes_on = self.echoes && !flags.cwr;
+                let marked = bits == CONGESTION && header.len > 0;
+                noted.begins = marked && !goes_on;
+                noted.ends = flags.cwr && header.len > 0;
+                // Data that could not be marked was probably sent again.
+                noted.again = self.seen && bits == 0 && header.len > 0;
+                self.seen |= bits != 0 && header.len > 0;
+                self.echoes = goes_on || marked;
             }
             _ => {}
         }
-        false
+        noted
     }
 
     /// Whether a segment reports a mark to this end.

@@ -58,6 +58,8 @@ pub enum Written {
     },
     /// TCP sends what it can.
     All,
+    /// The same, at the end of a call: the last piece may wait for others in the node.
+    Call,
 }
 
 impl SendBuffer {

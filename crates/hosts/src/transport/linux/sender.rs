@@ -279,11 +279,21 @@ impl Sender {
                     0
                 }
             }
-            Written::All => u32::MAX,
+            Written::Call if self.is_corked() => 0,
+            Written::All | Written::Call => u32::MAX,
         };
         self.tcp.core.together_end = None;
         self.recovery.on_written(written == Written::Piece { first: true });
         true
+    }
+
+    /// Whether the last piece that was written waits until something of this connection has left the node.
+    fn is_corked(&mut self) -> bool {
+        let waits = self.tcp.tail().is_some_and(|memory| self.small_queue.holds(memory));
+        if waits {
+            self.small_queue.wait();
+        }
+        waits
     }
 
     /// Whether the segment at `index` was sent by itself, and has not left the node yet.

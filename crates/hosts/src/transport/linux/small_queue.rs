@@ -90,6 +90,11 @@ impl SmallQueue {
         self.queued > 0
     }
 
+    /// Whether segments of so much memory are in the queues of the node.
+    pub const fn holds(&self, memory: u64) -> bool {
+        self.is_on() && self.queued >= memory
+    }
+
     /// The segment with this sequence number and payload is in the queues of the node, by itself or `cut` from a buffer
     /// of several.
     pub fn on_queued(&mut self, seq: u64, len: u64, cut: bool) {

@@ -41,12 +41,7 @@ impl State {
             self.buffer.call = left.min(CALL * mss);
         }
         let call = self.buffer.call;
-        let half = if self.core.largest_window > SMALL_WINDOW {
-            self.core.largest_window / 2
-        } else {
-            self.core.largest_window
-        };
-        let whole = (half.min(LARGEST_PIECE) / mss).max(1) * mss;
+        let whole = self.whole_piece();
         let begin = |index: usize| match index.checked_sub(1) {
             Some(before) => self.buffer.pieces[before].end,
             None => self.core.board.max(),
@@ -79,11 +74,28 @@ impl State {
         } else if left < u64::MAX {
             self.buffer.writes[0] -= bytes;
         }
-        if !self.buffer.begun || self.core.app_end > self.buffer.pushed + self.core.largest_window / 2 {
+        let is_much = self.core.app_end > self.buffer.pushed + self.core.largest_window / 2;
+        if !self.buffer.begun || is_much {
             self.push_written();
-            return Written::All;
+            return if self.buffer.begun { Written::All } else { Written::Call };
         }
         Written::Piece { first: self.buffer.pieces.len() == 1 }
+    }
+
+    /// The memory of the last piece, if another could be added to it and something is outstanding: then the piece waits
+    /// while as much of this connection waits in the node (automatic corking).
+    pub fn tail(&self) -> Option<u64> {
+        let end = self.buffer.pieces.back()?.end;
+        let begin = self.buffer.pieces.iter().rev().nth(1).map_or(self.core.board.max(), |before| before.end);
+        let len = end - begin;
+        (len < self.whole_piece() && !self.core.board.is_empty()).then_some(len + OVERHEAD)
+    }
+
+    /// The largest piece for the receiver's window.
+    fn whole_piece(&self) -> u64 {
+        let (mss, largest) = (u64::from(self.core.params.mss()), self.core.largest_window);
+        let half = if largest > SMALL_WINDOW { largest / 2 } else { largest };
+        (half.min(LARGEST_PIECE) / mss).max(1) * mss
     }
 
     /// The last piece gets PSH.

@@ -118,15 +118,18 @@ impl TcpReceiver {
         before.or_else(|| Some(self.machine.header(&mut self.tcp, now)))
     }
 
-    /// A segment of this end's sender reports what arrived, so that no acknowledgement of its own is needed. It has no
-    /// blocks of SACK, for which it may have no room.
+    /// A segment of this end's sender reports what arrived, so that no acknowledgement of its own is needed. It has
+    /// blocks of SACK at an end of Linux, which reports disorder apart where a segment has no room for them.
     pub fn report(&mut self, header: &mut TcpHeader, now: Time) {
         if self.tcp.beside.is_none() {
             self.read(now);
         }
         self.tcp.due = false;
         self.tcp.answer_syn = header.flags.syn;
-        let TcpHeader { ack, window, .. } = self.machine.header(&mut self.tcp, now);
+        let TcpHeader { ack, window, sack, .. } = self.machine.header(&mut self.tcp, now);
+        if self.tcp.beside.is_some() {
+            header.sack = sack;
+        }
         (header.ack, header.window, header.flags.ack) = (ack, window, true);
         header.timestamps = header.timestamps.map(|(value, _)| (value, self.tcp.echo.unwrap_or(0)));
         if let Policy::Quick(quick) = &mut self.tcp.policy
@@ -157,6 +160,14 @@ impl TcpReceiver {
     #[must_use]
     pub const fn next(&self) -> u64 {
         self.tcp.next
+    }
+
+    /// The next segment with data is marked, or was sent again: the sender may have a small window.
+    pub const fn hurry(&mut self) {
+        match &mut self.tcp.policy {
+            Policy::Quick(quick) => quick.expect_small_window(),
+            _ => self.tcp.due = true,
+        }
     }
 
     /// Whether the acknowledgement that is due must be a segment without data: it reports disorder, and as a duplicate

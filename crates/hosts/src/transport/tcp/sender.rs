@@ -127,6 +127,12 @@ impl TcpSender {
         self.machine.accept(now);
     }
 
+    /// The payload of a full segment.
+    #[must_use]
+    pub fn segment(&self) -> u32 {
+        self.machine.parts().core.params.mss()
+    }
+
     /// The number of the next segment with new data.
     #[must_use]
     pub fn next_seq(&self) -> u64 {

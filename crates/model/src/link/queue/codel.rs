@@ -117,6 +117,11 @@ pub(super) struct Control {
 }
 
 impl Control {
+    /// A packet was dropped for another reason than its delay.
+    pub(super) const fn count_drop(&mut self) {
+        self.count += 1;
+    }
+
     /// There are so many drops now.
     fn set_count(&mut self, law: &Law, count: u32) {
         self.count = count;

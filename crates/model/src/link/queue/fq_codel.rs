@@ -37,6 +37,11 @@ pub struct Params {
     pub flows: u32,
     /// The bytes that a flow may send in its turn.
     pub quantum: Bytes,
+    /// Whether an empty new flow waits for a turn of the old flows though there are none: then its next packet is not
+    /// one of a new flow.
+    pub empty_waits: bool,
+    /// Whether packets that a full queue drops count as drops of CoDel, which then drops more often.
+    pub full_counts: bool,
     /// Whether packets are marked instead of dropped, where their transport understands that (ECN, RFC 3168).
     pub ecn: bool,
     /// Whether times and the square root of the number of drops are as coarse as in Linux and ns-3 (see `codel`).
@@ -66,6 +71,8 @@ impl params::Params for Params {
             drop_batch: 64,
             flows: 1024,
             quantum: Bytes::new(1514),
+            empty_waits: profile != LINUX,
+            full_counts: profile == LINUX,
             ecn: true,
             coarse: profile == LINUX,
         }
@@ -193,6 +200,9 @@ impl FqCoDel {
         for _ in 0..self.params.drop_batch {
             let Some(item) = flow.fifo.remove(0) else { break };
             dropped += u64::from(item.size);
+            if self.params.full_counts {
+                flow.control.count_drop();
+            }
             self.packets -= 1;
             self.bytes -= u64::from(item.size);
             desk.drop(&item, DropReason::QueueFull);
@@ -272,7 +282,7 @@ impl QueueDiscipline for FqCoDel {
             list.remove(*passed);
             // An empty new flow waits for a turn of the old ones, so that it does not come first again (RFC 8290 §4.2).
             // Linux lets it go if there is no old one, though other new ones wait.
-            if is_new {
+            if is_new && (self.params.empty_waits || !self.old.is_empty()) {
                 self.old.push_back(place);
             } else {
                 self.flows[usize::from(place)].is_listed = false;

@@ -8,7 +8,7 @@ use crate::address::{Address, NodeId};
 use crate::context::{Context, DropReason};
 use crate::link::test_packets::{arp, data, routing};
 use crate::packet::{CAPABLE, Classes, FlowId, PacketId, PacketKind};
-use crate::params::{Params as _, RFC};
+use crate::params::{LINUX, Params as _, RFC};
 
 const NEXT: Address = Address(1);
 const OTHER: Address = Address(2);
@@ -228,6 +228,32 @@ fn a_new_flow_passes_the_old_ones_once() {
     (0..20).for_each(|_| _ = bench.push(0, 1000, 0));
     bench.push(1, 100, 0);
     assert!((0..20).all(|_| bench.pop() == Some(0)));
+}
+
+#[test]
+fn linux_lets_an_empty_new_flow_go_if_there_is_no_old_one() {
+    for (profile, next) in [(RFC, 3), (LINUX, 1)] {
+        let mut bench = Bench::new(&Config::FqCoDel(fq_codel::Params::of_profile(profile).into()));
+        bench.push(1, 100, 0);
+        assert_eq!(bench.pop(), Some(1));
+        bench.push(2, 100, 0);
+        // Flow 1 is found empty, and flow 2 is new.
+        assert_eq!(bench.pop(), Some(2));
+        bench.push(1, 100, 0);
+        bench.push(3, 100, 0);
+        assert_eq!(bench.pop(), Some(next), "{profile}");
+    }
+}
+
+#[test]
+fn what_a_full_queue_drops_counts_for_codel_in_linux() {
+    let acts = |full_counts| {
+        let params = fq_codel::Params { limit: 150, full_counts, ..fq_codel::Params::of_profile(LINUX) };
+        let (acts, bench) = overloaded(&Config::FqCoDel(params.into()), 0, 2000);
+        assert!(bench.dropped(DropReason::QueueFull) > 100);
+        acts.len()
+    };
+    assert!(acts(true) > 2 * acts(false), "{} and {}", acts(true), acts(false));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::as_linux::linux;
 use super::*;
-use crate::packet::CAPABLE;
+use crate::packet::{CAPABLE, CONGESTION};
 use crate::params::LINUX;
 use crate::transport::connection::Ecn;
 
@@ -20,11 +20,11 @@ fn ends(wants: [bool; 2]) -> [Ecn; 2] {
     let mut syn = flags(true, false);
     assert_eq!(ends[0].stamp(&mut syn, 0), 0, "a SYN is never marked");
     assert_eq!((syn.flags.ece, syn.flags.cwr), (wants[0], wants[0]));
-    ends[1].on_arrival(&syn, false);
+    ends[1].on_arrival(&syn, 0);
     let mut answer = flags(true, true);
     assert_eq!(ends[1].stamp(&mut answer, 0), 0);
     assert_eq!((answer.flags.ece, answer.flags.cwr), (wants[0] && wants[1], false));
-    ends[0].on_arrival(&answer, false);
+    ends[0].on_arrival(&answer, 0);
     ends
 }
 
@@ -34,7 +34,7 @@ fn both_ends_must_want_marks() {
         let [mut sender, mut receiver] = ends(wants);
         let mut segment = data(1);
         assert_eq!(sender.stamp(&mut segment, 0), class, "{wants:?}");
-        receiver.on_arrival(&segment, true);
+        receiver.on_arrival(&segment, CONGESTION);
         let mut ack = flags(false, true);
         assert_eq!(receiver.stamp(&mut ack, 0), 0, "an acknowledgement is never marked");
         assert_eq!((ack.flags.ece, sender.reports(&ack)), (class != 0, class != 0));
@@ -45,7 +45,7 @@ fn both_ends_must_want_marks() {
 fn a_mark_is_reported_until_the_window_is_reduced() {
     let [mut sender, mut receiver] = ends([true, true]);
     let mut reported = |segment: &TcpHeader, marked| {
-        receiver.on_arrival(segment, marked);
+        receiver.on_arrival(segment, if marked { CONGESTION } else { CAPABLE });
         let mut ack = flags(false, true);
         receiver.stamp(&mut ack, 0);
         ack.flags.ece
