@@ -94,7 +94,8 @@ def tallies(studies: Path) -> tuple[dict[str, Tally], dict[str, Tally]]:
         row["id"]: "agrees" if row["agrees"] == "yes" else "differs"
         for folder in folders
         for row in rows(folder / "results" / "published.csv")
-        if "id" in row
+        # A ledger in which a value has several points tries assumptions, and judges no paper.
+        if "id" in row and "point" not in row
     }
     judged = verdicts([rows(folder / "results" / "claims.csv") for folder in folders])
     values, claims = ({paper: Tally() for paper in PAPERS} for _ in range(2))
