@@ -225,7 +225,7 @@ def test_the_runs_that_are_needed_decide(method: Method, apart: float) -> None:
 
     def exactly(runs: int) -> NDArray[np.float64]:
         values = np.random.default_rng(runs).normal(0, 1, runs)
-        return apart + (values - values.mean()) / values.std(ddof=1)
+        return np.asarray(apart + (values - values.mean()) / values.std(ddof=1))
 
     claim = Claim(Kind.WITHIN, low=0)
     found = judge(claim, {"a": exactly(40)}, method=method)

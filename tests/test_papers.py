@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hopyard.study import load
 
-from studies.papers.__main__ import FAILS, HERE, HOLDS, OPEN, Tally, page, rows, verdict, verdicts
+from studies.papers.__main__ import FAILS, HERE, HOLDS, OPEN, Tally, page, rows, undecided, verdict, verdicts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,6 +66,28 @@ def test_a_claim_in_parts() -> None:
     assert verdicts([[{"id": "C1-04a", "verdict": FAILS}]]) == {"C1-04": FAILS}
     # A claim whose points have not been run is not judged.
     assert verdicts([[{"id": "C1-03", "verdict": OPEN, "comparisons": "0"}]]) == {}
+
+
+def test_the_runs_that_would_decide(tmp_path: Path) -> None:
+    results = tmp_path / "some" / "results"
+    results.mkdir(parents=True)
+    (tmp_path / "some" / "study.toml").write_text("")
+    (results / "claims.csv").write_text(
+        "id,verdict,figure,comparisons,runs,runs_needed\n"
+        "C002-03b,undecided,5 beside 6,1,30,45\n"
+        "C002-03a,undecided,5 beside 6,1,30,151\n"
+        "C002-05,undecided,0 beside 0,1,30,\n"
+        "C002-06,undecided,5 beside 6,1,30,1000000\n"
+        "C002-07,holds,5 beside 6,1,30,\n"
+        "C002-08,undecided,not all of its points have runs,0,,\n"
+        "ours,undecided,5 beside 6,1,30,45\n"
+    )
+    assert undecided(tmp_path)[2:] == [
+        "| C002-03a | 30 | 151 | 5.0 | no |",
+        "| C002-03b | 30 | 45 | 1.5 | yes |",
+        "| C002-05 | 30 | | | no number of runs: 0 beside 0 |",
+        "| C002-06 | 30 | 1,000,000 or more | 33,333.3 | no |",
+    ]
 
 
 def test_nothing_is_left_out_of_a_tally(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def test_a_quick_study(name: str, tmp_path: Path) -> None:
     assert not outcome.failed
     found = points(study, quick=True)
     with opened(tmp_path / "store") as store:
-        source = Source(study, found, Values(study, store), store, read(study))
+        source = Source(study, found, Values(study, store, found), store, read(study))
         made = make(source, tmp_path / "report", command="", quick=True)
     page = made.page.read_text()
     assert all(claim.id in page for claim in study.document.claim)

@@ -10,6 +10,7 @@ import pytest
 from chains import SENDERS, chain
 from hopyard.store.reading import Reader
 from hopyard.study import StudyError, load
+from hopyard.study.checks import check
 from hopyard.study.frames import load_results
 from hopyard.study.points import points
 from hopyard.study.sweep import sweep
@@ -152,6 +153,14 @@ def test_windows_and_hops(folder: Path) -> None:
             slope = np.polyfit((halves.index.to_numpy() + 0.5) / 2, halves.to_numpy(), 1)[0]
             assert np.isclose(values.of(point, "rise")[1][run], slope)
         assert np.isnan(values.of(point, "never")[1]).all()
+
+
+def test_a_network_needs_a_range_in_metres(tmp_path: Path) -> None:
+    (tmp_path / "chain.toml").write_text(chain("4 s") + '\n[radio]\nreceive = "-80 dBm"\nsense = "-90 dBm"\n')
+    (tmp_path / "study.toml").write_text(STUDY)
+    study = load(tmp_path)
+    with pytest.raises(StudyError, match=r"network: no point has a radio\.receive in metres"):
+        check(study, points(study))
 
 
 @pytest.mark.parametrize(

@@ -301,7 +301,7 @@ class Given(Values):
     def __init__(self, found: dict[tuple[str, str], list[float]]) -> None:
         self._found = found
 
-    def watched(self, points: Iterable[Point]) -> bool:
+    def watched(self, points: Iterable[Point], measure: str = "") -> bool:
         return False
 
     def of(self, point: Point, measure: str) -> Sample:
@@ -375,7 +375,7 @@ def test_fields_and_marks(folder: Path) -> None:
         ("{ source = 2 }", "{ sorce = 2 }", "no column 'sorce'; did you mean"),
         ('plus = ["forth"', 'plus = ["share"', "plus: expected measures that are neither sums"),
         ('plus = ["forth"', 'plus = ["fort"', "plus: no measure is called 'fort'"),
-        ('reduce = "first"', 'reduce = "count"', "median, max, min, std, last or first for a"),
+        ('reduce = "first"', 'reduce = "count"', "median, max, min, std, last, first, below or slope for a"),
         ('reduce = "count"', 'reduce = "first"', "reduce = first or below are for series"),
         ('since = "0.5 s"', "where = { flow = 1 }", "where is for columns of tables"),
         ('since = "0.5 s"', 'experiments = ["no"]', "no experiment is called 'no'"),

@@ -27,6 +27,8 @@ PAPERS = {
 }
 HOLDS, FAILS, OPEN = "holds", "does not hold", "undecided"
 NOT_RUN = "no results are committed"
+#: An undecided claim is out of reach if it needs more than this many times the runs that there are.
+REACH = 5
 
 
 @dataclass
@@ -92,7 +94,8 @@ def tallies(studies: Path) -> tuple[dict[str, Tally], dict[str, Tally]]:
         row["id"]: "agrees" if row["agrees"] == "yes" else "differs"
         for folder in folders
         for row in rows(folder / "results" / "published.csv")
-        if "id" in row
+        # A ledger in which a value has several points tries assumptions, and judges no paper.
+        if "id" in row and "point" not in row
     }
     judged = verdicts([rows(folder / "results" / "claims.csv") for folder in folders])
     values, claims = ({paper: Tally() for paper in PAPERS} for _ in range(2))
@@ -131,6 +134,24 @@ def reasons(found: Mapping[str, Tally]) -> list[str]:
     return lines
 
 
+def undecided(studies: Path) -> list[str]:
+    """Each undecided claim of the inventory, and each such part, with the runs that would decide it."""
+    known = {row["id"]: row["paper"] for row in rows(HERE / "claims.csv")}
+    lines = ["| claim | runs | would decide | times | within reach |", "|---|---:|---:|---:|---|"]
+    ledgers = [rows(path.parent / "results" / "claims.csv") for path in sorted(studies.glob("*/study.toml"))]
+    for row in sorted((row for ledger in ledgers for row in ledger), key=lambda row: row.get("id", "")):
+        if row.get("verdict") != OPEN or row["comparisons"] == "0" or row["id"].rstrip("abcdefgh") not in known:
+            continue
+        runs, needed = row.get("runs", ""), row.get("runs_needed", "")
+        if not needed:
+            lines.append(f"| {row['id']} | {runs} | | | no number of runs: {row['figure']} |")
+            continue
+        times = int(needed) / int(runs)
+        said = "1,000,000 or more" if int(needed) >= 10**6 else f"{int(needed):,}"
+        lines.append(f"| {row['id']} | {runs} | {said} | {times:,.1f} | {'yes' if times <= REACH else 'no'} |")
+    return lines
+
+
 def page(studies: Path) -> str:
     """The page, from the results of the studies in a folder."""
     values, claims = tallies(studies)
@@ -158,6 +179,14 @@ def page(studies: Path) -> str:
         table(claims, (HOLDS, FAILS, OPEN), "not asked"),
         ["Why claims are not asked:"],
         reasons(claims),
+        ["## Undecided claims"],
+        [
+            "The number of runs that would decide a claim, or a part of it, if the means and the spreads",
+            "stayed as they are, by the comparison that decides today. The probability of error is shared",
+            "with the other undecided claims of the study, and, where one comparison would refute the",
+            f"claim, with its other comparisons. Within reach is up to {REACH} times the runs of today.",
+        ],
+        undecided(studies),
     ]
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 

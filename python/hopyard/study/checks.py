@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hopyard.scenario.plan import MOST_RUNS
 from hopyard.scenario.recorded import MOBILE_EVENTS, PATHS, RATES
 from hopyard.study.file import Claim, Quantity, Scalar, Study, StudyError, nearest, picked
+from hopyard.study.networks import reach
 from hopyard.study.points import beside, fits
 from hopyard.study.published import read
 from hopyard.tables.measures import MEASURES, named
@@ -115,6 +116,8 @@ def _rows(study: Study, points: Sequence[Point]) -> Iterator[str]:
         if own.series is None and table == "decisions" and not any(map(_classifies, mine)):
             why = "no flow of these points has a sender that classifies losses"
             yield f"{place}: measure.{name}: the table decisions stays empty: {why}"
+        if own.network is not None and not any(reach(_document(point)) for point in mine):
+            yield f'{place}: measure.{name}: network: no point has a radio.receive in metres, such as "250 m"'
         recorded = _RECORDED.get(table) if own.series is None else None
         if recorded and not any(recorded in point.planned.observed for point in mine):
             yield f"{place}: measure.{name}: the table {table} stays empty: no point has measure.{recorded} = true"
@@ -251,8 +254,10 @@ def _unrecorded(study: Study, measure: str | None, points: Sequence[Point], *, a
     """Why runs of the points have no value of a measure, of all of them or of one at least."""
     own = study.document.measure.get(measure or "")
     if own is not None:
-        # What it is divided by may not be recorded.
-        return _unrecorded(study, own.of, points, all_of_them=all_of_them) if own.of else None
+        # What it compares, or is divided by, may not be recorded.
+        parts = [name for name in (own.compare, own.of) if name]
+        found = (_unrecorded(study, name, points, all_of_them=all_of_them) for name in parts)
+        return next((problem for problem in found if problem), None)
     if measure in OF_ENERGY:
         needed = "an energy.model other than off"
         lacking = [p for p in points if _document(p).get("energy", {}).get("model") == "off"]

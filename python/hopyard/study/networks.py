@@ -121,8 +121,8 @@ def _names(groups: Sequence[Sequence[Point]]) -> list[str]:
 def network(scenario: Scenario, run: int = 0) -> Network | None:
     """What the network is like in a run; none if a radio has no range in metres."""
     given = json.loads(scenario.core.to_json(defaults=True))
-    reach = _metres([given.get("radio", {}).get("receive", "")])
-    if reach is None:
+    range_m = reach(given)
+    if range_m is None:
         return None
     seen: list[tuple[float, float, float]] = []
     count = 0
@@ -136,9 +136,15 @@ def network(scenario: Scenario, run: int = 0) -> Network | None:
             count = len(places)
             if not 2 <= count <= MOST_NODES:
                 return None
-            seen.append(_graph(places, reach[0]))
+            seen.append(_graph(places, range_m))
     means = (float(each) for each in np.nanmean(np.array(seen), axis=0))
-    return Network(reach[0], count, _area(given), *means)
+    return Network(range_m, count, _area(given), *means)
+
+
+def reach(document: dict[str, Any]) -> float | None:
+    """The range of the radios of a complete scenario in metres, if it is given so."""
+    found = _metres([document.get("radio", {}).get("receive", "")])
+    return None if found is None else found[0]
 
 
 def _metres(texts: Sequence[Any]) -> list[float] | None:

@@ -344,7 +344,7 @@ def _combined(own: Quantity, found: Floats, of_run: Callable[[str], Floats], sta
 
 
 def _quotient(found: Floats, by: Floats) -> Floats:
-    return np.divide(found, by, out=np.full(len(found), np.nan), where=by != 0)
+    return np.asarray(np.divide(found, by, out=np.full(len(found), np.nan), where=by != 0), dtype=float)
 
 
 def _at(sample: Sample, runs: Integers) -> Floats:
