@@ -601,6 +601,108 @@ def test_the_source_may_be_a_file_or_a_folder(tmp_path: Path, monkeypatch: pytes
         build.recipe(None, tmp_path)
 
 
+#: A patch of two files and three hunks.
+PATCH = """\
+--- a/net/one.c
++++ b/net/one.c
+@@ -1,3 +1,3 @@
+ a
+-b
++B
+ c
+@@ -21,3 +21,3 @@
+ u
+-v
++V
+ w
+--- a/net/two.c
++++ b/net/two.c
+@@ -1 +1 @@
+-x
++X
+"""
+
+
+def _tree(folder: Path) -> Path:
+    """A source that the patch fits."""
+    (folder / "net").mkdir(parents=True)
+    (folder / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 1\n", encoding="utf-8")
+    (folder / "net" / "one.c").write_text("\n".join("abcdefghijklmnopqrstuvwxyz") + "\n", encoding="utf-8")
+    (folder / "net" / "two.c").write_text("x\n", encoding="utf-8")
+    return folder
+
+
+def test_a_kernel_with_patches_of_the_user_has_a_name_and_a_key_of_its_own(
+    tmp_path: Path, empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "_output", lambda _: "gcc 1")
+    source, patch, other = _tree(tmp_path / "linux-6.1.9"), tmp_path / "own.patch", tmp_path / "other.patch"
+    patch.write_text(PATCH, encoding="utf-8")
+    other.write_text(PATCH.replace("+X", "+Y"), encoding="utf-8")
+    plain = build.recipe(None, source)
+    wanted = [build.recipe(None, source, own) for own in ([patch], [other], [patch, other], [other, patch])]
+    assert plain.name == "6.1"
+    assert all(cache.is_version(it.name) and it.name.startswith("6.1+") for it in wanted)
+    assert len({plain.name, *(it.name for it in wanted)}) == 5
+    assert len({plain.key(), *(it.key() for it in wanted)}) == 5
+    again = tmp_path / "moved.patch"
+    again.write_text(PATCH, encoding="utf-8")
+    assert build.recipe(None, source, [again]).name == wanted[0].name, "the content counts"
+
+    # Each is found by its name, however new the others are.
+    name = wanted[0].name
+    _add(empty, "6.1-a")
+    patched = _add(empty, f"{name}-b", version=name, made="2026-12-02T03:04:05+00:00")
+    assert cache.newest("6.1").folder == empty / "6.1-a"
+    assert cache.newest(name).folder == patched
+    assert [kernel.version for kernel in cache.built()] == ["6.1", name]
+    with pytest.raises(
+        ValueError, match=r"no kernel 6\.1\+0123abcd.*`hopyard kernels build 6\.1 --patch FILE` makes it"
+    ):
+        cache.newest("6.1+0123abcd")
+    for wrong in ("6.1+", "6.1+123", "6.1+0123ABCD", "6.6+0123abcd"):
+        with pytest.raises(ValueError, match="one with patches such as"):
+            cache.newest(wrong)
+    with pytest.raises(hopyard.ScenarioError, match=r"(?s)no kernel 6\.1\+0123abcd|expected \"6\.1\""):
+        hopyard.run(hopyard.Scenario(**{**TWO, "linux": {"version": "6.1+0123abcg"}}))
+
+
+def test_a_patch_is_applied_or_its_faulty_hunks_are_named(tmp_path: Path) -> None:
+    def applied(name: str, text: str) -> Path:
+        patch, source = tmp_path / f"{name}.patch", _tree(tmp_path / name)
+        patch.write_text(text, encoding="utf-8")
+        build._apply(patch, build._Steps(tmp_path / f"{name}.log"), source)
+        return source
+
+    source = applied("good", PATCH)
+    assert (source / "net" / "one.c").read_text(encoding="utf-8").startswith("a\nB\nc\n")
+    assert (source / "net" / "two.c").read_text(encoding="utf-8") == "X\n"
+
+    def faults(name: str, text: str) -> str:
+        with pytest.raises(build.BuildError) as caught:
+            applied(name, text)
+        return str(caught.value)
+
+    told = faults("other", PATCH.replace("-v\n", "-q\n").replace("-x\n", "-y\n"))
+    assert f"{tmp_path / 'other.patch'} does not fit the source: " in told
+    assert told.endswith("hunk 2 of net/one.c, at line 21; hunk 1 of net/two.c, at line 1")
+    assert faults("absent", PATCH.replace("two.c", "three.c")).endswith("there is no file net/three.c")
+    assert "malformed patch at line" in faults("cut", PATCH.replace("@@ -1,3 +1,3 @@", "@@ -1,5 +1,5 @@"))
+
+
+def test_a_file_that_is_no_patch_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "_output", lambda _: "gcc 1")
+    source, patch = _tree(tmp_path / "linux-6.1.9"), tmp_path / "own.patch"
+    for content in (b"", b"\xff\xfe", b"bbr3\n"):
+        patch.write_bytes(content)
+        done = CliRunner().invoke(main, ["kernels", "build", "--source", str(source), "--patch", str(patch)])
+        assert done.exit_code == 2
+        assert "own.patch: expected a patch as `git diff` and `diff -u` write it" in done.stderr
+    done = CliRunner().invoke(main, ["kernels", "build", "--patch", str(tmp_path / "none")])
+    assert done.exit_code == 2
+    assert "does not exist" in done.stderr
+
+
 def test_a_long_folder_for_temporary_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     long = tmp_path / ("x" * check.LONGEST)
     long.mkdir()

@@ -8,6 +8,7 @@ use hopyard_engine::units::{Bytes, Energy};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::channel::energy::{self, Battery};
+use hopyard_model::link::wired::trace::{End, Format, Trace};
 use hopyard_model::link::{queue, wired};
 use hopyard_model::mac::rate_control;
 use hopyard_model::mobility::files::Reading;
@@ -245,6 +246,18 @@ fn intervals(lengths: &[(u64, u64)]) -> Vec<wired::Down> {
     lengths.iter().map(interval).collect()
 }
 
+/// A wire that follows a table there, and a table or opportunities back.
+fn traces(by_opportunities: bool) -> [Vec<Trace>; 2] {
+    let table = b"time_s,rate_mbps,delay_ms,loss\n0,0.2,5,0\n0.7,0,9,0\n1.1,2,1,0.2\n2.5,0,0,0\n";
+    let read = |format: Format, text: &[u8]| vec![format.read("f", text).expect("a trace")];
+    let back = if by_opportunities {
+        read(Format::Opportunities, b"20\n20\n90\n700\n")
+    } else {
+        read(Format::Values(End::Hold), table)
+    };
+    [read(Format::Values(End::Loop), table), back]
+}
+
 /// Delays and losses of a wire, from the same lengths of time.
 fn replay(lengths: &[(u64, u64)]) -> Vec<wired::replay::Entry> {
     let entry = |(place, &(up, down)): (u64, &(u64, u64))| wired::replay::Entry {
@@ -308,6 +321,9 @@ fn spec() -> impl Strategy<Value = Spec> {
                 if loss < 0.05 {
                     params.replay = replay(&down);
                     params.overtaking = down.len() == 1;
+                }
+                if loss >= 0.02 && down.len() != 1 {
+                    spec.wire_traces.insert(spec.wires.len(), traces(down.is_empty()));
                 }
                 let ends = pair(from, to);
                 let queue = queue::Config::of_profile(discipline, profile).expect("a queue discipline");

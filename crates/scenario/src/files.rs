@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hopyard_model::app::{Entry, Format};
 use hopyard_model::file::BadFile;
+use hopyard_model::link::wired::trace::{self, Trace};
 use hopyard_model::mobility::Movements;
 use hopyard_model::mobility::movement_file;
 use hopyard_model::phy::error_rate::measured::Measured;
@@ -87,6 +88,9 @@ pub(crate) type LinkFile = InputFile<Links>;
 /// A file of sizes and times of traffic.
 pub(crate) type TrafficFile = InputFile<Arc<[Entry]>>;
 
+/// A file that a wire follows.
+pub(crate) type TraceFile = InputFile<Trace>;
+
 /// A file that a scenario names.
 #[derive(Clone, Debug)]
 pub struct NamedFile {
@@ -132,6 +136,7 @@ pub(crate) struct Files {
     links: Cache<table::Params, Links>,
     errors: Cache<String, Measured>,
     traffic: Cache<(Format, String), Arc<[Entry]>>,
+    traces: Cache<(trace::Format, String), Trace>,
 }
 
 impl Files {
@@ -184,6 +189,12 @@ impl Files {
     pub(crate) fn traffic(&self, named: &(Format, String)) -> Result<Arc<TrafficFile>, FileError> {
         let (format, path) = named;
         self.input(&self.traffic, named, path, |bytes| format.read(path, bytes))
+    }
+
+    /// The file that a wire follows, with these contents and this name.
+    pub(crate) fn trace(&self, named: &(trace::Format, String)) -> Result<Arc<TraceFile>, FileError> {
+        let (format, path) = named;
+        self.input(&self.traces, named, path, |bytes| format.read(path, bytes))
     }
 
     /// The file with this name, which is read once for all cases.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use hopyard_model::app::Format;
 use hopyard_model::link::wired;
+use hopyard_model::link::wired::trace;
 use hopyard_model::mobility::movement_file::Params;
 use hopyard_model::packet::Dscp;
 use hopyard_model::phy;
@@ -16,7 +17,7 @@ use hopyard_model::phy::propagation::{self, table};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::files::{ErrorFile, LinkFile, MovementFile, TrafficFile};
+use crate::files::{ErrorFile, LinkFile, MovementFile, TraceFile, TrafficFile};
 use crate::place::Place;
 use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, Moving, RandomFlows, Resolved, TcpKind, Typed};
 use crate::sections::{
@@ -37,6 +38,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         links,
         errors,
         traffic: named,
+        traces,
         radio,
         propagation,
         fading,
@@ -126,7 +128,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     };
     let wire = |(wire, link): &(Wire, Typed<wired::Params>)| {
         let Wire { between, network, queue: _ } = wire;
-        json!([between, network, link])
+        json!([between, network, of_wire(link, traces)])
     };
     let Energy { model: _, battery } = energy;
     let of_nodes = |it: &Battery| {
@@ -230,6 +232,25 @@ fn of_radio(radio: &Typed<phy::Params>, errors: &BTreeMap<String, Arc<ErrorFile>
     match errors.get(&radio.error_rates) {
         Some(file) => _ = values.insert("error_rates".to_owned(), json!(format!("{:016x}", file.hash))),
         None => _ = values.remove("error_rates"),
+    }
+    all
+}
+
+/// The parameters of a wire. What no scenario had before has no part in the hash where it is not used. Of a trace the
+/// content is included, not its path.
+fn of_wire(link: &Typed<wired::Params>, traces: &BTreeMap<(trace::Format, String), Arc<TraceFile>>) -> Value {
+    let mut all = json!(link);
+    let Some(values) = all.as_object_mut() else { return all };
+    if link.trace_end == trace::End::Hold {
+        values.remove("trace_end");
+    }
+    for key in ["trace", "trace_back", "opportunities", "opportunities_back"] {
+        values.remove(key);
+    }
+    for (key, format, path) in link.traces().into_iter().flatten() {
+        if let Some(file) = traces.get(&(format, path.to_owned())) {
+            values.insert(key.to_owned(), json!(format!("{:016x}", file.hash)));
+        }
     }
     all
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hopyard_engine::Span;
+use hopyard_model::link::wired::trace::Trace;
 use hopyard_model::observe::capture;
 use serde_json::{Value, json};
 
@@ -185,7 +186,8 @@ impl Scenario {
 
     /// The most bytes that a capture of a run at these nodes, or at all nodes, may have. The bound assumes that every
     /// radio decodes the shortest frames and every wire carries the shortest packets, all the time and in each
-    /// direction. Packets that hosts pass on, and packets that nodes drop, count as much as that, each.
+    /// direction. Packets that hosts pass on, and packets that nodes drop, count as much as that, each. A wire
+    /// with a trace counts with the mean of its rates.
     #[must_use]
     pub fn capture_bytes(&self, nodes: Option<&[u32]>, kinds: &BTreeSet<capture::Kind>) -> u64 {
         let spec = self.spec(0);
@@ -199,10 +201,15 @@ impl Scenario {
                 radios += rates.sum::<f64>() * FRAMED;
             }
         }
-        for wire in &spec.wires {
+        for (number, wire) in spec.wires.iter().enumerate() {
             let ends = [wire.ends.0, wire.ends.1].into_iter().filter(|node| is_captured(node.0)).count();
             // Each end sees both directions.
-            wires += 2.0 * ends as f64 * wire.params.rate.bps() as f64 * PACKED;
+            let traces = spec.wire_traces.get(&number);
+            let rate = |direction: usize| {
+                let traced = traces.and_then(|of| of[direction].iter().find_map(Trace::mean));
+                traced.unwrap_or(wire.params.rate).bps() as f64
+            };
+            wires += ends as f64 * (rate(0) + rate(1)) * PACKED;
         }
         let both = radios + wires;
         let bits: f64 = (kinds.iter())
@@ -226,7 +233,8 @@ impl Scenario {
         let links = self.resolved.links.iter().map(|(params, file)| file.named(&params.path));
         let errors = self.resolved.errors.iter().map(|(path, file)| file.named(path));
         let traffic = self.resolved.traffic.iter().map(|((_, path), file)| file.named(path));
-        movements.chain(links).chain(errors).chain(traffic).collect()
+        let traces = self.resolved.traces.iter().map(|((_, path), file)| file.named(path));
+        movements.chain(links).chain(errors).chain(traffic).chain(traces).collect()
     }
 
     /// Warnings: values that are possible, but may not be intended.

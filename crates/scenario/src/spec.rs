@@ -75,6 +75,8 @@ impl Scenario {
             WireSpec { ends: (NodeId(a), NodeId(b)), params: (**link).clone(), network: wire.network.prefix() }
         };
         spec.wires = resolved.wires.iter().map(wire).collect();
+        let traces = resolved.wires.iter().map(|(_, link)| resolved.traces_of(link)).enumerate();
+        spec.wire_traces = traces.filter(|(_, [there, back])| !(there.is_empty() && back.is_empty())).collect();
         spec.wire_queues = resolved.wire_queues.iter().map(|it| it.config.clone()).enumerate().collect();
         let prefixes = |list: &[String]| list.iter().filter_map(|text| text.parse().ok()).collect();
         let tunnel = |it: &Tunnel| TunnelSpec {

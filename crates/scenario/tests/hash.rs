@@ -30,8 +30,17 @@ const WITHOUT_EFFECT_BESIDE_POSITIONS: &[&str] =
     &["nodes.placement", "nodes.columns", "nodes.radius", "nodes.area", "nodes.spacing"];
 
 /// Keys that have no other value. Flow 1 is over UDP, which Linux does not have here. There is no file with error
-/// rates.
-const ONE_VALUE: &[&str] = &["mac.model", "flow.1.stack", "radio.error_rates", "channel.0.error_rates"];
+/// rates, and none that a wire could follow.
+const ONE_VALUE: &[&str] = &[
+    "mac.model",
+    "flow.1.stack",
+    "radio.error_rates",
+    "channel.0.error_rates",
+    "wire.0.trace",
+    "wire.0.trace_back",
+    "wire.0.opportunities",
+    "wire.0.opportunities_back",
+];
 
 /// Keys whose other values need another value of a key beside them.
 const COMPANIONS: &[(&str, &str, &str)] = &[

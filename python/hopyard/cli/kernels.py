@@ -29,12 +29,28 @@ def kernels() -> None:
     type=click.Path(exists=True, path_type=Path),
     help="The source of Linux: an archive, or a folder with it. A package's otherwise.",
 )
+@click.option(
+    "--patch",
+    "own",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    multiple=True,
+    help="A patch of your own, applied after Hopyard's; more than once for several, in their order.",
+)
 @click.option("--force", is_flag=True, help="Build again what is there.")
 @click.pass_context
-def build(ctx: click.Context, versions: Sequence[str], jobs: int, source: Path | None, *, force: bool) -> None:
+def build(
+    ctx: click.Context,
+    versions: Sequence[str],
+    jobs: int,
+    source: Path | None,
+    own: Sequence[Path],
+    *,
+    force: bool,
+) -> None:
     """Builds kernels from the source of Linux, and keeps them in the cache.
 
-    Without a version, the one whose source is there; 6.1 if both are.
+    Without a version, the one whose source is there; 6.1 if both are. A kernel with patches of your
+    own has a name such as 6.1+a1b2c3d4, which `version` in [linux] takes.
     """
     from hopyard.kernels.build import BuildError, recipe
     from hopyard.kernels.build import build as make
@@ -42,17 +58,19 @@ def build(ctx: click.Context, versions: Sequence[str], jobs: int, source: Path |
     # Everything is there before anything starts.
     if source is not None and len(versions) > 1:
         raise click.UsageError("--source is the source of one version")
-    wanted = [recipe(version, source) for version in versions or (None,)]
+    wanted = [recipe(version, source, own) for version in versions or (None,)]
     for one in wanted:
         try:
             kernel = make(one, say, jobs=jobs, force=force)
         except BuildError as error:
-            say(f"error: kernel {one.version}: {error}")
+            say(f"error: kernel {one.name}: {error}")
             ctx.exit(FAILED)
         except OSError as error:
             say(f"error: {of(error)}")
             ctx.exit(FAILED)
         click.echo(f"{kernel.release}  {kernel.folder}")
+        if own:
+            click.echo(f'in a scenario: version = "{kernel.version}" in [linux]')
 
 
 @kernels.command(name="list", epilog="Exit codes: 0 there is one or more; 1 there is none.")

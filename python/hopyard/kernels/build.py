@@ -85,22 +85,33 @@ class Recipe:
     compiler: str
     patches: Sequence[Path]
     configuration: Path
+    #: The user's patches, which come after Hopyard's.
+    own: Sequence[Path] = ()
+
+    @property
+    def name(self) -> str:
+        """The version, and a number of the content of the user's patches if there are any."""
+        if not self.own:
+            return self.version
+        found = hashlib.sha256("".join(f"{_digest(path)}\n" for path in self.own).encode())
+        return f"{self.version}+{found.hexdigest()[: cache.DIGITS]}"
 
     def key(self) -> str:
         """A number of everything from which the kernel follows."""
         found = hashlib.sha256()
-        for path in [self.source, *self.patches, self.configuration]:
+        for path in [self.source, *self.patches, self.configuration, *self.own]:
             found.update(f"{path.name} {_digest(path)}\n".encode())
         found.update(f"{self.compiler}\n{RECIPE}".encode())
         return found.hexdigest()[:12]
 
 
-def recipe(version: str | None = None, source: Path | None = None) -> Recipe:
+def recipe(version: str | None = None, source: Path | None = None, own: Sequence[Path] = ()) -> Recipe:
     """What a version is built from on this machine.
 
     Args:
         version: the version; without one, that of the source, or the first whose source is there.
         source: an archive of the source, or a folder with it, in place of a package's.
+        own: patches of the user, in the order in which they are applied.
 
     Raises:
         ValueError: when something is missing, with what to do.
@@ -109,6 +120,8 @@ def recipe(version: str | None = None, source: Path | None = None) -> Recipe:
         version = _version_of(source) if source else _version_there()
     if version not in cache.VERSIONS:
         raise ValueError(f"expected a kernel {' or '.join(cache.VERSIONS)}, found {version!r}")
+    for path in own:
+        _check_patch(path)
     if not cache.available():
         raise ValueError("kernels in simulated time need Linux on an x86-64 processor")
     missing = sorted({package for tool, package in TOOLS.items() if shutil.which(tool) is None})
@@ -134,6 +147,7 @@ def recipe(version: str | None = None, source: Path | None = None) -> Recipe:
         compiler=compiler,
         patches=patches(version),
         configuration=HERE / "linux" / "fragment.config",
+        own=own,
     )
 
 
@@ -183,6 +197,16 @@ def _check_source(source: Path) -> None:
         raise ValueError(f"{source}: expected a folder or an archive ({ends})")
     if not source.exists():
         raise ValueError(f"{source}: there is no such file")
+
+
+def _check_patch(path: Path) -> None:
+    """Refuses a file that no unified diff is in."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise ValueError(f"{path}: the patch cannot be read: {error.strerror}") from error
+    if not any(line.startswith(b"@@ -") for line in lines):
+        raise ValueError(f"{path}: expected a patch as `git diff` and `diff -u` write it, found no line with @@ -")
 
 
 def _digest(path: Path) -> str:
@@ -246,7 +270,7 @@ def build(wanted: Recipe, tell: Callable[[str], None], *, jobs: int = 1, force: 
         if kernel is None or force:
             kernel = _kernel(wanted, key, work, tell, jobs)
         else:
-            tell(f"kernel {wanted.version} is there: {kernel.folder}")
+            tell(f"kernel {wanted.name} is there: {kernel.folder}")
         _modules(kernel, work, tell)
         return kernel
 
@@ -257,7 +281,7 @@ def _kernel(wanted: Recipe, key: str, work: Path, tell: Callable[[str], None], j
     if free < ROOM:
         raise BuildError(f"{root}: the build takes {ROOM // 1024**2} MB for a while, {free // 1024**2} MB are free")
     kernel = _built(wanted, key, work, tell, jobs)
-    final = root / f"{wanted.version}-{key}"
+    final = root / f"{wanted.name}-{key}"
     if final.exists():
         shutil.rmtree(final)
     kernel.folder.rename(final)
@@ -273,6 +297,8 @@ def _built(wanted: Recipe, key: str, work: Path, tell: Callable[[str], None], jo
     for patch in wanted.patches:
         command = ["patch", "-p1", "--batch", "--input", str(patch)]
         steps.run(f"{patch.name} cannot be applied", command, source)
+    for patch in wanted.own:
+        _apply(patch, steps, source)
 
     tell("the kernel is configured")
     objects = work / "objects"
@@ -298,7 +324,7 @@ def _built(wanted: Recipe, key: str, work: Path, tell: Callable[[str], None], jo
     shutil.copy(HERE / "linux" / "COPYING", made / "COPYING")
     kernel = Built(
         folder=made,
-        version=wanted.version,
+        version=wanted.name,
         release=_output([str(made / "linux"), "--version"]).strip(),
         package=wanted.package,
         key=key,
@@ -308,6 +334,36 @@ def _built(wanted: Recipe, key: str, work: Path, tell: Callable[[str], None], jo
     )
     kernel.write()
     return kernel
+
+
+def _apply(patch: Path, steps: _Steps, source: Path) -> None:
+    """Applies a patch of the user. As with `git apply`, every line of context has to fit."""
+    begin = steps.log.stat().st_size if steps.log.exists() else 0
+    command = ["patch", "-p1", "--batch", "--forward", "--fuzz=0", "--input", str(patch.resolve())]
+    try:
+        steps.run(f"{patch}", command, source)
+    except BuildError as error:
+        with steps.log.open("rb") as log:
+            log.seek(begin)
+            said = log.read().decode(errors="replace")
+        raise BuildError(f"{patch} does not fit the source: {faults(said) or error}") from None
+
+
+def faults(said: str) -> str:
+    """What failed, by file and hunk, in the words of the program `patch`."""
+    found, file = [], "?"
+    for line in said.splitlines():
+        if named := re.match(r"(?:patching|checking) file (.+)", line):
+            file = named[1]
+        elif failed := re.match(r"Hunk #([0-9]+) FAILED at ([0-9]+)", line):
+            found.append(f"hunk {failed[1]} of {file}, at line {failed[2]}")
+        elif line.startswith("Reversed (or previously applied)"):
+            found.append(f"{file} has the changes already")
+        elif missing := re.match(r"\|\+\+\+ [^/\t]+/([^\t]+)", line):
+            found.append(f"there is no file {missing[1]}")
+        elif line.startswith("patch: ****"):
+            found.append(line.removeprefix("patch: **** "))
+    return "; ".join(found)
 
 
 def _agent(work: Path, tell: Callable[[str], None]) -> None:

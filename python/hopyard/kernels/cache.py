@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import struct
 import sys
 from dataclasses import asdict, dataclass
@@ -29,6 +30,8 @@ MODULE = "hopyard_"
 MODULES = Path(__file__).parent / "linux" / "modules"
 #: The versions that can be built.
 VERSIONS = ("6.1", "6.12")
+#: How many digits of the content of patches the name of a patched kernel has.
+DIGITS = 8
 #: The file that says what a folder holds.
 ABOUT = "kernel.json"
 
@@ -38,7 +41,7 @@ class Built:
     """A kernel that was built."""
 
     folder: Path
-    #: `6.1` or `6.12`.
+    #: `6.1` or `6.12`; of a kernel with patches of the user with a number of these: `6.1+a1b2c3d4`.
     version: str
     #: What the kernel calls itself: `6.1.192-hopyard`.
     release: str
@@ -138,7 +141,12 @@ def built() -> list[Built]:
     """
     found = [kernel for path in _abouts() if (kernel := _read(path)) is not None]
     found.sort(key=lambda it: it.made, reverse=True)
-    return sorted(found, key=lambda it: [int(part) for part in it.version.split(".")])
+
+    def order(kernel: Built) -> tuple[list[int], str]:
+        version, _, number = kernel.version.partition("+")
+        return [int(part) for part in version.split(".")], number
+
+    return sorted(found, key=order)
 
 
 def unreadable() -> list[Path]:
@@ -172,7 +180,13 @@ def _read(path: Path) -> Built | None:
         kernel = Built(folder=path.parent, **about)
     except (ValueError, TypeError, OSError):
         return None
-    return kernel if kernel.version in VERSIONS and kernel.program.is_file() else None
+    return kernel if is_version(kernel.version) and kernel.program.is_file() else None
+
+
+def is_version(name: str) -> bool:
+    """Whether a kernel can have this name: a version, or one with the number of patches."""
+    version, plus, number = name.partition("+")
+    return version in VERSIONS and (not plus or re.fullmatch(f"[0-9a-f]{{{DIGITS}}}", number) is not None)
 
 
 def _others() -> str:
@@ -187,24 +201,25 @@ def newest(version: str) -> Built:
     Raises:
         ValueError: when there is none, with the command that builds it.
     """
-    if version not in VERSIONS:
-        raise ValueError(f"expected a kernel {' or '.join(VERSIONS)}, found {version!r}")
+    if not is_version(version):
+        raise ValueError(
+            f"expected a kernel {' or '.join(VERSIONS)}, or one with patches such as 6.1+a1b2c3d4, found {version!r}"
+        )
+    base, plus, _ = version.partition("+")
+    command = f"hopyard kernels build {base}" + (" --patch FILE" if plus else "")
     kernel = next((it for it in built() if it.version == version), None)
     if kernel is None:
         closed = [it for it in unreadable() if not os.access(it / ABOUT, os.R_OK)]
         also = f" ({', '.join(map(str, closed))} cannot be read)" if closed else ""
-        raise ValueError(
-            f"there is no kernel {version} in {root()}{also}: `hopyard kernels build {version}` makes it{_others()}"
-        )
+        raise ValueError(f"there is no kernel {version} in {root()}{also}: `{command}` makes it{_others()}")
     if wrong := kernel.defect():
-        raise ValueError(f"{wrong}: `hopyard kernels build {version} --force` makes it anew")
+        raise ValueError(f"{wrong}: `{command} --force` makes it anew")
     if not agent().is_file():
         raise ValueError(
-            f"{agent()}: there is no agent of this version of Hopyard:"
-            f" `hopyard kernels build {version}` makes it, without the kernel"
+            f"{agent()}: there is no agent of this version of Hopyard: `{command}` makes it, without the kernel"
         )
     if wrong := defect(agent()):
-        raise ValueError(f"{wrong}: remove it, and `hopyard kernels build {version}` makes it anew, without the kernel")
+        raise ValueError(f"{wrong}: remove it, and `{command}` makes it anew, without the kernel")
     return kernel
 
 

@@ -247,8 +247,9 @@ def _kernels(*, tried: bool) -> list[Finding]:
         kernels = {kernel.version: kernel for kernel in reversed(cache.built())}
     except ValueError as error:
         return [Finding(f"kernel {it}", False, str(error)) for it in cache.VERSIONS]
-    for version in cache.VERSIONS:
-        what, cure = f"kernel {version}", f"hopyard kernels build {version}"
+    for version in [*cache.VERSIONS, *(it for it in kernels if it not in cache.VERSIONS)]:
+        base, plus, _ = version.partition("+")
+        what, cure = f"kernel {version}", f"hopyard kernels build {base}" + (" --patch FILE" if plus else "")
         if version not in kernels:
             findings.append(Finding(what, False, f"none in {cache.root()}", cure))
             continue

@@ -16,235 +16,34 @@
 //! The delay and the losses of a direction can follow a schedule that a trace of another network gives ([`replay`]).
 //! Packets then arrive in the order in which they entered, unless the link lets them overtake each other.
 //!
+//! The rate, the delay and the losses of a direction can follow a file ([`trace`]). Bits then leave at the rate of each
+//! instant, also during a packet. A packet has the delay and the chance to be lost of the time at which its last bit
+//! leaves. Or packets leave at the opportunities of a file.
+//!
 //! Validated by arithmetic, and by ns-2's traces of forced drops.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::fmt::Display;
-use std::str::FromStr;
+use std::sync::Arc;
 
-use hopyard_engine::text::from_text;
-use hopyard_engine::units::{Bytes, Rate};
+use hopyard_engine::units::Rate;
 use hopyard_engine::{Deadline, Rng, Span, Time};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
 
-use super::queue::{self, Item, LengthMeter, LengthStatistics, Limit, Line, Room};
+use super::queue::{self, Item, LengthMeter, LengthStatistics, Line, Room};
 use crate::address::{InterfaceId, NodeId};
 use crate::context::{Action, Context, DropReason};
 use crate::packet::{Body, Packet, PacketId};
-use crate::params::{self, Fault, NS2, RFC, Unused, unused_where};
 
 mod external;
+mod params;
 pub mod replay;
+mod service;
+pub mod trace;
 
 use external::Connections;
-use replay::{Entry, Schedule};
-
-/// Parameters of a wired link.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Params {
-    /// Rate, from the link's first node to its second.
-    pub rate: Rate,
-    /// Rate from the second node to the first, or "same".
-    pub rate_back: Back<Rate>,
-    /// Propagation delay, from the first node to the second.
-    pub delay: Span,
-    /// Propagation delay from the second node to the first, or "same".
-    pub delay_back: Back<Span>,
-    /// Length of each direction's queue in packets, not counting the packet that is being sent.
-    pub queue_length: u32,
-    /// Whether the queue holds as many packets as its length ("inclusive"), or one less, as in ns-2 ("exclusive").
-    pub queue_limit: Limit,
-    /// The largest packet that the link carries, IP header included; "0 B": any. As long as those of a radio by
-    /// default, so that what tunnels add to a packet of 1500 bytes fits.
-    pub mtu: Bytes,
-    /// What is lost from the link's first node to its second.
-    pub losses: Losses,
-    /// What is lost from the link's second node to its first.
-    pub losses_back: Losses,
-    /// The times at which the link is down, in both directions: each from an instant on to another one, in order. What
-    /// waits, is under way or is sent meanwhile is lost. Routes do not change.
-    pub down: Vec<Down>,
-    /// Delays and losses from the first node to the second, by a schedule: each entry from a time, or from a packet,
-    /// on. They are added to `delay` and `losses`.
-    pub replay: Vec<Entry>,
-    /// The same from the second node to the first.
-    pub replay_back: Vec<Entry>,
-    /// Whether a packet with a shorter delay in `replay` arrives before one that entered earlier, as over several pipes
-    /// of dummynet. Otherwise it arrives together with that one.
-    pub overtaking: bool,
-}
-
-/// An interval in which a link is down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Down {
-    /// When it goes down, from the start of the run; "0 s" for a link that starts down.
-    pub from: Span,
-    /// When it is up again; if it is not given, never.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Span")]
-    pub to: Option<Span>,
-}
-
-impl Down {
-    /// Adds what is wrong with intervals, by their places.
-    fn faults(intervals: &[Self]) -> Vec<(usize, String)> {
-        let mut faults = Vec::new();
-        let mut before = Some(Span::ZERO);
-        for (place, &Self { from, to }) in intervals.iter().enumerate() {
-            match before {
-                None => faults.push((place, format!("the link goes down at {from}, but is down already, for ever"))),
-                Some(up) if from < up => {
-                    faults.push((place, format!("the link goes down at {from}, but is down already, until {up}")));
-                }
-                Some(_) => {}
-            }
-            match to {
-                Some(to) if to <= from => {
-                    faults.push((
-                        place,
-                        format!("the link is down from {from} to {to}: it must come up after it goes down"),
-                    ));
-                }
-                // The next interval is compared with the longest of those before it.
-                _ => before = before.and_then(|up| to.map(|to| to.max(up))),
-            }
-        }
-        faults
-    }
-}
-
-/// A value of the direction from a link's second node to its first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Back<T> {
-    /// The same as in the other direction.
-    Same,
-    /// This one.
-    Own(T),
-}
-
-impl<T: Copy> Back<T> {
-    /// The value, which is `forward` in the other direction.
-    #[must_use]
-    pub const fn or(self, forward: T) -> T {
-        match self {
-            Self::Same => forward,
-            Self::Own(value) => value,
-        }
-    }
-}
-
-impl<T: Display> Serialize for Back<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Same => serializer.serialize_str("same"),
-            Self::Own(value) => serializer.collect_str(value),
-        }
-    }
-}
-
-/// The possible values of this direction, in words.
-fn words<T: JsonSchema>() -> String {
-    let of = T::json_schema(&mut SchemaGenerator::default());
-    format!("{}, or \"same\"", of.get("description").and_then(Value::as_str).unwrap_or("a value"))
-}
-
-impl<T: FromStr + JsonSchema> FromStr for Back<T> {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text.trim() == "same" {
-            return Ok(Self::Same);
-        }
-        text.parse().map(Self::Own).map_err(|_| format!("expected {}, found \"{text}\"", words::<T>()))
-    }
-}
-
-impl<'de, T: FromStr + JsonSchema> Deserialize<'de> for Back<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        from_text(deserializer, &words::<T>())
-    }
-}
-
-impl<T: JsonSchema> JsonSchema for Back<T> {
-    fn schema_name() -> Cow<'static, str> {
-        format!("{}OrSame", T::schema_name()).into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "description": words::<T>(), "examples": ["same"] })
-    }
-}
-
-/// What is lost in one direction.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Losses {
-    /// Packets by their number among all that enter this direction, counted from zero. What is sent into a link that is
-    /// down does not enter it.
-    pub packets: Vec<u64>,
-    /// TCP segments by their number, counted from zero in segments of the flow's segment size: each entry loses one
-    /// transmission, of whichever flow sends it first. A number that is given twice also loses the first
-    /// retransmission. A shorter segment has the number in which its first byte lies. A SYN has none. Segments of Linux
-    /// and of attached hosts count in the size of the first one of their connection.
-    pub segments: Vec<u64>,
-    /// The probability with which each packet is lost.
-    pub rate: f64,
-}
-
-impl params::Params for Params {
-    const PROFILES: &'static [&'static str] = &[RFC, NS2];
-
-    fn of_profile(profile: &str) -> Self {
-        Self {
-            rate: Rate::from_bps(10_000_000),
-            rate_back: Back::Same,
-            delay: Span::from_millis(2),
-            delay_back: Back::Same,
-            queue_length: 50,
-            queue_limit: if profile == NS2 { Limit::Exclusive } else { Limit::Inclusive },
-            mtu: Bytes::new(if profile == NS2 { 0 } else { 2296 }),
-            losses: Losses::default(),
-            losses_back: Losses::default(),
-            down: Vec::new(),
-            replay: Vec::new(),
-            replay_back: Vec::new(),
-            overtaking: false,
-        }
-    }
-
-    fn check(&self) -> Result<(), Fault> {
-        if self.queue_limit.capacity(self.queue_length) == 0 {
-            return Err(Fault::new("queue_length", "no packet could wait: must be at least 1, or 2 if \"exclusive\""));
-        }
-        // What every host must take (RFC 791 §3.1).
-        if (1..576).contains(&self.mtu.count()) {
-            return Err(Fault::new("mtu", format!("expected 0 B or at least 576 B, found {}", self.mtu)));
-        }
-        for (parameter, losses) in [("losses", &self.losses), ("losses_back", &self.losses_back)] {
-            if !(0.0..=1.0).contains(&losses.rate) {
-                return Err(Fault::new(parameter, format!("rate must lie between 0 and 1, found {}", losses.rate)));
-            }
-        }
-        Fault::of_elements("down", Down::faults(&self.down))?;
-        Fault::of_elements("replay", Entry::faults(&self.replay))?;
-        Fault::of_elements("replay_back", Entry::faults(&self.replay_back))
-    }
-
-    fn unused(&self) -> Vec<Unused> {
-        unused_where([(self.replay.is_empty() && self.replay_back.is_empty(), "replay", &["overtaking"])])
-    }
-}
-
-impl Params {
-    /// The size of the largest packet that the link carries, if there is a limit.
-    #[must_use]
-    pub fn largest_packet(&self) -> Option<u32> {
-        (self.mtu.count() > 0).then(|| u32::try_from(self.mtu.count()).unwrap_or(u32::MAX))
-    }
-}
+pub use params::{Back, Down, Losses, Params};
+use replay::Schedule;
+use service::Service;
+use trace::{Cursor, Trace, Values};
 
 /// A direction of a wired link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -268,7 +67,11 @@ struct Lane {
     node: NodeId,
     from: InterfaceId,
     to: InterfaceId,
+    /// The rate, or the mean of the rates of a trace.
     rate: Rate,
+    service: Service,
+    /// The values of a trace.
+    values: Option<Arc<Values>>,
     delay: Span,
     capacity: usize,
     /// The size of the largest packet.
@@ -309,6 +112,8 @@ struct Served {
     meter: LengthMeter,
     /// The packet that is being sent, until `busy_until`.
     sending: Option<PacketId>,
+    /// Whether the next packet of the queue waits for an opportunity, until `busy_until`.
+    waits: bool,
     /// How many packets have left the queue to be sent.
     sent: u64,
 }
@@ -356,13 +161,34 @@ impl Wired {
         self
     }
 
+    /// Follows these traces, of each direction.
+    #[must_use]
+    pub fn traced(mut self, traces: &[Vec<Trace>; 2]) -> Self {
+        for (lane, traces) in self.directions.iter_mut().zip(traces) {
+            for trace in traces {
+                lane.rate = trace.mean().unwrap_or(lane.rate);
+                match trace {
+                    Trace::Values(values) => {
+                        if values.has_rate() {
+                            lane.service = Service::Varying(Arc::clone(values));
+                        }
+                        lane.values = Some(Arc::clone(values));
+                    }
+                    Trace::Opportunities(all) => lane.service = Service::Opportunities(Cursor::new(all)),
+                }
+            }
+        }
+        self
+    }
+
     /// Has queues with another discipline than drop-tail, with a random stream for each direction.
     #[must_use]
     pub fn disciplined(mut self, params: &Params, config: &queue::Config, streams: [Rng; 2]) -> Self {
         for (lane, draws) in self.directions.iter_mut().zip(streams) {
             let room = Room { packets: lane.room(params, config), rate: lane.rate, delay: lane.delay };
             let line = Line::new(lane.node, config, &room, draws);
-            lane.line = Some(Box::new(Served { line, meter: LengthMeter::default(), sending: None, sent: 0 }));
+            lane.line =
+                Some(Box::new(Served { line, meter: LengthMeter::default(), sending: None, waits: false, sent: 0 }));
         }
         self
     }
@@ -385,7 +211,7 @@ impl Wired {
         self.directions[direction as usize].to
     }
 
-    /// The rate of a direction.
+    /// The rate of a direction, or the mean of the rates that it has.
     #[must_use]
     pub const fn rate(&self, direction: Direction) -> Rate {
         self.directions[direction as usize].rate
@@ -461,6 +287,8 @@ impl Lane {
             from: from.1,
             to,
             rate: params.rate,
+            service: Service::Constant(params.rate),
+            values: None,
             delay: params.delay,
             capacity: params.queue_limit.capacity(params.queue_length),
             largest: params.largest_packet().unwrap_or(u32::MAX),
@@ -502,6 +330,7 @@ impl Lane {
             if let Some(served) = &mut self.line {
                 served.meter.account(served.line.len(), from);
                 served.sending = None;
+                served.waits = false;
                 served.line.retain(&mut |item| {
                     cx.lose(self.node, item.packet, DropReason::WireDown);
                     false
@@ -510,6 +339,7 @@ impl Lane {
             self.started = 0;
             self.arrives = Time::NEVER;
             self.busy_until = self.busy_until.min(from);
+            self.service.lose(from);
             if cx.now < to {
                 return true;
             }
@@ -541,7 +371,7 @@ impl Lane {
             self.started += 1;
         }
         let length = self.packets.len() - self.started;
-        let starts = self.busy_until.max(cx.now);
+        let starts = self.service.begins(cx.now, self.busy_until);
         if starts > cx.now {
             if length >= self.capacity {
                 cx.drop_packet(self.node, packet, DropReason::QueueFull);
@@ -555,10 +385,12 @@ impl Lane {
 
     /// A packet will be sent from a time on.
     fn start(&mut self, packet: PacketId, starts: Time, number: u64, cx: &Context) {
-        self.busy_until = starts + self.rate.airtime(cx.packets[packet].size);
-        let (delay, loss) = self.schedule.of(cx.now, number);
-        let lost = [self.losses.rate, loss].into_iter().any(|rate| rate > 0.0 && self.rng.uniform() < rate);
-        let mut arrives = self.busy_until + self.delay + delay;
+        self.busy_until = self.service.serve(starts, cx.packets[packet].size);
+        let (more, loss) = self.schedule.of(cx.now, number);
+        let traced = self.values.as_ref().map_or(0.0, |values| values.loss(self.busy_until));
+        let lost = [self.losses.rate, loss, traced].into_iter().any(|rate| rate > 0.0 && self.rng.uniform() < rate);
+        let delay = self.values.as_ref().and_then(|values| values.delay(self.busy_until)).unwrap_or(self.delay);
+        let mut arrives = self.busy_until + delay + more;
         if !self.overtaking {
             arrives = arrives.max(self.packets.back().map_or(Time::ZERO, |last| last.arrives));
         }
@@ -574,18 +406,41 @@ impl Lane {
         let Packet { destination, size, .. } = cx.packets[packet];
         served.meter.account(served.line.len(), cx.now);
         served.line.push(Item { packet, next_hop: destination, size, entered: cx.now }, cx);
-        if served.sending.is_some() {
+        if served.sending.is_some() || served.waits {
             return served.meter.grown(served.line.len());
+        }
+        let begins = self.service.begins(cx.now, cx.now);
+        if begins > cx.now {
+            served.meter.grown(served.line.len());
+            return self.wait(begins);
         }
         self.send_next(cx);
     }
 
-    /// Sends the next packet if the one before it has been sent.
+    /// The next packet of the queue waits for an opportunity.
+    fn wait(&mut self, until: Time) {
+        self.busy_until = until;
+        if let Some(served) = &mut self.line {
+            served.waits = true;
+        }
+    }
+
+    /// Sends the next packet if the one before it has been sent, and those that have the same opportunity.
     fn serve(&mut self, cx: &mut Context) {
-        if self.busy_until <= cx.now
-            && let Some(packet) = self.line.as_mut().and_then(|served| served.sending.take())
+        while self.busy_until <= cx.now
+            && let Some(served) = &mut self.line
         {
-            cx.complete(packet, Ok(()));
+            let sent = served.sending.take();
+            if !(std::mem::take(&mut served.waits) || sent.is_some()) {
+                return;
+            }
+            if let Some(packet) = sent {
+                cx.complete(packet, Ok(()));
+            }
+            let begins = self.service.continues(cx.now);
+            if begins > cx.now && self.line.as_ref().is_some_and(|served| served.line.len() > 0) {
+                return self.wait(begins);
+            }
             self.send_next(cx);
         }
     }
@@ -634,11 +489,12 @@ impl Lane {
 
     #[inline]
     fn deadline(&self) -> Time {
-        if self.packets.is_empty() {
+        let waits = self.line.as_ref().is_some_and(|served| served.waits);
+        if self.packets.is_empty() && !waits {
             return Time::NEVER;
         }
         let sent = match &self.line {
-            Some(served) if served.sending.is_some() => self.busy_until,
+            Some(served) if waits || served.sending.is_some() => self.busy_until,
             _ => Time::NEVER,
         };
         self.arrives.min(self.falls).min(sent)

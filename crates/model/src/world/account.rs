@@ -103,6 +103,7 @@ mod tests {
             wires: Vec::new(),
             queue: link::queue::Config::first(RFC),
             wire_queues: std::collections::BTreeMap::new(),
+            wire_traces: std::collections::BTreeMap::new(),
             roles: std::collections::BTreeMap::new(),
             orders: std::collections::BTreeMap::new(),
             served: Vec::new(),

@@ -257,6 +257,9 @@ impl<P: Probe> World<P> {
             let stream = |direction| streams.stream(&format!("wire/{number}/{direction}"));
             let params = &wire.params;
             let mut wire = Wired::new(params, ends, [stream("forward"), stream("backward")]).numbered(&numbering);
+            if let Some(traces) = spec.wire_traces.get(&number) {
+                wire = wire.traced(traces);
+            }
             if let Some(config) = spec.wire_queues.get(&number).filter(|config| !config.is_drop_tail()) {
                 wire = wire.disciplined(params, config, [stream("forward/queue"), stream("backward/queue")]);
             }

@@ -14,6 +14,7 @@ use crate::address::{NodeId, Prefix};
 use crate::agent::Orders;
 use crate::channel::energy::{self, Battery};
 use crate::link::queue;
+use crate::link::wired::trace::Trace;
 use crate::mac::rate_control;
 use crate::mobility::{self, Movements, Position};
 use crate::observe::Recorded;
@@ -55,6 +56,8 @@ pub struct Spec {
     pub wires: Vec<WireSpec>,
     /// The disciplines of the queues of wires, by number of the wire; others are drop-tail.
     pub wire_queues: BTreeMap<usize, queue::Config>,
+    /// The traces that wires follow in each direction, by number of the wire; others follow none.
+    pub wire_traces: BTreeMap<usize, [Vec<Trace>; 2]>,
     /// The parts of nodes among networks whose hosts move; other nodes have none.
     pub roles: BTreeMap<NodeId, RoleSpec>,
     /// The faults that the agents of nodes are ordered to have.
@@ -94,6 +97,7 @@ impl Spec {
             ip: ip::Params::of_profile(profile),
             wires: Vec::new(),
             wire_queues: BTreeMap::new(),
+            wire_traces: BTreeMap::new(),
             roles: BTreeMap::new(),
             orders: BTreeMap::new(),
             served: Vec::new(),

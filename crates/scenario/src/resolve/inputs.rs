@@ -7,6 +7,7 @@ use hopyard_engine::Time;
 use hopyard_engine::units::Frequency;
 use hopyard_model::app::Format;
 use hopyard_model::file::BadFile;
+use hopyard_model::link::wired::trace;
 use hopyard_model::phy::links::{Links, Quantity};
 use hopyard_model::phy::propagation::table;
 use hopyard_model::phy::{self, Sensitivity};
@@ -98,6 +99,7 @@ impl Resolver<'_> {
         }
         (resolved.files, resolved.links, resolved.errors) = (files, links, errors);
         self.read_traffic(resolved);
+        self.read_traces(resolved);
     }
 
     /// Reads the files that the traffic of flows names, and gives the flows what is in them.
@@ -135,6 +137,56 @@ impl Resolver<'_> {
             }
         }
         resolved.traffic = known;
+    }
+
+    /// Reads the files that wires follow.
+    fn read_traces(&mut self, resolved: &mut Resolved) {
+        let mut known = BTreeMap::new();
+        for (number, (_, link)) in resolved.wires.iter().enumerate() {
+            let replaced = link.traces().map(|of| {
+                let mut replaced = BTreeMap::new();
+                for (key, format, path) in of {
+                    let place = format!("wire.{number}.{key}");
+                    let what = match format {
+                        trace::Format::Values(_) => "trace",
+                        trace::Format::Opportunities => "file of opportunities",
+                    };
+                    let named = (format, path.to_owned());
+                    match self.files.trace(&named) {
+                        Ok(file) => {
+                            for parameter in file.meaning.replaces() {
+                                if let Some(other) = replaced.insert(parameter, key) {
+                                    let message = format!("both `{other}` and `{key}` give the {parameter}");
+                                    self.problem(&place, message).expected =
+                                        Some(format!("one of the two, or a table without {parameter}"));
+                                }
+                            }
+                            known.insert(named, file);
+                        }
+                        Err(error) => self.unreadable(&place, what, error),
+                    }
+                }
+                replaced
+            });
+            self.warn_of_replaced(number, &replaced);
+        }
+        resolved.traces = known;
+    }
+
+    /// Warns of parameters of a wire that traces replace in each direction.
+    fn warn_of_replaced(&mut self, number: usize, [there, back]: &[BTreeMap<&'static str, &'static str>; 2]) {
+        for parameter in ["rate", "delay"] {
+            let [own, own_back] = [parameter.to_owned(), format!("{parameter}_back")];
+            let is_written = |it: &Self, key: &str| it.has(&format!("wire.{number}.{key}"));
+            // The parameter counts for both directions if the way back has none.
+            let counts_back = !back.contains_key(parameter) && !is_written(self, &own_back);
+            for (key, by) in [(own, there.get(parameter).filter(|_| !counts_back)), (own_back, back.get(parameter))] {
+                if let Some(by) = by.filter(|_| is_written(self, &key)) {
+                    let message = format!("`{key}` does nothing here: `{by}` gives the {parameter}");
+                    self.unused(&format!("wire.{number}.{key}"), message);
+                }
+            }
+        }
     }
 
     /// Whether the table of a flow, or of drawn flows, gives a key itself.

@@ -148,6 +148,7 @@ impl Resolver<'_> {
             links: BTreeMap::new(),
             errors: BTreeMap::new(),
             traffic: BTreeMap::new(),
+            traces: BTreeMap::new(),
             radio: Typed::new(radio),
             propagation: propagation?,
             fading: fading?,

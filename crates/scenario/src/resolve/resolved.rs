@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use hopyard_model::app::Format;
 use hopyard_model::channel::energy;
+use hopyard_model::link::wired::trace::{self, Trace};
 use hopyard_model::link::{queue, wired};
 use hopyard_model::mac::rate_control;
 use hopyard_model::mobility::{self, Position, movement_file};
@@ -22,7 +23,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::catalogue::Config;
-use crate::files::{ErrorFile, LinkFile, MovementFile, TrafficFile};
+use crate::files::{ErrorFile, LinkFile, MovementFile, TraceFile, TrafficFile};
 use crate::problem::Problem;
 use crate::sections::{
     Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Host, Jammer, Linux, Measure,
@@ -195,6 +196,8 @@ pub(crate) struct Resolved {
     pub errors: BTreeMap<String, Arc<ErrorFile>>,
     /// The files of sizes and times that the traffic of flows names.
     pub traffic: BTreeMap<(Format, String), Arc<TrafficFile>>,
+    /// The files that wires follow.
+    pub traces: BTreeMap<(trace::Format, String), Arc<TraceFile>>,
     pub radio: Typed<phy::Params>,
     pub propagation: Chosen<propagation::Config>,
     pub fading: Chosen<fading::Config>,
@@ -305,6 +308,14 @@ impl Resolved {
     /// The error rates of a channel whose radios name a file.
     pub(crate) fn errors_of(&self, radio: &phy::Params) -> Option<Arc<Measured>> {
         self.errors.get(&radio.error_rates).map(|file| Arc::clone(&file.meaning))
+    }
+
+    /// The traces that a wire follows in each direction.
+    pub(crate) fn traces_of(&self, link: &wired::Params) -> [Vec<Trace>; 2] {
+        let read = |(_, format, path): (_, trace::Format, &str)| {
+            self.traces.get(&(format, path.to_owned())).map(|file| (*file.meaning).clone())
+        };
+        link.traces().map(|of| of.into_iter().filter_map(read).collect())
     }
 
     /// The number of flows in results: the listed ones, the drawn ones, and the answers to both.

@@ -48,7 +48,8 @@ pub enum Westwood {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Linux {
-    /// The version of the kernel, which `hopyard kernels build` has made: "6.1" or "6.12".
+    /// The version of the kernel, which `hopyard kernels build` has made: "6.1" or "6.12", or the name of one with
+    /// patches of your own, such as "6.1+a1b2c3d4".
     #[serde(deserialize_with = "version")]
     pub version: String,
     /// When a kernel gets the buffer of a sent frame back: "sent" or "immediate".
@@ -101,6 +102,8 @@ const WESTWOOD: &str = "westwood";
 const PUBLISHED_WESTWOOD: &str = "westwood_2001";
 /// The versions that Hopyard has patches and configurations for.
 const VERSIONS: [&str; 2] = ["6.1", "6.12"];
+/// How many digits the name of a kernel with patches has for them.
+const DIGITS: usize = 8;
 /// A kernel with less memory does not start, and one with more could not count its pages.
 const MEMORY: RangeInclusive<u32> = 16..=65_536;
 /// The shortest interval between samples: each takes some processor time.
@@ -145,9 +148,15 @@ impl Params for Linux {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        if !VERSIONS.contains(&self.version.as_str()) {
+        let (version, patched) = self.version.split_once('+').map_or((&*self.version, None), |it| (it.0, Some(it.1)));
+        let is_number = |it: &str| it.len() == DIGITS && it.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'));
+        if !VERSIONS.contains(&version) || !patched.is_none_or(is_number) {
             let versions = VERSIONS.map(|it| format!("\"{it}\"")).join(" or ");
-            return Err(Fault::new("version", format!("expected {versions}, found \"{}\"", self.version)));
+            let message = format!(
+                "expected {versions}, or the name of a kernel with patches such as \"6.1+a1b2c3d4\", found \"{}\"",
+                self.version
+            );
+            return Err(Fault::new("version", message));
         }
         if !MEMORY.contains(&self.memory) {
             let (least, most) = (MEMORY.start(), MEMORY.end());

@@ -1,9 +1,11 @@
 use hopyard_engine::{Deadline as _, Streams};
 use proptest::prelude::*;
 
+use super::replay::Entry;
 use super::*;
+use crate::link::queue::Limit;
 use crate::packet::{FlowId, PacketKind, TcpHeader};
-use crate::params::Params as _;
+use crate::params::{self, Params as _, RFC};
 
 const FIRST: InterfaceId = InterfaceId(0);
 const SECOND: InterfaceId = InterfaceId(1);

@@ -1,0 +1,35 @@
+"""The examples of uplinks that follow traces."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import hopyard
+from hopyard.cli.main import main
+
+FOLDER = Path(__file__).parents[1] / "examples" / "uplinks"
+
+
+def test_the_script_draws_the_traces_of_the_folder(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, str(FOLDER / "traces.py"), str(tmp_path)], check=True)
+    made = sorted(tmp_path.iterdir())
+    assert [path.name for path in made] == ["lte_down.ms", "lte_up.csv", "satellite.csv"]
+    for path in made:
+        assert path.read_text(encoding="utf-8") == (FOLDER / path.name).read_text(encoding="utf-8"), path.name
+
+
+@pytest.mark.parametrize("name", ["lte", "satellite"])
+def test_an_uplink_carries_less_than_its_trace(name: str) -> None:
+    file = FOLDER / f"{name}.toml"
+    done = CliRunner().invoke(main, ["check", str(file)])
+    assert done.exit_code == 0, done.output
+    assert "warning" not in done.output, done.output
+    results = hopyard.run(file, runs=1, set={"duration": "20 s"})
+    goodput = results.flows["goodput_kbps"][0]
+    most = {"lte": 5891 * 1460 * 8 / 12.0 / 1000, "satellite": 25_000.0}[name]
+    assert 0.2 * min(most, 2000.0) < goodput < most
