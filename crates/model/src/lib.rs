@@ -12,6 +12,7 @@ pub mod ip;
 pub mod link;
 pub mod mac;
 pub mod mobility;
+pub mod multicast;
 mod node;
 pub mod observe;
 pub mod phy;

@@ -17,13 +17,15 @@ use hopyard_model::observe::{Outcome, own_columns};
 use hopyard_model::params::{ModelInfo, Params as _};
 use hopyard_model::phy::{Reception, fading, propagation};
 use hopyard_model::transport::{acking, congestion};
-use hopyard_model::world::{self, ChannelSpec, Quantity, SleepSpec, Spec, Transport, TunnelSpec, Watch, WireSpec};
-use hopyard_model::{agent, app, link, mac, routing};
+use hopyard_model::world::{
+    self, ChannelSpec, FlowSpec, Quantity, SleepSpec, Spec, Transport, TunnelSpec, Watch, WireSpec,
+};
+use hopyard_model::{agent, app, link, mac, multicast, routing};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value};
 
-use common::{add_cbr, add_tcp, mbps, network, run, with_traffic};
+use common::{add_cbr, add_tcp, mbps, network, run, to_group, with_traffic};
 
 const PROFILES: [&str; 2] = ["rfc", "ns2"];
 
@@ -97,6 +99,26 @@ fn add(spec: &mut Spec, plan: &FlowPlan) {
     }
     flow.start = Time::ZERO + Span::from_millis(plan.start);
     flow.stop = plan.stop.map_or(Time::NEVER, |stop| Time::ZERO + Span::from_millis(stop));
+}
+
+/// Lets every second flow that can go to the group of all nodes with radios.
+fn join_groups(spec: &mut Spec, protocol: &str) {
+    let has_radio = |node: NodeId| !spec.nodes[node.index()].radios.is_empty();
+    let members: Vec<u32> = (0..spec.nodes.len() as u32).filter(|node| has_radio(NodeId(*node))).collect();
+    let able = |flow: &FlowSpec| {
+        matches!(flow.transport, Transport::Udp)
+            && !flow.traffic.is_answered()
+            && has_radio(flow.from)
+            && has_radio(flow.to)
+    };
+    let flows: Vec<usize> = (0..spec.flows.len()).step_by(2).filter(|flow| able(&spec.flows[*flow])).collect();
+    for flow in flows {
+        to_group(spec, flow, &members);
+    }
+    let config = multicast::Config::of_profile(protocol, "rfc").expect("a forwarding protocol");
+    if !config.needs_relays() || spec.nodes.iter().all(|node| node.routing.chooses_relays()) {
+        spec.multicast = config;
+    }
 }
 
 /// The defaults of a model with other values of those of these parameters that it has.
@@ -276,7 +298,7 @@ fn spec() -> impl Strategy<Value = Spec> {
     // Who confirms that a packet has arrived, where a protocol lets one choose: it may keep copies, and repeat them.
     let confirmed = select(&["link_layer", "network", "passive"][..]);
     let protocols = (names(routing::MODELS), confirmed, ground());
-    let narrow = (1..20_u8, 2..20_u32, 1..4_u32, any::<bool>(), names(queue::MODELS));
+    let narrow = (1..20_u8, 2..20_u32, 1..4_u32, any::<bool>(), names(queue::MODELS), names(multicast::MODELS));
     // Milliseconds for which a wire is up, and then down.
     let down = prop::collection::vec((0..3000_u64, 1..2000_u64), 0..3);
     let wires = prop::collection::vec((0..64_u32, 0..64_u32, 0.0..0.2_f64, down), 0..3);
@@ -292,7 +314,7 @@ fn spec() -> impl Strategy<Value = Spec> {
         |(
             (profile, places, seed),
             (routing, confirmed, ground),
-            (ttl, queue, hold, resolve, discipline),
+            (ttl, queue, hold, resolve, discipline, multicast),
             (wires, tunnel, agents, (energy, batteries, sleeps)),
             (flows, seconds, series),
         )| {
@@ -348,6 +370,7 @@ fn spec() -> impl Strategy<Value = Spec> {
             for plan in &flows {
                 add(&mut spec, plan);
             }
+            join_groups(&mut spec, multicast);
             spec.energy.model = energy::Config::of_profile(energy, profile).expect("a model of energy");
             let battery = |it: Option<f64>| it.map_or(Battery::Endless, |joules| Battery::Full(Energy::new(joules)));
             spec.energy.batteries = batteries.into_iter().map(battery).collect();

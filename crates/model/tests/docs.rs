@@ -68,7 +68,7 @@ fn links_lead_to_what_they_say() {
 #[test]
 fn every_model_has_its_page() {
     use hopyard_model::{
-        agent, app, link::queue, mac, mac::rate_control, mobility, phy::fading, phy::propagation, routing,
+        agent, app, link::queue, mac, mac::rate_control, mobility, multicast, phy::fading, phy::propagation, routing,
         transport::acking, transport::congestion,
     };
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/models");
@@ -77,6 +77,7 @@ fn every_model_has_its_page() {
         mac::MODELS,
         rate_control::MODELS,
         queue::MODELS,
+        multicast::MODELS,
         mobility::MODELS,
         propagation::MODELS,
         fading::MODELS,

@@ -81,8 +81,9 @@ impl fmt::Debug for InterfaceId {
     }
 }
 
-/// The addresses from here on belong to no interface.
-const FIRST_GROUP: u32 = u32::MAX - 0x100;
+/// The addresses from here on belong to no interface: each is the IPv4 address of a multicast group (224.0.0.0/4), or
+/// broadcast.
+const FIRST_GROUP: u32 = Ipv4Addr::new(224, 0, 0, 0).to_bits();
 
 /// An address of the network layer. Inside the simulator, an address is the number of the interface that has it, so
 /// that tables over all addresses are arrays. To the user it is an IPv4 address.
@@ -101,14 +102,23 @@ impl Address {
         Self(FIRST_GROUP + number as u32)
     }
 
+    /// The address of a multicast group; nothing for any other IPv4 address.
+    #[must_use]
+    pub const fn of_group(address: Ipv4Addr) -> Option<Self> {
+        if address.is_multicast() { Some(Self(address.to_bits())) } else { None }
+    }
+
+    /// Whether this is a multicast group whose packets may be forwarded: one beyond 224.0.0.0/24 (RFC 5771 §4).
+    #[inline]
+    #[must_use]
+    pub const fn is_wide_group(self) -> bool {
+        self.0 > FIRST_GROUP + 0xff && !self.is_broadcast()
+    }
+
     /// The IPv4 address of a multicast group, and the broadcast address; nothing for the address of an interface.
     #[must_use]
     pub const fn group(self) -> Option<Ipv4Addr> {
-        match self.0 {
-            u32::MAX => Some(Ipv4Addr::BROADCAST),
-            FIRST_GROUP.. => Some(Ipv4Addr::new(224, 0, 0, (self.0 - FIRST_GROUP) as u8)),
-            _ => None,
-        }
+        if self.is_group() { Some(Ipv4Addr::from_bits(self.0)) } else { None }
     }
 
     /// Whether this is a multicast group or the broadcast address: packets for it are for every node in reach.
@@ -176,6 +186,11 @@ mod tests {
         assert_eq!(name(Address::local_group(255)).as_deref(), Some("224.0.0.255"));
         assert_eq!(name(Address::BROADCAST).as_deref(), Some("255.255.255.255"));
         assert_eq!((name(Address(7)), Address(7).is_group()), (None, false));
+        let wide = Address::of_group(Ipv4Addr::new(239, 1, 2, 3)).expect("a group");
+        assert_eq!((name(wide).as_deref(), wide.is_group(), wide.is_wide_group()), (Some("239.1.2.3"), true, true));
+        assert_eq!(Address::of_group(Ipv4Addr::new(10, 0, 0, 1)), None);
+        let near = [Address::MANET_ROUTERS, Address::local_group(255), Address::BROADCAST, Address(7)];
+        assert!(near.into_iter().all(|it| !it.is_wide_group()), "they reach the neighbours, or one node");
         let [group, all] = [Address::MANET_ROUTERS, Address::BROADCAST];
         assert!(group.is_group() && all.is_group() && !group.is_broadcast() && all.is_broadcast());
         assert_eq!((group.to_string(), all.to_string()), ("224.0.0.109".into(), "broadcast".into()));

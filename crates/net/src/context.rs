@@ -131,6 +131,15 @@ pub enum Action {
         /// How.
         change: RouteChange,
     },
+    /// A neighbour has chosen the node as a relay of floods.
+    Chosen {
+        /// Where.
+        node: NodeId,
+        /// The neighbour.
+        by: Address,
+        /// Until when the choice holds; a time in the past ends it.
+        until: Time,
+    },
     /// An agent has found slots for the MACs of its node, or its knowledge of the slots of others has changed.
     SlotsAssigned {
         /// Where.

@@ -199,6 +199,9 @@ pub struct UdpHeader {
     pub sequence: u64,
     /// Payload in bytes.
     pub len: u32,
+    /// The identification of its IP header, where a source numbers its packets. Others are whole packets that forbid
+    /// fragments, for which the field means nothing (RFC 6864 §4.1).
+    pub identification: Option<u16>,
 }
 
 /// An address resolution message.
@@ -662,7 +665,7 @@ mod tests {
             hops: 0,
             salvaged: 0,
             class: 0,
-            body: Body::Udp(UdpHeader { sequence: 0, len: 72 }),
+            body: Body::Udp(UdpHeader { sequence: 0, len: 72, identification: None }),
         }
     }
 

@@ -10,7 +10,7 @@ use hopyard_model::mac::rate_control;
 use hopyard_model::params::{ModelInfo, ParamsError};
 use hopyard_model::phy::{fading, propagation};
 use hopyard_model::transport::{acking, congestion, tcp};
-use hopyard_model::{agent, app, ip, link, mac, mobility, phy, routing};
+use hopyard_model::{agent, app, ip, link, mac, mobility, multicast, phy, routing};
 use serde_json::Value;
 
 use crate::problem::{nearest, one_of};
@@ -78,6 +78,7 @@ rooms! {
     "queue": queue in "link";
     "routing": routing in "routing";
     "agent": agent in "agents";
+    "multicast": multicast in "multicast";
     "congestion": congestion in "tcp";
     "acking": acking in "acking";
     "traffic": app in "traffic";
@@ -122,6 +123,10 @@ static OBSTACLE: ModelInfo = ModelInfo::of::<sections::Obstacle>("scenario", "ob
 static JAMMER: ModelInfo = ModelInfo::of::<sections::Jammer>("scenario", "jammer", "Nodes that only radiate.");
 static ROUTING: ModelInfo = ModelInfo::of::<sections::Routing>("scenario", "routing", "The routing protocol.");
 static AGENTS: ModelInfo = ModelInfo::of::<sections::Agents>("scenario", "agents", "Protocols that do not route.");
+static GROUP: ModelInfo =
+    ModelInfo::of::<sections::Group>("scenario", "group", "A multicast group, to which flows may go.");
+static MULTICAST: ModelInfo =
+    ModelInfo::of::<sections::Multicast>("scenario", "multicast", "How datagrams for groups are forwarded.");
 static FLOW: ModelInfo = ModelInfo::of::<sections::Flow>("scenario", "flow", "One node talks to another.");
 static FLOWS: ModelInfo = ModelInfo::of::<sections::Flows>(
     "scenario",
@@ -256,6 +261,8 @@ pub(crate) static LAYOUT: &[Layout] = &[
     Layout::of("ip", &[&IP]),
     Layout { rooms: &["routing"], selectors: &[("protocol", "routing")], ..Layout::of("routing", &[&ROUTING]) },
     Layout { rooms: &["agent"], ..Layout::of("agents", &[&AGENTS]) },
+    Layout { rooms: &["multicast"], selectors: &[("protocol", "multicast")], ..Layout::of("multicast", &[&MULTICAST]) },
+    Layout { list: true, required: &["name", "members"], ..Layout::of("group", &[&GROUP]) },
     Layout { rooms: &["congestion"], ..Layout::of("tcp", &[&TCP]) },
     Layout { rooms: &["acking"], ..Layout::of("acking", &[]) },
     Layout { rooms: &["traffic"], ..Layout::of("traffic", &[]) },

@@ -9,7 +9,7 @@ use hopyard_model::params::{Fault, LINUX, NS2, Params, RFC};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use crate::sections::Stack;
+use crate::sections::{Stack, To};
 
 /// When something ends: at a time, or at the end of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,10 +46,11 @@ pub struct Flow {
     #[serde(deserialize_with = "node_or_last")]
     #[schemars(with = "NodeOrLast")]
     pub from: u32,
-    /// The node that receives. "last" is the last node, as in `from`.
-    #[serde(deserialize_with = "node_or_last")]
-    #[schemars(with = "NodeOrLast")]
-    pub to: u32,
+    /// The node that receives; "last" is the last node, as in `from`. A list of nodes: each gets packets of its own with
+    /// the same data. The name of a [[group]], or "all": the packets go to the group. Each destination is a flow of its
+    /// own in the results, with the number of the flow for the first one, and with numbers behind all flows of the
+    /// scenario for the others.
+    pub to: To,
     /// The TCP variant: a model, or `module:Class` for a congestion control written in Python.
     pub tcp: String,
     /// Whether the flow uses UDP instead of TCP.
@@ -115,7 +116,7 @@ impl Flow {
     fn of(profile: &str) -> Self {
         Self {
             from: 0,
-            to: 0,
+            to: To::Node(0),
             tcp: "newreno".to_owned(),
             udp: false,
             acking: match profile {
@@ -131,6 +132,18 @@ impl Flow {
             label: String::new(),
             dscp: Dscp::default(),
         }
+    }
+}
+
+impl Flow {
+    /// The nodes that are named at its ends, each with its key.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = (&'static str, u32)> + '_ {
+        std::iter::once(("from", self.from)).chain(self.to.nodes().iter().map(|to| ("to", *to)))
+    }
+
+    /// The source with each destination that is named.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.to.nodes().iter().map(|to| (self.from, *to))
     }
 }
 

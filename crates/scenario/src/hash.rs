@@ -21,8 +21,8 @@ use crate::files::{ErrorFile, LinkFile, MovementFile, TraceFile, TrafficFile};
 use crate::place::Place;
 use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, Moving, RandomFlows, Resolved, TcpKind, Typed};
 use crate::sections::{
-    Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Host, Linux, Measure, MobileHost,
-    Movement, Sleep, Stack, Tunnel, Wire,
+    Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Group, Head, HomeAgent, Host, Linux, Measure,
+    MobileHost, Movement, Sleep, Stack, Tunnel, Wire,
 };
 
 /// The hash of everything that determines a run, except its seed and number.
@@ -57,6 +57,8 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         ip,
         routing,
         agents,
+        multicast,
+        groups,
         flows,
         random_flows,
         linux,
@@ -197,6 +199,14 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     let queues: Vec<_> = iter::once(queue).chain(wire_queues).collect();
     if queues.iter().any(|it| !it.config.is_drop_tail()) {
         identity["queues"] = queues.into_iter().map(chosen).collect();
+    }
+    // Without a flow to a group nothing of groups matters.
+    if flows.iter().any(|(flow, _)| flow.to.group().is_some()) {
+        let group = |it: &Group| {
+            let Group { name, members, address } = it;
+            json!([name, members, address])
+        };
+        identity["groups"] = json!([chosen(multicast), groups.iter().map(group).collect::<Vec<_>>()]);
     }
     if !jammers.is_empty() {
         identity["jammers"] = json!(jammers);

@@ -33,12 +33,15 @@ macro_rules! section {
 }
 
 mod energy;
+mod group;
 mod jammer;
 mod linux;
 mod mobile;
 mod network;
 mod obstacle;
 pub use energy::{Battery, Energy, Interval, Sleep};
+pub(crate) use group::{ALL, addresses};
+pub use group::{Group, Multicast, To};
 pub use jammer::Jammer;
 pub use linux::{Completion, Host, Linux, Stack, Westwood};
 pub use mobile::{Denial, First, ForeignAgent, HomeAgent, MobileHost};

@@ -1,5 +1,6 @@
 //! From a scenario to the specification of one run.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hopyard_engine::{Span, Streams, Time};
@@ -12,15 +13,15 @@ use hopyard_model::packet::Dscp;
 use hopyard_model::routing::{self, static_routes};
 use hopyard_model::transport::{congestion, tcp};
 use hopyard_model::world::{
-    ChannelSpec, EnergySpec, FlowSpec, MediumSpec, NodeSpec, ObserveSpec, SleepSpec, Spec, Transport, TunnelSpec,
-    WireSpec,
+    Cast, ChannelSpec, EnergySpec, FlowSpec, GroupSpec, MediumSpec, NodeSpec, ObserveSpec, SleepSpec, Spec, Transport,
+    TunnelSpec, WireSpec,
 };
 
 use crate::drawing::{drawn_flows, tables};
 use crate::placement::uniform;
 use crate::resolve::{Congestion, FlowKind, FurtherChannel, Moving, Resolved, TcpKind, Typed, orders, roles, served};
 use crate::scenario::Scenario;
-use crate::sections::{Address, Obstacle, Placement, Sleep, Tunnel, Until, Wire};
+use crate::sections::{ALL, Address, Flow, Obstacle, Placement, Sleep, To, Tunnel, Until, Wire, addresses};
 
 fn congestion(congestion: &Congestion) -> congestion::Config {
     match congestion {
@@ -88,6 +89,8 @@ impl Scenario {
         spec.orders = orders(resolved);
         spec.served = served(resolved);
         spec.flows = flows(resolved, &streams);
+        spec.multicast = resolved.multicast.config.clone();
+        (spec.groups, spec.casts) = groups(resolved);
         let measure = &resolved.measure;
         let recorded = Recorded {
             routes: measure.routes,
@@ -174,6 +177,23 @@ fn nodes(resolved: &Resolved, streams: &Streams) -> Vec<NodeSpec> {
     nodes
 }
 
+/// The groups, and the further destinations of flows.
+fn groups(resolved: &Resolved) -> (Vec<GroupSpec>, BTreeMap<usize, Cast>) {
+    let names: Vec<&str> = resolved.groups.iter().map(|it| &*it.name).chain([ALL]).collect();
+    let group = |(name, address): (&&str, _)| {
+        let members = resolved.members(name).into_iter().map(NodeId).collect();
+        GroupSpec { address, members }
+    };
+    let groups = names.iter().zip(addresses(&resolved.groups)).map(group).collect();
+    let cast = |flow: &Flow| match &flow.to {
+        To::Node(_) => None,
+        To::Nodes(nodes) => Some(Cast::Each(nodes.iter().copied().map(NodeId).collect())),
+        To::Group(name) => Some(Cast::Group(names.iter().position(|it| it == name)?)),
+    };
+    let casts = resolved.flows.iter().enumerate().filter_map(|(i, (flow, _))| Some((i, cast(flow)?))).collect();
+    (groups, casts)
+}
+
 fn flows(resolved: &Resolved, streams: &Streams) -> Vec<FlowSpec> {
     let duration = resolved.head.duration;
     let flow = |from: u32, to: u32, start: Span, stop: Until, label: &str, dscp: Dscp, kind: &FlowKind| FlowSpec {
@@ -198,7 +218,8 @@ fn flows(resolved: &Resolved, streams: &Streams) -> Vec<FlowSpec> {
     let mut flows: Vec<_> = resolved
         .flows
         .iter()
-        .map(|(it, kind)| flow(it.from, it.to, it.start, it.stop, &it.label, it.dscp, kind))
+        .map(|(it, kind)| (it, resolved.receivers(it).first().copied().unwrap_or_default(), kind))
+        .map(|(it, to, kind)| flow(it.from, to, it.start, it.stop, &it.label, it.dscp, kind))
         .collect();
     for (set, drawn) in resolved.random_flows.iter().zip(drawn_flows(resolved, streams)) {
         flows.extend(

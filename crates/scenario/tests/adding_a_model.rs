@@ -10,13 +10,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The pages, each called after the list that it adds a model to. A probe needs no list.
-const PAGES: [&str; 17] = [
+const PAGES: [&str; 18] = [
     "congestion",
     "recovery",
     "acking",
     "routing",
     "routing-message",
     "agent",
+    "multicast",
     "mac",
     "mac-acknowledged",
     "rate_control",
@@ -60,6 +61,7 @@ fn main() {
         ("direct", "routing", "[routing.direct]"),
         ("nearby", "routing", "[routing.nearby]"),
         ("listener", "agent", "[agents.listener]"),
+        ("gossip", "multicast", "[multicast.gossip]"),
         ("aloha", "mac", "[mac.aloha]"),
         ("patient", "mac", "[mac.patient]"),
         ("timid", "rate_control", "[mac.timid]"),
@@ -112,6 +114,16 @@ fn main() {
     assert!(timid.rate_changes.iter().any(|row| row.rate_kbps == 11_000.0) && timid.digest != plain.digest);
     let head = run(&[("link.queue", "head_drop"), ("link.head_drop.limit", "1")]);
     assert!(head.drops.iter().any(|row| row.reason == "queue_full") && head.digest != plain.digest);
+    let text = "duration = \"5 s\"\n[nodes]\ncount = 7\n[routing]\nprotocol = \"static\"\n[multicast]\nprotocol = \"gossip\"\n\
+                [[flow]]\nfrom = 0\nto = \"all\"\nudp = true\n";
+    let [gossip, always, never] = ["0.7", "1.0", "0.0"].map(|probability| {
+        let settings = [("multicast.gossip.probability".to_owned(), probability.to_owned())];
+        let scenario = Scenario::load(text, "t.toml", Path::new(""), &settings).unwrap_or_else(|p| panic!("{p}"));
+        world::simulate(&scenario.spec(0), &Watch::default()).expect("packets add up")
+    });
+    let reached = |outcome: &Outcome| outcome.flows.iter().map(|flow| flow.packets_unique).sum::<u64>();
+    assert!(reached(&never) > 0 && reached(&never) < reached(&gossip) && reached(&gossip) < reached(&always));
+    assert!(never.nodes.iter().all(|node| node.forwarded == 0) && never.flows.len() == 6);
     let flat = run(&[("energy.model", "flat"), ("energy.flat.power", "2 W")]);
     assert!(flat.nodes.iter().all(|node| node.energy_j == Some(10.0)), "2 W for 5 s");
     assert!(plain.nodes.iter().all(|node| node.energy_j.is_none()) && flat.digest == plain.digest);

@@ -24,6 +24,7 @@ _ROOMS = {
     "mac.model": "mac",
     "mac.rate_control": "rate_control",
     "mobility.model": "mobility",
+    "multicast.protocol": "multicast",
     "radio.fading": "fading",
     "radio.propagation": "propagation",
     "routing.protocol": "routing",

@@ -43,7 +43,7 @@ impl Endpoint for Udp {
 
     fn poll_transmit(&mut self, _now: Time) -> Option<Emission> {
         let len = self.written.pop_front()?;
-        let body = Body::Udp(UdpHeader { sequence: self.next, len });
+        let body = Body::Udp(UdpHeader { sequence: self.next, len, identification: None });
         self.next += 1;
         Some(Emission { size: IP_HEADER + UDP_HEADER + len, body, ecn: 0, data: Some(0), waits: None })
     }

@@ -56,6 +56,8 @@ pub enum Arrival {
     Options,
     /// It is for the agent with this port.
     Agent(u16),
+    /// It is a datagram for a multicast group, which the node may forward, whether or not it is a member.
+    Group,
     /// It is forwarded. Its TTL has been lowered.
     Forward,
     /// It would be forwarded, but its time to live has run out.
@@ -82,6 +84,7 @@ pub fn arrive_again(packet: &mut Packet, is_local: impl Fn(Address) -> bool) -> 
     if is_local(packet.destination) || packet.destination.is_group() {
         return match packet.body {
             Body::Control { port, .. } => Arrival::Agent(port),
+            Body::Udp(_) if packet.destination.is_wide_group() => Arrival::Group,
             _ => Arrival::Local,
         };
     }
@@ -117,7 +120,7 @@ mod tests {
             hops: 0,
             salvaged: 0,
             class: 0,
-            body: Body::Udp(UdpHeader { sequence: 0, len: 72 }),
+            body: Body::Udp(UdpHeader { sequence: 0, len: 72, identification: None }),
         };
         assert_eq!(arrive(&mut packet, |it| it == Address(1)), Arrival::Forward);
         assert_eq!(arrive(&mut packet, |it| it == Address(2)), Arrival::Forward);

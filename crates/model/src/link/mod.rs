@@ -291,7 +291,7 @@ mod test_packets {
     }
 
     pub(super) fn data(cx: &mut Context) -> PacketId {
-        packet(cx, Body::Udp(UdpHeader { sequence: 0, len: 512 }))
+        packet(cx, Body::Udp(UdpHeader { sequence: 0, len: 512, identification: None }))
     }
 
     pub(super) fn routing(cx: &mut Context) -> PacketId {

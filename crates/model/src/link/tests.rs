@@ -118,7 +118,7 @@ proptest! {
             match event {
                 Event::Send(number) => {
                     let packet = data(&mut cx);
-                    cx.packets[packet].body = Body::Udp(UdpHeader { sequence: sent, len: 512 });
+                    cx.packets[packet].body = Body::Udp(UdpHeader { sequence: sent, len: 512, identification: None });
                     sent += 1;
                     link.send(packet, neighbour(number), &mut cx);
                 }

@@ -37,11 +37,14 @@ impl Node {
     }
 
     /// Whether a broadcast goes out at an interface. Messages of a routing protocol go only where it runs: on radios,
-    /// and on wires if it finds routes over them.
+    /// and on wires if it finds routes over them. Datagrams for groups go to radios.
     pub(super) fn takes_broadcasts<P>(&self, interface: InterfaceId, packet: PacketId, around: &Around<'_, P>) -> bool {
         match around.topology.attachment(interface) {
             Attachment::Radio { .. } => true,
-            Attachment::Wire { .. } => self.routes_wires || !around.cx.packets[packet].is_routing(),
+            Attachment::Wire { .. } => {
+                let it = &around.cx.packets[packet];
+                !it.destination.is_wide_group() && (self.routes_wires || !it.is_routing())
+            }
             Attachment::Tunnel { .. } | Attachment::Nothing => false,
         }
     }

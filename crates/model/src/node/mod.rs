@@ -6,6 +6,7 @@
 
 mod border;
 mod counting;
+mod groups;
 mod mobile;
 mod notices;
 mod part;
@@ -20,6 +21,7 @@ use std::collections::BTreeMap;
 use hopyard_engine::{Armed, Deadline, Time};
 
 pub(crate) use self::border::{Border, Due, MOST_DUE};
+pub(crate) use self::groups::Groups;
 pub(crate) use self::part::Part;
 pub(crate) use self::topology::{Attachment, Interface, Topology};
 use crate::address::{Address, InterfaceId, NodeId};
@@ -50,6 +52,8 @@ pub(crate) struct Node {
     pub mobility: mobility::Model,
     /// The flows that start here.
     pub flows: Vec<usize>,
+    /// Its part in multicast groups, where there are any.
+    pub groups: Option<Box<Groups>>,
     /// The care-of address at which the node is registered, if it is a host that moves between networks.
     pub care_of: Option<Address>,
     /// When the node last told a host outside about a connection.

@@ -51,6 +51,7 @@ impl Node {
                 self.routing(around.clock, around.cx.now).on_message(packet, from, around.cx);
             }
             Arrival::Agent(port) => self.pass_to_agent(port, packet, from, around),
+            Arrival::Group => return self.pass_to_group(packet, from, around),
             Arrival::Forward => {
                 self.forwarded += 1;
                 self.route(packet, around);

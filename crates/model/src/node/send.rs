@@ -81,8 +81,7 @@ impl Node {
         }
     }
 
-    /// Broadcasts a packet on all interfaces of the node. Messages of a routing protocol go only where it runs: on
-    /// radios, and on wires if it finds routes over them.
+    /// Broadcasts a packet on all interfaces of the node that take it.
     fn broadcast<P: Probe>(&mut self, packet: PacketId, around: &mut Around<'_, P>) {
         let mut last = None;
         for place in 0..=self.further.len() {

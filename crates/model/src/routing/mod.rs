@@ -77,6 +77,12 @@ macro_rules! protocols {
                 match self { $(Self::$variant(_) => <$module::Params as Facts>::USES_ALL_RADIOS,)+ }
             }
 
+            /// Whether nodes choose relays among their neighbours ([`Facts::CHOOSES_RELAYS`]).
+            #[must_use]
+            pub const fn chooses_relays(&self) -> bool {
+                match self { $(Self::$variant(_) => <$module::Params as Facts>::CHOOSES_RELAYS,)+ }
+            }
+
             /// Whether ns-2 numbers the protocol's messages ([`Facts::NUMBERED_BY_NS2`]).
             #[must_use]
             pub const fn numbered_by_ns2(&self) -> bool {

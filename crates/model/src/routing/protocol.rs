@@ -29,6 +29,9 @@ pub trait Facts: Params {
     /// of wires too.
     const CROSSES_WIRES: bool = false;
 
+    /// Whether nodes choose relays of floods among their neighbours, and tell them ([`Action::Chosen`]).
+    const CHOOSES_RELAYS: bool = false;
+
     /// Whether ns-2 gives the protocol's messages numbers of packets (`loss_ns2_percent`).
     const NUMBERED_BY_NS2: bool = true;
 

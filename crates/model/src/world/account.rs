@@ -75,9 +75,9 @@ mod tests {
     use crate::mobility::Position;
     use crate::observe::Outcome;
     use crate::packet::{Body, UdpHeader};
-    use crate::params::{Params as _, RFC};
-    use crate::world::{ChannelSpec, EnergySpec, MediumSpec, NodeSpec, ObserveSpec, RunError, Spec, Watch};
-    use crate::{ip, link, mobility, routing};
+    use crate::params::RFC;
+    use crate::world::{NodeSpec, RunError, Spec, Watch};
+    use crate::{mobility, routing};
 
     /// Two idle nodes within range of each other.
     fn world() -> World {
@@ -94,26 +94,8 @@ mod tests {
             seed: 17,
             run: 3,
             duration: Span::from_secs(2),
-            measure_from: hopyard_engine::Time::ZERO,
             nodes: vec![node(0.0), node(100.0)],
-            channels: vec![ChannelSpec::of_profile(RFC)],
-            addresses: Vec::new(),
-            link: link::Params::of_profile(RFC),
-            ip: ip::Params::of_profile(RFC),
-            wires: Vec::new(),
-            queue: link::queue::Config::first(RFC),
-            wire_queues: std::collections::BTreeMap::new(),
-            wire_traces: std::collections::BTreeMap::new(),
-            roles: std::collections::BTreeMap::new(),
-            orders: std::collections::BTreeMap::new(),
-            served: Vec::new(),
-            tunnels: Vec::new(),
-            flows: Vec::new(),
-            jammers: Vec::new(),
-            energy: EnergySpec::default(),
-            observe: ObserveSpec::default(),
-            obstacles: Vec::new(),
-            medium: MediumSpec::default(),
+            ..Spec::network(RFC)
         };
         World::new(&spec).expect("a world")
     }
@@ -129,7 +111,7 @@ mod tests {
             hops: 0,
             salvaged: 0,
             class: 0,
-            body: Body::Udp(UdpHeader { sequence: 0, len: 72 }),
+            body: Body::Udp(UdpHeader { sequence: 0, len: 72, identification: None }),
         })
     }
 

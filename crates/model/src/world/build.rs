@@ -8,9 +8,9 @@ use hopyard_engine::{Rank, Span, Streams, Time};
 
 use super::addressing::{self, AddressError, Layout, Network};
 use super::batteries::{Batteries, Energy};
-use super::{Knowledge, NodeSpec, Progress, RoleSpec, Sampling, Spec, World};
+use super::{Cast, Knowledge, NodeSpec, Progress, RoleSpec, Sampling, Spec, Transport, World};
 use super::{ends, roles, wired_routes};
-use crate::address::{InterfaceId, NodeId, Prefix};
+use crate::address::{Address, InterfaceId, NodeId, Prefix};
 use crate::agent::{self, AgentInterface};
 use crate::channel::{AnyChannel, ChannelId, Plan, Station};
 use crate::clock::{Clock, Event, Objects, Wake};
@@ -19,7 +19,7 @@ use crate::ip::{Table, Way};
 use crate::link::wired::Direction;
 use crate::link::{Link, Maker, ReceivePath, Room, Wired};
 use crate::mobility::{self, Leg, Mobility};
-use crate::node::{Agents, Attachment, Border, Interface, Node, Topology};
+use crate::node::{Agents, Attachment, Border, Groups, Interface, Node, Topology};
 use crate::observe::{Probe, own_columns};
 use crate::order;
 use crate::params::Fault;
@@ -115,6 +115,14 @@ pub enum BuildError {
         /// The port.
         port: u16,
     },
+    /// A flow cannot go to a group.
+    #[error("flow {flow} cannot go to a group: {why}")]
+    Group {
+        /// The flow.
+        flow: usize,
+        /// Why.
+        why: &'static str,
+    },
     /// A flow or wire leads from a node to itself.
     #[error("{what} {number} leads from node {node} to itself")]
     ToItself {
@@ -157,6 +165,7 @@ impl<P: Probe> World<P> {
         check_channels(spec)?;
         check_rates(spec)?;
         check_agents(spec)?;
+        check_groups(spec)?;
         if let Some(flow) = ends::one_way(spec) {
             return Err(BuildError::OneWay { flow });
         }
@@ -181,6 +190,7 @@ impl<P: Probe> World<P> {
                 agents: Agents::default(),
                 mobility,
                 flows: Vec::new(),
+                groups: None,
                 care_of: None,
                 told: BTreeMap::new(),
                 routing_protocol: node.routing.name(),
@@ -194,9 +204,11 @@ impl<P: Probe> World<P> {
             });
         }
         let (flows, sockets) = ends::build(spec, &streams);
-        for (number, flow) in flows.iter().enumerate() {
+        // No route leads to a group.
+        for (number, flow) in flows.iter().enumerate().filter(|(_, flow)| flow.group.is_none()) {
             nodes[flow.from.index()].flows.push(number);
         }
+        join_groups(spec, &mut nodes, &streams);
         let oracles = nodes.iter_mut().filter_map(|node| node.routing.oracle());
         let connectivity_interval =
             oracles.map(|oracle| oracle.connectivity_interval()).filter(|span| !span.is_zero()).min();
@@ -400,6 +412,20 @@ fn fill_tables(spec: &Spec, nodes: &mut [Node], addresses: &addressing::Plan) {
     }
 }
 
+/// Gives the nodes with radios their parts in multicast groups, if a flow goes to one.
+fn join_groups(spec: &Spec, nodes: &mut [Node], streams: &Streams) {
+    if !spec.casts.values().any(|cast| matches!(cast, Cast::Group(_))) {
+        return;
+    }
+    for (number, node) in nodes.iter_mut().enumerate().filter(|(number, _)| !spec.nodes[*number].radios.is_empty()) {
+        let model = spec.multicast.build(node.id, streams.node(number, "multicast"));
+        let joined = spec.groups.iter().filter(|group| group.members.contains(&node.id));
+        let mut member_of: Vec<_> = joined.filter_map(|group| Address::of_group(group.address)).collect();
+        member_of.sort_unstable();
+        node.groups = Some(Box::new(Groups { model, member_of, chosen_by: BTreeMap::new() }));
+    }
+}
+
 /// Builds the agents of each node, which learn its interfaces and its part.
 fn build_agents(spec: &Spec, nodes: &mut [Node], topology: &Topology, addresses: &addressing::Plan, streams: &Streams) {
     let mut ports: Vec<Vec<AgentInterface>> = vec![Vec::new(); nodes.len()];
@@ -520,6 +546,31 @@ fn check_agents(spec: &Spec) -> Result<(), BuildError> {
             let (one, other) = (one.name(), other.name());
             return Err(BuildError::SamePort { node: NodeId(number as u32), one, other, port });
         }
+    }
+    Ok(())
+}
+
+fn check_groups(spec: &Spec) -> Result<(), BuildError> {
+    for (&flow, cast) in &spec.casts {
+        let (Cast::Group(group), Some(it)) = (cast, spec.flows.get(flow)) else { continue };
+        let of_group = spec.groups.get(*group);
+        let has_radio = |node: NodeId| spec.nodes.get(node.index()).is_some_and(|node| !node.radios.is_empty());
+        let why = if of_group.is_none_or(|group| !group.members.contains(&it.to)) {
+            "its destination is no member"
+        } else if of_group.is_some_and(|it| !Address::of_group(it.address).is_some_and(Address::is_wide_group)) {
+            "the address of the group is none of a group that is forwarded"
+        } else if of_group.is_some_and(|group| !group.members.iter().chain([&it.from]).all(|node| has_radio(*node))) {
+            "a node has no radio"
+        } else if !matches!(it.transport, Transport::Udp) {
+            "TCP has one destination"
+        } else if it.traffic.is_answered() {
+            "its traffic is answered"
+        } else if spec.multicast.needs_relays() && !spec.nodes.iter().any(|node| node.routing.chooses_relays()) {
+            "its packets need relays, which no routing protocol chooses"
+        } else {
+            continue;
+        };
+        return Err(BuildError::Group { flow, why });
     }
     Ok(())
 }

@@ -5,13 +5,14 @@ use std::borrow::Cow;
 use hopyard_engine::Streams;
 use hopyard_engine::units::Rate;
 
-use super::flow::{Counts, Flow, Sampled, WindowMean};
-use super::{FlowSpec, Spec, Transport};
-use crate::address::NodeId;
-use crate::app::Period;
+use super::flow::{Counts, Flow, Sampled, ToGroup, WindowMean};
+use super::{Cast, FlowSpec, Spec, Transport};
+use crate::address::{Address, NodeId};
+use crate::app::{App, Period, Sink};
 use crate::host::{AnyEndpoint, Connections, Maker, Received, Socket, Tcp, Udp};
 use crate::link::wired::Numbering;
 use crate::observe::FlowMeter;
+use crate::packet::FlowId;
 use crate::transport::tcp::{Connect, TcpReceiver, TcpSender};
 
 /// The first flow with answers whose connection opens without a SYN, of which the destination would not learn.
@@ -23,15 +24,62 @@ pub(super) fn one_way(spec: &Spec) -> Option<usize> {
     spec.flows.iter().position(|it| it.traffic.is_answered() && !opens(it))
 }
 
+/// A flow with one destination.
+struct Single<'a> {
+    flow: &'a FlowSpec,
+    to: NodeId,
+    /// The flow of the specification.
+    of: usize,
+}
+
+/// A flow of the specification for each of its destinations: all flows with their first destinations, then the further
+/// destinations of each.
+fn singles(spec: &Spec) -> Vec<Single<'_>> {
+    let mut all: Vec<_> = spec.flows.iter().enumerate().map(|(of, flow)| Single { flow, to: flow.to, of }).collect();
+    for (&of, cast) in &spec.casts {
+        let Some(flow) = spec.flows.get(of) else { continue };
+        let members = match cast {
+            Cast::Each(nodes) => nodes,
+            Cast::Group(group) => &spec.groups[*group].members,
+        };
+        let others = members.iter().filter(|to| **to != flow.to && **to != flow.from);
+        all.extend(others.map(|&to| Single { flow, to, of }));
+    }
+    all
+}
+
+/// The part of each flow among those that the packets to one group make; flows to single nodes have none.
+fn to_groups(spec: &Spec, singles: &[Single<'_>]) -> Vec<Option<Box<ToGroup>>> {
+    let part = |(number, single): (usize, &Single<'_>)| {
+        let Some(Cast::Group(group)) = spec.casts.get(&single.of) else { return None };
+        let address = Address::of_group(spec.groups[*group].address)?;
+        let mut receivers = Vec::new();
+        if number == single.of {
+            let its = singles.iter().enumerate().filter(|(_, it)| it.of == number);
+            receivers.extend(its.map(|(flow, it)| (it.to, flow)));
+            receivers.sort_unstable();
+        }
+        Some(Box::new(ToGroup::new(address, FlowId(single.of as u32), receivers)))
+    };
+    singles.iter().enumerate().map(part).collect()
+}
+
 /// Builds the flows, with the answers behind them, and the sockets at their ends: all sources, then all destinations.
 pub(super) fn build(spec: &Spec, streams: &Streams) -> (Vec<Flow>, Vec<Socket>) {
-    let count = spec.flows.len();
+    let singles = singles(spec);
+    let groups = to_groups(spec, &singles);
+    let count = singles.len();
     let (mut flows, mut answers) = (Vec::with_capacity(count), Vec::new());
     let (mut sources, mut sinks) = (Vec::with_capacity(2 * count), Vec::with_capacity(count));
-    for (number, flow) in spec.flows.iter().enumerate() {
+    for (number, (&Single { flow, to, of }, group)) in singles.iter().zip(groups).enumerate() {
         let stream = |purpose: &str| streams.stream(&format!("flow/{number}/{purpose}"));
+        // Every destination gets the same data.
+        let data = || streams.stream(&format!("flow/{of}/traffic"));
         let back = flow.traffic.is_answered().then_some(count + answers.len());
-        let at_source = flow.traffic.source(Period { start: flow.start, stop: flow.stop }, stream("traffic"));
+        let period = Period { start: flow.start, stop: flow.stop };
+        // The datagrams to a group are the datagrams of its first flow.
+        let at_source =
+            if group.is_some() && number != of { App::Sink(Sink) } else { flow.traffic.source(period, data()) };
         let [source, sink] = match &flow.transport {
             Transport::Udp => [Udp::default(), Udp::default()].map(AnyEndpoint::from),
             Transport::Tcp { config, acking } => {
@@ -47,7 +95,7 @@ pub(super) fn build(spec: &Spec, streams: &Streams) -> (Vec<Flow>, Vec<Socket>) 
                     let ends = [(Some(sender), None), (None, Some(receiver))];
                     ends.map(|(sender, receiver)| Tcp::new(&config.tcp, sender, receiver).into())
                 };
-                for (end, node) in ends.iter_mut().zip([flow.from, flow.to]) {
+                for (end, node) in ends.iter_mut().zip([flow.from, to]) {
                     if let (Some(sender), Some(rate)) =
                         (end.tcp_mut().and_then(|it| it.sender.as_mut()), first_rate(node, spec))
                     {
@@ -58,14 +106,14 @@ pub(super) fn build(spec: &Spec, streams: &Streams) -> (Vec<Flow>, Vec<Socket>) 
             }
         };
         let (source_at, sink_at) = (number, count + number);
-        let ends = [(flow.from, source_at), (flow.to, sink_at)];
-        flows.push(build_flow(flow, spec, ends, &source, None));
+        let ends = [(flow.from, source_at), (to, sink_at)];
+        flows.push(Flow { group, ..build_flow((of, flow), spec, ends, &source, None) });
         if back.is_some() {
-            answers.push(build_flow(flow, spec, [ends[1], ends[0]], &sink, Some(number as u32)));
+            answers.push(build_flow((of, flow), spec, [ends[1], ends[0]], &sink, Some(number as u32)));
         }
-        let (node, peer, flow_back) = (flow.from, flow.to, back.unwrap_or(number));
+        let (node, peer, flow_back) = (flow.from, to, back.unwrap_or(number));
         let datagram = flow.traffic.packet_size().unwrap_or(u64::MAX);
-        let at_sink = flow.traffic.destination(stream("traffic"));
+        let at_sink = flow.traffic.destination(data());
         let socket = |node, peer, flow, endpoint, app| Socket {
             node,
             peer,
@@ -90,9 +138,9 @@ fn first_rate(node: NodeId, spec: &Spec) -> Option<Rate> {
     spec.channels.get(usize::from(channel)).and_then(|it| it.mac.rate())
 }
 
-/// Builds a flow between two nodes with these sockets, or the answers to one.
+/// Builds a flow of the specification between two nodes with these sockets, or the answers to one.
 fn build_flow(
-    flow: &FlowSpec,
+    (of, flow): (usize, &FlowSpec),
     spec: &Spec,
     [(from, source), (to, sink)]: [(NodeId, usize); 2],
     endpoint: &AnyEndpoint,
@@ -110,7 +158,9 @@ fn build_flow(
         to,
         source,
         sink,
+        of,
         answers,
+        group: None,
         name,
         label: Cow::Owned(if answers.is_some() { flow.label_of_answers() } else { flow.label.clone() }),
         dscp: flow.dscp,
@@ -129,8 +179,9 @@ fn build_flow(
 
 /// How wires number the segments of each flow, the answers included.
 pub(super) fn numbering(spec: &Spec) -> Vec<Numbering> {
-    let answered = spec.flows.iter().filter(|flow| flow.traffic.is_answered());
-    spec.flows.iter().chain(answered).map(numbering_of).collect()
+    let singles = singles(spec);
+    let answered = singles.iter().filter(|it| it.flow.traffic.is_answered());
+    singles.iter().chain(answered).map(|it| numbering_of(it.flow)).collect()
 }
 
 /// How wires number a flow's segments. The first byte follows a SYN, which takes one sequence number.

@@ -7,6 +7,7 @@ use hopyard_engine::Time;
 use crate::address::{Address, NodeId};
 use crate::context::FlowDrops;
 use crate::observe::FlowMeter;
+use crate::packet::FlowId;
 use crate::transport::connection::{Phases, SenderCounters};
 
 /// Bytes of a flow that had arrived when a sample was taken.
@@ -26,8 +27,12 @@ pub(super) struct Flow {
     /// The sockets at its source and at its destination.
     pub source: usize,
     pub sink: usize,
+    /// The flow of the specification.
+    pub of: usize,
     /// The flow that it answers.
     pub answers: Option<u32>,
+    /// The group to which its packets go.
+    pub group: Option<Box<ToGroup>>,
     pub name: Cow<'static, str>,
     pub label: Cow<'static, str>,
     pub dscp: u8,
@@ -50,6 +55,59 @@ pub(super) struct Flow {
     pub cwnd: WindowMean,
     /// The counts when the measuring window began.
     pub before: Counts,
+}
+
+impl Flow {
+    /// The number of receivers of its packets.
+    pub(super) fn receivers(&self) -> usize {
+        self.group.as_ref().map_or(1, |group| group.receivers.len())
+    }
+
+    /// The flow of a receiver of its packets, if they go to a group.
+    pub(super) fn of_receiver(&self, place: usize) -> Option<usize> {
+        Some(self.group.as_ref()?.receivers.get(place)?.1)
+    }
+}
+
+/// The part of a flow among those that the packets to one group make, one for each receiver.
+#[derive(Debug)]
+pub(super) struct ToGroup {
+    /// The address of the group.
+    pub address: Address,
+    /// The flow whose number the packets have.
+    pub first: FlowId,
+    /// The receivers, each with its flow, in order of the receivers; empty for all flows but the first.
+    pub receivers: Vec<(NodeId, usize)>,
+    /// A bit for each datagram that has arrived at the receiver.
+    arrived: Vec<u64>,
+}
+
+impl ToGroup {
+    pub(super) const fn new(address: Address, first: FlowId, receivers: Vec<(NodeId, usize)>) -> Self {
+        Self { address, first, receivers, arrived: Vec::new() }
+    }
+
+    /// The flow of a receiver.
+    pub(super) fn of(&self, node: NodeId) -> Option<usize> {
+        let place = self.receivers.binary_search_by_key(&node, |(node, _)| *node).ok()?;
+        Some(self.receivers[place].1)
+    }
+
+    /// Whether a datagram has arrived.
+    pub(super) fn has(&self, sequence: u64) -> bool {
+        self.arrived.get((sequence / 64) as usize).is_some_and(|word| word >> (sequence % 64) & 1 == 1)
+    }
+
+    /// A datagram arrives. Returns whether this is the first copy.
+    pub(super) fn note(&mut self, sequence: u64) -> bool {
+        let (word, bit) = ((sequence / 64) as usize, 1 << (sequence % 64));
+        if self.arrived.len() <= word {
+            self.arrived.resize(word + 1, 0);
+        }
+        let is_new = self.arrived[word] & bit == 0;
+        self.arrived[word] |= bit;
+        is_new
+    }
 }
 
 /// Counters of a flow from the start of the run.

@@ -46,8 +46,8 @@ pub use inject::InjectError;
 pub use outside::{MOST_FLOWS, MOST_PROGRAMS};
 pub use run::{RunFailure, simulate};
 pub use spec::{
-    ChannelSpec, EnergySpec, FlowSpec, JammerSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity, RoleSpec, ServedSpec,
-    SleepSpec, Spec, Transport, TunnelSpec, WireSpec, label_of_answers,
+    Cast, ChannelSpec, EnergySpec, FlowSpec, GroupSpec, JammerSpec, MediumSpec, NodeSpec, ObserveSpec, Quantity,
+    RoleSpec, ServedSpec, SleepSpec, Spec, Transport, TunnelSpec, WireSpec, label_of_answers,
 };
 pub use wired_routes::tables;
 

@@ -1,5 +1,7 @@
 //! The tables of a run, at its end and before.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::World;
 use super::flow::Flow;
 use crate::address::NodeId;
@@ -11,7 +13,7 @@ use crate::node::{Attachment, Node};
 use crate::observe::{
     DropRow, FlowCounts, FlowRow, NodeCounts, NodeRow, Outcome, OverheadRow, OwnColumn, PacketsLeft, Probe, own_columns,
 };
-use crate::packet::{Packet, PacketKind};
+use crate::packet::{Body, FlowId, Packet, PacketKind};
 use crate::phy::reception::Lost;
 
 impl<P: Probe> World<P> {
@@ -68,9 +70,26 @@ impl<P: Probe> World<P> {
         };
         self.under_way().for_each(|packet| count(packet, |left| &mut left.anywhere));
         self.queued().for_each(|packet| count(packet, |left| &mut left.queued));
+        self.count_left_for_groups(&mut left);
         let spent = self.cx.spending.as_ref().map(|spending| spending.shares(self.cx.now));
         let spent = |flow: usize| spent.as_ref().and_then(|spent| spent.get(flow)).copied();
         left.into_iter().enumerate().map(|(flow, left)| self.counts_of(flow, left, spent(flow))).collect()
+    }
+
+    /// Counts, for each receiver in a group, the datagrams of which a copy is under way and none has arrived there.
+    fn count_left_for_groups(&self, left: &mut [PacketsLeft]) {
+        let mut under_way: BTreeMap<FlowId, BTreeSet<u64>> = BTreeMap::new();
+        for packet in self.under_way().filter(|packet| packet.destination.is_wide_group()) {
+            if let Body::Udp(header) = &packet.body {
+                under_way.entry(packet.flow).or_default().insert(header.sequence);
+            }
+        }
+        for (flow, left) in self.flows.iter().zip(left) {
+            if let Some(group) = &flow.group {
+                let of_packets = under_way.get(&group.first);
+                left.anywhere = of_packets.map_or(0, |all| all.iter().filter(|it| !group.has(**it)).count() as u64);
+            }
+        }
     }
 
     /// A row for each node, as of now.
@@ -82,6 +101,11 @@ impl<P: Probe> World<P> {
     fn counts_of(&self, number: usize, left: PacketsLeft, energy: Option<Shares>) -> FlowCounts<'_> {
         let flow: &Flow = &self.flows[number];
         let (all, before, meter) = (self.counts(number), &flow.before, &flow.meter);
+        let mut dropped = all.dropped.since(&before.dropped);
+        if flow.group.is_some() {
+            // A datagram that one receiver got is lost for another one.
+            dropped.packets = meter.sent.saturating_sub(meter.unique + left.anywhere);
+        }
         FlowCounts {
             flow: number as u32,
             answers: flow.answers,
@@ -91,7 +115,7 @@ impl<P: Probe> World<P> {
             routing: self.nodes[flow.from.index()].routing_protocol,
             meter,
             unique_bytes: if flow.segment > 0 { meter.unique * flow.segment } else { meter.delivered },
-            dropped: all.dropped.since(&before.dropped),
+            dropped,
             left,
             numbered: self.numbered_measured(),
             sender: all.sender.since(&before.sender),

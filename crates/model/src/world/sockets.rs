@@ -3,7 +3,7 @@
 
 use super::World;
 use super::error::RuleFailure;
-use super::flow::Counts;
+use super::flow::{Counts, Flow};
 use crate::address::{Address, NodeId};
 use crate::clock::Wake;
 use crate::context::{DropReason, Waiter};
@@ -50,7 +50,10 @@ impl<P: Probe> World<P> {
         }
         while let Some(outgoing) = self.next_packet(socket) {
             if let Some(new) = outgoing.data {
-                self.flows[flow].meter.on_sent(new, now);
+                for place in 0..self.flows[flow].receivers() {
+                    let flow = self.flows[flow].of_receiver(place).unwrap_or(flow);
+                    self.flows[flow].meter.on_sent(new, now);
+                }
             }
             if is_source
                 && self.probe.watches()
@@ -72,13 +75,16 @@ impl<P: Probe> World<P> {
         self.arm(socket);
     }
 
-    /// The objects that the application of a socket has written just now.
+    /// The objects that the application of a socket has written just now, for each receiver.
     fn tell_written(&mut self, socket: usize) {
-        let flow = FlowId(self.sockets[socket].flow as u32);
+        let flow = self.sockets[socket].flow;
         for Written { object, connection, units } in self.sockets[socket].written.drain(..) {
             if self.probe.watches() {
-                let event = FlowEvent::Written { object: &object, connection, units };
-                self.probe.on_flow(self.cx.now, flow, &event);
+                for place in 0..self.flows[flow].receivers() {
+                    let flow = self.flows[flow].of_receiver(place).unwrap_or(flow);
+                    let event = FlowEvent::Written { object: &object, connection, units };
+                    self.probe.on_flow(self.cx.now, FlowId(flow as u32), &event);
+                }
             }
         }
     }
@@ -114,11 +120,12 @@ impl<P: Probe> World<P> {
     fn originate(&mut self, socket: usize, outgoing: Emission) {
         let Socket { node, peer, flow, .. } = self.sockets[socket];
         let dscp = self.flows[flow].dscp;
+        let group = self.flows[flow].group.as_ref().map(|it| it.address);
         let flow = FlowId(flow as u32);
         let packet = self.cx.originate(Packet {
             created: self.cx.now,
             source: node.into(),
-            destination: peer.into(),
+            destination: group.unwrap_or_else(|| peer.into()),
             flow,
             size: outgoing.size,
             ttl: self.topology.ip.ttl,
@@ -133,7 +140,12 @@ impl<P: Probe> World<P> {
         if let Some(seq) = outgoing.waits {
             self.cx.sending.begin(packet, Waiter::Sender { node, flow, seq });
         }
-        self.route(node, packet);
+        if group.is_some() {
+            let (node, mut around) = self.node(node);
+            node.send_to_group(packet, &mut around);
+        } else {
+            self.route(node, packet);
+        }
     }
 
     /// A packet has reached the node it was for.
@@ -142,6 +154,9 @@ impl<P: Probe> World<P> {
             return self.leaves(node, packet);
         }
         let flow = self.cx.packets[packet].flow.index();
+        // Each receiver in a group has a flow of its own.
+        let to_group = |it: &Flow| it.group.as_ref()?.of(node);
+        let flow = self.flows.get(flow).and_then(to_group).unwrap_or(flow);
         let it = self
             .flows
             .get(flow)
@@ -152,7 +167,11 @@ impl<P: Probe> World<P> {
         };
         let to_sink = node == it.to;
         let socket = if to_sink { it.sink } else { it.source };
-        let (packet, is_first) = self.cx.deliver_copy(packet);
+        let (mut packet, mut is_first) = self.cx.deliver_copy(packet);
+        if let (Some(group), Body::Udp(header)) = (&mut self.flows[flow].group, &packet.body) {
+            is_first = group.note(header.sequence);
+            packet.flow = FlowId(flow as u32);
+        }
         if self.probe.watches() {
             self.probe.on_packet(self.cx.now, node, &packet, PacketEvent::Delivered);
         }

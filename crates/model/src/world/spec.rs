@@ -25,7 +25,7 @@ use crate::phy::neighbours::Search;
 use crate::phy::obstacles::Obstacle;
 use crate::phy::{self, fading, propagation};
 use crate::transport::{acking, tcp};
-use crate::{agent, app, ip, link, mac, routing};
+use crate::{agent, app, ip, link, mac, multicast, routing};
 
 /// The complete specification of one run.
 #[derive(Clone, Debug)]
@@ -68,6 +68,12 @@ pub struct Spec {
     pub tunnels: Vec<TunnelSpec>,
     /// Flows, in order of their numbers.
     pub flows: Vec<FlowSpec>,
+    /// The further destinations of flows, by number; others have one.
+    pub casts: BTreeMap<usize, Cast>,
+    /// Multicast groups.
+    pub groups: Vec<GroupSpec>,
+    /// How datagrams for groups are forwarded.
+    pub multicast: multicast::Config,
     /// The nodes that only radiate. They are the last ones with radios.
     pub jammers: Vec<JammerSpec>,
     /// The energy that radios take.
@@ -103,6 +109,9 @@ impl Spec {
             served: Vec::new(),
             tunnels: Vec::new(),
             flows: Vec::new(),
+            casts: BTreeMap::new(),
+            groups: Vec::new(),
+            multicast: multicast::Config::first(profile),
             jammers: Vec::new(),
             energy: EnergySpec::default(),
             observe: ObserveSpec::default(),
@@ -330,6 +339,24 @@ impl FlowSpec {
 #[must_use]
 pub fn label_of_answers(label: &str) -> String {
     if label.is_empty() { "answers".to_owned() } else { format!("{label}.answers") }
+}
+
+/// The further destinations of a flow. Each has a flow of its own in the results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cast {
+    /// The source sends to each of them what it sends to the first, in packets of their own.
+    Each(Vec<NodeId>),
+    /// The source sends to a group, by number; its destination is a member, and so are the further ones.
+    Group(usize),
+}
+
+/// A multicast group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupSpec {
+    /// Its address, beyond 224.0.0.0/24.
+    pub address: Ipv4Addr,
+    /// Its members, sorted.
+    pub members: Vec<NodeId>,
 }
 
 /// The transport of a flow.

@@ -99,7 +99,7 @@ impl<P: Probe> World<P> {
     fn flow<'a>(&self, number: usize, label: &'a str, spec: &'a Spec) -> FlowView<'a> {
         let it = &self.flows[number];
         let connection = it.answers.unwrap_or(number as u32);
-        let tcp = match &spec.flows[connection as usize].transport {
+        let tcp = match &spec.flows[it.of].transport {
             Transport::Tcp { config, .. } => Some(&config.tcp),
             Transport::Udp => None,
         };

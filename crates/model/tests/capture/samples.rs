@@ -146,10 +146,14 @@ pub fn others() -> Vec<Sample> {
     vec![
         flow(sample(
             540,
-            Body::Udp(UdpHeader { sequence: 258, len: 512 }),
+            Body::Udp(UdpHeader { sequence: 258, len: 512, identification: None }),
             &[("ip.len", "540"), ("udp.length", "520"), ("udp.srcport", "61441"), ("udp.dstport", "61441")],
         )),
-        flow(sample(28, Body::Udp(UdpHeader { sequence: 0, len: 0 }), &[("ip.len", "28"), ("udp.length", "8")])),
+        flow(sample(
+            28,
+            Body::Udp(UdpHeader { sequence: 0, len: 0, identification: None }),
+            &[("ip.len", "28"), ("udp.length", "8")],
+        )),
         broadcast(sample(
             28,
             Body::Arp(ArpMessage::Request { target: Address(1) }),
@@ -406,7 +410,8 @@ pub fn options() -> Vec<Sample> {
     let mut route = SourceRoute::new(vec![b, c]).expect("it fits");
     route.visit();
     route.salvage = 2;
-    let [datagram, datagram_of_flow] = [1, 2].map(|sequence| Body::Udp(UdpHeader { sequence, len: 100 }));
+    let [datagram, datagram_of_flow] =
+        [1, 2].map(|sequence| Body::Udp(UdpHeader { sequence, len: 100, identification: None }));
     let flow_route = SourceRoute::new(vec![b]).expect("it fits");
     let alone = |expected| sample(IP_HEADER, Body::Empty, expected);
     vec![

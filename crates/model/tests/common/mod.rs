@@ -4,6 +4,8 @@
 pub mod scenarios;
 pub mod table;
 
+use std::net::Ipv4Addr;
+
 use hopyard_engine::units::{Bytes, Distance, Rate};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
@@ -11,8 +13,8 @@ use hopyard_model::mobility::Position;
 use hopyard_model::observe::Outcome;
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::{acking, congestion, tcp};
-use hopyard_model::world::{self, FlowSpec, NodeSpec, Spec, Transport, Watch};
-use hopyard_model::{app, mac, phy, routing};
+use hopyard_model::world::{self, Cast, FlowSpec, GroupSpec, NodeSpec, Spec, Transport, Watch};
+use hopyard_model::{app, mac, multicast, phy, routing};
 
 /// Nodes at these positions, without flows.
 pub fn network(profile: &str, routing: &str, places: &[(f64, f64)]) -> Spec {
@@ -54,6 +56,22 @@ pub fn add_cbr(spec: &mut Spec, from: u32, to: u32, size: u64, interval: Span) {
         transport: Transport::Udp,
         dscp: 0,
     });
+}
+
+/// Lets a flow go to a group of these members, of which its destination is one.
+pub fn to_group(spec: &mut Spec, flow: usize, members: &[u32]) {
+    let members = members.iter().copied().map(NodeId).collect();
+    let address = Ipv4Addr::new(239, 1, 0, spec.groups.len() as u8);
+    spec.casts.insert(flow, Cast::Group(spec.groups.len()));
+    spec.groups.push(GroupSpec { address, members });
+}
+
+/// The routing protocol that a forwarding protocol for groups needs, or this one.
+pub fn routing_for(multicast: &str, other: &'static str) -> &'static str {
+    let of = |name: &str| routing::Config::of_profile(name, "rfc").expect("a routing protocol");
+    let needs = multicast::Config::of_profile(multicast, "rfc").expect("a forwarding protocol").needs_relays();
+    let mut able = routing::MODELS.iter().map(|model| model.name).filter(|name| of(name).chooses_relays());
+    if needs { able.next().expect("a protocol chooses relays") } else { other }
 }
 
 /// Adds a TCP flow with an endless file.

@@ -14,9 +14,11 @@ use hopyard_model::routing::static_routes;
 use hopyard_model::transport::recovery_choice::RecoveryChoice;
 use hopyard_model::transport::{acking, congestion};
 use hopyard_model::world::{JammerSpec, Spec, Transport, WireSpec};
-use hopyard_model::{agent, app, mac, routing};
+use hopyard_model::{agent, app, mac, multicast, routing};
 
-use super::{add_cbr, add_tcp, chain, mbps, network, stagger, with_dcf, with_ranges, with_traffic};
+use super::{
+    add_cbr, add_tcp, chain, mbps, network, routing_for, stagger, to_group, with_dcf, with_ranges, with_traffic,
+};
 
 /// Every scenario, with its name.
 pub fn all() -> Vec<(String, Spec)> {
@@ -113,6 +115,15 @@ pub fn of_every_model() -> Vec<(String, Spec)> {
             spec.wires.push(WireSpec { ends: (NodeId(0), NodeId(3)), params, network: None });
             spec.wire_queues.insert(0, queue::Config::of_profile(model.name, "rfc").expect("a queue discipline"));
             with_ecn(spec);
+        });
+    }
+    for model in multicast::MODELS {
+        with("multicast", model.name, &|spec| {
+            let routing = routing_for(model.name, "oracle");
+            let routing = routing::Config::of_profile(routing, "rfc").expect("a routing protocol");
+            spec.nodes.iter_mut().for_each(|node| node.routing = routing.clone());
+            spec.multicast = multicast::Config::of_profile(model.name, "rfc").expect("a forwarding protocol");
+            to_group(spec, 1, &[0, 1, 2, 3]);
         });
     }
     for model in rate_control::MODELS {

@@ -10,9 +10,9 @@ use hopyard_model::phy::propagation;
 use hopyard_model::routing::static_routes;
 use hopyard_model::routing::static_routes::Others;
 use hopyard_model::world::WireSpec;
-use hopyard_model::{agent, link, mobility, routing};
+use hopyard_model::{agent, link, mobility, multicast, routing};
 
-use super::common::{add_cbr, add_tcp, chain, mbps, network, run, scenarios, stagger};
+use super::common::{add_cbr, add_tcp, chain, mbps, network, routing_for, run, scenarios, stagger, to_group};
 use super::{Kind, check, check_models, in_profiles, seconds};
 
 /// Four nodes that run each agent, without and with what its switches can switch on.
@@ -206,6 +206,38 @@ fn queues() {
         runs.push((format!("{model} {profile}, radio"), run(&spec)));
     }
     check_models("queue", runs);
+}
+
+/// Two floods that cross in a grid with contention, where a node at a corner is no member of one group.
+#[test]
+fn groups() {
+    let places: Vec<_> = (0..9).map(|i| (f64::from(i % 3) * 180.0, f64::from(i / 3) * 180.0)).collect();
+    let run_of = |model: &str, change: &dyn Fn(&mut serde_json::Value)| {
+        let mut spec = network("rfc", routing_for(model, "aodv"), &places);
+        let info = multicast::MODELS.iter().find(|it| it.name == model).expect("a forwarding protocol");
+        let mut values = (info.defaults)("rfc");
+        change(&mut values);
+        spec.multicast = multicast::Config::read(model, &values).expect("a forwarding protocol");
+        add_cbr(&mut spec, 0, 1, 400, Span::from_millis(150));
+        to_group(&mut spec, 0, &[0, 1, 2, 3, 4, 5, 6, 7, 8]);
+        add_cbr(&mut spec, 8, 2, 400, Span::from_millis(150));
+        to_group(&mut spec, 1, &[2, 4, 6]);
+        spec.flows.iter_mut().for_each(|flow| flow.start = seconds(8));
+        stagger(&mut spec);
+        spec.duration = Span::from_secs(12);
+        run(&spec)
+    };
+    let runs = multicast::MODELS.iter().flat_map(|model| {
+        let usual = (model.name.to_owned(), run_of(model.name, &|_| {}));
+        let numbered = |values: &mut serde_json::Value| {
+            if values.get("duplicates").is_some() {
+                values["duplicates"] = "identification".into();
+                values["jitter"] = "0 s".into();
+            }
+        };
+        [usual, (format!("{}, numbered, without jitter", model.name), run_of(model.name, &numbered))]
+    });
+    check_models("multicast", runs.collect());
 }
 
 /// The whole model together: fifty moving nodes, five TCP variants and datagrams, with every protocol and profile.

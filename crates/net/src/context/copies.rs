@@ -66,7 +66,10 @@ impl Copies {
     /// A packet was made.
     #[inline]
     pub(super) fn on_originated(&mut self, id: PacketId, packet: &Packet) -> Option<Record> {
-        if !matches!(packet.kind(), PacketKind::Data | PacketKind::Ack | PacketKind::External) {
+        // A datagram for a group arrives at several nodes, or at none.
+        if packet.destination.is_group()
+            || !matches!(packet.kind(), PacketKind::Data | PacketKind::Ack | PacketKind::External)
+        {
             return None;
         }
         let new = Fate { copies: 1, holders: 0, has_arrived: false, dropped: None };
@@ -185,7 +188,7 @@ mod tests {
             hops: 0,
             salvaged: 0,
             class: 0,
-            body: Body::Udp(UdpHeader { sequence: 0, len: 72 }),
+            body: Body::Udp(UdpHeader { sequence: 0, len: 72, identification: None }),
         })
     }
 

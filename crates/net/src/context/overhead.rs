@@ -306,7 +306,7 @@ mod tests {
         let mut overhead = Overhead::default();
         overhead.on_received(NodeId(1), &olsr);
         overhead.on_received(NodeId(1), &olsr);
-        let mut data = packet(120, Body::Udp(UdpHeader { sequence: 0, len: 92 }));
+        let mut data = packet(120, Body::Udp(UdpHeader { sequence: 0, len: 92, identification: None }));
         overhead.on_received(NodeId(1), &data);
         data.change_options(|it| it.push(DsrOption::AckRequest { identification: 1 }));
         overhead.on_received(NodeId(1), &data);
@@ -357,7 +357,7 @@ mod tests {
         let mut alone = packet(20, Body::Empty);
         alone.change_options(|it| it.push(DsrOption::AckRequest { identification: 1 }));
         overhead.on_sent(NodeId(2), &alone, true, Media { radios: 1, wires: 0 });
-        let mut data = packet(120, Body::Udp(UdpHeader { sequence: 0, len: 92 }));
+        let mut data = packet(120, Body::Udp(UdpHeader { sequence: 0, len: 92, identification: None }));
         let route = SourceRoute::new(vec![Address(5)]).expect("it fits");
         data.change_options(|it| it.push(DsrOption::SourceRoute(route)));
         overhead.on_sent(NodeId(2), &data, false, Media { radios: 1, wires: 0 });

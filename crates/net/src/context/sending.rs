@@ -72,7 +72,7 @@ mod tests {
             hops: 0,
             salvaged: 0,
             class: 0,
-            body: Body::Udp(UdpHeader { sequence: 0, len: 20 }),
+            body: Body::Udp(UdpHeader { sequence: 0, len: 20, identification: None }),
         }
     }
 

@@ -279,7 +279,7 @@ mod tests {
             hops: 0,
             salvaged: 0,
             class: 0,
-            body: Body::Udp(UdpHeader { sequence: 0, len: 72 }),
+            body: Body::Udp(UdpHeader { sequence: 0, len: 72, identification: None }),
         })
     }
 

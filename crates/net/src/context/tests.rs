@@ -14,7 +14,7 @@ fn the_ledger_accounts_for_every_packet() {
         hops: 0,
         salvaged: 0,
         class: 0,
-        body: Body::Udp(UdpHeader { sequence: 0, len: 72 }),
+        body: Body::Udp(UdpHeader { sequence: 0, len: 72, identification: None }),
     };
     let first = cx.originate(packet.clone());
     let second = cx.copy(first);
@@ -34,7 +34,7 @@ fn a_tunnel_keeps_marks_where_the_inner_packet_understands_them() {
     for (inner, marked, expected) in [(0, true, 0), (2, false, 2), (2, true, 3), (1, true, 3), (3, false, 3)] {
         for form in [Form::IpInIp, Form::Minimal] {
             let mut cx = Context::default();
-            let body = Body::Udp(UdpHeader { sequence: 0, len: 72 });
+            let body = Body::Udp(UdpHeader { sequence: 0, len: 72, identification: None });
             let id = cx.originate(Packet {
                 created: Time::ZERO,
                 source: Address(0),

@@ -18,7 +18,7 @@ use super::resolver::Resolver;
 use crate::files::MovementFile;
 use crate::placement;
 use crate::problem::{one_of, ranges};
-use crate::sections::{Flow, Placement, Routing, Stack, Until};
+use crate::sections::{Placement, Routing, Stack, Until};
 
 /// The words for a node that is missing, and for the nodes that are there.
 fn missing(node: u32, count: u32, kind: &str) -> (String, String) {
@@ -71,6 +71,7 @@ impl Resolver<'_> {
                 self.check_jammers(&resolved);
                 self.check_formed_groups(&resolved);
                 self.check_flow_nodes(&resolved);
+                self.check_multicast(&resolved);
                 self.check_named_nodes(&resolved);
                 self.check_networks(&resolved);
                 self.check_mobile(&resolved);
@@ -470,7 +471,7 @@ impl Resolver<'_> {
             if self.is_faulty(&format!("flow.{i}")) {
                 continue;
             }
-            for (key, node) in [("from", flow.from), ("to", flow.to)] {
+            for (key, node) in flow.ends() {
                 if node >= all {
                     let (message, expected) = missing(node, all, "nodes");
                     let fault = self.flow_problem(Place::Listed(i), key, message);
@@ -478,8 +479,8 @@ impl Resolver<'_> {
                     fault.expected = Some(expected);
                 }
             }
-            if flow.from < all && flow.to < all && flow.from != flow.to {
-                self.check_route(routing, i, flow, kind.tcp.is_some());
+            for &to in flow.to.nodes().iter().filter(|to| flow.from < all && **to < all && **to != flow.from) {
+                self.check_route(routing, i, (flow.from, to), kind.tcp.is_some());
             }
         }
         self.check_number_drawn(resolved);
@@ -493,7 +494,7 @@ impl Resolver<'_> {
             }
             let path = |key: &str| format!("flow.{i}.{key}");
             let at = Place::Listed(i);
-            if flow.from == flow.to && self.has(&path("from")) && self.has(&path("to")) {
+            if flow.to.nodes().contains(&flow.from) && self.has(&path("from")) && self.has(&path("to")) {
                 let fault = self.flow_problem(at, "to", format!("the flow goes from node {} to itself", flow.from));
                 fault.of_many = "the flow goes from a node to itself".to_owned();
                 fault.expected = Some("another node than `from`".to_owned());
@@ -628,9 +629,10 @@ impl Resolver<'_> {
     }
 
     /// Reports a flow whose packets cannot arrive, as the parameters of the routing protocol say.
-    fn check_route(&mut self, routing: Option<&routing::Config>, index: usize, flow: &Flow, tcp: bool) {
+    fn check_route(&mut self, routing: Option<&routing::Config>, index: usize, ends: (u32, u32), tcp: bool) {
         let Some(routing) = routing else { return };
-        let ways = [("to", flow.from, flow.to, "data"), ("from", flow.to, flow.from, "acknowledgements")];
+        let (from, to) = ends;
+        let ways = [("to", from, to, "data"), ("from", to, from, "acknowledgements")];
         for (key, from, to, what) in ways.into_iter().take(if tcp { 2 } else { 1 }) {
             if routing.prescribed(from, to) == routing::Prescribed::Unreachable {
                 let message = format!("the {what} of this flow have no route from node {from} to node {to}");

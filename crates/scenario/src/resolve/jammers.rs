@@ -59,7 +59,7 @@ impl Resolver<'_> {
     fn check_parts_of_jammers(&mut self, resolved: &Resolved, jamming: std::ops::Range<u32>) {
         let message = |node: u32| format!("node {node} only radiates ([[jammer]])");
         for (i, (flow, _)) in resolved.flows.iter().enumerate() {
-            for (key, node) in [("from", flow.from), ("to", flow.to)] {
+            for (key, node) in flow.ends() {
                 if jamming.contains(&node) {
                     let fault = self.flow_problem(Place::Listed(i), key, message(node));
                     fault.of_many = "one end only radiates ([[jammer]])".to_owned();

@@ -23,10 +23,10 @@ impl Resolver<'_> {
         let Some(agents) = all.find(|it| it.serves_moving_hosts()) else { return };
         for (index, (flow, kind)) in resolved.flows.iter().enumerate() {
             let moves = |node: u32| resolved.mobile_hosts.iter().any(|host| host.nodes.contains(&node));
-            let host = match (moves(flow.to), moves(flow.from) && agents.takes_reverse_tunnels()) {
-                (true, _) => flow.to,
-                (false, true) => flow.from,
-                (false, false) => continue,
+            let host = match flow.to.nodes().iter().find(|to| moves(**to)) {
+                Some(to) => *to,
+                None if moves(flow.from) && agents.takes_reverse_tunnels() => flow.from,
+                None => continue,
             };
             let of = format!("the tunnel of host {host}, while it is away,");
             self.check_longest(resolved, Place::Listed(index), kind, &Longer { bytes: agents.tunnel_bytes(), of });

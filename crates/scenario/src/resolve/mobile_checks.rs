@@ -304,13 +304,11 @@ impl Resolver<'_> {
         let homes = resolved.home_agents.iter().map(|it| it.node);
         let agents: BTreeSet<u32> = homes.chain(resolved.foreign_agents.iter().map(|it| it.node)).collect();
         let is_other = |node: u32| node < resolved.nodes.count && !moves(node) && !agents.contains(&node);
-        let (key, host, other) = if moves(flow.from) && is_other(flow.to) {
-            ("to", flow.from, flow.to)
-        } else if moves(flow.to) && is_other(flow.from) {
-            ("from", flow.to, flow.from)
-        } else {
-            return;
+        let of_pair = |(from, to): (u32, u32)| {
+            let down = moves(to) && is_other(from);
+            if moves(from) && is_other(to) { Some(("to", from, to)) } else { down.then_some(("from", to, from)) }
         };
+        let Some((key, host, other)) = flow.pairs().find_map(of_pair) else { return };
         let message = format!(
             "node {host} sends all packets to its agent, and that may have no way to node {other}, which is no agent \
              and moves between no networks"

@@ -8,6 +8,7 @@ mod drawn;
 mod external;
 mod flow_faults;
 mod flows;
+mod groups;
 mod idle;
 mod inputs;
 mod jammers;
@@ -45,8 +46,8 @@ use crate::files::Files;
 use crate::key::join;
 use crate::merge::{Judge, Section};
 use crate::sections::{
-    Address, Battery, Energy, ForeignAgent, Head, HomeAgent, Host, Jammer, Linux, Measure, MobileHost, Nodes, Obstacle,
-    Simulator, Sleep, Tunnel,
+    Address, Battery, Energy, ForeignAgent, Group, Head, HomeAgent, Host, Jammer, Linux, Measure, MobileHost, Nodes,
+    Obstacle, Simulator, Sleep, Tunnel,
 };
 use crate::tree::Table;
 use crate::value::Values;
@@ -125,6 +126,8 @@ impl Resolver<'_> {
         let mobile_hosts = self.simple_list::<MobileHost>("mobile_host");
         let moves = !(home_agents.is_empty() && foreign_agents.is_empty() && mobile_hosts.is_empty());
         let agents = self.agents(moves);
+        let multicast = self.choice("multicast");
+        let groups = self.simple_list::<Group>("group");
         let tcp = self.plain("tcp");
         self.single("acking");
         self.single("traffic");
@@ -167,6 +170,8 @@ impl Resolver<'_> {
             ip: Typed::new(ip),
             routing: routing?,
             agents: agents?,
+            multicast: multicast?,
+            groups,
             flows,
             random_flows,
             linux,

@@ -19,7 +19,7 @@ use super::resolver::Resolver;
 use super::ways::{Hops, How, Links, Lost, Ways};
 use crate::drawing::drawn_flows;
 use crate::placement::uniform;
-use crate::sections::{Flow, Placement};
+use crate::sections::Placement;
 
 /// The number of runs that are checked if nodes are drawn.
 const RUNS: u64 = 10;
@@ -122,19 +122,18 @@ impl Resolver<'_> {
         let (mut links, mut usual) = (joined(Sure::Perhaps), joined(Sure::Usually));
         // If nodes stood next to each other.
         let mut anywhere = Links::new(checks.channels, None, Sure::Perhaps, all, &checks.wires);
-        for (i, (flow, kind)) in resolved.flows.iter().enumerate() {
-            let (from, to, tcp) = (flow.from, flow.to, kind.tcp.is_some());
-            if from >= all || to >= all || from == to {
-                continue;
-            }
+        let flows = resolved.flows.iter().enumerate();
+        let pairs = flows.flat_map(|(i, (flow, kind))| flow.pairs().map(move |ends| (i, ends, kind)));
+        for (i, (from, to), kind) in pairs.filter(|(_, (from, to), _)| *from < all && *to < all && from != to) {
+            let tcp = kind.tcp.is_some();
             // Places matter if the flow could be carried with others.
             let mut is_far = || anywhere.all.joins(from, to) && ways.lost(&mut anywhere, from, to, tcp).is_none();
             if !links.all.joins(from, to) {
                 let is_far = is_far();
-                self.out_of_range(i, flow, checks).is_warning = is_far;
+                self.out_of_range(i, (from, to), checks).is_warning = is_far;
             } else if let Some(lost) = ways.lost(&mut links, from, to, tcp) {
                 let is_far = is_far();
-                self.cannot_carry(checks, i, flow, &lost).is_warning = is_far;
+                self.cannot_carry(checks, i, (from, to), &lost).is_warning = is_far;
             } else if !usual.all.joins(from, to) || ways.lost(&mut usual, from, to, tcp).is_some() {
                 let range = checks.channels.iter().map(|channel| channel.usual).fold(0.0, f64::max);
                 let why = match range.is_finite() {
@@ -152,8 +151,8 @@ impl Resolver<'_> {
                     "these flows can hardly be carried: on each chain of nodes from source to destination {why}"
                 );
             } else {
-                self.check_hops(checks, i, flow, tcp);
-                self.check_gateways(&ways, &mut links, i, flow, tcp);
+                self.check_hops(checks, i, (from, to), tcp);
+                self.check_gateways(&ways, &mut links, i, (from, to), tcp);
                 let bytes = ways.longer(&mut links, from, to);
                 self.check_longest(
                     resolved,
@@ -163,6 +162,7 @@ impl Resolver<'_> {
                 );
             }
         }
+        self.check_members(resolved, |from, to| links.all.joins(from, to));
         let draws = resolved.random_flows.iter().find(|set| set.flows.number(radios) > 0);
         if let Some(set) = draws
             && checks.places.is_some()
@@ -173,8 +173,7 @@ impl Resolver<'_> {
         self.check_lengths(checks);
     }
 
-    fn out_of_range(&mut self, index: usize, flow: &Flow, checks: &Checks<'_>) -> &mut FlowFault {
-        let (from, to) = (flow.from, flow.to);
+    fn out_of_range(&mut self, index: usize, (from, to): (u32, u32), checks: &Checks<'_>) -> &mut FlowFault {
         let is_loose = |node: u32| {
             node >= checks.resolved.nodes.count && !checks.wires.iter().any(|(a, b)| [*a, *b].contains(&node))
         };
@@ -219,7 +218,7 @@ impl Resolver<'_> {
     }
 
     /// Reports a flow that the routing protocol cannot carry over the networks.
-    fn cannot_carry(&mut self, checks: &Checks<'_>, index: usize, flow: &Flow, lost: &Lost) -> &mut FlowFault {
+    fn cannot_carry(&mut self, checks: &Checks<'_>, index: usize, ends: (u32, u32), lost: &Lost) -> &mut FlowFault {
         let (routing, profile) = (checks.resolved.routing.model.name, &checks.resolved.head.profile);
         let is_able = |name: &str, profile: &str, is: fn(&routing::Config) -> bool| {
             routing::Config::of_profile(name, profile).is_ok_and(|it| is(&it))
@@ -239,7 +238,7 @@ impl Resolver<'_> {
             let expected = "a tunnel whose ends reach each other outside it".to_owned();
             return self.carried_by_nothing(index, "to", lost, &[&why, &why], expected);
         }
-        let ends = [("from", flow.from), ("to", flow.to)];
+        let ends = [("from", ends.0), ("to", ends.1)];
         if let Some((key, host)) = ends.into_iter().find(|(_, node)| *node >= checks.resolved.nodes.count) {
             let reaches = checks.routing.reaches_wires();
             let why = match reaches {
@@ -294,8 +293,8 @@ impl Resolver<'_> {
     }
 
     /// Warns of gateways that tell of a destination to which their wires do not lead.
-    fn check_gateways(&mut self, ways: &Ways, links: &mut Links, index: usize, flow: &Flow, tcp: bool) {
-        let ends = [("to", flow.from, flow.to, "data"), ("from", flow.to, flow.from, "acknowledgements")];
+    fn check_gateways(&mut self, ways: &Ways, links: &mut Links, index: usize, (from, to): (u32, u32), tcp: bool) {
+        let ends = [("to", from, to, "data"), ("from", to, from, "acknowledgements")];
         for (key, from, to, what) in ends.into_iter().take(if tcp { 2 } else { 1 }) {
             let Some(gateway) = ways.misleads(links, from, to) else { continue };
             let message = format!(
@@ -316,9 +315,9 @@ impl Resolver<'_> {
     }
 
     /// Reports prescribed routes that lead over more than the range of any radio.
-    fn check_hops(&mut self, checks: &Checks<'_>, index: usize, flow: &Flow, tcp: bool) {
+    fn check_hops(&mut self, checks: &Checks<'_>, index: usize, (from, to): (u32, u32), tcp: bool) {
         let config = checks.routing;
-        let ways = [("to", flow.from, flow.to, "data"), ("from", flow.to, flow.from, "acknowledgements")];
+        let ways = [("to", from, to, "data"), ("from", to, from, "acknowledgements")];
         for (key, from, to, what) in ways.into_iter().take(if tcp { 2 } else { 1 }) {
             let Prescribed::Hops(hops) = config.prescribed(from, to) else { continue };
             let Some(((a, b), apart)) = hops.iter().find_map(|&hop| Some((hop, checks.apart(hop)?))) else { continue };
@@ -368,8 +367,8 @@ impl Resolver<'_> {
         let all = resolved.all_nodes();
         let mut lengths: Vec<(usize, u32, u32)> = Vec::new();
         for (i, (flow, kind)) in resolved.flows.iter().enumerate() {
-            let ways = [(flow.from, flow.to), (flow.to, flow.from)];
-            let ways = ways.into_iter().take(if kind.tcp.is_some() { 2 } else { 1 });
+            let both = if kind.tcp.is_some() { 2 } else { 1 };
+            let ways = flow.pairs().flat_map(|(from, to)| [(from, to), (to, from)].into_iter().take(both));
             for (from, to) in ways.filter(|(from, to)| from.max(to) < &all) {
                 let length = hops.count(from, to);
                 // A packet in a tunnel grows no older.
@@ -424,7 +423,10 @@ impl Resolver<'_> {
                     channel.join(&mut groups, &places, Sure::Usually);
                 }
                 let drawn = drawn_flows(resolved, &streams).into_iter().flatten().map(|flow| (flow.from, flow.to));
-                let listed = resolved.flows.iter().map(|(flow, _)| (flow.from, flow.to));
+                let listed = resolved
+                    .flows
+                    .iter()
+                    .flat_map(|(flow, _)| resolved.receivers(flow).into_iter().map(|to| (flow.from, to)));
                 let mut pairs = drawn.chain(listed.filter(|(from, to)| *from < radios && *to < radios)).peekable();
                 pairs.peek().is_none() || pairs.any(|(from, to)| groups.joins(from, to))
             });

@@ -17,7 +17,7 @@ use hopyard_model::phy::propagation::table;
 use hopyard_model::phy::{self, fading, propagation};
 use hopyard_model::transport::congestion::external::ExternalConfig;
 use hopyard_model::transport::{acking, congestion, tcp};
-use hopyard_model::{agent, app, ip, link, mac, routing};
+use hopyard_model::{agent, app, ip, link, mac, multicast, routing};
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -26,8 +26,8 @@ use crate::catalogue::Config;
 use crate::files::{ErrorFile, LinkFile, MovementFile, TraceFile, TrafficFile};
 use crate::problem::Problem;
 use crate::sections::{
-    Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Head, HomeAgent, Host, Jammer, Linux, Measure,
-    MobileHost, Movement, Nodes, Obstacle, Simulator, Sleep, Tunnel, Wire,
+    ALL, Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Group, Head, HomeAgent, Host, Jammer, Linux,
+    Measure, MobileHost, Movement, Nodes, Obstacle, Simulator, Sleep, Tunnel, Wire,
 };
 use crate::value::Values;
 
@@ -216,6 +216,8 @@ pub(crate) struct Resolved {
     pub ip: Typed<ip::Params>,
     pub routing: Chosen<routing::Config>,
     pub agents: Vec<Chosen<agent::Config>>,
+    pub multicast: Chosen<multicast::Config>,
+    pub groups: Vec<Group>,
     pub flows: Vec<(Flow, FlowKind)>,
     pub random_flows: Vec<RandomFlows>,
     pub linux: Linux,
@@ -318,15 +320,34 @@ impl Resolved {
         link.traces().map(|of| of.into_iter().filter_map(read).collect())
     }
 
+    /// The members of a group, which exist once the groups are checked.
+    pub(crate) fn members(&self, name: &str) -> Vec<u32> {
+        if name == ALL {
+            return (0..self.talking()).collect();
+        }
+        let mut members = self.groups.iter().find(|it| it.name == name).map_or(Vec::new(), |it| it.members.clone());
+        members.sort_unstable();
+        members
+    }
+
+    /// The destinations of a flow, each of which has a flow in the results.
+    pub(crate) fn receivers(&self, flow: &Flow) -> Vec<u32> {
+        let Some(name) = flow.to.group() else { return flow.to.nodes().to_vec() };
+        let mut members = self.members(name);
+        members.retain(|node| *node != flow.from);
+        members
+    }
+
     /// The number of flows in results: the listed ones, the drawn ones, and the answers to both.
     pub(crate) fn all_flows(&self) -> u64 {
-        let listed = self.flows.iter().map(|(_, kind)| kind.results());
+        let listed = self.flows.iter().map(|(flow, kind)| self.receivers(flow).len() as u64 * kind.results());
         let drawn =
             self.random_flows.iter().map(|set| u64::from(set.flows.number(self.talking())) * set.kind.results());
         listed.chain(drawn).sum()
     }
 
-    /// Transport and traffic of each flow in results: the listed flows, the flows of each set, and the answers.
+    /// Transport and traffic of each flow in results: the listed flows, the flows of each set, the further destinations
+    /// of listed flows, and the answers.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = &FlowKind> {
         let scenario = || {
             let listed = self.flows.iter().map(|(_, kind)| kind);
@@ -334,7 +355,11 @@ impl Resolved {
                 .random_flows
                 .iter()
                 .flat_map(|set| std::iter::repeat_n(&set.kind, set.flows.number(self.talking()) as usize));
-            listed.chain(drawn)
+            let further = self
+                .flows
+                .iter()
+                .flat_map(|(flow, kind)| std::iter::repeat_n(kind, self.receivers(flow).len().saturating_sub(1)));
+            listed.chain(drawn).chain(further)
         };
         scenario().chain(scenario().filter(|kind| kind.traffic.config.is_answered()))
     }

@@ -30,6 +30,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("link", &[]),
     ("ip", &[]),
     ("agent", &[]),
+    ("multicast", &[]),
     // Oracles use the true connectivity, which follows from positions.
     ("routing", &["mobility"]),
     ("transport", &[]),
@@ -38,7 +39,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("observe", &["mobility", "phy", "mac", "link", "agent", "transport", "app"]),
     ("channel", &["mobility", "phy", "mac", "link", "observe"]),
     ("clock", &["phy", "channel"]),
-    ("node", &["mobility", "mac", "link", "ip", "agent", "routing", "observe", "channel", "clock"]),
+    ("node", &["mobility", "mac", "link", "ip", "agent", "multicast", "routing", "observe", "channel", "clock"]),
     (
         "world",
         &[
@@ -48,6 +49,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "link",
             "ip",
             "agent",
+            "multicast",
             "routing",
             "transport",
             "app",

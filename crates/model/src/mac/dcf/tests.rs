@@ -70,7 +70,7 @@ impl<P: Procedure> Station<P> {
             hops: 0,
             salvaged: 0,
             class: 0,
-            body: Body::Udp(UdpHeader { sequence: 0, len: SIZE - 28 }),
+            body: Body::Udp(UdpHeader { sequence: 0, len: SIZE - 28, identification: None }),
         })
     }
 

@@ -81,7 +81,7 @@ impl Pair {
                 hops: 0,
                 salvaged: 0,
                 class: dscp << 2,
-                body: Body::Udp(UdpHeader { sequence: 0, len: size - 28 }),
+                body: Body::Udp(UdpHeader { sequence: 0, len: size - 28, identification: None }),
             });
             self.waiting.push_back(Outgoing { packet, size, to: InterfaceId(1) });
         }

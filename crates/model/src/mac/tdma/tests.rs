@@ -55,7 +55,7 @@ fn packet(cx: &mut Context, size: u32) -> Outgoing {
         hops: 0,
         salvaged: 0,
         class: 0,
-        body: Body::Udp(UdpHeader { sequence: 0, len: size - 28 }),
+        body: Body::Udp(UdpHeader { sequence: 0, len: size - 28, identification: None }),
     });
     Outgoing { packet, size, to: InterfaceId(1) }
 }

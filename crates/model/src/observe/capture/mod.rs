@@ -9,7 +9,8 @@
 //!   [`port_of`] are the usual rules for link addresses and ports.
 //! - Sequence numbers of TCP are the simulator's numbers modulo 2^32. A connection's first number is zero.
 //! - Payload is zero, except that a UDP datagram begins with its number in the flow (64 bits), if it has room for it.
-//! - IP's identification is zero and fragments are forbidden, as RFC 6864 §4.1 permits.
+//! - IP's identification is zero and fragments are forbidden, as RFC 6864 §4.1 permits, unless the source of datagrams
+//!   for a group numbers them.
 //!
 //! # Sizes
 //!
@@ -140,7 +141,10 @@ pub fn packet(packet: &Packet, names: &Names<'_>, out: &mut Vec<u8>) -> Result<E
         ipv4::encapsulate(&body, source, destination, packet.ttl, out)?;
         ipv4::set_class(&mut out[start..], packet.class);
     } else {
-        let header = ip(protocol, source, destination, packet.ttl);
+        let mut header = ip(protocol, source, destination, packet.ttl);
+        if let Body::Udp(UdpHeader { identification: Some(identification), .. }) = packet.body {
+            (header.identification, header.dont_fragment) = (identification, false);
+        }
         ipv4::Header { traffic_class: packet.class, ..header }.emit(&body, out)?;
     }
     Ok(EtherType::IPV4)

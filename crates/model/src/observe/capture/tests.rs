@@ -205,7 +205,7 @@ fn numbers_wrap_at_32_bits() {
 #[test]
 fn datagrams_carry_their_number_if_they_have_room() {
     for len in [0, 7, 8, 512, 65_507] {
-        let header = UdpHeader { sequence: 0x0102_0304_0506_0708, len };
+        let header = UdpHeader { sequence: 0x0102_0304_0506_0708, len, identification: None };
         let it = from_a_to_b(28 + len, Body::Udp(header));
         let bytes = captured(&it);
         assert_eq!(bytes.len(), it.size as usize);
@@ -218,8 +218,20 @@ fn datagrams_carry_their_number_if_they_have_room() {
 }
 
 #[test]
+fn the_number_of_a_source_is_the_identification() {
+    for (identification, expected) in [(Some(0x1234), [0x12, 0x34, 0, 0]), (None, [0, 0, 0x40, 0])] {
+        let header = UdpHeader { sequence: 3, len: 8, identification };
+        assert_eq!(
+            captured(&from_a_to_b(36, Body::Udp(header)))[4..8],
+            expected,
+            "fragments are forbidden without one"
+        );
+    }
+}
+
+#[test]
 fn what_is_longer_than_a_packet_is_refused() {
-    let it = from_a_to_b(0, Body::Udp(UdpHeader { sequence: 0, len: 65_508 }));
+    let it = from_a_to_b(0, Body::Udp(UdpHeader { sequence: 0, len: 65_508, identification: None }));
     let names = Names { address: &address_of, station: &station_of, flow: &Flow::udp };
     let error = packet(&it, &names, &mut Vec::new()).expect_err("too long");
     assert_eq!(error.to_string(), "IPv4: expected at most 65535 bytes, found 65536");

@@ -103,6 +103,14 @@ impl Olsr {
         }
     }
 
+    /// Tells the node which neighbours have chosen it as a relay.
+    fn tell_choices(&mut self, cx: &mut Context) {
+        let node = self.0.node;
+        for (by, until) in self.0.chosen.drain(..) {
+            cx.act(Action::Chosen { node, by, until });
+        }
+    }
+
     fn forward(&mut self, packet: PacketId, otherwise: DropReason, cx: &mut Context) {
         let node = self.0.node;
         match self.0.route(cx.packets[packet].destination, cx) {
@@ -143,6 +151,7 @@ impl Routing for Olsr {
             return;
         };
         self.receive(messages, from, cx);
+        self.tell_choices(cx);
         self.0.due = self.0.deadline();
         cx.end(packet);
     }
@@ -153,6 +162,7 @@ impl Routing for Olsr {
             return;
         }
         self.0.link_broken(next_hop, cx.now);
+        self.tell_choices(cx);
         self.0.due = self.0.deadline();
         cx.act(Action::TakeBack { node: self.0.node, next_hop });
         self.forward(packet, reason, cx);
@@ -164,6 +174,7 @@ impl Routing for Olsr {
 
     fn on_timer(&mut self, cx: &mut Context) {
         self.0.expire(cx.now);
+        self.tell_choices(cx);
         self.0.emit(cx);
         if self.0.announce_at <= cx.now {
             self.0.announce_changes(cx);

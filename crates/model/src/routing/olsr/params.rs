@@ -239,6 +239,7 @@ const LONGEST: Span = Span::from_secs(3968);
 impl Facts for Params {
     const MESSAGES: &'static [&'static str] = &["HELLO", "TC", "MID", "HNA", "OTHER", "OLSR"];
     const REPORTS_BREAKS: bool = true;
+    const CHOOSES_RELAYS: bool = true;
 
     /// ns-2.35 has no OLSR. UM-OLSR gives its packets to the node as DSDV does.
     const NUMBERED_BY_NS2: bool = true;

@@ -64,6 +64,9 @@ pub struct State {
     pub next_change: Time,
     /// By main address.
     pub neighbours: Vec<Neighbour>,
+    /// Neighbours that have chosen the node as a relay just now, each with the time until which the choice holds, or
+    /// that can no longer.
+    pub chosen: Vec<(Address, Time)>,
     /// Whether the relays must be chosen again.
     relays_doubtful: bool,
     /// Room for the 2-hop tuples of a HELLO.
@@ -195,6 +198,7 @@ impl State {
             links: Vec::new(),
             next_change: Time::NEVER,
             neighbours: Vec::new(),
+            chosen: Vec::new(),
             relays_doubtful: false,
             reached: Vec::new(),
             duplicates: Duplicates::new(1),
@@ -309,6 +313,7 @@ impl State {
             // Also if its time ends at this instant.
             if before.0 && it.selector_until > Time::ZERO {
                 it.selector_until = Time::ZERO;
+                self.chosen.push((main, Time::ZERO));
                 self.selectors_changed(true, now);
             }
         }
@@ -399,6 +404,7 @@ impl State {
             if selects {
                 let new = self.neighbours[at].selector_until <= now;
                 self.neighbours[at].selector_until = now + validity;
+                self.chosen.push((main, now + validity));
                 if new {
                     self.selectors_changed(false, now);
                 }

@@ -24,7 +24,7 @@ pub fn datagram(cx: &mut Context, source: Address, destination: Address) -> Pack
         hops: 0,
         salvaged: 0,
         class: 0,
-        body: Body::Udp(UdpHeader { sequence: 0, len: 512 }),
+        body: Body::Udp(UdpHeader { sequence: 0, len: 512, identification: None }),
     })
 }
 

@@ -165,7 +165,8 @@ impl Network {
     pub fn send(&mut self, source: u32, destination: u32) -> u64 {
         let sequence = self.next_sequence;
         self.next_sequence += 1;
-        let packet = self.originate(source, destination, 540, Body::Udp(UdpHeader { sequence, len: 512 }));
+        let packet =
+            self.originate(source, destination, 540, Body::Udp(UdpHeader { sequence, len: 512, identification: None }));
         self.ways.insert(sequence, vec![Address(source)]);
         self.call(NodeId(source), |router, cx| router.route(packet, cx));
         sequence

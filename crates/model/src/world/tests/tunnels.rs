@@ -40,7 +40,7 @@ fn fate(ways: &[WayChange]) -> (u64, u64) {
         hops: 0,
         salvaged: 0,
         class: 0,
-        body: Body::Udp(UdpHeader { sequence: 0, len: 72 }),
+        body: Body::Udp(UdpHeader { sequence: 0, len: 72, identification: None }),
     });
     world.route(NodeId(0), packet);
     world.advance(Time::NEVER, &Watch::default());
