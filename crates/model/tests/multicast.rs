@@ -10,6 +10,7 @@ use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::app::{self, Law, messages};
 use hopyard_model::context::DropReason;
+use hopyard_model::link::arp::Resolution;
 use hopyard_model::mac::{self, tdma};
 use hopyard_model::multicast::{self, By};
 use hopyard_model::observe::Outcome;
@@ -170,6 +171,7 @@ fn a_list_of_nodes_gets_packets_of_its_own_with_the_same_data() {
     let mut spec = slotted("classic_flooding", By::Hash, &chain(4, 10.0));
     add_group(&mut spec, 0, &[1, 2, 3], 9);
     with_messages(&mut spec);
+    spec.link.arp.resolution = Resolution::Off;
     spec.casts.insert(0, Cast::Each(vec![NodeId(1), NodeId(2), NodeId(3)]));
     let outcome = run(&spec);
     let first = objects(&outcome, 0);
@@ -222,7 +224,7 @@ fn networks() -> impl Strategy<Value = Vec<(f64, f64)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     /// In a network at rest without losses, everybody gets every datagram once; relays never send more than all do.
     #[test]

@@ -30,12 +30,15 @@ const WITHOUT_EFFECT_BESIDE_POSITIONS: &[&str] =
     &["nodes.placement", "nodes.columns", "nodes.radius", "nodes.area", "nodes.spacing"];
 
 /// Keys that have no other value. Flow 1 is over UDP, which Linux does not have here. There is no file with error
-/// rates, and none that a wire could follow.
+/// rates, and none that a wire could follow. The name of the group stands in the flow too, and relays need another
+/// routing protocol.
 const ONE_VALUE: &[&str] = &[
     "mac.model",
     "flow.1.stack",
     "radio.error_rates",
     "channel.0.error_rates",
+    "group.0.name",
+    "multicast.protocol",
     "wire.0.trace",
     "wire.0.trace_back",
     "wire.0.opportunities",
@@ -72,7 +75,8 @@ const SCENARIOS: &[&str] = &[
      [[wire]]\nbetween = [0, 4]\n[flows]\nrandom = 2\nstart = [\"1 s\", \"2 s\"]\n",
     "[nodes]\ncount = 5\narea = [\"1000 m\", \"300 m\"]\n[mobility]\nmodel = \"random_waypoint\"\n[flows]\n\
      random = 3\ntcp = \"vegas\"\n\
-     [mac.dcf]\nstandard = \"n\"\nband = \"2.4 GHz\"\nbandwidth = \"40 MHz\"\n",
+     [mac.dcf]\nstandard = \"n\"\nband = \"2.4 GHz\"\nbandwidth = \"40 MHz\"\n\
+     [[group]]\nname = \"some\"\nmembers = [1, 3]\n[[flow]]\nfrom = 0\nto = \"some\"\nudp = true\n",
     "[nodes]\ncount = 5\nplacement = \"uniform\"\narea = [\"1000 m\", \"300 m\"]\n[routing]\nprotocol = \"dsdv\"\n\
      [radio]\npropagation = \"log_distance\"\n[flows]\nrandom = 3\ntcp = \"cubic\"\nacking = \"every\"\n\
      [[obstacle]]\nfrom = [\"5 m\", \"5 m\"]\nto = [\"9 m\", \"9 m\"]\nloss = \"3 dB\"\n",
@@ -166,6 +170,7 @@ fn others(key: &str, value: &Value) -> Vec<Value> {
                     "1 B",
                     "3 dB",
                     "10.0.0.78",
+                    "239.1.2.3",
                     "172.29.0.0/16",
                     "nakagami",
                 ]

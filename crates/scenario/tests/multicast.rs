@@ -92,15 +92,15 @@ fn what_cannot_be_is_said_with_its_place() {
         (&[("group.0.members", "[]")], &["group.0.members", "a group of nobody"]),
         (&[("group.0.members", "[1, 1]")], &["group.0.members", "node 1 is in the list twice"]),
         (&[("group.0.name", "all")], &["group.0.name", "neither \"all\" nor \"last\""]),
-        (&[("group.0.name", "others")], &["group.1.name", "[[group]] number 0 is called \"others\" too"]),
+        (&[("group.0.name", "others")], &["t.toml:13:", "[[group]] number 0 is called \"others\" too"]),
         (&[("group.0.address", "10.0.0.1")], &["group.0.address", "from 224.0.1.0", "found \"10.0.0.1\""]),
-        (&[("group.0.address", "239.7.7.7")], &["group.1.address", "number 0 has the address 239.7.7.7 too"]),
+        (&[("group.0.address", "239.7.7.7")], &["t.toml:15:", "number 0 has the address 239.7.7.7 too"]),
         (&[("flow.0.to", "scout")], &["flow.0.to", "there is no group \"scout\"", "did you mean \"scouts\"?"]),
-        (&[("flow.3.from", "3")], &["flow.3.to", "nobody but the sender, node 3"]),
-        (&[("flow.0.from", "5")], &["flow.0.from", "which node 5 does not have"]),
+        (&[("flow.3.from", "3")], &["t.toml:31:", "nobody but the sender, node 3"]),
+        (&[("flow.0.from", "5")], &["flow.0.from", "by radio, which node 5 does not have"]),
         (
             &[("flow.1.udp", "false"), ("flow.1.traffic", "ftp")],
-            &["flow.1.to", "TCP has one destination", "`udp = true`"],
+            &["t.toml:23:", "TCP has one destination", "`udp = true`"],
         ),
         (&[("flow.1.traffic", "echo")], &["flow.1.traffic", "`echo` is answered by one node"]),
         (&[("flow.2.to", "[]")], &["flow.2.to", "the flow goes to nobody"]),
@@ -130,5 +130,8 @@ fn doubts_are_warnings() {
     let said = warned(&[("flow.3.to", "0")]);
     assert!(said.contains("no flow goes to the group \"others\""), "{said}");
     let said = warned(&[("nodes.spacing", "900 m"), ("flow.2.to", "5")]);
-    assert!(said.contains("no chain of radios joins node 0 to all of the group \"scouts\": not to 2 and 4"), "{said}");
+    assert!(said.contains("flows 0, 1 and 3: no chain of radios joins the sender to all of its group"), "{said}");
+    let text = "[nodes]\ncount = 2\n[multicast]\nprotocol = \"s_mpr\"\n[[flow]]\nfrom = 0\nto = 1\n";
+    let said = load(text, &[]).expect("it is possible").warnings()[0].to_string();
+    assert!(said.contains("[multicast] is not used: no flow goes to a group"), "{said}");
 }

@@ -7,6 +7,7 @@
 mod border;
 mod counting;
 mod groups;
+mod membership;
 mod mobile;
 mod notices;
 mod part;
@@ -21,7 +22,7 @@ use std::collections::BTreeMap;
 use hopyard_engine::{Armed, Deadline, Time};
 
 pub(crate) use self::border::{Border, Due, MOST_DUE};
-pub(crate) use self::groups::Groups;
+pub(crate) use self::membership::Groups;
 pub(crate) use self::part::Part;
 pub(crate) use self::topology::{Attachment, Interface, Topology};
 use crate::address::{Address, InterfaceId, NodeId};

@@ -161,7 +161,11 @@ impl<P: Probe> World<P> {
             Action::SetSourceWay { node, source, way } => {
                 self.nodes[node.index()].set_source_way(source, way, &mut self.cx);
             }
-            Action::Chosen { node, by, until } => self.nodes[node.index()].on_chosen(by, until, &self.cx),
+            Action::Chosen { node, by, until } => {
+                if let Some(groups) = &mut self.nodes[node.index()].groups {
+                    groups.on_chosen(by, until, &self.cx);
+                }
+            }
             Action::SlotsAssigned { node, slots } => {
                 let (node, mut around) = self.node(node);
                 node.assign_slots(&slots, &mut around);

@@ -1,16 +1,29 @@
 //! Checks of multicast groups, and of flows with several destinations.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use hopyard_model::routing;
+use hopyard_model::{multicast, routing};
 
 use super::flow_faults::Place;
 use super::resolved::{FlowKind, Resolved};
 use super::resolver::Resolver;
+use crate::catalogue::Config as _;
 use crate::problem::{nearest, one_of, ranges};
 use crate::sections::{ALL, Flow, Stack, To};
 
 impl Resolver<'_> {
+    /// Leaves the section of forwarding out of the written scenario where no flow goes to a group.
+    pub(super) fn leave_out_multicast(&mut self, flows: &[(Flow, FlowKind)]) {
+        if flows.iter().any(|(flow, _)| flow.to.group().is_some()) {
+            return;
+        }
+        self.used.retain(|(room, _)| *room != multicast::Config::ROOM);
+        self.complete.remove("multicast");
+        if self.table("multicast").is_some() {
+            self.unused("multicast", "[multicast] is not used: no flow goes to a group".to_owned());
+        }
+    }
+
     /// Reports groups that cannot be, and flows that cannot go to a group or to several nodes.
     pub(super) fn check_multicast(&mut self, resolved: &Resolved) {
         let radios = resolved.talking();
@@ -92,11 +105,11 @@ impl Resolver<'_> {
 
     fn check_flow_to_group(&mut self, resolved: &Resolved, index: usize, flow: &Flow, name: &str, kind: &FlowKind) {
         let at = Place::Listed(index);
-        let names = || resolved.groups.iter().map(|group| &*group.name).chain([ALL]);
-        if !names().any(|it| it == name) {
-            let hint = nearest(name, names()).map(|it| format!("did you mean {it:?}?"));
+        let names: BTreeSet<&str> = resolved.groups.iter().map(|group| &*group.name).chain([ALL]).collect();
+        if !names.contains(name) {
+            let hint = nearest(name, names.iter().copied()).map(|it| format!("did you mean {it:?}?"));
             let fault = self.flow_problem(at, "to", format!("there is no group {name:?}"));
-            fault.expected = Some(format!("a number of a node, a list of numbers, or {}", one_of(names())));
+            fault.expected = Some(format!("a number of a node, a list of numbers, or {}", one_of(names)));
             fault.hint = hint;
             return;
         }

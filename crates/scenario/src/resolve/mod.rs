@@ -132,6 +132,7 @@ impl Resolver<'_> {
         self.single("acking");
         self.single("traffic");
         let flows = self.flows(&tcp);
+        self.leave_out_multicast(&flows);
         let random_flows = self.random_flows(&tcp);
         let linux: Linux = typed(&self.plain("linux"));
         let hosts = self.simple_list::<Host>("host");

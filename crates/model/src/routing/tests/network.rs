@@ -306,6 +306,8 @@ impl Network {
                     self.talk.push(format!("{millis} {node} cannot pass on segment {} of {}", quote.seq, quote.source));
                 }
                 Action::RouteChanged { node, change } => self.changes.push((self.cx.now, node.into(), change)),
+                // Multicast alone uses it.
+                Action::Chosen { .. } => {}
                 other => panic!("a router asked for {other:?}"),
             }
         }

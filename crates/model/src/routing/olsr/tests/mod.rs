@@ -92,6 +92,8 @@ impl Alone {
                     self.cx.hand_over(packet);
                 }
                 Action::RouteChanged { change, .. } => self.changes.push(change),
+                // Multicast alone uses it.
+                Action::Chosen { .. } => {}
                 other => panic!("nobody asked for {other:?}"),
             }
         }
