@@ -53,7 +53,8 @@ fn offered(config: &app::Config, period: Period, end: Time, random: Rng) -> Offe
     while source.deadline() < end {
         let at = source.deadline();
         match source.on_timer(at) {
-            Offer::Unlimited | Offer::Nothing | Offer::Close => {}
+            // Traffic that gives connections up, or opens several, has answers, which flows of Linux have not.
+            Offer::Unlimited | Offer::Nothing | Offer::Close | Offer::Abort | Offer::Open(_) => {}
             Offer::Bytes(bytes) => found.writes.push((at, bytes)),
             Offer::Object(object) => found.writes.push((at, object.bytes)),
             Offer::Last(0) => found.stop = found.writes.is_empty().then_some(at),

@@ -334,6 +334,7 @@ impl Endpoint {
     fn state(&self) -> f64 {
         match self.connection() {
             Connection::SynSent if self.passive => 3.0,
+            Connection::SynReceived => 3.0,
             Connection::Established if !self.established => 3.0,
             Connection::Established => 1.0,
             Connection::SynSent => 2.0,
