@@ -53,7 +53,7 @@ fn offered(config: &app::Config, period: Period, end: Time, random: Rng) -> Offe
     while source.deadline() < end {
         let at = source.deadline();
         match source.on_timer(at) {
-            // A source that opens connections has answers, which kernels do not carry.
+            // Traffic that gives connections up, or opens several, has answers, which flows of Linux have not.
             Offer::Unlimited | Offer::Nothing | Offer::Close | Offer::Abort | Offer::Open(_) => {}
             Offer::Bytes(bytes) => found.writes.push((at, bytes)),
             Offer::Object(object) => found.writes.push((at, object.bytes)),
