@@ -40,10 +40,10 @@ class Drawn:
 def drawn(seed: int) -> Drawn:
     """1 to 4 Mb/s, one to five flows.
 
-    One flow has 0.8 to 2 times the rate, steadily or with pauses. Of several, every second one is
-    steady, and these alone have 1.2 to 2 times the rate from the beginning on, so that the queue does
-    not run empty: HTB does not ask an empty queue for a packet, as a device would, and an empty flow
-    leaves its list when it is asked.
+    One flow has 1.2 to 2 times the rate, steadily or with pauses. Of several, every second one is
+    steady, and these alone have as much from the beginning on, so that the queue does not run empty:
+    HTB does not ask an empty queue for a packet, as a device would, and an empty flow leaves its list
+    when it is asked.
     """
     draw = random.Random(seed)
     rate = round(draw.uniform(1, 4), 2)
@@ -52,7 +52,7 @@ def drawn(seed: int) -> Drawn:
     capable = [draw.random() < 0.6 for _ in range(flows)]
     alone = flows == 1
     steady = (flows + 1) // 2
-    load = draw.uniform(0.8, 2) if alone else draw.uniform(1.2, 2)
+    load = draw.uniform(1.2, 2)
     extra = draw.uniform(0.3, 0.6)
     sends = []
     for flow in range(flows):
