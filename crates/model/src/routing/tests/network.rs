@@ -305,6 +305,8 @@ impl Network {
                     self.talk.push(format!("{millis} {node} cannot pass on segment {} of {}", quote.seq, quote.source));
                 }
                 Action::RouteChanged { node, change } => self.changes.push((self.cx.now, node.into(), change)),
+                // Nobody sends to a group here.
+                Action::Chosen { .. } => {}
                 other => panic!("a router asked for {other:?}"),
             }
         }
