@@ -100,7 +100,10 @@ fn those_who_are_no_members_forward_and_get_nothing() {
     let mut spec = slotted("classic_flooding", By::Hash, &chain(5, 200.0));
     add_group(&mut spec, 1, &[1, 4], 3);
     add_group(&mut spec, 0, &[2, 3], 3);
+    spec.observe.recorded.paths = true;
     let outcome = run(&spec);
+    let paths: Vec<_> = outcome.paths.iter().map(|row| (row.flow, &*row.path)).collect();
+    assert_eq!(paths, [(0, "1 2 3 4"), (1, "0 1 2"), (1, "0 1 2 3")]);
     let ends: Vec<_> = outcome.flows.iter().map(|flow| (flow.source, flow.destination, flow.packets_unique)).collect();
     let [first, second] = [0, 1].map(|flow: usize| outcome.flows[flow].packets_sent);
     assert_eq!(ends, [(1, 4, first), (0, 2, second), (0, 3, second)], "the sender gets nothing of its own");

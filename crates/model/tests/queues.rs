@@ -48,6 +48,8 @@ fn config(discipline: &str, ecn: bool) -> Config {
     values["backlog"] = Bytes::new(1499).to_string().into();
     if values.get("backlog_of_flow").is_some() {
         values["backlog_of_flow"] = true.into();
+        values["empty_waits"] = true.into();
+        values["full_counts"] = false.into();
     }
     values["ecn"] = ecn.into();
     Config::read(discipline, &values).expect("parameters")

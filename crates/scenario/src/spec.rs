@@ -179,6 +179,9 @@ fn nodes(resolved: &Resolved, streams: &Streams) -> Vec<NodeSpec> {
 
 /// The groups, and the further destinations of flows.
 fn groups(resolved: &Resolved) -> (Vec<GroupSpec>, BTreeMap<usize, Cast>) {
+    if !resolved.flows.iter().any(|(flow, _)| !matches!(flow.to, To::Node(_))) {
+        return Default::default();
+    }
     let names: Vec<&str> = resolved.groups.iter().map(|it| &*it.name).chain([ALL]).collect();
     let group = |(name, address): (&&str, _)| {
         let members = resolved.members(name).into_iter().map(NodeId).collect();

@@ -419,7 +419,7 @@ fn join_groups(spec: &Spec, nodes: &mut [Node], streams: &Streams) {
     }
     for (number, node) in nodes.iter_mut().enumerate().filter(|(number, _)| !spec.nodes[*number].radios.is_empty()) {
         let model = spec.multicast.build(node.id, streams.node(number, "multicast"));
-        let joined = spec.groups.iter().filter(|group| group.members.contains(&node.id));
+        let joined = spec.groups.iter().filter(|group| group.members.binary_search(&node.id).is_ok());
         let mut member_of: Vec<_> = joined.filter_map(|group| Address::of_group(group.address)).collect();
         member_of.sort_unstable();
         node.groups = Some(Box::new(Groups { model, member_of, chosen_by: BTreeMap::new() }));

@@ -170,11 +170,12 @@ impl<P: Probe> World<P> {
         let (mut packet, mut is_first) = self.cx.deliver_copy(packet);
         if let (Some(group), Body::Udp(header)) = (&mut self.flows[flow].group, &packet.body) {
             is_first = group.note(header.sequence);
-            packet.flow = FlowId(flow as u32);
         }
         if self.probe.watches() {
+            // Its hops were told under the number that it has.
             self.probe.on_packet(self.cx.now, node, &packet, PacketEvent::Delivered);
         }
+        packet.flow = FlowId(flow as u32);
         self.cx.digest.fold(self.cx.now.nanos() ^ u64::from(packet.size) << 48 ^ (flow as u64) << 40);
         match packet.body {
             Body::Tcp(_) | Body::Udp(_) => self.on_packet(socket, &packet, is_first),

@@ -202,7 +202,6 @@ impl Network {
             flow: FlowId(0),
             source: source_of_quoted,
             destination: its_destination,
-            connection: 0,
             seq: 0,
             length: 552,
             ttl: 64,
@@ -306,7 +305,7 @@ impl Network {
                     self.talk.push(format!("{millis} {node} cannot pass on segment {} of {}", quote.seq, quote.source));
                 }
                 Action::RouteChanged { node, change } => self.changes.push((self.cx.now, node.into(), change)),
-                // Multicast alone uses it.
+                // Nobody sends to a group here.
                 Action::Chosen { .. } => {}
                 other => panic!("a router asked for {other:?}"),
             }

@@ -43,6 +43,8 @@ struct Alone {
     /// The packets that it has sent, each with its time and its interface.
     sent: Vec<(Time, Address, OlsrPacket)>,
     changes: Vec<RouteChange>,
+    /// The neighbours that have chosen it as a relay, each time with the time until which that holds.
+    chosen: Vec<(u32, Time)>,
     /// The numbers of the packets and messages that the test makes.
     numbers: u16,
 }
@@ -55,7 +57,7 @@ impl Alone {
         let mut it = Olsr::new(&params.clone().into(), NodeId(0), 10, Streams::new(1, 0).node(0, "routing"));
         let mut cx = Context::default();
         it.start(&mut cx);
-        Self { it, cx, sent: Vec::new(), changes: Vec::new(), numbers: 0 }
+        Self { it, cx, sent: Vec::new(), changes: Vec::new(), chosen: Vec::new(), numbers: 0 }
     }
 
     /// With two radios, 0 and 10, and with wires. Interfaces 0 to 9 are on the first channel, 10 to 19 on the second
@@ -92,8 +94,7 @@ impl Alone {
                     self.cx.hand_over(packet);
                 }
                 Action::RouteChanged { change, .. } => self.changes.push(change),
-                // Multicast alone uses it.
-                Action::Chosen { .. } => {}
+                Action::Chosen { by, until, .. } => self.chosen.push((by.0, until)),
                 other => panic!("nobody asked for {other:?}"),
             }
         }

@@ -157,6 +157,25 @@ fn s8_4_1_a_hello_that_lists_this_node_as_mpr_makes_a_selector_for_its_validity(
 }
 
 #[test]
+fn s8_5_the_node_learns_who_has_chosen_it_and_whose_choice_ends_with_the_link() {
+    let mut node = Alone::new(&Params { link_layer_notification: true, ..defaults() });
+    node.selector(1);
+    node.neighbour(2, &[]);
+    node.collect();
+    let validity = Span::from_secs(6);
+    assert_eq!(node.chosen, [(1, at(0.0) + validity)], "the other one has not");
+    node.run(2.0);
+    node.selector(1);
+    node.collect();
+    assert_eq!(node.chosen[1..], [(1, at(2.0) + validity)]);
+    let packet = datagram(&mut node.cx, Address(0), Address(1));
+    node.it.on_link_failure(packet, Address(1), DropReason::RetryLimit, &mut node.cx);
+    node.cx.actions.retain(|action| matches!(action, Action::Chosen { .. }));
+    node.collect();
+    assert_eq!(node.chosen[2..], [(1, Time::ZERO)]);
+}
+
+#[test]
 fn s8_4_1_a_selector_that_chooses_others_is_one_until_its_time_ends() {
     let mut node = Alone::new(&defaults());
     node.selector(1);
