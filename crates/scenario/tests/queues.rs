@@ -67,6 +67,13 @@ fn mistakes_are_named() {
     warned(&format!("{NETWORK}queue = \"codel\"\n[wire.red]\nweight = 0.5\n"), &["`red` is not used here"]);
     warned(&format!("{NETWORK}queue = \"red\"\n[wire.red]\nmark_below = 0.5\n"), &["mark_below", "ecn"]);
     assert_eq!(load(NETWORK), Ok(vec![]));
+    for (variant, warns) in [("bbr", true), ("bbr3", true), ("cubic", false)] {
+        let text = NETWORK.replace("to = 1\n", &format!("to = 1\ntcp = \"{variant}\"\n"));
+        let warnings = load(&format!("{text}queue = \"codel\"\ncodel.ecn = true\n[tcp]\necn = true\n"));
+        let words = format!("`ecn` does nothing here: `{variant}` does not answer marks");
+        let warned = warnings.is_ok_and(|it| it.iter().any(|it| it.contains(&words) && it.contains("s.toml:7:")));
+        assert_eq!(warned, warns, "{variant}");
+    }
 }
 
 /// The rates of a narrow wire, under each discipline.

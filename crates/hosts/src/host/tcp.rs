@@ -48,7 +48,9 @@ impl Tcp {
     /// An end without a connection.
     pub fn new(params: &tcp::Params, sender: Option<TcpSender>, receiver: Option<TcpReceiver>) -> Self {
         let (sender, receiver) = (sender.map(Box::new), receiver.map(Box::new));
-        let (ecn, is_hasty) = (Ecn::new(params), params.habits == Habits::Linux);
+        let answers_marks = sender.as_ref().is_none_or(|sender| sender.answers_marks());
+        let ecn = if answers_marks { Ecn::new(params) } else { Ecn::default() };
+        let is_hasty = params.habits == Habits::Linux;
         Self {
             sender,
             receiver,

@@ -90,6 +90,7 @@ impl Resolver<'_> {
         self.check_rate_control(&resolved);
         self.check_labels(&resolved);
         self.check_classes(&resolved);
+        self.check_answers_to_marks(&resolved);
         self.check_packet_costs(&resolved);
         self.check_sensitivities(&resolved);
         self.check_feedback(&resolved);

@@ -1,4 +1,5 @@
-//! Checks of what flows are marked with: labels, and code points for which no radio asks.
+//! Checks of what flows are marked with: labels, code points for which no radio asks, and marks of queues that a
+//! variant does not answer.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,7 @@ use hopyard_model::world::label_of_answers;
 
 use super::access::macs;
 use super::flow_faults::Place;
-use super::resolved::{FlowKind, Resolved};
+use super::resolved::{Congestion, FlowKind, Resolved, TcpKind};
 use super::resolver::Resolver;
 
 /// The marks of each flow and of each set of flows.
@@ -48,6 +49,19 @@ impl Resolver<'_> {
             let fault = self.flow_problem(place, "dscp", message);
             fault.is_warning = true;
             fault.hint = Some("write `model = \"edca\"` in [mac]".to_owned());
+        }
+    }
+
+    /// Warns of variants that do not answer the marks of queues.
+    pub(super) fn check_answers_to_marks(&mut self, resolved: &Resolved) {
+        for (place, _, _, kind) in marks(resolved) {
+            let Some(TcpKind { machine, congestion: Congestion::Model(variant), .. }) = &kind.tcp else { continue };
+            if machine.config.ecn && !variant.config.answers_marks() {
+                let name = variant.config.name();
+                let message =
+                    format!("`ecn` does nothing here: `{name}` does not answer marks, so queues drop its segments");
+                self.flow_problem(place, "tcp", message).is_warning = true;
+            }
         }
     }
 }

@@ -48,6 +48,10 @@ impl Bbr3 {
         self.model.delivered = rate.total_delivered;
         self.cwnd = view.cwnd;
         self.drained = view.app_limited;
+        if !view.recovering {
+            // Nothing had to be repaired: a mark, or a loss that a probe has repaired.
+            self.recovery = None;
+        }
         if self.repair.is_some_and(|end| view.una >= end) {
             self.repair = None;
             self.cwnd = self.cwnd.max(self.prior_cwnd);

@@ -7,7 +7,7 @@
 //! same for three (§2.1, step 3). Segments are paced at twice the window in a round trip. In slow start the window
 //! doubles until the target is reached. The queue of Copa alone is nearly empty once in five round trips; if it is not,
 //! others fill it, and δ becomes smaller by the rule of Reno until the queue is nearly empty again (§2.2). Losses
-//! change δ alone. Added, as in the open implementations: `v` returns to 1 as soon as the direction changes, and the
+//! change δ alone: the delay rules the window in a recovery too. Added, as in the open implementations: `v` returns to 1 as soon as the direction changes, and the
 //! window changes at most twofold in a round trip. A timeout starts again with one segment, because §2 does not treat
 //! timeouts. The window does not grow while the application or the receiver holds the sender back. Validated by values
 //! computed by hand, and by the published queue and utilisation on a bottleneck (`tests/delay_senders.rs`).
@@ -18,7 +18,9 @@ use hopyard_engine::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, Answer, CongestionControl, Loss, Pace, Phase, RecoveryChoice, Timeout, View};
+use super::{
+    Ack, Answer, CongestionControl, Duplicate, Loss, Pace, Phase, RateSample, RecoveryChoice, Timeout, View, Wants,
+};
 use crate::params::{self, Fault};
 
 /// The smallest window.
@@ -204,29 +206,25 @@ impl Copa {
         }
         self.turn(direction);
     }
-}
 
-impl CongestionControl for Copa {
-    fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
-        if view.una > self.window.0 {
-            self.end_window(view);
-        }
-        let Some(round_trip) = ack.round_trip.filter(|_| ack.bytes > 0) else { return Answer::Keep };
+    /// Moves the window after `bytes` were delivered, the newest of them after this round trip. `grows` says that the
+    /// window may become larger.
+    fn follow(&mut self, round_trip: Option<Span>, bytes: u64, grows: bool, view: &View) -> Answer {
+        let Some(round_trip) = round_trip else { return Answer::Keep };
         let (standing, queueing) = self.measure(round_trip, view);
-        if ack.phase != Phase::Open || standing.is_zero() {
+        if standing.is_zero() {
             return Answer::Keep;
         }
-        let acked = ack.counted as f64 / f64::from(view.segment);
+        let acked = bytes as f64 / f64::from(view.segment);
         // Without a queue, the target has no limit.
         let below = view.cwnd * queueing.seconds() <= self.weight * standing.seconds();
-        let held = ack.window_limited || (!view.app_limited && view.cwnd < view.advertised);
         let mut cwnd = view.cwnd;
         if self.starting && below {
-            cwnd += if held { acked } else { 0.0 };
+            cwnd += if grows { acked } else { 0.0 };
         } else {
             self.starting = false;
             let step = self.velocity * self.weight * acked / view.cwnd;
-            if below && held {
+            if below && grows {
                 self.turn(Direction::Up);
                 cwnd += step;
             } else if !below {
@@ -237,6 +235,39 @@ impl CongestionControl for Copa {
         self.gap = standing / (2.0 * cwnd).max(1.0) as u64;
         let ssthresh = if self.starting { view.ssthresh } else { view.ssthresh.min(cwnd) };
         Answer::Set { cwnd, ssthresh }
+    }
+}
+
+/// Whether neither the application nor the receiver holds the sender back.
+fn has_room(view: &View) -> bool {
+    !view.app_limited && view.cwnd < view.advertised
+}
+
+/// The round trip of the newest segment that a sample delivers, and the bytes that it delivers.
+fn delivered(sample: Option<&RateSample>) -> (Option<Span>, u64) {
+    sample.map_or((None, 0), |sample| (sample.round_trip, sample.newly_delivered))
+}
+
+impl CongestionControl for Copa {
+    fn on_ack(&mut self, ack: &Ack, view: &View) -> Answer {
+        if view.una > self.window.0 {
+            self.end_window(view);
+        }
+        // In a recovery an acknowledgement may cover much that SACK has reported before.
+        let (round_trip, bytes) =
+            if ack.phase == Phase::Open { (ack.round_trip, ack.counted) } else { delivered(ack.rate.as_ref()) };
+        let room = ack.window_limited || has_room(view);
+        // Otherwise a mark is reported, and the window does not grow (RFC 3168 §6.1.2).
+        let grows = room && (ack.phase != Phase::Partial || view.recovering);
+        self.follow(round_trip.filter(|_| ack.bytes > 0), bytes, grows, view)
+    }
+
+    fn on_duplicate(&mut self, duplicate: &Duplicate, view: &View) -> Answer {
+        if !view.recovering {
+            return Answer::Keep;
+        }
+        let (round_trip, bytes) = delivered(duplicate.rate.as_ref());
+        self.follow(round_trip.filter(|_| bytes > 0), bytes, has_room(view), view)
     }
 
     fn on_loss(&mut self, _loss: &Loss, _view: &View) -> Answer {
@@ -256,6 +287,10 @@ impl CongestionControl for Copa {
 
     fn pace(&self) -> Pace {
         Pace::of(self.gap)
+    }
+
+    fn wants(&self) -> Wants {
+        Wants { rate: true, recovery_window: true, ..Wants::default() }
     }
 
     fn recovery(&self) -> RecoveryChoice {

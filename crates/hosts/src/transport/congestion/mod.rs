@@ -113,6 +113,14 @@ variants! {
         "WELCOME: distinguishes congestion, channel losses and broken links (Ghaleb-Seddik et al. 2012).", twin_in_linux();
 }
 
+impl Config {
+    /// As [`Controller::answers_marks`].
+    #[must_use]
+    pub const fn answers_marks(&self) -> bool {
+        !matches!(self, Self::Bbr(_) | Self::Bbr3(_))
+    }
+}
+
 impl std::fmt::Debug for Controller {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Controller")
@@ -170,6 +178,13 @@ impl Controller {
     #[must_use]
     pub fn is_ns2_vegas(&self) -> bool {
         matches!(self, Self::Vegas(vegas) if vegas.is_ns2())
+    }
+
+    /// Whether marks of queues would slow this variant down: only then may queues mark its segments instead of dropping
+    /// them.
+    #[must_use]
+    pub const fn answers_marks(&self) -> bool {
+        !matches!(self, Self::Bbr(_) | Self::Bbr3(_))
     }
 
     /// The error of a congestion control from outside this crate, if it failed; reported once.

@@ -4,6 +4,7 @@ use hopyard_engine::Span;
 
 use super::core::{Core, Judged};
 use super::header::dsack;
+use super::params::Habits;
 use super::scoreboard::Acked;
 use crate::packet::TcpHeader;
 use crate::transport::congestion::{
@@ -79,12 +80,19 @@ impl Core {
             round_trip: acked.round_trip,
             newest_round_trip: acked.newest_round_trip,
             one_way: self.one_way,
-            // The window does not grow for an acknowledgement that reports a mark (RFC 3168 §6.1.2).
-            phase: if self.reports_mark { Phase::Partial } else { phase },
+            phase: if self.marks_hold_window() { Phase::Partial } else { phase },
             duplicates: self.prior_duplicates,
             window_limited: self.window_limited,
             rate: self.rate(),
         }
+    }
+
+    /// Whether the window does not grow because the acknowledgement reports a mark (RFC 3168 §6.1.2). After a timeout
+    /// the receiver reports marks until new data tells it of the reduction. Slow start therefore goes on there, or else
+    /// the losses would be repaired one segment in a round trip. Linux's sender has a state of its own for marks.
+    const fn marks_hold_window(&self) -> bool {
+        let restarts = self.board.una() < self.recover && self.cwnd < self.ssthresh;
+        self.reports_mark && !restarts && !matches!(self.params.habits, Habits::Linux)
     }
 
     /// Tells the congestion control of this event.
@@ -119,8 +127,15 @@ impl Core {
     /// As [`report_loss`](Self::report_loss), in a recovery: FlightSize still includes the reported segments, because
     /// the earlier reduction allowed as many new ones.
     pub(crate) fn report_loss_again(&mut self, control: &mut Controller, index: usize) {
+        self.report(control, index, self.within_window());
+    }
+
+    /// The state with a FlightSize that is not larger than the window. Segments that SACK reports, that a timeout has
+    /// given up, or that were sent on duplicate acknowledgements count in FlightSize and not in the network. Half of it
+    /// could be more than the window (RFC 5681 eq. 4).
+    fn within_window(&self) -> View {
         let view = self.view();
-        self.report(control, index, View { flight: view.flight.min(view.cwnd), ..view });
+        View { flight: view.flight.min(view.cwnd), ..view }
     }
 
     /// Tells the congestion control of the loss of a segment that is acknowledged already: a probe has repaired it.
@@ -131,16 +146,20 @@ impl Core {
     /// Tells the congestion control that a queue has marked a segment: as if it were lost, though nothing is missing.
     pub(crate) fn report_mark(&mut self, control: &mut Controller) {
         self.marked_until = self.board.max();
-        let answer = control.on_loss(&Loss { sent: self.now, transmissions: 1 }, &self.view());
+        let view = self.within_window();
+        let answer = control.on_loss(&Loss { sent: self.now, transmissions: 1 }, &view);
         self.judge(control);
         self.apply(answer);
+        // The least threshold is two segments (RFC 5681 eq. 4), and the window may be one.
+        self.cwnd = self.cwnd.min(view.cwnd);
         self.counters.mark_reductions += 1;
     }
 
-    /// Takes in whether an acknowledgement reports a mark. The plain senders answer the first in a window.
+    /// Takes in whether an acknowledgement reports a mark. The plain senders answer the first in a window. The data that
+    /// was outstanding at a loss or at a timeout belongs to the window that this loss has reduced (RFC 3168 §6.1.2).
     pub(crate) fn note_mark(&mut self, control: &mut Controller, header: &TcpHeader) {
         self.reports_mark = header.flags.ece;
-        if self.reports_mark && !self.recovering && header.ack > self.marked_until {
+        if self.reports_mark && !self.recovering && header.ack > self.marked_until.max(self.recover) {
             self.report_mark(control);
         }
     }
@@ -172,13 +191,10 @@ impl Core {
         self.recovering = false;
         self.pipe = None;
         self.recover = self.board.max();
-        let mut view = self.view();
-        if inflated {
-            // Segments sent on duplicate acknowledgements replaced segments that had left the network. RFC 5681 eq. 4
-            // sets ssthresh to at most half of FlightSize. Half of this larger FlightSize would let slow start exceed
-            // the capacity of the path again.
-            view.flight = view.flight.min(view.cwnd);
-        }
+        // Segments sent on duplicate acknowledgements replaced segments that had left the network, and so did those
+        // sent on reports of SACK. Half of this larger FlightSize would let slow start exceed the capacity of the path
+        // again.
+        let view = if inflated || self.scoreboard { self.within_window() } else { self.view() };
         let answer = control.on_timeout(&timeout, &view);
         self.judge(control);
         self.apply(answer);

@@ -54,6 +54,11 @@ impl TcpSender {
         Self { machine }
     }
 
+    /// As [`Controller::answers_marks`].
+    pub(crate) fn answers_marks(&self) -> bool {
+        self.machine.parts().control.answers_marks()
+    }
+
     /// Linux's sender, if this is one.
     fn linux(&self) -> Option<&linux::Sender> {
         match &self.machine {

@@ -155,3 +155,12 @@ fn impossible_parameters_are_named() {
         "min_rtt_window: expected at least probe_rtt_interval (5 s), found 1 s"
     );
 }
+
+#[test]
+fn a_mark_begins_no_recovery_that_lasts() {
+    let mut path = (cruising(), 2000);
+    path.0.on_loss(&LOSS, &view(40.0));
+    assert!(path.0.recovery.is_some());
+    arrive(&mut path, 300, |_| {});
+    assert_eq!(path.0.recovery, None, "the sender repairs nothing");
+}

@@ -112,6 +112,22 @@ fn losses_leave_the_window_and_timeouts_do_not() {
 }
 
 #[test]
+fn the_delay_rules_the_window_in_a_recovery() {
+    let sample =
+        RateSample { round_trip: Some(Span::from_millis(110)), newly_delivered: 2000, ..RateSample::default() };
+    let repairing = View { recovering: true, ..seen(110, 40.0) };
+    // Above the target, two delivered segments take 2 · 2 / 40 away, whether an acknowledgement or SACK reports them.
+    let partial = Ack { phase: Phase::Partial, round_trip: None, rate: Some(sample), ..ack(9, 110) };
+    assert!(near(set(settled(110, 40.0).on_ack(&partial, &repairing)).0, 39.9));
+    let sacked = Duplicate { count: 4, sacked: 2000, rate: Some(sample) };
+    assert!(near(set(settled(110, 40.0).on_duplicate(&sacked, &repairing)).0, 39.9));
+    assert_eq!(settled(110, 40.0).on_duplicate(&sacked, &seen(110, 40.0)), Answer::Keep, "before a loss is found");
+    let again = RateSample { round_trip: None, ..sample };
+    let resent = Duplicate { rate: Some(again), ..sacked };
+    assert_eq!(settled(110, 40.0).on_duplicate(&resent, &repairing), Answer::Keep, "a retransmission was reported");
+}
+
+#[test]
 fn old_round_trips_are_forgotten() {
     let mut control = settled(110, 20.0);
     assert_eq!(control.measure(Span::from_millis(130), &seen(9900, 20.0)).1, Span::from_millis(30));

@@ -199,6 +199,12 @@ impl Recovery {
     /// reordering window.
     fn answer(&mut self, tcp: &mut State, control: &mut Controller, header: &TcpHeader) -> bool {
         let report = self.report;
+        if tcp.core.reports_mark
+            && let Some(undo) = &mut self.undo
+        {
+            // The reduction is needed, whatever it was made for.
+            undo.before = None;
+        }
         let plain = report.advances && !report.sacks && report.duplicate.is_none() && !tcp.core.reports_mark;
         if self.condition == Condition::Open && plain {
             return false;
@@ -326,13 +332,14 @@ impl Recovery {
         self.enter(tcp, control, Condition::Open);
     }
 
-    /// The window becomes the target of the reduction.
+    /// A reduction ends, which may have been undone.
     fn end_reduction(&mut self, tcp: &mut State, control: &mut Controller, undone: bool) {
-        self.prr = None;
-        if !undone && !self.governed {
-            tcp.core.cwnd = tcp.core.ssthresh;
+        if undone {
+            self.prr = None;
+            tcp.window_changed = tcp.core.now;
+        } else {
+            self.reach_target(tcp);
         }
-        tcp.window_changed = tcp.core.now;
         tcp.core.end_recovery(control);
     }
 
@@ -392,13 +399,13 @@ impl Recovery {
         // A reduction for a mark goes on, and is not undone.
         let goes_on = std::mem::take(&mut self.marked);
         let before = self.before(tcp);
-        self.undo = Some(Undo::new(&tcp.core, (!goes_on).then_some(before), self.may_be_duplicates(tcp)));
+        let may_return = !goes_on && !tcp.core.reports_mark;
+        self.undo = Some(Undo::new(&tcp.core, may_return.then_some(before), self.may_be_duplicates(tcp)));
         self.probe = None;
         self.end = tcp.core.board.max();
         tcp.core.cut(control, first);
-        if self.proportional && !goes_on {
-            tcp.core.cwnd = before.cwnd;
-            self.prr = Some(Prr::new(tcp.core.ssthresh, before.cwnd));
+        if !goes_on {
+            self.spread_reduction(tcp, before.cwnd);
         }
         self.enter(tcp, control, Condition::Recovery);
     }
@@ -409,19 +416,32 @@ impl Recovery {
         self.undo = None;
         self.end = tcp.core.board.max();
         tcp.core.report_mark(control);
-        if self.proportional {
-            tcp.core.cwnd = before.cwnd;
-            self.prr = Some(Prr::new(tcp.core.ssthresh, before.cwnd));
-        }
+        self.spread_reduction(tcp, before.cwnd);
         self.marked = true;
         self.enter(tcp, control, Condition::Reduced);
     }
 
+    /// The congestion control has reduced the window, which was `before`: from now on in proportion. The threshold is
+    /// the target, but a variant that keeps a threshold above the window has reduced the window itself.
+    fn spread_reduction(&mut self, tcp: &mut State, before: f64) {
+        if self.proportional {
+            let target = if tcp.core.ssthresh > before { tcp.core.cwnd } else { tcp.core.ssthresh };
+            self.prr = Some(Prr::new(target, before));
+            tcp.core.cwnd = before;
+        }
+    }
+
     /// The window has the target of a reduction for a mark.
     fn finish_mark(&mut self, tcp: &mut State) {
-        (self.prr, self.marked) = (None, false);
+        self.marked = false;
+        self.reach_target(tcp);
+    }
+
+    /// The window becomes the target of the reduction.
+    fn reach_target(&mut self, tcp: &mut State) {
+        let target = self.prr.take().map_or(tcp.core.ssthresh, |prr| prr.target());
         if !self.governed {
-            tcp.core.cwnd = tcp.core.ssthresh;
+            tcp.core.cwnd = target;
         }
         tcp.window_changed = tcp.core.now;
     }

@@ -128,3 +128,43 @@ fn linux_reduces_over_a_round_trip() {
     marked(&mut talk, 16);
     assert_eq!((talk.sender.counters().mark_reductions, talk.window().1), (2, 3.0));
 }
+
+#[test]
+fn the_data_before_a_timeout_belongs_to_one_reduction() {
+    let (mut talk, _) = Talk::new(RFC, "newreno");
+    talk.after(100).ack(2);
+    marked(&mut talk, 4);
+    // Nine segments are outstanding when the timer expires.
+    assert_eq!(talk.timer(), "r4");
+    assert_eq!(talk.window(), (1.0, 4.5));
+    // All acknowledgements report the mark until new data tells of the reduction. Slow start goes on.
+    assert_eq!(marked(&mut talk, 5), "r5 r6");
+    assert_eq!(talk.window(), (2.0, 4.5));
+    assert_eq!(marked(&mut talk, 13), "13 14");
+    assert_eq!((talk.window(), talk.sender.counters().mark_reductions), ((2.0, 4.5), 1), "the end of the repair");
+    // Data sent after the timeout has a window of its own.
+    marked(&mut talk, 14);
+    assert_eq!((talk.window().0, talk.sender.counters().mark_reductions), (2.0, 2));
+}
+
+#[test]
+fn the_window_never_grows_while_all_acknowledgements_report_marks() {
+    for variant in crate::transport::congestion::MODELS.iter().map(|model| model.name) {
+        for (params, profile) in [(params(RFC), RFC), (linux(false), RFC), (linux(false), LINUX)] {
+            let (mut talk, _) = Talk::with(&params, variant, profile);
+            if !talk.sender.answers_marks() {
+                continue;
+            }
+            talk.after(100).ack(2);
+            let before = talk.window().0;
+            marked(talk.after(20), 4);
+            // Originals arrive after it: the timeout was for nothing, and much is outstanding beside a small window.
+            talk.timer();
+            for segment in (6..20).step_by(2) {
+                marked(talk.after(40), segment);
+                let window = talk.window().0;
+                assert!(window <= before, "{variant} {profile} {:?}: {before}, {window} at {segment}", params.habits);
+            }
+        }
+    }
+}
