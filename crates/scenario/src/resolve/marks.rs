@@ -56,7 +56,7 @@ impl Resolver<'_> {
     pub(super) fn check_answers_to_marks(&mut self, resolved: &Resolved) {
         for (place, _, _, kind) in marks(resolved) {
             let Some(TcpKind { machine, congestion: Congestion::Model(variant), .. }) = &kind.tcp else { continue };
-            if machine.config.ecn && !variant.config.answers_marks() {
+            if machine.ecn && !variant.config.answers_marks() {
                 let name = variant.config.name();
                 let message =
                     format!("`ecn` does nothing here: `{name}` does not answer marks, so queues drop its segments");

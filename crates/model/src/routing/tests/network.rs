@@ -202,6 +202,7 @@ impl Network {
             flow: FlowId(0),
             source: source_of_quoted,
             destination: its_destination,
+            connection: 0,
             seq: 0,
             length: 552,
             ttl: 64,
