@@ -128,7 +128,9 @@ def test_scenarios_of_the_pages_are_valid(page: Path, tmp_path: Path) -> None:
             # A page of a model may show its own tables alone.
             nodes = "" if "[nodes]" in block.text else "\n[nodes]\ncount = 2\n"
             flow = "\n[[flow]]\nfrom = 0\nto = 1\n" if "[sweep]" in block.text else ""
-            scenario.write_text(block.text + nodes + flow, encoding="utf-8")
+            # The folder of the reader's own files.
+            text = block.text.replace("/home/you/lab", str(tmp_path))
+            scenario.write_text(text + nodes + flow, encoding="utf-8")
             programs = {shlex.split(host["run"])[0] for host in tomllib.loads(block.text).get("host", [])}
             if absent := [each for each in sorted(programs) if not is_installed(each)]:
                 lacking.append(f"line {block.line}: {', '.join(absent)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import json
 import os
 import re
@@ -18,6 +19,7 @@ from typing import Any
 
 import hopyard
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
 from hopyard.cli.main import main
@@ -329,6 +331,52 @@ def test_the_commands_of_the_tutorial_run(tmp_path: Path, monkeypatch: pytest.Mo
         assert done.exit_code == 0, f"{line}\n{done.output}"
     assert (tmp_path / "window" / "cwnd.png").stat().st_size > 10_000
     assert (tmp_path / "team.pcapng").stat().st_size > 100_000
+
+
+def _recipe(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writes the files of the page of programs into a folder, and runs the commands with a scenario of this name."""
+    monkeypatch.chdir(folder)
+    for block in blocks(DOCS / "linux" / "programs.md"):
+        if block.file:
+            text = block.text.replace("/home/you/lab/venv/bin/python", sys.executable)
+            (folder / block.file).write_text(text.replace("/home/you/lab", str(folder)), encoding="utf-8")
+    for block in blocks(DOCS / "linux" / "programs.md"):
+        for line in block.text.splitlines() if block.language == "sh" else []:
+            words = shlex.split(line)
+            if words[0] == "openssl" and name == "quic.toml":
+                subprocess.run(words, check=True, capture_output=True)
+            elif name in words:
+                done = CliRunner().invoke(main, words[1:])
+                assert done.exit_code == 0, f"{line}\n{done.output}"
+                assert "exit status" not in done.output, done.output
+
+
+def _printed(folder: Path) -> str:
+    """The output of the programs of a folder of results that wrote seconds."""
+    rows = pa.parquet.read_table(folder / "programs.parquet").to_pylist()
+    return "".join(row["output"] for row in rows if " s\n" in row["output"])
+
+
+@pytest.mark.usefixtures("kernel")
+@pytest.mark.skipif(not Path("/usr/bin/python3").is_file(), reason="there is no /usr/bin/python3")
+def test_the_recipe_of_mptcp_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _recipe("mptcp.toml", tmp_path, monkeypatch)
+    both, mesh = (float(_printed(tmp_path / name).split()[-2]) for name in ("both", "mesh"))
+    assert both < 0.8 * mesh
+    page = (DOCS / "linux" / "programs.md").read_text(encoding="utf-8")
+    assert f"MPTCP: {both:.1f} s over both ways, {mesh:.1f} s with TCP" in page
+
+
+@pytest.mark.usefixtures("kernel")
+def test_the_recipe_of_quic_runs_and_repeats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if importlib.util.find_spec("aioquic") is None or shutil.which("openssl") is None:
+        pytest.skip("aioquic or openssl is not installed")
+    _recipe("quic.toml", tmp_path, monkeypatch)
+    first = (tmp_path / "quic.pcap").read_bytes()
+    assert [line.split()[0] for line in _printed(tmp_path / "quic").splitlines()] == ["1000", "100000", "300000"]
+    done = CliRunner().invoke(main, ["run", "quic.toml", "--capture", "again.pcap"])
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "again.pcap").read_bytes() == first
 
 
 def test_ctrl_c_leaves_no_kernel_behind(kernel: cache.Built, tmp_path: Path) -> None:

@@ -6,10 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import hopyard
 import pytest
 from click.testing import CliRunner
-
-import hopyard
 from hopyard.cli.main import main
 
 FOLDER = Path(__file__).parents[1] / "examples" / "uplinks"
@@ -30,6 +29,7 @@ def test_an_uplink_carries_less_than_its_trace(name: str) -> None:
     assert done.exit_code == 0, done.output
     assert "warning" not in done.output, done.output
     results = hopyard.run(file, runs=1, set={"duration": "20 s"})
-    goodput = results.flows["goodput_kbps"][0]
+    goodput = results.flows["goodput_kbps"][0].as_py()
+    # Of the cell, the payload of all opportunities; of the satellite, its largest rate.
     most = {"lte": 5891 * 1460 * 8 / 12.0 / 1000, "satellite": 25_000.0}[name]
-    assert 0.2 * min(most, 2000.0) < goodput < most
+    assert 1000 < goodput < most

@@ -3,6 +3,7 @@
 use hopyard_engine::units::{Distance, Ratio, Speed};
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
+use hopyard_model::link::wired::trace::{End, Format};
 use hopyard_model::link::{Limit, RoutingPackets, queue, wired};
 use hopyard_model::mobility::waypoints;
 use hopyard_model::params::Params as _;
@@ -135,10 +136,26 @@ fn links() {
 }
 
 /// A wire between two nodes: its queue overflows, or it loses packets at random, by number, or in the other direction,
-/// or it is down for a while.
+/// or it is down for a while, or it follows a trace.
 #[test]
 fn wires() {
-    let kinds: [Kind<wired::Params>; 6] = [
+    let trace = |name: &str| {
+        let read = |format: Format, text: &[u8]| vec![format.read(name, text).expect("a trace")];
+        match name {
+            "by table" => Some([
+                read(
+                    Format::Values(End::Loop),
+                    b"time_s,rate_mbps,delay_ms,loss\n0,1,10,0\n1,0,10,0\n1.2,0.5,40,0.02\n2,0,0,0\n",
+                ),
+                Vec::new(),
+            ]),
+            "opportunities" => {
+                Some([read(Format::Opportunities, b"3\n3\n40\n"), read(Format::Opportunities, b"9\n")])
+            }
+            _ => None,
+        }
+    };
+    let kinds: [Kind<wired::Params>; 8] = [
         ("as is", |_| {}),
         ("short queue", |wire| wire.queue_length = 4),
         ("by chance", |wire| wire.losses.rate = 0.02),
@@ -148,6 +165,8 @@ fn wires() {
             let down = |from, to| wired::Down { from: Span::from_millis(from), to: Some(Span::from_millis(to)) };
             wire.down = vec![down(0, 100), down(1500, 2250)];
         }),
+        ("by table", |_| {}),
+        ("opportunities", |_| {}),
     ];
     let mut runs = Vec::new();
     for profile in ["rfc", "ns2"] {
@@ -157,6 +176,7 @@ fn wires() {
                 wired::Params { rate: mbps(1.0), delay: Span::from_millis(10), ..wired::Params::of_profile(profile) };
             change(&mut params);
             spec.wires = vec![WireSpec { ends: (NodeId(0), NodeId(1)), params, network: None }];
+            spec.wire_traces.extend(trace(name).map(|traces| (0, traces)));
             add_tcp(&mut spec, 0, 1, profile, "newreno", |_| {});
             add_cbr(&mut spec, 0, 1, 512, Span::from_millis(20));
             spec.duration = Span::from_secs(4);
