@@ -13,6 +13,8 @@ array set setting {
     -parts         0
     -pipelining    1
     -pages         2
+    -restart       1
+    -minrto        0.2
     -clientdrops   {}
     -serverdrops   {}
     -trace         ""
@@ -24,6 +26,8 @@ array set setting {
 # -parts        how many more objects a page has
 # -pipelining   how many requests for parts may be unanswered
 # -pages        how many pages are asked for, one after the other
+# -restart      1: the initial window again after a pause
+# -minrto       least retransmission timeout, seconds
 # -clientdrops  places, counted from 0, of the segments of the client that vanish before the wire
 # -serverdrops  the same of the server
 # -trace        file to write
@@ -57,6 +61,8 @@ foreach {name node} [list client $client_node server $server_node] {
     foreach {key value} {window_ 700 windowInit_ 10 segsize_ 1448 packetSize_ 1448 segsperack_ 1} {
         $agent set $key $value
     }
+    $agent set slow_start_restart_ $setting(-restart)
+    $agent set minrto_ $setting(-minrto)
     $sim attach-agent $node $agent
     set $name $agent
 }

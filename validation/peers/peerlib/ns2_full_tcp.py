@@ -12,10 +12,14 @@ from peerlib.table import Row
 SEED = 36
 CASES = 25
 HEADERS = 40
+SEGMENT = 1448
+# FullTcp as it is; without the acknowledgements that go alone, without a smaller window after a pause, and with the
+# least timeout of RFC 6298; and besides with objects that are whole segments.
+VARIANTS = ("as_is", "alike", "whole")
 # The first columns describe the case, and are only in its first row.
 COLUMNS = (
     "case",
-    "lone",
+    "variant",
     "rate_bps",
     "delay_s",
     "request",
@@ -35,10 +39,10 @@ FLAGS = ((0x02, "SYN"), (0x01, "FIN"), (0x10, "ACK"))
 
 @dataclass(frozen=True)
 class Case:
-    """One conversation; `lone` says whether acknowledgements that go alone before another segment reach the wire."""
+    """One conversation, in one of the variants."""
 
     number: int
-    lone: bool
+    variant: str
     rate_bps: int
     delay_s: float
     request: int
@@ -49,7 +53,7 @@ class Case:
 
     def name(self) -> str:
         """The text of the progress line."""
-        return f"case {self.number}{'' if self.lone else ' without lone acknowledgements'}"
+        return f"case {self.number}, {self.variant}"
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,16 @@ def cases() -> list[Case]:
         else:
             request, answer = round(between(1500, 60_000)), round(between(500, 60_000))
             drawn.append((rate, delay, request, answer, draw.randint(2, 6), draw.randint(2, 4), 1))
-    return [Case(number, lone, *it) for lone in (True, False) for number, it in enumerate(drawn, start=1)]
+
+    def whole(size: int) -> int:
+        return max(1, round(size / SEGMENT)) * SEGMENT
+
+    found = []
+    for variant in VARIANTS:
+        for number, (rate, delay, request, answer, *rest) in enumerate(drawn, start=1):
+            sizes = (whole(request), whole(answer)) if variant == "whole" else (request, answer)
+            found.append(Case(number, variant, rate, delay, *sizes, *rest))
+    return found
 
 
 def _conversation(case: Case, client_drops: list[int], server_drops: list[int]) -> Conversation:
@@ -118,6 +131,8 @@ def _conversation(case: Case, client_drops: list[int], server_drops: list[int]) 
         "parts": case.parts,
         "pipelining": case.pipelining,
         "pages": case.pages,
+        "restart": int(case.variant == "as_is"),
+        "minrto": 0.2 if case.variant == "as_is" else 1.0,
         "clientdrops": " ".join(map(str, client_drops)),
         "serverdrops": " ".join(map(str, server_drops)),
     }
@@ -128,15 +143,16 @@ def _conversation(case: Case, client_drops: list[int], server_drops: list[int]) 
 
 def run(case: Case) -> dict[str, list[Row]]:
     """Make one run: its segments."""
-    conversation = _conversation(case, [] if case.lone else [1], [])
+    lone = case.variant == "as_is"
+    conversation = _conversation(case, [] if lone else [1], [])
     last = conversation.of(is_client=False)[-2:]
     if not (last[0].is_bare() and "FIN" in last[1].flags and last[0].time == last[1].time):
         raise PeerError(f"the server of {case.name()} does not acknowledge the FIN alone, and then send its own")
-    if not case.lone:
+    if not lone:
         conversation = _conversation(case, [1], [len(conversation.of(is_client=False)) - 2])
     described: Row = {
         "case": case.number,
-        "lone": int(case.lone),
+        "variant": case.variant,
         "rate_bps": case.rate_bps,
         "delay_s": case.delay_s,
         "request": case.request,

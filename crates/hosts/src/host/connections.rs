@@ -68,7 +68,7 @@ pub struct Connections {
     /// Answers to segments of other connections than these.
     answers: VecDeque<TcpHeader>,
     /// The counters and the work of the senders of connections that are over.
-    over: (SenderCounters, Phases),
+    over: Box<(SenderCounters, Phases)>,
 }
 
 impl Connections {
@@ -118,7 +118,7 @@ impl Connections {
 
     /// The counters and the work of the senders of all earlier connections.
     pub fn before(&self, now: Time) -> (SenderCounters, Phases) {
-        self.earlier.iter().fold(self.over, |sum, (_, tcp)| add(sum, tcp, now))
+        self.earlier.iter().fold(*self.over, |sum, (_, tcp)| add(sum, tcp, now))
     }
 
     /// Begins the connection with this number.
@@ -161,7 +161,7 @@ impl Connections {
     /// send now.
     fn tidy(&mut self, now: Time) {
         let until = now + self.maker.config.tcp.time_wait();
-        let (resting, over) = (&mut self.resting, &mut self.over);
+        let (resting, over) = (&mut self.resting, &mut *self.over);
         self.earlier.retain(|(number, tcp)| {
             let state = tcp.connection();
             // Without FINs, a connection is over when its data has arrived.
