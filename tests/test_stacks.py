@@ -78,6 +78,7 @@ def test_committed_results_have_the_columns_of_the_program() -> None:
             assert tuple(next(csv.reader(file))) == head
 
 
+@pytest.mark.filterwarnings("ignore:.* may have up to ")
 def test_exchanges_in_short() -> None:
     if not built() or not shutil.which("tshark"):
         pytest.skip("no kernel is built (`hopyard kernels build`), or tshark is missing")

@@ -31,7 +31,7 @@ FAST = "10 Gbps"
 HEAD = (
     *("seed", "rate_mbps", "limit", "flows", "sent"),
     *("dropped_hopyard", "dropped_linux", "marked_hopyard", "marked_linux"),
-    *("same_drops", "same_marks", "same_order", "first_difference_s"),
+    *("same_drops", "same_marks", "same_order", "first_difference_s", "other_fates"),
 )
 #: A program that loads a module: the machine may have no `insmod`.
 LOADS = "import ctypes, os; ctypes.CDLL(None).syscall(313, os.open({!r}, 0), b'', 0)"
@@ -111,8 +111,10 @@ def compared(seeds: Iterable[int], module: Path) -> Iterable[list[object]]:
         counts = [a + b for a, b in zip(counts, (*same, True), strict=True)]
         dropped = [len(case.sends) - len(side) for side in came]
         row = [seed, case.rate, case.limit, case.flows, len(case.sends), *dropped, *map(len, marked)]
-        print(row, same, apart, flush=True)
-        yield [*row, *map(int, same), apart]
+        # Datagrams that are dropped, marked or neither in one stack, and something else in the other.
+        fates = len((came[0] ^ came[1]) | (marked[0] ^ marked[1]))
+        print(row, same, apart, fates, flush=True)
+        yield [*row, *map(int, same), apart, fates]
     print("same drops, marks, order, of cases:", *counts)
 
 

@@ -44,12 +44,12 @@ type Fates = BTreeMap<u64, char>;
 fn config(discipline: &str, ecn: bool) -> Config {
     let info = queue::MODELS.iter().find(|it| it.name == discipline).expect("a discipline");
     let mut values = (info.defaults)("linux");
-    // ns-3 asks whether less than `MinBytes` wait, and in flow queues asks the flow alone.
+    // ns-3 asks whether less than `MinBytes` wait. In flow queues it asks the flow alone, and keeps to the RFC.
     values["backlog"] = Bytes::new(1499).to_string().into();
-    if values.get("backlog_of_flow").is_some() {
-        values["backlog_of_flow"] = true.into();
-        values["empty_waits"] = true.into();
-        values["full_counts"] = false.into();
+    if discipline == "fq_codel" {
+        for (key, value) in [("backlog_of_flow", true), ("empty_waits", true), ("full_counts", false)] {
+            values[key] = value.into();
+        }
     }
     values["ecn"] = ecn.into();
     Config::read(discipline, &values).expect("parameters")
@@ -108,7 +108,7 @@ impl Bench {
             hops: 0,
             salvaged: 0,
             class,
-            body: Body::Udp(UdpHeader { sequence: number, len: arrival.size - 28, identification: None }),
+            body: Body::Udp(UdpHeader { sequence: number, len: arrival.size - 28 }),
         });
         let item = Item { packet, next_hop: Address(1), size: arrival.size, entered: self.cx.now };
         self.line.push(item, &mut self.cx);
