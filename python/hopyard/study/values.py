@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from hopyard import _core
+from hopyard.scenario.scenario import Scenario
 from hopyard.statistics.estimates import Estimate, estimate
 from hopyard.study.file import MOST_RUNS, columns, is_text, nearest, picked, text_of
+from hopyard.study.networks import network
 from hopyard.study.points import beside, fits
 from hopyard.tables.arrays import floats, integers, where
 from hopyard.tables.measures import SHOWN, answering, check, check_labels, named
@@ -191,9 +193,6 @@ class Values:
             yield part, _within(self._runs(*part.key), part.runs)
 
     def _of_network(self, own: Quantity, part: Planned, measure: str, runs: Integers) -> Floats:
-        from hopyard.scenario.scenario import Scenario
-        from hopyard.study.networks import network
-
         known = self._sampled.setdefault((*part.key, measure), {})
         for run in runs.tolist():
             if run not in known:
