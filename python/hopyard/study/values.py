@@ -111,7 +111,8 @@ class Values:
         if self._watched is None:
             self._watched = self._store.watched()
         if measure in self._own and self._own[measure].compare is not None:
-            points = self._points
+            mine = {point.experiment for point in points}
+            points = [point for point in self._points if point.experiment in mine]
         return bool(self._watched) and any(each.key in self._watched for point in points for each in point.all)
 
     def estimate(self, point: Point, measure: str) -> Estimate:
