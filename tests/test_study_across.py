@@ -121,6 +121,18 @@ def test_points_are_compared_run_by_run(folder: Path) -> None:
             assert np.allclose(apart, abs(late[sender, "500 B"] - late[sender, "1000 B"]) + place)
 
 
+def test_a_watched_case_makes_the_comparison_watched(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = load(folder)
+    mine = points(study)
+    reno = next(point for point in mine if point.labels == {"sender": "NewReno", "segment": "500 B"})
+    vegas = next(point for point in mine if point.labels == {"sender": "Vegas", "segment": "500 B"})
+    with Reader(folder / "store") as store:
+        monkeypatch.setattr(store, "watched", lambda: {reno.planned.key})
+        values = Values(study, store, mine)
+        assert not values.watched([vegas], "goodput")
+        assert values.watched([vegas], "gain")
+
+
 def test_rows_of_runs_have_them_too(folder: Path) -> None:
     frame = load_results(folder, out=folder / "store", measures=["goodput", "gain", "reached"])
     vegas = frame[frame["sender"] == "Vegas"].set_index(["segment", "run"])

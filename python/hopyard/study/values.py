@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from hopyard import _core
+from hopyard.scenario.scenario import Scenario
 from hopyard.statistics.estimates import Estimate, estimate
 from hopyard.study.file import MOST_RUNS, columns, is_text, nearest, picked, text_of
+from hopyard.study.networks import network
 from hopyard.study.points import beside, fits
 from hopyard.tables.arrays import floats, integers, where
 from hopyard.tables.measures import SHOWN, answering, check, check_labels, named
@@ -109,7 +111,8 @@ class Values:
         if self._watched is None:
             self._watched = self._store.watched()
         if measure in self._own and self._own[measure].compare is not None:
-            points = self._points
+            mine = {point.experiment for point in points}
+            points = [point for point in self._points if point.experiment in mine]
         return bool(self._watched) and any(each.key in self._watched for point in points for each in point.all)
 
     def estimate(self, point: Point, measure: str) -> Estimate:
@@ -191,9 +194,6 @@ class Values:
             yield part, _within(self._runs(*part.key), part.runs)
 
     def _of_network(self, own: Quantity, part: Planned, measure: str, runs: Integers) -> Floats:
-        from hopyard.scenario.scenario import Scenario
-        from hopyard.study.networks import network
-
         known = self._sampled.setdefault((*part.key, measure), {})
         for run in runs.tolist():
             if run not in known:
