@@ -4,7 +4,7 @@ use super::as_linux::linux;
 use super::*;
 use crate::packet::{CAPABLE, CONGESTION};
 use crate::params::LINUX;
-use crate::transport::connection::Ecn;
+use crate::transport::connection::{Ecn, milliseconds};
 
 fn flags(syn: bool, ack: bool) -> TcpHeader {
     TcpHeader { flags: TcpFlags { syn, ack, ..TcpFlags::default() }, ..TcpHeader::default() }
@@ -166,5 +166,20 @@ fn the_window_never_grows_while_all_acknowledgements_report_marks() {
                 assert!(window <= before, "{variant} {profile} {:?}: {before}, {window} at {segment}", params.habits);
             }
         }
+    }
+}
+
+/// As [`a_timeout_that_timestamps_show_to_be_spurious_is_undone`](super::as_linux), where a mark asks for the reduction.
+#[test]
+fn a_mark_forbids_linux_to_undo_a_reduction() {
+    for ece in [false, true] {
+        let (mut talk, _) = Talk::with(&linux(true), "newreno", LINUX);
+        let sent = milliseconds(talk.now);
+        talk.timer();
+        assert_eq!(talk.timer(), "r0");
+        let flags = TcpFlags { ack: true, ece, ..TcpFlags::default() };
+        let (ack, timestamps) = (talk.origin + SEGMENT, Some((0, sent)));
+        talk.after(50).receive(TcpHeader { ack, window: 1 << 20, timestamps, flags, ..TcpHeader::default() });
+        assert_eq!((talk.window().0 >= 10.0, talk.window().1 > 60_000.0), (!ece, !ece), "{:?}", talk.window());
     }
 }

@@ -130,3 +130,16 @@ fn a_segment_that_fills_the_last_gap_to_its_end_is_acknowledged_at_once() {
     assert_eq!(give(0, 2000), Some((2000, vec![(1000, 2000)])), "with the part that came twice");
     assert_eq!(give(2000, 1000), None, "in order");
 }
+
+#[test]
+fn what_is_reported_does_not_count_for_the_threshold_of_a_timeout() {
+    for recovery in [RecoveryChoice::Sack, RecoveryChoice::Rack] {
+        let mut talk = talk(recovery);
+        // Segment 1 is lost, and lost again, while new data goes on for the window of the reduction.
+        talk.after(100).ack(1);
+        (3..=30).for_each(|to| drop(talk.sack(1, &[(2, to)])));
+        let window = talk.window().1;
+        talk.timer();
+        assert_eq!((talk.sender.counters().timeouts, talk.window()), (1, (1.0, window / 2.0)), "{recovery:?}");
+    }
+}
