@@ -120,4 +120,21 @@ impl Config {
     pub const fn is_drop_tail(&self) -> bool {
         matches!(self, Self::DropTail(_))
     }
+
+    /// The parameter that is the length of the queue, if the discipline has one of its own.
+    #[must_use]
+    pub const fn own_length(&self) -> Option<&'static str> {
+        match self {
+            Self::CoDel(_) | Self::FqCoDel(_) => Some("limit"),
+            Self::DropTail(_) | Self::Red(_) => None,
+        }
+    }
+
+    /// A parameter, and the length, that a queue of so many packets never reaches.
+    #[must_use]
+    pub fn beyond(&self, packets: usize) -> Option<(&'static str, f64)> {
+        let Self::Red(params) = self else { return None };
+        let thresholds = [("min_threshold", params.min_threshold), ("max_threshold", params.max_threshold)];
+        thresholds.into_iter().find(|(_, length)| *length > packets as f64)
+    }
 }
