@@ -131,7 +131,7 @@ impl Ledbat {
     }
 
     /// The queueing delay, after the first sample. It is zero, and not negative, while the last delays are shorter than
-    /// those of the minutes that are remembered: the window grows at most as TCP's (§3.4).
+    /// those of the minutes that are remembered: the window grows at most as TCP's (§2.5).
     fn queueing(&self) -> Option<Span> {
         let (current, base) = (self.current.iter().min()?, self.base.iter().min()?);
         Some(current.saturating_sub(*base))
