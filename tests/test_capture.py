@@ -239,6 +239,15 @@ def test_a_capture_that_is_not_complete_is_not_told_with_the_others(short: Path,
     assert done.stderr.count("cannot write the capture") == 1
 
 
+def test_runs_that_were_not_made_have_no_capture(tmp_path: Path) -> None:
+    capture = Capture.of(tmp_path / "a.pcapng", None, None)
+    cases = plan(SHORT, runs=3)
+    capture.check(cases)
+    for run in range(3):
+        (tmp_path / f"a-{run}.pcapng").write_bytes(b"" if run else b"blocks")
+    assert capture.summary(cases, stopped=False) == f"Captured in {tmp_path / 'a-0.pcapng'}"
+
+
 def test_large_captures_are_warned_of(short: Path, tmp_path: Path) -> None:
     instant = ["--set", "duration=1 ms", "--set", "measure.from=0 s", "--runs", 1]
     many = ["--set", "nodes.count=10000", "--set", "flow.to=1"]

@@ -23,6 +23,11 @@ const WIDE_LINKS: [Link; 2] = [
 ];
 
 fn path(congestion: congestion::Config, links: [Link; 2], initial_ssthresh: u32) -> Path {
+    acknowledged("every", congestion, links, initial_ssthresh)
+}
+
+/// A path to a receiver with this policy.
+fn acknowledged(policy: &str, congestion: congestion::Config, links: [Link; 2], initial_ssthresh: u32) -> Path {
     let params = tcp::Params {
         segment_size: Bytes::new(1000),
         window: 20_000,
@@ -30,7 +35,7 @@ fn path(congestion: congestion::Config, links: [Link; 2], initial_ssthresh: u32)
         ..tcp::Params::of_profile("rfc")
     };
     let config = tcp::Config { tcp: params, congestion };
-    let acking = acking::Config::of_profile("every", "rfc").expect("a policy");
+    let acking = acking::Config::of_profile(policy, "rfc").expect("a policy");
     let mut path = Path::new(&config, &acking, links, &[], Streams::new(1, 0).stream("tcp"));
     path.start(u64::MAX);
     path
@@ -170,4 +175,19 @@ fn copas_delta_decides_its_queue() {
     };
     let (short, long) = (run(0.5), run(0.1));
     assert!(long > 2.0 * short && long < 10.0 * short, "{short} and {long}");
+}
+
+/// Of two segments acknowledged together, the newest always waits for the other one. Copa alone does not compete.
+#[test]
+fn delayed_acknowledgements_do_not_make_copa_compete_with_itself() {
+    let links = [
+        Link { rate: Rate::from_bps(100_000_000), delay: Span::from_millis(1) },
+        Link { rate: Rate::from_bps(8_000_000), delay: Span::from_millis(24) },
+    ];
+    for policy in ["every", "delayed"] {
+        let mut path = acknowledged(policy, variant("copa"), links, 100_000);
+        path.queue_limit = 400;
+        let (queue, share) = steady(&mut path);
+        assert!(queue < 8.0 && share > 0.95, "{policy}: {queue}, {share}");
+    }
 }

@@ -140,7 +140,7 @@ const MOST_PROBLEMS: usize = 1000;
 
 /// Splits an argument of the command line: `flow.tcp=vegas,newreno` is a key and two values.
 ///
-/// Commas within quotes, brackets and braces belong to the value: `nodes.area=["1 km", "2 km"],["2 km", "2 km"]` has
+/// Commas within quotes, parentheses, brackets and braces belong to the value: `nodes.area=["1 km", "2 km"],["2 km", "2 km"]` has
 /// two values.
 ///
 /// # Errors
@@ -163,8 +163,8 @@ pub fn parse_set(text: &str) -> Result<(String, Vec<String>), Problems> {
                 continue;
             }
             (None, '"' | '\'') => quote = Some(c),
-            (None, '[' | '{') => depth += 1,
-            (None, ']' | '}') => depth = depth.saturating_sub(1),
+            (None, '(' | '[' | '{') => depth += 1,
+            (None, ')' | ']' | '}') => depth = depth.saturating_sub(1),
             (Some('"'), '\\') if !escaped => {
                 escaped = true;
                 if let Some(part) = parts.last_mut() {
@@ -211,6 +211,7 @@ mod tests {
                 "nodes.area",
                 vec!["[\"1 m\", \"2 m\"]", "[\"3 m\",\"4 m\"]"],
             ),
+            ("a.size=lognormal(5 kB, 1), 1 kB", "a.size", vec!["lognormal(5 kB, 1)", "1 kB"]),
             ("name=\"a, \\\" b\",'c,d'", "name", vec!["\"a, \\\" b\"", "'c,d'"]),
         ] {
             assert_eq!(parse_set(text).ok(), Some(set(key, &values)), "{text}");

@@ -76,6 +76,50 @@ fn mistakes_are_named() {
     }
 }
 
+#[test]
+fn lengths_that_do_nothing_are_named() {
+    for (queue, own) in [("codel", "limit"), ("fq_codel", "limit")] {
+        let text = format!("{NETWORK}queue_length = 50\nqueue = \"{queue}\"\n");
+        warned(&text, &["s.toml:9:", "`queue_length` does nothing here", queue, own]);
+        let link = "[nodes]\ncount = 2\n[routing]\nprotocol = \"oracle\"\n[link]\nqueue_length = 20\n";
+        let radio = |rest: &str| load(&format!("{link}queue = \"{queue}\"\n{rest}"));
+        assert!(radio("routing_packets = \"in_turn\"\n").expect("sound")[0].contains("does nothing here"));
+        assert_eq!(radio("routing_packets = \"first\"\n"), Ok(vec![]), "routing packets have that length");
+    }
+    assert_eq!(load(&format!("{NETWORK}queue_length = 50\nqueue = \"red\"\n")), Ok(vec![]));
+    let short = format!("{NETWORK}queue_length = 10\nqueue = \"red\"\n");
+    warned(&short, &["s.toml:9:", "`max_threshold` of `red` is 15", "room for 10 packets"]);
+    let own = format!("{NETWORK}queue = \"red\"\nred.min_threshold = 60\nred.max_threshold = 100\n");
+    warned(&own, &["s.toml:10:", "`min_threshold` of `red` is 60", "room for 50 packets", "above 60"]);
+}
+
+#[test]
+fn marks_for_which_no_queue_exists_are_named() {
+    let asks = "[tcp]\necn = true\n";
+    let needless = "`ecn` does nothing here: no queue marks packets";
+    warned(&format!("{NETWORK}{asks}"), &["s.toml:10:", needless]);
+    for queue in ["red", "codel"] {
+        warned(&format!("{NETWORK}queue = \"{queue}\"\n{asks}"), &["s.toml:11:", needless, "ecn = true"]);
+        assert_eq!(load(&format!("{NETWORK}queue = \"{queue}\"\n{queue}.ecn = true\n{asks}")), Ok(vec![]));
+    }
+    assert_eq!(load(&format!("{NETWORK}queue = \"fq_codel\"\n{asks}")), Ok(vec![]), "it marks as it is");
+    let flow = NETWORK.replace("to = 1\n", "to = 1\necn = true\n");
+    warned(&flow, &["s.toml:7:", needless]);
+}
+
+#[test]
+fn an_object_fits_into_memory_as_datagrams() {
+    let flow = |rest: &str| NETWORK.replace("to = 1\n", &format!("to = 1\n{rest}traffic = \"messages\"\n"));
+    let sized = |rest: &str, size: &str| format!("{}[traffic.messages]\nsize = \"{size}\"\n", flow(rest));
+    let udp = "udp = true\n";
+    for size in ["1e12 B", "uniform(1 B, 1e12 B)", "exponential(1e12 B)"] {
+        let words = ["s.toml:8:", "a datagram carries 1000 B", size, "at most 100000 datagrams, 100000000 B"];
+        refused(&sized(udp, size), &words);
+        assert_eq!(load(&sized("", size)), Ok(vec![]));
+    }
+    assert_eq!(load(&sized(udp, "100 MB")), Ok(vec![]));
+}
+
 /// The rates of a narrow wire, under each discipline.
 #[test]
 fn marks_take_the_place_of_drops() {

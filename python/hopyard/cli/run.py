@@ -185,7 +185,8 @@ def _run(
         for text in request.capture.failures():
             say(text)
             codes.append(NOT_WRITTEN)
-        summary = request.capture.summary(cases, stopped=stop.number is not None)
+        cut = stop.number is not None or NOT_WRITTEN in codes
+        summary = request.capture.summary(cases, stopped=cut)
         if summary and not request.quiet:
             codes.append(tell(summary))
     _explain(results, folder, stop)

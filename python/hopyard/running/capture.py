@@ -158,12 +158,15 @@ class Capture:
         return found
 
     def summary(self, cases: Sequence[Planned], *, stopped: bool) -> str:
-        """The sentence that names the complete captures; empty if there is none."""
+        """The sentence that names the complete captures; empty if there is none.
+
+        The file of a run that was not made is empty, because it was opened to see that it can be written.
+        """
         files = [
             str(path)
             for number, (case, paths) in enumerate(zip(cases, self.files(cases), strict=True))
             for run, path in zip(case.runs, paths, strict=True)
-            if (number, run) not in self.errors
+            if (number, run) not in self.errors and not (path.is_file() and path.stat().st_size == 0)
         ]
         if not files:
             return ""

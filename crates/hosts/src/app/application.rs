@@ -2,6 +2,7 @@
 
 use enum_dispatch::enum_dispatch;
 use hopyard_engine::Time;
+use hopyard_engine::units::Bytes;
 
 use super::input::Input;
 use super::object::Object;
@@ -59,6 +60,12 @@ pub trait Facts: Params {
 
     /// The payload of each packet over UDP, in bytes, if the parameters say it.
     fn packet_size(&self) -> Option<u64> {
+        None
+    }
+
+    /// The largest object and the parameter that gives its size, if the parameters say it; its mean if they give no
+    /// largest one.
+    fn largest(&self) -> Option<(&'static str, Bytes)> {
         None
     }
 

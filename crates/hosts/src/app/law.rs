@@ -171,11 +171,15 @@ impl<T: Amount> Law<T> {
         }
     }
 
-    /// The largest amount if it is constant or has bounds.
-    pub(super) fn most(&self) -> Option<f64> {
+    /// The largest amount if it is constant, has bounds or is from a file; otherwise the mean.
+    pub(super) fn most(&self) -> T {
         match self {
-            Self::Constant(value) | Self::Uniform(_, value) => Some(value.number()),
-            _ => None,
+            Self::Constant(value) | Self::Uniform(_, value) => *value,
+            Self::Exponential(mean) | Self::Pareto(mean, _) | Self::LogNormal(mean, _) => *mean,
+            Self::File { entries, .. } => {
+                let listed = entries.iter().map(|entry| T::listed(*entry));
+                listed.max_by(|a, b| a.number().total_cmp(&b.number())).unwrap_or(T::of(1e3))
+            }
         }
     }
 
@@ -193,7 +197,7 @@ impl<T: Amount> Law<T> {
 /// # Errors
 /// If every object would be empty.
 pub(super) fn check_size(parameter: &'static str, law: &Law<Bytes>) -> Result<(), Fault> {
-    if law.most().is_some_and(|most| most < 1.0) {
+    if law.most().count() == 0 {
         return Err(Fault::new(parameter, format!("must be above zero, found {law}")));
     }
     Ok(())

@@ -47,7 +47,8 @@ impl params::Params for Params {
     fn check(&self) -> Result<(), Fault> {
         check_size("size", &self.size)?;
         check_packet_size(self.packet_size)?;
-        if self.interval.most().is_some_and(|most| most < SHORTEST.nanos() as f64) {
+        let read = !matches!(self.interval, Law::File { .. });
+        if read && self.interval.most() < SHORTEST {
             return Err(Fault::new("interval", format!("expected at least {SHORTEST}, found {}", self.interval)));
         }
         Ok(())
@@ -59,6 +60,10 @@ impl Facts for Params {
 
     fn packet_size(&self) -> Option<u64> {
         Some(self.packet_size.count())
+    }
+
+    fn largest(&self) -> Option<(&'static str, Bytes)> {
+        Some(("size", self.size.most()))
     }
 
     fn inputs(&mut self) -> Vec<Input<'_>> {
@@ -150,5 +155,15 @@ mod tests {
         assert_eq!(fault(Params { interval: Law::Constant(Span::ZERO), ..usual() }), Err("interval"));
         assert_eq!(fault(Params { size: Law::Constant(Bytes::new(0)), ..usual() }), Err("size"));
         assert_eq!(fault(Params { packet_size: Bytes::new(70_000), ..usual() }), Err("packet_size"));
+        for law in ["exponential(0 B)", "pareto(0 B, 1.5)", "lognormal(0 B, 1)", "uniform(0 B, 0 B)"] {
+            let size = law.parse().expect("sizes");
+            assert_eq!(fault(Params { size, ..usual() }), Err("size"), "{law}");
+        }
+        for law in ["exponential(0 s)", "lognormal(999 ns, 1)"] {
+            let interval = law.parse().expect("times");
+            assert_eq!(fault(Params { interval, ..usual() }), Err("interval"), "{law}");
+        }
+        let interval: Law<Span> = "file(times.csv)".parse().expect("times");
+        assert_eq!(fault(Params { interval, ..usual() }), Ok(()), "what a file says is not known yet");
     }
 }

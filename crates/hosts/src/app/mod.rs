@@ -23,6 +23,7 @@ pub mod transfer;
 mod testing;
 
 use enum_dispatch::enum_dispatch;
+use hopyard_engine::units::Bytes;
 use hopyard_engine::{Rng, Time};
 
 pub use self::application::{Application, Change, Facts, Offer, Period};
@@ -68,6 +69,12 @@ macro_rules! models {
             #[must_use]
             pub fn packet_size(&self) -> Option<u64> {
                 match self { $(Self::$variant(params) => params.packet_size(),)+ }
+            }
+
+            /// The parameter and the size of the largest object ([`Facts::largest`]).
+            #[must_use]
+            pub fn largest(&self) -> Option<(&'static str, Bytes)> {
+                match self { $(Self::$variant(params) => params.largest(),)+ }
             }
 
             /// The application at the source; a model that draws takes `rng`, the flow's own stream for traffic.

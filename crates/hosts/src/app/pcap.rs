@@ -12,6 +12,8 @@ use crate::file::BadFile;
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
 const PCAPNG: u32 = 0x0a0d_0d0a;
+/// Packets of several interfaces may stand out of order by so much.
+const DISORDER: Span = Span::from_millis(100);
 
 /// The numbers of a file in one order of bytes.
 #[derive(Clone, Copy)]
@@ -69,9 +71,13 @@ pub(super) fn read(bytes: &[u8], problems: &mut BadFile) -> Vec<(Span, u64)> {
         at = begin + kept as usize;
         let time = Span::from_secs(seconds.into()) + Span::from_nanos(u64::from(parts) * unit);
         if let Some(size) = network(link, frame).and_then(payload).filter(|size| *size > 0) {
-            // Packets of several interfaces may stand a little out of order.
-            let time = found.last().map_or(time, |&(last, _)| time.max(last));
-            found.push((time, size));
+            let last = found.last().map_or(time, |&(last, _)| last);
+            if last > time + DISORDER {
+                let expected = format!("a time that is at most {DISORDER} before the packets above");
+                problems.push(None, &format!("packet {number}, {} before", last - time), expected);
+                break;
+            }
+            found.push((time.max(last), size));
         }
     }
     found
@@ -161,6 +167,26 @@ mod tests {
         let mut six = vec![0; 48];
         (six[0], six[5], six[6]) = (0x60, 108, 17);
         assert_eq!(sizes(&capture(101, false, &[six])), [(5.25, 100)]);
+    }
+
+    /// A capture of packets at these milliseconds.
+    fn timed(millis: [u32; 2]) -> Vec<u8> {
+        let mut bytes = capture(101, true, &[packet(17, 200), packet(17, 200)]);
+        for (at, millis) in [24, 24 + 16 + 40].into_iter().zip(millis) {
+            bytes[at..at + 4].copy_from_slice(&(millis / 1000).to_be_bytes());
+            bytes[at + 4..at + 8].copy_from_slice(&(millis % 1000 * 1000).to_be_bytes());
+        }
+        bytes
+    }
+
+    #[test]
+    fn times_go_back_a_little_at_most() {
+        assert_eq!(sizes(&timed([2050, 1960])), [(2.05, 172), (2.05, 172)]);
+        let mut problems = BadFile::new("f.pcap");
+        read(&timed([9000, 2000]), &mut problems);
+        let found = problems.to_string();
+        assert!(found.contains("expected a time that is at most 100 ms before"), "{found}");
+        assert!(found.contains("found: packet 2, 7 s before"), "{found}");
     }
 
     #[test]

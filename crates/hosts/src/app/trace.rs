@@ -60,6 +60,10 @@ impl Facts for Params {
         Some(self.packet_size.count())
     }
 
+    fn largest(&self) -> Option<(&'static str, Bytes)> {
+        self.entries.iter().map(|entry| ("path", entry.size)).max()
+    }
+
     fn inputs(&mut self) -> Vec<Input<'_>> {
         vec![Input { key: "path", path: &self.path, format: Format::Packets, entries: &mut self.entries }]
     }

@@ -91,6 +91,7 @@ impl Resolver<'_> {
         self.check_labels(&resolved);
         self.check_classes(&resolved);
         self.check_answers_to_marks(&resolved);
+        self.check_queues(&resolved);
         self.check_packet_costs(&resolved);
         self.check_sensitivities(&resolved);
         self.check_feedback(&resolved);
@@ -572,6 +573,7 @@ impl Resolver<'_> {
             self.flow_problem(flow, "traffic", format!("`{source}` needs TCP, and this flow uses UDP")).expected =
                 Some(one_of(able));
         }
+        self.check_datagrams(flow, kind);
         if !kind.traffic.config.is_answered() {
             return;
         }

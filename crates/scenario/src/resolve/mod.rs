@@ -21,6 +21,7 @@ mod mobile_checks;
 mod mobile_orders;
 mod movement;
 mod networks;
+mod queues;
 mod reach;
 mod resolved;
 mod resolver;

@@ -155,8 +155,9 @@ impl Copa {
         }
     }
 
-    /// Takes in a round trip. Returns the standing one and the queueing delay.
-    fn measure(&mut self, round_trip: Span, view: &View) -> (Span, Span) {
+    /// Takes in the round trip of the newest of so many segments that one acknowledgement covers. Returns the standing
+    /// round trip and the queueing delay.
+    fn measure(&mut self, round_trip: Span, segments: u32, view: &View) -> (Span, Span) {
         let smoothed = view.srtt.unwrap_or(round_trip);
         let now = view.now;
         let shorter = |a: Span, b: Span| a < b;
@@ -166,7 +167,11 @@ impl Copa {
         let longest = self.longest.add(now, round_trip, recent, |a, b| a > b);
         let queueing = standing - base;
         let variation = (longest - base).seconds();
-        if queueing.is_zero() || queueing.seconds() < self.params.nearly_empty * variation {
+        // Segments acknowledged together came together, as those sent for them do. The newest one waits for the others
+        // even if the queue is empty otherwise. The window says how long a segment takes.
+        let together = f64::from(segments.saturating_sub(1)) * standing.seconds() / view.cwnd.max(1.0);
+        let others = queueing.seconds() - together;
+        if others <= 0.0 || others < self.params.nearly_empty * variation {
             self.empty = now;
         }
         if !self.is_competing(smoothed, now) {
@@ -212,7 +217,7 @@ impl Copa {
     /// window may become larger.
     fn follow(&mut self, round_trip: Option<Span>, bytes: u64, grows: bool, view: &View) -> Answer {
         let Some(round_trip) = round_trip else { return Answer::Keep };
-        let (standing, queueing) = self.measure(round_trip, view);
+        let (standing, queueing) = self.measure(round_trip, bytes.div_ceil(view.segment.into()) as u32, view);
         if standing.is_zero() {
             return Answer::Keep;
         }

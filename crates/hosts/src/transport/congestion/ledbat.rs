@@ -21,6 +21,8 @@ use super::{Ack, Answer, CongestionControl, Loss, Phase, RecoveryChoice, Timeout
 use crate::params::{self, Fault, RFC};
 
 const NS3: &str = "ns3";
+/// The most minutes and samples that a flow keeps.
+const MOST: u32 = 10_000;
 /// The time for which one value of the base delay stands.
 const MINUTE: Span = Span::from_secs(60);
 
@@ -71,8 +73,8 @@ impl params::Params for Params {
             return Err(Fault::new("gain", problem));
         }
         let counts = [("base_history", self.base_history), ("current_filter", self.current_filter)];
-        if let Some((name, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
-            return Err(Fault::new(name, "expected at least 1, found 0"));
+        if let Some((name, count)) = counts.into_iter().find(|(_, count)| !(1..=MOST).contains(count)) {
+            return Err(Fault::new(name, format!("expected 1 to {MOST}, found {count}")));
         }
         let windows = [("allowed_increase", self.allowed_increase, 0.0), ("min_window", self.min_window, 1.0)];
         let wrong = windows.into_iter().find(|(_, value, least)| !(value >= least && value.is_finite()));
@@ -128,10 +130,11 @@ impl Ledbat {
         self.current.push_back(delay);
     }
 
-    /// The queueing delay, after the first sample.
+    /// The queueing delay, after the first sample. It is zero, and not negative, while the last delays are shorter than
+    /// those of the minutes that are remembered: the window grows at most as TCP's (§2.5).
     fn queueing(&self) -> Option<Span> {
         let (current, base) = (self.current.iter().min()?, self.base.iter().min()?);
-        Some(*current - *base)
+        Some(current.saturating_sub(*base))
     }
 
     fn halved(&self, view: &View) -> f64 {

@@ -153,6 +153,7 @@ impl Controller {
             Self::Bbr(bbr) => bbr.on_condition(condition),
             Self::Vegas(vegas) => vegas.on_condition(condition, view),
             Self::Veno(veno) => veno.on_condition(condition),
+            Self::Yeah(yeah) => yeah.on_condition(condition, view),
             Self::External(control) => control.on_condition(condition, view),
             _ => {}
         }

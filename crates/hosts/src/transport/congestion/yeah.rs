@@ -8,16 +8,16 @@
 //! grows as that of Reno, and a queue of more than `max_queue` segments is taken from the window at once, but not below
 //! an estimate of the window that a competing Reno would have. A loss takes as many segments as were in the queue, at
 //! least an eighth of the window; it halves the window if the queue has been long for sixteen round trips, because
-//! then others fill it. The profile `linux` counts whole segments. Left out of Linux: a pause or a recovery does not
-//! stop the measurement of the queue. Validated by values computed by hand, by the closed form of the growth
-//! (`tests/delay_senders.rs`), and against ns-3.37 and Linux 6.1 (`tests/windows.rs`).
+//! then others fill it. The profile `linux` counts whole segments, and measures no queue while segments are missing. Left
+//! out of Linux: a pause does not stop the measurement. Validated by values computed by hand, by the closed form of the
+//! growth (`tests/delay_senders.rs`), and against ns-3.37 and Linux 6.1 (`tests/windows.rs`).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::control::{Arithmetic, Round, RoundTrips, Whole, delivered, slow_start};
 use super::reno::{self, Halve, Reno};
-use super::{Ack, Answer, CongestionControl, Loss, Phase, RecoveryChoice, Timeout, View};
+use super::{Ack, Answer, Condition, CongestionControl, Loss, Phase, RecoveryChoice, Timeout, View};
 use crate::params::{self, Fault, LINUX, RFC};
 
 /// With fewer samples in a window, all may be from delayed acknowledgements.
@@ -102,6 +102,8 @@ pub struct Yeah {
     reno: Reno,
     whole: Whole,
     trips: RoundTrips,
+    /// Segments are missing, and no round ends.
+    paused: bool,
     /// Segments in the queue in the last window.
     queue: f64,
     /// The number of round trips since the queue became long; zero in fast mode.
@@ -119,11 +121,20 @@ impl Yeah {
             reno: Reno::new(&params.reno(Halve::Window, true)),
             whole: Whole::default(),
             trips: RoundTrips::default(),
+            paused: false,
             queue: 0.0,
             slow_rounds: 0,
             fast_rounds: 0,
             reno_window: SMALLEST,
             params: params.clone(),
+        }
+    }
+
+    /// Linux measures the queue while nothing is missing, and begins a round when nothing is missing any more.
+    pub(super) fn on_condition(&mut self, condition: Condition, view: &View) {
+        self.paused = self.is_linux() && condition != Condition::Open;
+        if self.is_linux() && !self.paused {
+            self.trips.restart(view);
         }
     }
 
@@ -202,7 +213,7 @@ impl CongestionControl for Yeah {
         if let Some(round_trip) = ack.round_trip.filter(|_| ack.bytes > 0) {
             self.trips.add(round_trip);
         }
-        let ended = self.trips.ended(view);
+        let ended = if self.paused { None } else { self.trips.ended(view) };
         if ack.phase != Phase::Open {
             return Answer::Keep;
         }

@@ -271,6 +271,7 @@ impl QueueDiscipline for CoDel {
     type Params = Params;
 
     const METRICS: &'static [Metric] = &[MARKS];
+    const OWN_LENGTH: Option<&'static str> = Some("limit");
 
     fn new(params: &Params, _room: &Room, _draws: Rng) -> Self {
         Self { law: Law::of(params), limit: params.limit as usize, fifo: Fifo::default(), control: Control::default() }

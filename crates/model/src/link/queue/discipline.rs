@@ -94,6 +94,9 @@ pub trait QueueDiscipline: Clone + Debug {
     /// The counters that its queues have: of a discipline that marks packets, [`MARKS`].
     const METRICS: &'static [Metric] = &[];
 
+    /// The parameter that is the length of the queue, if it is not the length that the scenario gives the interface.
+    const OWN_LENGTH: Option<&'static str> = None;
+
     /// An empty queue.
     fn new(params: &Self::Params, room: &Room, draws: Rng) -> Self;
 

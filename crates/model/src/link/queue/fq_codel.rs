@@ -217,6 +217,7 @@ impl QueueDiscipline for FqCoDel {
     type Params = Params;
 
     const METRICS: &'static [Metric] = &[MARKS];
+    const OWN_LENGTH: Option<&'static str> = Some("limit");
 
     fn new(params: &Params, _room: &Room, mut draws: Rng) -> Self {
         Self {

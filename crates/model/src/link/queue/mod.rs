@@ -39,6 +39,12 @@ macro_rules! disciplines {
             &[$(($name, <$module::$variant as QueueDiscipline>::METRICS)),+];
 
         impl Config {
+            /// The parameter that is the length of the queue, if the discipline has one of its own.
+            #[must_use]
+            pub const fn own_length(&self) -> Option<&'static str> {
+                match self { $(Self::$variant(_) => <$module::$variant as QueueDiscipline>::OWN_LENGTH,)+ }
+            }
+
             fn discipline(&self, room: &Room, draws: Rng) -> Discipline {
                 match self {
                     $(Self::$variant(params) => Discipline::$variant(Box::new($module::$variant::new(params, room, draws))),)+
@@ -119,5 +125,13 @@ impl Config {
     #[must_use]
     pub const fn is_drop_tail(&self) -> bool {
         matches!(self, Self::DropTail(_))
+    }
+
+    /// A parameter, and the length, that a queue of so many packets never reaches.
+    #[must_use]
+    pub fn beyond(&self, packets: usize) -> Option<(&'static str, f64)> {
+        let Self::Red(params) = self else { return None };
+        let thresholds = [("min_threshold", params.min_threshold), ("max_threshold", params.max_threshold)];
+        thresholds.into_iter().find(|(_, length)| *length > packets as f64)
     }
 }

@@ -13,8 +13,8 @@ fn seen(millis: u64, cwnd: f64) -> View {
 /// After slow start, with a shortest round trip of 100 ms and these ones in the last half of a smoothed one.
 fn settled(round_trip: u64, cwnd: f64) -> Copa {
     let mut control = Copa { starting: false, window: (1, cwnd), ..Copa::new(&Params::of_profile(RFC)) };
-    control.measure(Span::from_millis(100), &seen(0, cwnd));
-    control.measure(Span::from_millis(round_trip), &seen(100, cwnd));
+    control.measure(Span::from_millis(100), 1, &seen(0, cwnd));
+    control.measure(Span::from_millis(round_trip), 1, &seen(100, cwnd));
     control
 }
 
@@ -79,27 +79,43 @@ fn a_queue_that_never_empties_makes_it_compete() {
     let busy = |millis| View { now: at(millis), srtt: Some(Span::from_millis(150)), ..view(20.0) };
     // Always between 140 and 200 ms: never within a tenth of the variation.
     for step in 0..40 {
-        control.measure(Span::from_millis(140 + step % 4 * 20), &busy(120 + 10 * step));
+        control.measure(Span::from_millis(140 + step % 4 * 20), 1, &busy(120 + 10 * step));
         control.end_window(&busy(120 + 10 * step));
     }
     assert_eq!(control.weight, 2.0, "five round trips of 150 ms are not over");
     for step in 40..80 {
-        control.measure(Span::from_millis(140 + step % 4 * 20), &busy(120 + 10 * step));
+        control.measure(Span::from_millis(140 + step % 4 * 20), 1, &busy(120 + 10 * step));
     }
     (0..6).for_each(|_| control.end_window(&busy(920)));
     assert_eq!(control.weight, 8.0, "one more in each round trip");
     control.on_loss(&LOSS, &busy(930));
     control.end_window(&busy(930));
     assert_eq!(control.weight, 4.0, "a half after a loss");
-    control.measure(Span::from_millis(105), &busy(940));
+    control.measure(Span::from_millis(105), 1, &busy(940));
     assert_eq!(control.weight, 2.0, "nearly empty");
     let params = Params { competitive: false, ..Params::of_profile(RFC) };
     let mut alone = Copa { params, ..settled(150, 20.0) };
     for step in 0..80 {
-        alone.measure(Span::from_millis(150), &busy(120 + 10 * step));
+        alone.measure(Span::from_millis(150), 1, &busy(120 + 10 * step));
     }
     alone.end_window(&busy(920));
     assert_eq!(alone.weight, 2.0);
+}
+
+#[test]
+fn segments_acknowledged_together_do_not_make_it_compete() {
+    // A segment takes 5 ms. The queue is between one and eight segments long; a tenth of that is less than one.
+    let weight = |segments| {
+        let mut control = settled(105, 20.0);
+        for step in 0..200 {
+            let busy = View { now: at(110 + 10 * step), srtt: Some(Span::from_millis(120)), ..view(20.0) };
+            control.measure(Span::from_millis(105 + step % 8 * 5), segments, &busy);
+            control.end_window(&busy);
+        }
+        control.weight
+    };
+    assert!(weight(1) > 10.0, "others fill the queue: {}", weight(1));
+    assert_eq!(weight(2), 2.0, "one segment waits for the other");
 }
 
 #[test]
@@ -130,9 +146,9 @@ fn the_delay_rules_the_window_in_a_recovery() {
 #[test]
 fn old_round_trips_are_forgotten() {
     let mut control = settled(110, 20.0);
-    assert_eq!(control.measure(Span::from_millis(130), &seen(9900, 20.0)).1, Span::from_millis(30));
-    assert_eq!(control.measure(Span::from_millis(130), &seen(10_050, 20.0)).1, Span::from_millis(20));
-    assert_eq!(control.measure(Span::from_millis(130), &seen(10_200, 20.0)).1, Span::ZERO);
+    assert_eq!(control.measure(Span::from_millis(130), 1, &seen(9900, 20.0)).1, Span::from_millis(30));
+    assert_eq!(control.measure(Span::from_millis(130), 1, &seen(10_050, 20.0)).1, Span::from_millis(20));
+    assert_eq!(control.measure(Span::from_millis(130), 1, &seen(10_200, 20.0)).1, Span::ZERO);
 }
 
 #[test]

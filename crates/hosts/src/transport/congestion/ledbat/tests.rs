@@ -69,6 +69,16 @@ fn one_late_segment_is_noise_and_ten_minutes_are_remembered() {
 }
 
 #[test]
+fn a_short_memory_gives_no_negative_queue() {
+    let params = Params { base_history: 1, ..Params::of_profile(RFC) };
+    let mut control = Ledbat { params, ..settled(50) };
+    // The first delay of a minute is the only base, and the last ones are shorter.
+    let cwnd = set(control.on_ack(&took(90), &seen(60_000))).0;
+    assert_eq!(control.queueing(), Some(Span::ZERO));
+    assert!(near(cwnd, 20.0 + 1.0 / 20.0), "{cwnd}");
+}
+
+#[test]
 fn the_window_stays_near_the_outstanding_data_and_above_its_minimum() {
     let mut control = settled(50);
     let idle = View { flight: 3.0, ..seen(200) };
@@ -121,6 +131,10 @@ fn impossible_parameters_are_named() {
         fault(Params { gain: 1.5, ..rfc.clone() }),
         "gain: expected more than 0 and at most 1 (RFC 6817 §2.5), found 1.5"
     );
-    assert_eq!(fault(Params { current_filter: 0, ..rfc.clone() }), "current_filter: expected at least 1, found 0");
+    assert_eq!(fault(Params { current_filter: 0, ..rfc.clone() }), "current_filter: expected 1 to 10000, found 0");
+    assert_eq!(
+        fault(Params { base_history: u32::MAX, ..rfc.clone() }),
+        "base_history: expected 1 to 10000, found 4294967295"
+    );
     assert_eq!(fault(Params { min_window: 0.5, ..rfc }), "min_window: expected at least 1 segments, found 0.5");
 }

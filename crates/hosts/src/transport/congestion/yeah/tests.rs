@@ -42,6 +42,24 @@ fn fast_mode_grows_by_a_hundredth_and_slow_mode_as_reno() {
 }
 
 #[test]
+fn a_recovery_of_linux_stops_the_measurement() {
+    for (profile, queue) in [(RFC, 250.0), (LINUX, 0.0)] {
+        let mut control = yeah(profile);
+        control.trips.base = ms(100);
+        let view = |una: u64| View { una, next: una + 5000, ssthresh: 2.0, ..view_at(0, 500.0) };
+        control.on_condition(Condition::Recovery, &view(0));
+        let late = |phase| Ack { phase, ..ack(1, 200) };
+        for _ in 0..4 {
+            control.on_ack(&late(Phase::Recovery), &view(0));
+        }
+        // All of this was sent before the end of the recovery.
+        control.on_condition(Condition::Open, &view(1));
+        control.on_ack(&late(Phase::Open), &view(1));
+        assert_eq!(control.queue, queue, "{profile}");
+    }
+}
+
+#[test]
 fn a_queue_of_its_own_is_emptied_at_once() {
     let mut control = yeah(RFC);
     // 500 (1 - 100 / 125) = 100 segments are queued.
