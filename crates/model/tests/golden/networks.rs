@@ -149,9 +149,7 @@ fn wires() {
                 ),
                 Vec::new(),
             ]),
-            "opportunities" => {
-                Some([read(Format::Opportunities, b"3\n3\n40\n"), read(Format::Opportunities, b"9\n")])
-            }
+            "opportunities" => Some([read(Format::Opportunities, b"3\n3\n40\n"), read(Format::Opportunities, b"9\n")]),
             _ => None,
         }
     };
