@@ -438,7 +438,7 @@ impl Lane {
                 cx.complete(packet, Ok(()));
             }
             let begins = self.service.continues(cx.now);
-            if begins > cx.now && self.line.as_ref().is_some_and(|served| served.line.len() > 0) {
+            if begins > cx.now && self.line.as_ref().is_some_and(|served| !served.line.is_empty()) {
                 return self.wait(begins);
             }
             self.send_next(cx);

@@ -12,6 +12,9 @@ use crate::params::{Params as _, RFC};
 const FIRST: InterfaceId = InterfaceId(0);
 const SECOND: InterfaceId = InterfaceId(1);
 
+/// When packets come or arrive, and their sizes.
+type Packets = &'static [(u64, u32)];
+
 fn read(format: Format, text: &str) -> Trace {
     format.read("f", text.as_bytes()).unwrap_or_else(|bad| panic!("{bad}"))
 }
@@ -106,7 +109,7 @@ fn times(arrivals: &[(u64, u32)]) -> Vec<u64> {
 fn bits_leave_at_the_rate_of_each_instant() {
     // 8 bits a microsecond for 1.5 ms, nothing for 1 ms, then 4 bits a microsecond.
     let trace = values(End::Hold, "time_s,rate_mbps\n0,8\n0.0015,0\n0.0025,4\n");
-    let found = delivered(&params(), &[trace.clone()], &burst(4, 0, 1000));
+    let found = delivered(&params(), std::slice::from_ref(&trace), &burst(4, 0, 1000));
     assert_eq!(times(&found), [1_000_000, 3_500_000, 5_500_000, 7_500_000]);
     // 7 bits a nanosecond: the last bit of 250 bytes leaves in the 286th nanosecond, and the next packet starts there.
     let odd = values(End::Hold, "time_s,rate_mbps\n0,7000\n");
@@ -129,7 +132,7 @@ fn a_table_begins_again_at_its_last_row_or_holds_it() {
 #[test]
 fn what_a_last_row_of_zero_keeps_never_arrives() {
     let trace = values(End::Hold, "time_s,rate_mbps\n0,8\n0.0015,0\n");
-    let (arrived, cx) = carried(wire(&params(), &[trace.clone()]), &burst(3, 0, 1000), true);
+    let (arrived, cx) = carried(wire(&params(), std::slice::from_ref(&trace)), &burst(3, 0, 1000), true);
     assert_eq!(times(&arrived), [1_000_000]);
     assert_eq!(cx.packets.len(), 2, "the others are still there");
     // A short queue fills.
@@ -184,7 +187,7 @@ fn opportunities_carry_what_they_do_in_mahimahi() {
     // The third column is the length of the queue. The last one is what mahimahi's own `LinkQueue` delivers, at commit
     // ae477d4, with a clock that a test moves from millisecond to millisecond.
     #[rustfmt::skip]
-    let cases: [(&str, &str, u32, &[(u64, u32)], &[(u64, u32)]); 5] = [
+    let cases: [(&str, &str, u32, Packets, Packets); 5] = [
         (
             "several packets share an opportunity, and one takes several",
             "1\n1\n4\n5\n",
@@ -246,7 +249,8 @@ fn opportunities_carry_what_they_do_in_mahimahi() {
 fn opportunities_come_between_milliseconds_too() {
     let every = opportunities("1\n2\n");
     // A packet just before an opportunity takes it; one in its nanosecond takes the next one.
-    let found = delivered(&params(), &[every.clone()], &[(999_999, 1500), (3_000_000, 1500), (3_500_000, 100)]);
+    let found =
+        delivered(&params(), std::slice::from_ref(&every), &[(999_999, 1500), (3_000_000, 1500), (3_500_000, 100)]);
     assert_eq!(times(&found), [1_000_000, 4_000_000, 5_000_000]);
     // A longer packet than mahimahi's goes on in the next opportunity, and shares that.
     let found = delivered(&params(), &[every], &[(0, 2000), (0, 900), (0, 900)]);
