@@ -40,7 +40,7 @@ fn broadcast(mut it: Sample) -> Sample {
     it
 }
 
-const NONE: TcpFlags = TcpFlags { syn: false, ack: false, fin: false, psh: false, ece: false, cwr: false };
+const NONE: TcpFlags = TcpFlags { syn: false, ack: false, fin: false, rst: false, psh: false, ece: false, cwr: false };
 const ACK: TcpFlags = TcpFlags { ack: true, ..NONE };
 
 fn header(seq: u64, ack: u64, flags: TcpFlags) -> TcpHeader {
