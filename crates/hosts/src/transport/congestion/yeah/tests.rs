@@ -50,12 +50,12 @@ fn a_recovery_of_linux_stops_the_measurement() {
         control.on_condition(Condition::Recovery, &view(0));
         let late = |phase| Ack { phase, ..ack(1, 200) };
         for _ in 0..4 {
-            control.on_ack(&late(Phase::Recovery), &view(0));
+            control.on_ack(&late(Phase::Partial), &view(0));
         }
         // All of this was sent before the end of the recovery.
         control.on_condition(Condition::Open, &view(1));
         control.on_ack(&late(Phase::Open), &view(1));
-        assert_eq!(control.queue, queue, "{profile}");
+        assert!((control.queue - queue).abs() < 0.1, "{profile}: {}", control.queue);
     }
 }
 
