@@ -167,7 +167,7 @@ mod tests {
                 assert_eq!((model.check)(&(model.defaults)(profile)), Ok(()), "{model:?}");
             }
         }
-        let params = cbr::Params { packet_size: hopyard_engine::units::Bytes::new(0), ..cbr::Params::of_profile(RFC) };
+        let params = cbr::Params { packet_size: Bytes::new(0), ..cbr::Params::of_profile(RFC) };
         assert_eq!(params.check().map_err(|fault| fault.parameter), Err("packet_size"));
     }
 }

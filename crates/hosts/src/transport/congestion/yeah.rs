@@ -8,9 +8,9 @@
 //! grows as that of Reno, and a queue of more than `max_queue` segments is taken from the window at once, but not below
 //! an estimate of the window that a competing Reno would have. A loss takes as many segments as were in the queue, at
 //! least an eighth of the window; it halves the window if the queue has been long for sixteen round trips, because
-//! then others fill it. The profile `linux` counts whole segments, and measures no queue while segments are missing. Left
-//! out of Linux: a pause does not stop the measurement. Validated by values computed by hand, by the closed form of the
-//! growth (`tests/delay_senders.rs`), and against ns-3.37 and Linux 6.1 (`tests/windows.rs`).
+//! then others fill it. The profile `linux` counts whole segments, and measures no queue while segments are missing.
+//! Left out of Linux: a pause does not stop the measurement. Validated by values computed by hand, by the closed form
+//! of the growth (`tests/delay_senders.rs`), and against ns-3.37 and Linux 6.1 (`tests/windows.rs`).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

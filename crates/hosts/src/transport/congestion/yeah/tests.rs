@@ -55,7 +55,7 @@ fn a_recovery_of_linux_stops_the_measurement() {
         // All of this was sent before the end of the recovery.
         control.on_condition(Condition::Open, &view(1));
         control.on_ack(&late(Phase::Open), &view(1));
-        assert_eq!(control.queue, queue, "{profile}");
+        assert!((control.queue - queue).abs() < 0.1, "{profile}: {}", control.queue);
     }
 }
 
