@@ -108,7 +108,7 @@ impl Bench {
             hops: 0,
             salvaged: 0,
             class,
-            body: Body::Udp(UdpHeader { sequence: number, len: arrival.size - 28 }),
+            body: Body::Udp(UdpHeader { sequence: number, len: arrival.size - 28, identification: None }),
         });
         let item = Item { packet, next_hop: Address(1), size: arrival.size, entered: self.cx.now };
         self.line.push(item, &mut self.cx);
