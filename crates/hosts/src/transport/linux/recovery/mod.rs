@@ -422,10 +422,11 @@ impl Recovery {
     }
 
     /// The congestion control has reduced the window, which was `before`: from now on in proportion. The threshold is
-    /// the target, but a variant that keeps a threshold above the window has reduced the window itself.
+    /// the target, of two segments at least. But a variant that keeps a threshold above the window has reduced the
+    /// window itself.
     fn spread_reduction(&mut self, tcp: &mut State, before: f64) {
         if self.proportional {
-            let target = if tcp.core.ssthresh > before { tcp.core.cwnd } else { tcp.core.ssthresh };
+            let target = if tcp.core.ssthresh > before.max(2.0) { tcp.core.cwnd } else { tcp.core.ssthresh };
             self.prr = Some(Prr::new(target, before));
             tcp.core.cwnd = before;
         }
