@@ -60,9 +60,10 @@ impl Resolver<'_> {
             self.unused(&length, message);
         }
         if let Some((key, most)) = discipline.config.beyond(*packets) {
-            let own = format!("{name}.{key}");
-            let places = [join(section, &own), join("link", &own), length];
-            let place = places.into_iter().find(|it| self.has(it)).unwrap_or_else(|| join(section, "queue"));
+            let of = |section: &str| join(&join(section, name), key);
+            let places = [of(section), of("link"), length];
+            let place =
+                places.into_iter().find(|it| self.root.node(it).is_some()).unwrap_or_else(|| join(section, "queue"));
             let message = format!(
                 "`{key}` of `{name}` is {most}, and the queue has room for {packets} packets: it is full before"
             );
