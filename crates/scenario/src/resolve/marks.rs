@@ -56,8 +56,8 @@ impl Resolver<'_> {
     pub(super) fn check_answers_to_marks(&mut self, resolved: &Resolved) {
         for (place, _, _, kind) in marks(resolved) {
             let Some(TcpKind { machine, congestion: Congestion::Model(variant), .. }) = &kind.tcp else { continue };
-            if machine.config.ecn && !variant.config.answers_marks() {
-                let name = variant.config.name();
+            if machine.ecn && !variant.config.answers_marks() {
+                let name = variant.model.name;
                 let message =
                     format!("`ecn` does nothing here: `{name}` does not answer marks, so queues drop its segments");
                 self.flow_problem(place, "tcp", message).is_warning = true;
