@@ -109,7 +109,7 @@ impl Resolver<'_> {
         if !names.contains(name) {
             let hint = nearest(name, names.iter().copied()).map(|it| format!("did you mean {it:?}?"));
             let fault = self.flow_problem(at, "to", format!("there is no group {name:?}"));
-            fault.expected = Some(format!("a number of a node, a list of numbers, or {}", one_of(names)));
+            fault.expected = Some(format!("a whole number, \"last\", a list of numbers, or {}", one_of(names)));
             fault.hint = hint;
             return;
         }

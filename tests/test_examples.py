@@ -1,4 +1,4 @@
-"""The examples of uplinks that follow traces."""
+"""The examples that stand in folders: uplinks that follow traces, and groups."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner
 from hopyard.cli.main import main
 
-FOLDER = Path(__file__).parents[1] / "examples" / "uplinks"
+EXAMPLES = Path(__file__).parents[1] / "examples"
+FOLDER = EXAMPLES / "uplinks"
 
 
 def test_the_script_draws_the_traces_of_the_folder(tmp_path: Path) -> None:
@@ -33,3 +34,15 @@ def test_an_uplink_carries_less_than_its_trace(name: str) -> None:
     # Of the cell, the payload of all opportunities; of the satellite, its largest rate.
     most = {"lte": 5891 * 1460 * 8 / 12.0 / 1000, "satellite": 25_000.0}[name]
     assert 1000 < goodput < most
+
+
+def test_messages_to_groups_reach_nearly_all() -> None:
+    file = EXAMPLES / "groups" / "messages.toml"
+    done = CliRunner().invoke(main, ["check", str(file)])
+    assert done.exit_code == 0, done.output
+    assert "warning" not in done.output, done.output
+    results = hopyard.run(file, runs=1, set={"duration": "40 s"})
+    # Three flows to the other 24 nodes, and one to four scouts.
+    assert results.flows.num_rows == 3 * 24 + 4
+    sent, arrived = (sum(results.flows[name].to_pylist()) for name in ("packets_sent", "packets_unique"))
+    assert 0.9 * sent < arrived <= sent
