@@ -140,8 +140,8 @@ const MOST_PROBLEMS: usize = 1000;
 
 /// Splits an argument of the command line: `flow.tcp=vegas,newreno` is a key and two values.
 ///
-/// Commas within quotes, parentheses, brackets and braces belong to the value: `nodes.area=["1 km", "2 km"],["2 km", "2 km"]` has
-/// two values.
+/// Commas within quotes, parentheses, brackets and braces belong to the value:
+/// `nodes.area=["1 km", "2 km"],["2 km", "2 km"]` has two values.
 ///
 /// # Errors
 /// When there is no key, or no value.

@@ -115,7 +115,7 @@ fn main() {
     let head = run(&[("link.queue", "head_drop"), ("link.head_drop.limit", "1")]);
     assert!(head.drops.iter().any(|row| row.reason == "queue_full") && head.digest != plain.digest);
     let text = "duration = \"5 s\"\n[nodes]\ncount = 7\n[routing]\nprotocol = \"static\"\n[multicast]\nprotocol = \"gossip\"\n\
-                [[flow]]\nfrom = 0\nto = \"all\"\nudp = true\n";
+                [[flow]]\nfrom = 0\nto = \"all\"\nudp = true\ntraffic = \"cbr\"\n";
     let [gossip, always, never] = ["0.7", "1.0", "0.0"].map(|probability| {
         let settings = [("multicast.gossip.probability".to_owned(), probability.to_owned())];
         let scenario = Scenario::load(text, "t.toml", Path::new(""), &settings).unwrap_or_else(|p| panic!("{p}"));

@@ -1,8 +1,8 @@
 //! Hosts: the sockets of nodes, each with an application above it and a transport protocol in it.
 //!
 //! A flow has a socket at either end. Data flows from the first socket to the second, or both ways if the application
-//! at the second one answers; then it may also have several connections, one after the other. A socket knows no other part of the network: the world gives it packets and takes packets
-//! from it ([`Endpoint`]).
+//! at the second one answers; then it may also have several connections, one after the other. A socket knows no other
+//! part of the network: the world gives it packets and takes packets from it ([`Endpoint`]).
 
 mod connections;
 mod endpoint;

@@ -78,7 +78,8 @@ row! {
     /// the end of the run. 1 kbit/s is 1000 bit/s.
     pub struct FlowRow of it: &FlowCounts<'_> {
         /// The flow's number: 0, 1, 2 and so on in the order of the scenario. Further destinations of a flow are flows
-        /// of their own, with the numbers after these. So are the answers of destinations, with the numbers after those.
+        /// of their own, with the numbers after these. So are the answers of destinations, with the numbers after
+        /// those.
         flow: u32 = it.flow,
         /// The number of the flow that it answers; empty for a flow of the scenario.
         answers: Option<u32> = it.answers,
@@ -121,8 +122,8 @@ row! {
         packets_arrived: u64 ["packets"] = it.meter.arrived,
         /// Data packets that arrived for the first time.
         packets_unique: u64 ["packets"] = it.meter.unique,
-        /// Data packets lost in the network: copies of them were dropped, none arrived, and none is left. Of the packets
-        /// to a group: all that did not arrive at this destination, and of which no copy is left.
+        /// Data packets lost in the network: copies of them were dropped, none arrived, and none is left. Of the
+        /// packets to a group: all that did not arrive at this destination, and of which no copy is left.
         packets_dropped: u64 ["packets"] = it.dropped.packets,
         /// Data packets that were in the network when the run ended, and had not arrived. Over UDP, and without a
         /// measuring window of its own, `packets_unique`, `packets_dropped` and `packets_left` add up to

@@ -45,7 +45,8 @@ pub struct Group {
 
 impl Default for Group {
     fn default() -> Self {
-        Self { name: String::new(), members: Vec::new(), address: AUTO.to_owned() }
+        // Name and members are required: these stand for any.
+        Self { name: "group".to_owned(), members: vec![0], address: AUTO.to_owned() }
     }
 }
 

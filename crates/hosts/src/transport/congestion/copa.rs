@@ -7,11 +7,11 @@
 //! same for three (§2.1, step 3). Segments are paced at twice the window in a round trip. In slow start the window
 //! doubles until the target is reached. The queue of Copa alone is nearly empty once in five round trips; if it is not,
 //! others fill it, and δ becomes smaller by the rule of Reno until the queue is nearly empty again (§2.2). Losses
-//! change δ alone: the delay rules the window in a recovery too. Added, as in the open implementations: `v` returns to 1
-//! as soon as the direction changes, and the window changes at most twofold in a round trip. A timeout starts again with
-//! one segment, because §2 does not treat timeouts. The window does not grow while the application or the receiver holds
-//! the sender back. Validated by values computed by hand, and by the published queue and utilisation on a bottleneck
-//! (`tests/delay_senders.rs`).
+//! change δ alone: the delay rules the window in a recovery too. Added, as in the open implementations: `v` returns to
+//! 1 as soon as the direction changes, and the window changes at most twofold in a round trip. A timeout starts again
+//! with one segment, because §2 does not treat timeouts. The window does not grow while the application or the
+//! receiver holds the sender back. Validated by values computed by hand, and by the published queue and utilisation on
+//! a bottleneck (`tests/delay_senders.rs`).
 
 use std::collections::VecDeque;
 

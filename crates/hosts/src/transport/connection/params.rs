@@ -192,8 +192,8 @@ impl Params {
         self.segment_size.count() as u32
     }
 
-    /// How long an end that closed first stays to answer copies of the other end's FIN: twice the life of a segment (RFC
-    /// 9293 §3.4.2), or Linux's minute. Senders of ns-2 do not stay.
+    /// How long an end that closed first stays to answer copies of the other end's FIN: twice the life of a segment
+    /// (RFC 9293 §3.4.2), or Linux's minute. Senders of ns-2 do not stay.
     pub const fn time_wait(&self) -> Span {
         match self.habits {
             Habits::Rfc => Span::from_secs(240),

@@ -155,8 +155,9 @@ impl Core {
         self.counters.mark_reductions += 1;
     }
 
-    /// Takes in whether an acknowledgement reports a mark. The plain senders answer the first in a window. The data that
-    /// was outstanding at a loss or at a timeout belongs to the window that this loss has reduced (RFC 3168 §6.1.2).
+    /// Takes in whether an acknowledgement reports a mark. The plain senders answer the first in a window. The data
+    /// that was outstanding at a loss or at a timeout belongs to the window that this loss has reduced (RFC 3168
+    /// §6.1.2).
     pub(crate) fn note_mark(&mut self, control: &mut Controller, header: &TcpHeader) {
         self.reports_mark = header.flags.ece;
         if self.reports_mark && !self.recovering && header.ack > self.marked_until.max(self.recover) {

@@ -5,8 +5,8 @@
 //!
 //! Read: RFC 9293 (the protocol), RFC 5681 (congestion control), RFC 6298 (the timer), RFC 6582 (`NewReno`), RFC 6675
 //! (SACK), RFC 7323 (timestamps), RFC 8985 (RACK-TLP), RFC 9937 (proportional rate reduction), RFC 2883 (DSACK). The
-//! receiver of one-way data closes its half as soon as the sender has closed its own, and its sender stays in TIME-WAIT.
-//! Left out: urgent data, giving up after many retransmissions (RFC 9293 §3.8.3), path MTU discovery. The
+//! receiver of one-way data closes its half as soon as the sender has closed its own, and its sender stays in
+//! TIME-WAIT. Left out: urgent data, giving up after many retransmissions (RFC 9293 §3.8.3), path MTU discovery. The
 //! profile `ns2` behaves as the one-way agents of ns-2.35 do, segment for segment (`tests/forced_drops.rs`).
 
 mod config;

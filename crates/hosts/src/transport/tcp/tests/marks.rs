@@ -169,7 +169,8 @@ fn the_window_never_grows_while_all_acknowledgements_report_marks() {
     }
 }
 
-/// As [`a_timeout_that_timestamps_show_to_be_spurious_is_undone`](super::as_linux), where a mark asks for the reduction.
+/// As [`a_timeout_that_timestamps_show_to_be_spurious_is_undone`](super::as_linux), where a mark asks for the
+/// reduction.
 #[test]
 fn a_mark_forbids_linux_to_undo_a_reduction() {
     for ece in [false, true] {
