@@ -77,8 +77,7 @@ pub struct Packet {
     pub ttl: u8,
     /// Hops taken so far: link crossings, counted on arrival.
     pub hops: u8,
-    /// How often a protocol that counts it has sent the packet along another path because a link was broken. No header
-    /// carries it (DSR's count is in its source routes).
+    /// How often it was sent along another path after a link had broken, if a protocol counts that; in no header.
     pub salvaged: u8,
     /// The second byte of the IP header: the differentiated services code point of its flow (RFC 2474), and below it
     /// two bits for congestion (RFC 3168 §5).
@@ -199,8 +198,7 @@ pub struct UdpHeader {
     pub sequence: u64,
     /// Payload in bytes.
     pub len: u32,
-    /// The identification of its IP header, where a source numbers its packets. Others are whole packets that forbid
-    /// fragments, for which the field means nothing (RFC 6864 §4.1).
+    /// The identification of its IP header, where a source numbers its packets; others forbid fragments (RFC 6864 §4.1).
     pub identification: Option<u16>,
 }
 

@@ -21,8 +21,8 @@ CONFIGURATIONS: dict[str, dict[str, Option]] = {
     "limited": {"received": RECEIVED_S},
     "at once": {},
 }
-# Any window with alpha to beta segments queued is stable, and which is reached depends on the slow start before; with one
-# threshold there is one. Without smoothing, a sample of the round trip is one round trip, not an average of many.
+# Any window with alpha to beta segments queued is stable, and which is reached depends on the slow start before;
+# with one threshold there is one. Without smoothing, a sample of the round trip is one round trip, not an average.
 VEGAS: dict[str, Option] = {"ns3::TcpVegas::Alpha": 4, "ns3::RttMeanDeviation::Alpha": 1}
 COLUMNS = ("configuration", "standard", "routing", "tcp", "hops", "run", "measured_s", "goodput_kbps")
 

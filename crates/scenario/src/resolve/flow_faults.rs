@@ -2,12 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::resolved::FlowKind;
-use super::resolver::Resolver;
 use crate::problem::ranges;
-
-/// The most datagrams of one object: all are made when it is written.
-const MOST_DATAGRAMS: u64 = 100_000;
 
 /// Flows with a mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,22 +70,4 @@ pub(super) fn merged(faults: Vec<FlowFault>) -> Vec<FlowFault> {
         fault
     };
     groups.into_iter().map(one).collect()
-}
-
-impl Resolver<'_> {
-    /// Reports an object that UDP would carry in more datagrams than memory has room for.
-    pub(super) fn check_datagrams(&mut self, flow: Place, kind: &FlowKind) {
-        let traffic = &kind.traffic.config;
-        let Some((datagram, (parameter, size))) = traffic.packet_size().zip(traffic.largest()) else { return };
-        if kind.tcp.is_some() || size.count() <= MOST_DATAGRAMS * datagram {
-            return;
-        }
-        let message = format!(
-            "a datagram carries {datagram} B, and `{parameter}` in [traffic.{}] is {size}",
-            kind.traffic.model.name
-        );
-        let fault = self.flow_problem(flow, "traffic", message);
-        fault.expected = Some(format!("at most {MOST_DATAGRAMS} datagrams, {} B", MOST_DATAGRAMS * datagram));
-        fault.hint = Some("objects over TCP have no such limit; `packet_size` gives larger datagrams".to_owned());
-    }
 }

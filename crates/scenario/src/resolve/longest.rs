@@ -1,5 +1,5 @@
 //! Packets that tunnels or source routes make longer than an IP packet can be (RFC 791 §3.1: 65,535 bytes), or than a
-//! link carries.
+//! link carries; and objects that need too many.
 
 use hopyard_model::packet::MOST_BYTES;
 
@@ -7,6 +7,9 @@ use super::access::{largest_packet, links};
 use super::flow_faults::Place;
 use super::resolved::{FlowKind, Resolved};
 use super::resolver::Resolver;
+
+/// The most datagrams of one object: all are made when it is written.
+const MOST_DATAGRAMS: u64 = 100_000;
 
 /// Why packets of a flow become longer.
 pub(super) struct Longer {
@@ -87,5 +90,21 @@ impl Resolver<'_> {
         let fault = self.flow_problem(place, key, message);
         fault.of_many = format!("{what} and the headers of tunnels are longer than an IP packet, {MOST_BYTES} B");
         fault.expected = Some(format!("packets of at most {most} B, headers included"));
+    }
+
+    /// Reports an object that UDP would carry in more datagrams than memory has room for.
+    pub(super) fn check_datagrams(&mut self, flow: Place, kind: &FlowKind) {
+        let traffic = &kind.traffic.config;
+        let Some((datagram, (parameter, size))) = traffic.packet_size().zip(traffic.largest()) else { return };
+        if kind.tcp.is_some() || size.count() <= MOST_DATAGRAMS * datagram {
+            return;
+        }
+        let message = format!(
+            "a datagram carries {datagram} B, and `{parameter}` in [traffic.{}] is {size}",
+            kind.traffic.model.name
+        );
+        let fault = self.flow_problem(flow, "traffic", message);
+        fault.expected = Some(format!("at most {MOST_DATAGRAMS} datagrams, {} B", MOST_DATAGRAMS * datagram));
+        fault.hint = Some("objects over TCP have no such limit; `packet_size` gives larger datagrams".to_owned());
     }
 }

@@ -12,24 +12,12 @@ mod values;
 use std::sync::Arc;
 
 use hopyard_engine::units::Rate;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 pub(super) use opportunities::Cursor;
 pub use opportunities::Opportunities;
-pub use values::Values;
+pub use values::{End, Values};
 
 use crate::file::{BadFile, text_of};
-
-/// What comes after the last row of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum End {
-    /// The last row holds until the end of the run.
-    Hold,
-    /// The table begins again at the time of the last row, whose values never hold.
-    Loop,
-}
 
 /// The contents of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,9 +2,20 @@
 
 use hopyard_engine::units::Rate;
 use hopyard_engine::{Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::End;
 use crate::file::{BadFile, table};
+
+/// What comes after the last row of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// The last row holds until the end of the run.
+    Hold,
+    /// The table begins again at the time of the last row, whose values never hold.
+    Loop,
+}
 
 const HEADER: &str = "a header with time_s and at least one of rate_mbps, delay_ms and loss";
 const RATE: &str = "a rate of 0 to 1000000000 Mbit/s";
