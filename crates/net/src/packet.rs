@@ -198,7 +198,7 @@ pub struct UdpHeader {
     pub sequence: u64,
     /// Payload in bytes.
     pub len: u32,
-    /// The identification of its IP header, where a source numbers its packets; others forbid fragments (RFC 6864 §4.1).
+    /// The identification of its IP header, if its source numbers packets; others forbid fragments (RFC 6864 §4.1).
     pub identification: Option<u16>,
 }
 
