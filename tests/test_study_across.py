@@ -156,12 +156,12 @@ def test_windows_and_hops(folder: Path) -> None:
         for run in range(3):
             mine = rows[rows["run"] == run]
             samples = mine[mine["quantity"] == "goodput"]
-            means = samples.groupby(np.floor(samples["time_s"]))["value"].mean()
+            means = samples[samples["time_s"] > 0].groupby(np.ceil(samples["time_s"] - 1e-9))["value"].mean()
             assert np.isclose(values.of(point, "second")[1][run], means.max())
             routed = set(mine[(mine["quantity"] == "hops") & (mine["value"] == 2)]["time_s"])
             there = samples[samples["time_s"].isin(routed)]
             assert 0 < len(there) < len(samples)
-            halves = there.groupby(np.floor(there["time_s"] / 0.5))["value"].mean()
+            halves = there.groupby(np.ceil(there["time_s"] / 0.5 - 1e-9) - 1)["value"].mean()
             slope = np.polyfit((halves.index.to_numpy() + 0.5) / 2, halves.to_numpy(), 1)[0]
             assert np.isclose(values.of(point, "rise")[1][run], slope)
         assert np.isnan(values.of(point, "never")[1]).all()
@@ -196,6 +196,10 @@ def test_a_network_needs_a_range_in_metres(tmp_path: Path) -> None:
         ('window = "1 s"', 'window = "1"', "window: "),
         ('network = "connected"', 'network = "conected"', "expected 'connected', 'neighbours' or 'hops'"),
         ('network = "connected"', 'network = "hops"\nwindow = "1 s"', "during, window and reduce = slope are for"),
+        ('network = "connected"', 'network = "hops"\nreduce = "max"', "network gives means: expected no reduce"),
+        ("hops = 2 }", "hops = [] }", "during: hops: expected a number at least, found an empty list"),
+        ('to = { sender = "NewReno" }', "to = {}", "to: expected a value of an axis at least"),
+        ('compare = "late"', 'compare = "apart"', "expected a measure that compares no points itself"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, expected: str) -> None:

@@ -109,7 +109,7 @@ fn what_cannot_be_is_said_with_its_place() {
         (&[("flow.2.to", "[1, 7]")], &["flow.2.to", "there is no node 7"]),
         (&[("multicast.protocol", "s_mpr")], &["multicast.protocol", "`s_mpr` needs relays", "routing by `olsr`"]),
         (&[("multicast.protocol", "smpr")], &["multicast.protocol", "s_mpr"]),
-        (&[("multicast.classic_flooding.hold", "1 ms")], &["multicast.classic_flooding.hold", "20 ms", "found 1 ms"]),
+        (&[("multicast.classic_flooding.hold", "1 ms")], &["multicast.classic_flooding.hold", "100 ms", "found 1 ms"]),
     ] {
         let said = load(GROUPS, settings).expect_err("it cannot be");
         for part in expected {

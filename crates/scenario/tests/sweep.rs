@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use hopyard_scenario::{Axis, Case, Problems, Scenario, json_schema};
-use serde_json::json;
 
 const CHAIN: &str = "[nodes]\ncount = 3\n[[flow]]\nfrom = 0\nto = \"last\"\n";
 const HOPS: &str = "[sweep]\n\"flow.tcp\" = [\"newreno\", \"vegas\"]\n[[sweep.together]]\n\"nodes.count\" = \"3..5\"\n\

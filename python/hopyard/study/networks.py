@@ -29,9 +29,9 @@ MOST_NETWORKS = 12
 #: Tables of a scenario on which neither the places of nodes nor the ranges of radios depend.
 _ELSEWHERE = frozenset(
     (
-        *("acking", "address", "agents", "battery", "channel", "energy", "flow", "flows", "ip"),
-        *("link", "mac", "measure", "name", "profile", "routing", "runs", "simulator", "tcp"),
-        *("traffic", "tunnel", "udp", "wire"),
+        *("acking", "address", "agents", "battery", "channel", "energy", "flow", "flows", "group"),
+        *("host", "ip", "link", "linux", "mac", "measure", "multicast", "name", "profile", "routing"),
+        *("runs", "simulator", "sleep", "tcp", "traffic", "tunnel", "udp", "wire"),
     )
 )
 

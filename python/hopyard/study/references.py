@@ -228,15 +228,19 @@ def _known_axes(study: Study, experiment: str | None, names: Iterable[str | None
             yield f"{place}: no axis is called {name!r}; {nearest(name, axes)}"
 
 
-def _sampled_there(study: Study, experiment: str, names: Iterable[str | None], place: str) -> Iterator[str]:
+def _sampled_there(
+    study: Study, experiment: str, names: Iterable[str | None], place: str, seen: frozenset[str] = frozenset()
+) -> Iterator[str]:
     """Refuses a measure of a series that an experiment does not sample."""
-    for name in names:
+    # Measures that compare themselves are refused elsewhere.
+    for name in (name for name in names if name not in seen):
         own = study.document.measure.get(name or "")
         if own is not None and own.experiments is not None and experiment not in own.experiments:
             there = ", ".join(own.experiments)
             yield f"{place}: {name} is measured in {there} alone, and not in {experiment}"
         if own is not None and own.compare is not None:
-            yield from _sampled_there(study, experiment, [own.compare, *own.plus, *own.less], place)
+            others = [own.compare, *own.plus, *own.less]
+            yield from _sampled_there(study, experiment, others, place, seen | {name or ""})
             for axis in [own.among] if own.among else own.to or ():
                 if axis in study.document.axes and axis not in study.axes_of(experiment):
                     yield f"{place}: {name} compares values of {axis}, which is no axis of {experiment}"
@@ -313,6 +317,8 @@ def _quantity(study: Study, name: str, quantity: Quantity) -> Iterator[str]:
         for each in quantity.during:
             if each not in sampled:
                 yield f"{place}: during: no series is called {each!r}; {nearest(each, sampled)}"
+            elif not picked(quantity.during[each])[0]:
+                yield f"{place}: during: {each}: expected a number at least, found an empty list"
             elif any(isinstance(value, str | bool) for value in picked(quantity.during[each])[0]):
                 yield f"{place}: during: {each}: expected a number, found {quantity.during[each]!r}"
         for each in quantity.experiments or ():
@@ -343,6 +349,8 @@ def _compared(study: Study, name: str, quantity: Quantity, place: str) -> Iterat
         yield from _known_measures([quantity.compare], [*own, *MEASURES], f"{place}: compare")
         if quantity.compare == name or (quantity.compare in own and own[quantity.compare].compare is not None):
             yield f"{place}: compare: expected a measure that compares no points itself"
+        if quantity.to is not None and not quantity.to:
+            yield f"{place}: to: expected a value of an axis at least"
         if (quantity.to is None) == (quantity.among is None):
             yield f"{place}: compare needs a case (to) or an axis (among), and one"
         wanted = ("ratio", "difference") if quantity.among is None else ("rank", "range")
@@ -356,6 +364,8 @@ def _compared(study: Study, name: str, quantity: Quantity, place: str) -> Iterat
         for axis, value in (quantity.to or {}).items():
             if axis in axes:
                 yield from wrong_labels(axes[axis], axis, [value], f"{place}: to")
+    if quantity.network is not None and "reduce" in quantity.model_fields_set and quantity.reduce != "mean":
+        yield f"{place}: network gives means: expected no reduce, found {quantity.reduce}"
     if quantity.series is None and (quantity.during or quantity.window or quantity.reduce == "slope"):
         yield f"{place}: during, window and reduce = slope are for series"
     chooses = {"table", "flow", "answers", "where", "since", "until", "experiments", "relative"}

@@ -363,9 +363,14 @@ def _during(rows: pa.Table, name: str, wanted: Sequence[float]) -> npt.NDArray[n
 
 
 def _windows(values: Floats, times: Floats, length: float) -> tuple[Floats, Floats]:
-    """The mean of the values in each window of time that has some, and the middle of the window."""
-    known = ~np.isnan(values)
-    number, place = np.unique(np.floor(times[known] / length), return_inverse=True)
+    """The mean of the values in each window of time that has some, and the middle of the window.
+
+    A sample belongs to the time before it. The first one, at the start of the run, belongs to none.
+    """
+    # The times of samples are rounded sums of intervals.
+    of = np.ceil(times / length - 1e-9) - 1
+    known = ~np.isnan(values) & (of >= 0)
+    number, place = np.unique(of[known], return_inverse=True)
     means = np.bincount(place, values[known]) / np.bincount(place) if number.size else values[:0]
     return means, (number + 0.5) * length
 
