@@ -25,7 +25,8 @@ from click.testing import CliRunner
 from hopyard.cli.main import main
 from hopyard.kernels import cache, check
 from test_docs import DOCS, blocks
-from test_kernels import TWO, waited
+from test_kernel_builds import waited
+from test_kernels import TWO
 
 
 @pytest.fixture(scope="module")
