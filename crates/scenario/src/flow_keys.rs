@@ -47,7 +47,7 @@ pub struct Flow {
     #[schemars(with = "NodeOrLast")]
     pub from: u32,
     /// The node that receives; "last" is the last node, as in `from`. A list of nodes: each gets packets of its own
-    /// with the same data. The name of a [[group]], or "all": the packets go to the group. Each destination is a flow
+    /// with the same data. The name of a `[[group]]`, or "all": the packets go to the group. Each destination is a flow
     /// of its own in the results, with the number of the flow for the first one, and with numbers behind all flows of
     /// the scenario for the others.
     pub to: To,

@@ -368,8 +368,10 @@ fn written_routes_lead_over_channels_and_wires() {
 fn the_scenarios_of_the_page_of_networks_carry_their_flows() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/networks.md");
     let page = std::fs::read_to_string(page).expect("the page");
-    let blocks: Vec<_> = page.split("```toml\n").skip(1).filter_map(|rest| rest.split_once("```")).collect();
-    assert_eq!(blocks.len(), 8);
+    let mut blocks: Vec<_> = page.split("```toml\n").skip(1).filter_map(|rest| rest.split_once("```")).collect();
+    // A file of the reader's is not here.
+    blocks.retain(|(text, _)| !text.contains("trace = "));
+    assert_eq!(blocks.len(), 7);
     for (text, _) in blocks {
         carried(text);
     }
