@@ -547,6 +547,7 @@ def test_a_kernel_with_patches_of_the_user_has_a_name_and_a_key_of_its_own(
         hopyard.run(hopyard.Scenario(**{**TWO, "linux": {"version": "6.1+0123abcg"}}))
 
 
+@pytest.mark.skipif(shutil.which("patch") is None, reason="there is no patch")
 def test_a_patch_is_applied_or_its_faulty_hunks_are_named(tmp_path: Path) -> None:
     def applied(name: str, text: str) -> Path:
         patch, source = tmp_path / f"{name}.patch", _tree(tmp_path / name)
