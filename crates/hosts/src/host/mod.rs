@@ -77,7 +77,7 @@ impl Socket {
         received
     }
 
-    /// The application learns what has arrived. Returns whether anything had.
+    /// Tells the application what has arrived. Returns whether anything has.
     pub fn tell_app(&mut self, now: Time) -> bool {
         let Received { delivered, change, .. } = std::mem::take(&mut self.untold);
         let opened = change.filter(|it| matches!(it, Change::Opened(_)));

@@ -32,8 +32,8 @@ struct Single<'a> {
     of: usize,
 }
 
-/// A flow of the specification for each of its destinations: all flows with their first destinations, then the further
-/// destinations of each.
+/// The flows with one destination each. First comes each flow of the specification with its first destination. The
+/// other destinations follow, flow by flow.
 fn singles(spec: &Spec) -> Vec<Single<'_>> {
     let mut all: Vec<_> = spec.flows.iter().enumerate().map(|(of, flow)| Single { flow, to: flow.to, of }).collect();
     for (&of, cast) in &spec.casts {
@@ -48,7 +48,7 @@ fn singles(spec: &Spec) -> Vec<Single<'_>> {
     all
 }
 
-/// The part of each flow among those that the packets to one group make; flows to single nodes have none.
+/// For each flow, its part in a group of flows that share their packets. A flow to a single node has none.
 fn to_groups(spec: &Spec, singles: &[Single<'_>]) -> Vec<Option<Box<ToGroup>>> {
     let part = |(number, single): (usize, &Single<'_>)| {
         let Some(Cast::Group(group)) = spec.casts.get(&single.of) else { return None };

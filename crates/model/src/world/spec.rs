@@ -344,7 +344,7 @@ pub fn label_of_answers(label: &str) -> String {
 /// The further destinations of a flow. Each has a flow of its own in the results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cast {
-    /// The source sends to each of them what it sends to the first, in packets of their own.
+    /// Each of these nodes too gets the data of the first destination. Each gets its own packets.
     Each(Vec<NodeId>),
     /// The source sends to a group, by number; its destination is a member, and so are the further ones.
     Group(usize),

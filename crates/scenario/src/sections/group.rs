@@ -100,7 +100,7 @@ pub(crate) fn addresses(groups: &[Group]) -> Vec<Ipv4Addr> {
 pub enum To {
     /// A node.
     Node(u32),
-    /// Several nodes, each of which gets packets of its own.
+    /// Several nodes. Each gets its own packets.
     Nodes(Vec<u32>),
     /// A multicast group.
     Group(String),

@@ -130,8 +130,8 @@ impl Ledbat {
         self.current.push_back(delay);
     }
 
-    /// The queueing delay, after the first sample. It is zero, and not negative, while the last delays are shorter than
-    /// those of the minutes that are remembered: the window grows at most as TCP's (§2.5).
+    /// The queueing delay, after the first sample. If the newest delays are shorter than the remembered ones, it is zero
+    /// and not negative. So the window never grows faster than TCP's, as the abstract of RFC 6817 asks.
     fn queueing(&self) -> Option<Span> {
         let (current, base) = (self.current.iter().min()?, self.base.iter().min()?);
         Some(current.saturating_sub(*base))

@@ -79,7 +79,7 @@ pub struct Down {
 }
 
 impl Down {
-    /// Adds what is wrong with intervals, by their places.
+    /// Adds the faults of the intervals, each with its place in the list.
     fn faults(intervals: &[Self]) -> Vec<(usize, String)> {
         let mut faults = Vec::new();
         let mut before = Some(Span::ZERO);
