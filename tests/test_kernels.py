@@ -516,6 +516,7 @@ def test_a_kernel_with_patches_of_the_user_has_a_name_and_a_key_of_its_own(
     tmp_path: Path, empty: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(build, "_output", lambda _: "gcc 1")
+    monkeypatch.setattr(build, "TOOLS", {})
     source, patch, other = _tree(tmp_path / "linux-6.1.9"), tmp_path / "own.patch", tmp_path / "other.patch"
     patch.write_text(PATCH, encoding="utf-8")
     other.write_text(PATCH.replace("+X", "+Y"), encoding="utf-8")

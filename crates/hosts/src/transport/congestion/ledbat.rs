@@ -131,7 +131,7 @@ impl Ledbat {
     }
 
     /// The queueing delay, after the first sample. If the newest delays are shorter than the remembered ones, it is zero
-    /// and not negative. So the window never grows faster than TCP's, as the abstract of RFC 6817 asks.
+    /// and not negative: the window never grows faster than TCP's.
     fn queueing(&self) -> Option<Span> {
         let (current, base) = (self.current.iter().min()?, self.base.iter().min()?);
         Some(current.saturating_sub(*base))
