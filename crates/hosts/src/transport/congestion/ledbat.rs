@@ -130,8 +130,8 @@ impl Ledbat {
         self.current.push_back(delay);
     }
 
-    /// The queueing delay, after the first sample. If the newest delays are shorter than the remembered ones, it is zero
-    /// and not negative: the window never grows faster than TCP's.
+    /// The queueing delay, after the first sample. If the newest delays are shorter than the remembered ones, it is
+    /// zero and not negative: the window never grows faster than TCP's.
     fn queueing(&self) -> Option<Span> {
         let (current, base) = (self.current.iter().min()?, self.base.iter().min()?);
         Some(current.saturating_sub(*base))
