@@ -251,3 +251,24 @@ fn connections_may_end_without_a_word() {
     assert!(pages.len() == 20 && pages.iter().all(|page| page.delivered_s.is_some()));
     assert!(segments.iter().all(|it| !it.2.flags.fin));
 }
+
+/// In each pause each end asks twice whether the other one is there: the server's minute is over in the nanosecond in
+/// which the client's question arrives.
+#[test]
+fn a_connection_without_traffic_is_asked_for_and_kept() {
+    let pure = [0, 60, 250].map(|idle| {
+        let mut spec = server(1, 0.0);
+        let pages = request_response::Params {
+            pages: 3,
+            think: Law::Constant(Span::from_secs(140)),
+            ..request_response::Params::of_profile("rfc")
+        };
+        add_tcp(&mut spec, 1, 0, "rfc", "newreno", |params| params.keep_alive.idle = Span::from_secs(idle));
+        with_traffic(spec.flows.last_mut().expect("a flow"), app::Config::RequestResponse(pages.into()));
+        let (outcome, segments) = watched(&spec);
+        assert_eq!(of_kind(&outcome, "page", 0).len(), 3);
+        assert_eq!(segments.iter().filter(|(_, _, header)| header.flags.syn).count(), 2, "one connection");
+        segments.iter().filter(|(_, _, header)| header.len == 0 && !header.flags.syn && !header.flags.fin).count()
+    });
+    assert_eq!([pure[1], pure[2]], [pure[0] + 2 * 2 * 2 * 2, pure[0]], "questions and their answers");
+}

@@ -233,11 +233,11 @@ impl Endpoint for Connections {
         self.get_mut(number).is_some_and(|tcp| tcp.on_news(news, now))
     }
 
-    fn on_timer(&mut self, now: Time) {
-        let earlier = self.earlier.iter_mut().map(|(_, tcp)| tcp);
-        for tcp in earlier.chain([&mut self.latest]).filter(|tcp| tcp.deadline() <= now) {
+    fn on_timer(&mut self, now: Time) -> Option<Change> {
+        for (_, tcp) in self.earlier.iter_mut().filter(|(_, tcp)| tcp.deadline() <= now) {
             tcp.on_timer(now);
         }
+        if self.latest.deadline() <= now { self.latest.on_timer(now) } else { None }
     }
 
     fn deadline(&self) -> Time {

@@ -68,8 +68,8 @@ pub trait Endpoint {
     /// The endpoint learns something. Returns whether it may send something because of it.
     fn on_news(&mut self, news: News, now: Time) -> bool;
 
-    /// The deadline is reached.
-    fn on_timer(&mut self, now: Time);
+    /// The deadline is reached. Returns the change of the connection that the application must know, if any.
+    fn on_timer(&mut self, now: Time) -> Option<Change>;
 
     /// When [`Endpoint::on_timer`] must next be called.
     fn deadline(&self) -> Time;

@@ -7,6 +7,7 @@ use super::connections::Connections;
 use super::endpoint::{Emission, Endpoint, News, Received};
 use super::tcp::Tcp;
 use super::udp::Udp;
+use crate::app::Change;
 use crate::packet::Packet;
 use crate::transport::connection::{Phases, SenderCounters};
 

@@ -62,8 +62,12 @@ impl Socket {
     /// The deadline of the application is reached, or the deadline of its transport.
     pub fn on_timer(&mut self, now: Time) {
         self.ask(now);
-        if self.endpoint.deadline() <= now {
-            self.endpoint.on_timer(now);
+        if self.endpoint.deadline() <= now
+            && let Some(change) = self.endpoint.on_timer(now)
+        {
+            let offer = self.app.on_change(change, now);
+            self.carry_out(offer, now);
+            self.ask(now);
         }
     }
 

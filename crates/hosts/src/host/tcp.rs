@@ -14,6 +14,7 @@ use hopyard_engine::Time;
 use super::endpoint::{Emission, Endpoint, News, Received};
 use crate::app::Change;
 use crate::packet::{Body, CONGESTION, IP_HEADER, Packet, TCP_HEADER, TcpFlags, TcpHeader};
+use crate::transport::keep_alive::KeepAlive;
 use crate::transport::tcp::{self, Connection, Ecn, Habits, TcpReceiver, TcpSender};
 
 /// The bytes of the option with as many blocks of SACK as there is room for beside timestamps.
@@ -40,6 +41,8 @@ pub struct Tcp {
     reset: Option<TcpHeader>,
     /// Marks of queues.
     ecn: Ecn,
+    /// Its questions whether the other end is there, if it may ask.
+    keep_alive: Option<Box<KeepAlive>>,
     /// Acknowledges at once what begins or ends the reports of marks, as Linux does.
     is_hasty: bool,
 }
@@ -61,8 +64,31 @@ impl Tcp {
             is_gone: false,
             reset: None,
             ecn,
+            keep_alive: KeepAlive::new(&params.keep_alive).map(Box::new),
             is_hasty,
         }
+    }
+
+    /// Whether the end may ask now if the other one is there: nothing that it wrote is outstanding. None if it has no
+    /// reason any more.
+    fn may_ask(&self) -> Option<bool> {
+        match self.connection() {
+            Connection::Established | Connection::CloseWait | Connection::FinWait2 => {
+                Some(self.sender.as_ref().is_some_and(|sender| sender.is_idle()))
+            }
+            Connection::Listen | Connection::SynSent | Connection::SynReceived | Connection::FinWait1 => Some(false),
+            Connection::Closed | Connection::LastAck | Connection::Closing | Connection::TimeWait => None,
+        }
+    }
+
+    /// The question whether the other end is there, if it is due.
+    fn question(&mut self, now: Time) -> Option<TcpHeader> {
+        let is_due = self.keep_alive.as_mut().is_some_and(|it| it.take_due());
+        let mut header = self.sender.as_mut().filter(|_| is_due)?.keep_alive(now);
+        if let Some(receiver) = &mut self.receiver {
+            receiver.report(&mut header, now);
+        }
+        Some(header)
     }
 
     /// The state of a connection with data both ways.
@@ -237,6 +263,9 @@ impl Endpoint for Tcp {
             self.reset = refusal(header);
             return useless(header);
         }
+        if let Some(keep_alive) = &mut self.keep_alive {
+            keep_alive.on_segment(now);
+        }
         if header.flags.rst {
             let change = self.on_reset(header).then_some(Change::Reset);
             return Received { change, ..Received::default() };
@@ -262,9 +291,14 @@ impl Endpoint for Tcp {
         }
     }
 
-    fn on_timer(&mut self, now: Time) {
+    fn on_timer(&mut self, now: Time) -> Option<Change> {
         if self.is_gone {
-            return;
+            return None;
+        }
+        let may_ask = self.keep_alive.as_ref().and_then(|_| self.may_ask());
+        if self.keep_alive.as_mut().is_some_and(|it| it.on_timer(may_ask, now)) {
+            self.abort();
+            return Some(Change::Reset);
         }
         if let Some(sender) = self.sender.as_mut().filter(|sender| sender.deadline() <= now) {
             sender.on_timer(now);
@@ -272,13 +306,15 @@ impl Endpoint for Tcp {
         if let Some(receiver) = self.receiver.as_mut().filter(|receiver| receiver.deadline() <= now) {
             receiver.on_timer(now);
         }
+        None
     }
 
     fn deadline(&self) -> Time {
         if self.is_gone {
             return Time::NEVER;
         }
-        let sender = self.sender.as_ref().map_or(Time::NEVER, |sender| sender.deadline());
+        let keep_alive = self.keep_alive.as_ref().map_or(Time::NEVER, |it| it.deadline());
+        let sender = self.sender.as_ref().map_or(Time::NEVER, |sender| sender.deadline()).min(keep_alive);
         self.receiver.as_ref().map_or(Time::NEVER, |receiver| receiver.deadline()).min(sender)
     }
 
@@ -286,12 +322,13 @@ impl Endpoint for Tcp {
         if self.is_gone {
             return self.reset.take().map(bare);
         }
-        let mut header = match (&mut self.sender, &mut self.receiver) {
-            (Some(_), Some(_)) => self.next_of_both(now)?,
-            (Some(sender), None) => sender.poll_transmit(now)?,
-            (None, Some(receiver)) => receiver.poll_transmit(now)?,
-            (None, None) => return None,
+        let header = match (&mut self.sender, &mut self.receiver) {
+            (Some(_), Some(_)) => self.next_of_both(now),
+            (Some(sender), None) => sender.poll_transmit(now),
+            (None, Some(receiver)) => receiver.poll_transmit(now),
+            (None, None) => None,
         };
+        let mut header = header.or_else(|| self.question(now))?;
         let reductions = self.sender.as_ref().map_or(0, |sender| sender.counters().reductions());
         let ecn = self.ecn.stamp(&mut header, reductions);
         let Some(sender) = &mut self.sender else {

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use hopyard_engine::Time;
 
 use super::endpoint::{Emission, Endpoint, News, Received};
+use crate::app::Change;
 use crate::packet::{Body, IP_HEADER, Packet, UDP_HEADER, UdpHeader};
 
 /// A UDP socket. Each write is a datagram.
@@ -35,7 +36,9 @@ impl Endpoint for Udp {
         false
     }
 
-    fn on_timer(&mut self, _now: Time) {}
+    fn on_timer(&mut self, _now: Time) -> Option<Change> {
+        None
+    }
 
     fn deadline(&self) -> Time {
         Time::NEVER

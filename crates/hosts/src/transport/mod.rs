@@ -8,6 +8,7 @@
 pub mod acking;
 pub mod congestion;
 pub mod connection;
+pub mod keep_alive;
 pub mod linux;
 pub mod notice;
 pub mod recovery;

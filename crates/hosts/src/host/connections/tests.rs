@@ -11,7 +11,7 @@ use crate::params::{LINUX, Params as _, RFC};
 use crate::transport::tcp::Connection::{
     self, CloseWait, Closed, Closing, Established, FinWait1, FinWait2, LastAck, SynReceived, SynSent, TimeWait,
 };
-use crate::transport::{acking, congestion, tcp};
+use crate::transport::{acking, congestion, keep_alive, tcp};
 
 /// Two ends, and the segments that each has sent and the other has not received.
 struct Pair {
@@ -25,8 +25,12 @@ const SERVER: usize = 1;
 
 impl Pair {
     fn new(profile: &str) -> Self {
+        Self::of(profile, tcp::Params::of_profile(profile))
+    }
+
+    fn of(profile: &str, tcp: tcp::Params) -> Self {
         let congestion = congestion::Config::of_profile("newreno", profile).expect("a variant");
-        let config = tcp::Config { tcp: tcp::Params::of_profile(profile), congestion };
+        let config = tcp::Config { tcp, congestion };
         let acking = acking::Config::of_profile("every", profile).expect("a way of acknowledging");
         let end = |name: &str| {
             let streams = (Streams::new(1, 0), name.to_owned());
@@ -37,7 +41,11 @@ impl Pair {
 
     /// Two ends whose connection is open, and has carried data.
     fn open(profile: &str) -> Self {
-        let mut pair = Self::new(profile);
+        Self::new(profile).opened()
+    }
+
+    fn opened(self) -> Self {
+        let mut pair = self;
         pair.ends[CLIENT].write(100, pair.now);
         pair.talk();
         assert_eq!(pair.states(), [Established; 2]);
@@ -106,10 +114,10 @@ impl Pair {
     }
 
     /// The deadline of an end is reached.
-    fn wait(&mut self, end: usize) {
+    fn wait(&mut self, end: usize) -> Option<Change> {
         self.now = self.ends[end].deadline();
         assert_ne!(self.now, Time::NEVER, "it waits for something");
-        self.ends[end].on_timer(self.now);
+        self.ends[end].on_timer(self.now)
     }
 
     fn abort(&mut self, end: usize) {
@@ -365,4 +373,103 @@ fn the_application_reads_from_the_latest_connection() {
     pair.send();
     let received = pair.arrive(SERVER);
     assert_eq!((received[0].delivered, received[0].stream, received[0].connection), (Some(700), Some(700), 1));
+}
+
+/// Two ends whose connection is open; each asks after a minute whether the other one is there.
+fn careful(profile: &str) -> Pair {
+    let keep_alive = keep_alive::Params { idle: Span::from_secs(60), interval: Span::from_secs(10), probes: 3 };
+    Pair::of(profile, tcp::Params { keep_alive, ..tcp::Params::of_profile(profile) }).opened()
+}
+
+#[test]
+fn an_end_without_traffic_asks_whether_the_other_one_is_there() {
+    for profile in PROFILES {
+        let mut pair = careful(profile);
+        // The last that the client has heard is the acknowledgement of its data.
+        let heard = pair.now;
+        for round in 1..=3 {
+            assert_eq!(pair.wait(CLIENT), None);
+            assert!(pair.now <= heard + Span::from_secs(60) * round + Span::from_secs(1), "{profile}: {}", pair.now);
+            assert_eq!(pair.send(), [1, 0]);
+            let question = pair.sent[CLIENT][0];
+            assert_eq!((question.seq, question.len, question.ack), (100, 0, 1), "{profile}");
+            assert_eq!(question.flags, TcpFlags { ack: true, ..TcpFlags::default() });
+            pair.arrive(CLIENT);
+            assert_eq!(pair.send(), [0, 1], "{profile}");
+            assert_eq!((pair.sent[SERVER][0].ack, pair.sent[SERVER][0].len), (101, 0));
+            pair.arrive(SERVER);
+            assert_eq!(pair.send(), [0, 0], "{profile}: the answer is not answered");
+            assert_eq!(pair.ends[CLIENT].deadline(), pair.now + Span::from_secs(60), "{profile}");
+        }
+        let counters = *pair.ends[CLIENT].tcp().and_then(|tcp| tcp.sender.as_ref()).expect("a sender").counters();
+        assert_eq!((counters.keep_alives, counters.duplicate_acks, counters.reductions()), (3, 0, 0), "{profile}");
+        // Half closed, the end that waits for the other one still asks.
+        pair.close(CLIENT);
+        pair.talk();
+        assert_eq!(pair.states(), [FinWait2, CloseWait]);
+        pair.wait(CLIENT);
+        assert_eq!(pair.send(), [1, 0], "{profile}");
+        pair.talk();
+        pair.close(SERVER);
+        pair.talk();
+        assert_eq!(pair.states(), [TimeWait, Closed]);
+        while let Some(end) = [CLIENT, SERVER].into_iter().find(|end| pair.ends[*end].deadline() < Time::NEVER) {
+            assert_eq!(pair.wait(end), None);
+            assert_eq!(pair.send(), [0, 0], "{profile}: it asks no more");
+            assert!(pair.now < heard + Span::from_secs(600));
+        }
+    }
+}
+
+#[test]
+fn an_end_that_is_not_answered_gives_the_connection_up() {
+    for profile in PROFILES {
+        let mut pair = careful(profile);
+        let mut times = Vec::new();
+        let change = loop {
+            if let Some(change) = pair.wait(CLIENT) {
+                break change;
+            }
+            assert_eq!(pair.send(), [1, 0], "{profile}");
+            times.push(pair.now);
+            pair.sent[CLIENT].clear();
+        };
+        assert_eq!((change, times.len()), (Change::Reset, 3), "{profile}");
+        times.push(pair.now);
+        assert!(times.windows(2).all(|it| it[1].since(it[0]) == Span::from_secs(10)), "{profile}: {times:?}");
+        assert_eq!(pair.states(), [Closed, Established]);
+        // The other end is told, as Linux does.
+        assert_eq!(pair.send(), [1, 0]);
+        assert_eq!((pair.sent[CLIENT][0].flags.rst, pair.sent[CLIENT][0].seq), (true, 101), "{profile}");
+        assert_eq!(pair.talk()[SERVER], [Change::Reset], "{profile}");
+    }
+}
+
+#[test]
+fn a_question_for_no_connection_is_answered_by_a_reset() {
+    for profile in PROFILES {
+        let mut pair = careful(profile);
+        pair.abort(SERVER);
+        pair.send();
+        pair.sent[SERVER].clear();
+        pair.wait(CLIENT);
+        assert_eq!(pair.talk(), [vec![Change::Reset], vec![]], "{profile}");
+        assert_eq!(pair.states(), [Closed; 2]);
+    }
+}
+
+#[test]
+fn an_end_does_not_ask_while_data_is_outstanding() {
+    for profile in PROFILES {
+        let mut pair = careful(profile);
+        pair.now += Span::from_secs(59);
+        pair.ends[CLIENT].write(100, pair.now);
+        pair.send();
+        pair.sent[CLIENT].clear();
+        for _ in 0..6 {
+            assert_eq!(pair.wait(CLIENT), None, "{profile}");
+            pair.send();
+            assert!(pair.sent[CLIENT].drain(..).all(|it| it.len == 100), "{profile}: copies of the data, no question");
+        }
+    }
 }

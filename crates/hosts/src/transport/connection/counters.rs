@@ -55,6 +55,8 @@ counters! {
         probes,
         /// Probes of a closed window sent (RFC 9293 §3.8.6.1).
         window_probes,
+        /// Probes of a connection without traffic sent (RFC 9293 §3.8.4).
+        keep_alives,
         /// Tail loss probes sent (RFC 8985 §7).
         tail_loss_probes,
         /// Acknowledgements that report a duplicate by DSACK (RFC 2883): a retransmission was in vain, or the network

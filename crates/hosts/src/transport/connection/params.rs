@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::params::{self, Fault, LINUX, NS2, RFC, Unused, unused_where};
-use crate::transport::linux;
 use crate::transport::recovery_choice::{Proportional, RecoveryChoice};
+use crate::transport::{keep_alive, linux};
 
 /// How a connection opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -176,6 +176,8 @@ pub struct Params {
     /// Whether both ends agree that queues mark segments instead of dropping them (ECN, RFC 3168). The sender answers a
     /// mark as a loss, once a window, and sends nothing again.
     pub ecn: bool,
+    /// When an end without traffic asks whether the other one is there.
+    pub keep_alive: keep_alive::Params,
     /// The parameters of Linux's TCP.
     pub linux: linux::Params,
 }
@@ -243,6 +245,7 @@ impl params::Params for Params {
             tick: Span::from_millis(1),
             idle_restart: IdleRestart::InitialWindow,
             ecn: false,
+            keep_alive: keep_alive::Params::default(),
             linux: linux::Params::default(),
         };
         if profile == LINUX {
@@ -320,6 +323,9 @@ impl params::Params for Params {
         if self.initial_rto.is_zero() || self.initial_rto > self.max_rto {
             let problem = format!("expected more than 0 s and at most max_rto ({})", self.max_rto);
             return Err(Fault::new("initial_rto", problem));
+        }
+        if self.keep_alive.interval.is_zero() {
+            return Err(Fault::new("keep_alive", "expected an interval of more than 0 s, found 0 s"));
         }
         Ok(())
     }

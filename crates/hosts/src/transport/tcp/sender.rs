@@ -187,6 +187,15 @@ impl TcpSender {
         self.machine.on_timer(now);
     }
 
+    /// A segment that asks whether the other end is there: it has no payload, and a number that was acknowledged, so
+    /// that it must be answered (RFC 9293 §3.8.4).
+    pub fn keep_alive(&mut self, now: Time) -> TcpHeader {
+        let (core, _, peer) = self.machine.parts_mut();
+        core.now = now;
+        core.counters.keep_alives += 1;
+        peer.bare(core, core.una().saturating_sub(1))
+    }
+
     /// When [`on_timer`](Self::on_timer) must next be called.
     #[must_use]
     pub fn deadline(&self) -> Time {

@@ -120,13 +120,19 @@ impl TcpSender {
     /// is closed if it is to be.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        let Parts { core, stage, .. } = self.machine.parts();
+        let core = self.machine.parts().core;
         let closes = core.closing && core.params.close == Close::Fin;
+        self.is_idle() && (!closes || matches!(self.connection(), Connection::TimeWait | Connection::Closed))
+    }
+
+    /// Whether the connection is open, and all data that the application wrote is acknowledged.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        let Parts { core, stage, .. } = self.machine.parts();
         stage == Stage::Open
             && core.board.is_empty()
             && core.una() >= core.app_end
             && self.linux().is_none_or(linux::Sender::has_written_all)
-            && (!closes || matches!(self.connection(), Connection::TimeWait | Connection::Closed))
     }
 
     /// The end of the data that the application wrote, and the memory of the send buffer.
