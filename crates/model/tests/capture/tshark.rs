@@ -3,6 +3,7 @@
 #[path = "../../../engine/tests/common/skipped.rs"]
 mod skipped;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -58,20 +59,26 @@ fn number(value: &str) -> String {
 }
 
 /// What Wireshark objects to in a capture: packets that are malformed, or about which it has a remark
-/// of this severity or a higher one.
-pub fn objections(file: &Path, severity: u32) -> Option<Vec<String>> {
-    let names = ["frame.number", "_ws.malformed", "_ws.expert.severity", "_ws.expert.message"];
+/// of this severity or a higher one. And the protocols that it finds.
+pub fn dissect(file: &Path, severity: u32) -> Option<(Vec<String>, BTreeSet<String>)> {
+    let names = ["frame.number", "_ws.malformed", "_ws.expert.severity", "_ws.expert.message", "frame.protocols"];
     let objects = |remark: &Vec<String>| {
         let mut severities = remark[2].split(',').filter(|severity| !severity.is_empty());
         !remark[1].is_empty() || severities.any(|one| one.parse().unwrap_or(u32::MAX) >= severity)
     };
     let remarks = fields(file, &names)?;
-    let mut found: Vec<_> = remarks.into_iter().filter(objects).map(|remark| remark.join(" ")).collect();
+    let protocols = remarks.iter().flat_map(|remark| remark[4].split(':').map(str::to_owned)).collect();
+    let mut found: Vec<_> = remarks.into_iter().filter(objects).map(|remark| remark[..4].join(" ")).collect();
     let shown = tshark(file, &["-V"])?;
     for word in ["Malformed", "incorrect", "Status: Bad", "tatus: Unverified"] {
         found.extend(shown.lines().filter(|line| line.contains(word)).map(str::to_owned));
     }
-    Some(found)
+    Some((found, protocols))
+}
+
+/// What Wireshark objects to in a capture ([`dissect`]).
+pub fn objections(file: &Path, severity: u32) -> Option<Vec<String>> {
+    dissect(file, severity).map(|(found, _)| found)
 }
 
 /// Checks that Wireshark objects to nothing in a capture.
