@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::segments::Segments;
 use common::{add_tcp, network, run, with_traffic};
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Time};
@@ -9,8 +10,8 @@ use hopyard_model::address::NodeId;
 use hopyard_model::app::request_response::{self, Connection};
 use hopyard_model::app::{self, Law};
 use hopyard_model::link::wired;
-use hopyard_model::observe::{ObjectLog, ObjectRow, Outcome, PacketEvent, Probe};
-use hopyard_model::packet::{Body, Packet, TcpHeader};
+use hopyard_model::observe::{ObjectLog, ObjectRow, Outcome};
+use hopyard_model::packet::TcpHeader;
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::tcp;
 use hopyard_model::world::{Spec, Watch, WireSpec, World};
@@ -54,20 +55,6 @@ fn each(pages: u64) -> request_response::Params {
 
 fn of_kind<'a>(outcome: &'a Outcome, kind: &'static str, flow: u32) -> Vec<&'a ObjectRow> {
     outcome.objects.iter().filter(|row| row.kind == kind && row.flow == flow).collect()
-}
-
-/// The TCP segments that nodes passed to IP: when, the node, the header.
-#[derive(Debug, Default)]
-struct Segments(Vec<(Time, u32, TcpHeader)>);
-
-impl Probe for Segments {
-    fn on_packet(&mut self, now: Time, node: NodeId, packet: &Packet, event: PacketEvent) {
-        if event == PacketEvent::Originated
-            && let Body::Tcp(header) = packet.body
-        {
-            self.0.push((now, node.0, header));
-        }
-    }
 }
 
 /// Runs it, and returns the segments too.

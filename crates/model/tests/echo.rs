@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::segments::Segments;
 use common::{add_tcp, network, with_traffic};
 use hopyard_engine::units::Bytes;
 use hopyard_engine::{Span, Time};
@@ -9,25 +10,11 @@ use hopyard_model::address::NodeId;
 use hopyard_model::app;
 use hopyard_model::app::echo;
 use hopyard_model::link::wired;
-use hopyard_model::observe::{FlowRow, Outcome, PacketEvent, Probe, SegmentFlows, SegmentLog};
-use hopyard_model::packet::{Body, Packet, TcpHeader};
+use hopyard_model::observe::{FlowRow, Outcome, SegmentFlows, SegmentLog};
+use hopyard_model::packet::TcpHeader;
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::tcp::Connect;
 use hopyard_model::world::{BuildError, Spec, Transport, Watch, WireSpec, World};
-
-/// The TCP segments that nodes passed to IP: when, the node, the header.
-#[derive(Debug, Default)]
-struct Segments(Vec<(Time, u32, TcpHeader)>);
-
-impl Probe for Segments {
-    fn on_packet(&mut self, now: Time, node: NodeId, packet: &Packet, event: PacketEvent) {
-        if event == PacketEvent::Originated
-            && let Body::Tcp(header) = packet.body
-        {
-            self.0.push((now, node.0, header));
-        }
-    }
-}
 
 /// Two hosts and a wire of 10 Mb/s and 10 ms, with an echo from the first to the second.
 fn echo(size: u64, interval: Span, profile: &str, losses: wired::Losses) -> Spec {

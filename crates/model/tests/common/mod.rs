@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test uses a part of these")]
 
 pub mod scenarios;
+pub mod segments;
 pub mod table;
 
 use std::net::Ipv4Addr;
