@@ -37,6 +37,7 @@ const WORDS: &[&str] = &[
     "\"grid\"",
     "\"circle\"",
     "\"aodv\"",
+    "\"babel\"",
     "\"dsdv\"",
     "\"olsr\"",
     "\"oracle\"",

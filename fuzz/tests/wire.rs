@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 
 use bolero::check;
 use hopyard_wire::{
-    WireError, aodv, aomdv, arp, checksum, cooked, drand, dsdv, dsr, icmp, ieee80211, ipv4, minimal, mobile_ip, olsr,
+    WireError, aodv, aomdv, arp, babel, checksum, cooked, drand, dsdv, dsr, icmp, ieee80211, ipv4, minimal, mobile_ip, olsr,
     radiotap, tcp, udp,
 };
 
@@ -167,6 +167,12 @@ fn routing_formats() {
     check!().for_each(|bytes: &[u8]| {
         check_again(bytes, aodv::Message::parse, |message, rest, out| {
             message.emit(&|it| it, out)?;
+            out.extend_from_slice(rest);
+            Ok(())
+        });
+        let framed = [&[42, 2][..], &(bytes.len() as u16).to_be_bytes(), bytes].concat();
+        check_again(&framed, babel::Packet::parse, |packet, rest, out| {
+            packet.emit(&|it| it, out)?;
             out.extend_from_slice(rest);
             Ok(())
         });

@@ -34,7 +34,7 @@ fn a_wired_host_needs_a_protocol_that_finds_routes_over_wires() {
     }
     let text = format!("{WIRED}[routing]\nprotocol = \"aomdv\"\n");
     refused(&text, &["s.toml:6:6", "node 5 has no radio", "aomdv", "expected routing by static or oracle"]);
-    for protocol in ["oracle", "olsr", "dsdv", "dsr"] {
+    for protocol in ["oracle", "olsr", "dsdv", "dsr", "babel"] {
         assert_eq!(load(&format!("{WIRED}[routing]\nprotocol = \"{protocol}\"\n")), Ok(vec![]));
     }
     let text = format!("{WIRED}[routing]\nprotocol = \"olsr\"\n[routing.olsr]\nhna = \"off\"\n");
@@ -44,10 +44,10 @@ fn a_wired_host_needs_a_protocol_that_finds_routes_over_wires() {
 #[test]
 fn a_protocol_without_gateways_is_not_what_is_expected_of_it() {
     for (protocol, keys, others) in [
-        ("aodv", "gateways = \"off\"", "static or oracle or source_routes or dsdv or olsr or dsr"),
-        ("dsdv", "gateways = \"off\"", "static or oracle or aodv or source_routes or olsr or dsr"),
-        ("olsr", "hna = \"off\"", "static or oracle or aodv or source_routes or dsdv or dsr"),
-        ("dsr", "profile = \"ns2\"", "static or oracle or aodv or source_routes or dsdv or olsr"),
+        ("aodv", "gateways = \"off\"", "static or oracle or source_routes or dsdv or olsr or dsr or babel"),
+        ("dsdv", "gateways = \"off\"", "static or oracle or aodv or source_routes or olsr or dsr or babel"),
+        ("olsr", "hna = \"off\"", "static or oracle or aodv or source_routes or dsdv or dsr or babel"),
+        ("dsr", "profile = \"ns2\"", "static or oracle or aodv or source_routes or dsdv or olsr or babel"),
     ] {
         let text = format!("{WIRED}[routing]\nprotocol = \"{protocol}\"\n[routing.{protocol}]\n{keys}\n");
         let hint = format!("`{protocol}` has gateways with the defaults of `rfc`");

@@ -18,6 +18,7 @@ use hopyard_engine::Span;
 pub mod aodv;
 pub mod aomdv;
 pub mod arp;
+pub mod babel;
 pub mod checksum;
 pub mod cooked;
 mod datagram;

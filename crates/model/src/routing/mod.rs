@@ -13,6 +13,7 @@ mod protocol;
 
 pub mod aodv;
 pub mod aomdv;
+pub mod babel;
 mod common;
 pub mod connectivity;
 pub mod dsdv;
@@ -218,5 +219,6 @@ protocols! {
     "dsdv" => dsdv::Dsdv,
         "Destination-sequenced distance vector routing (Perkins and Bhagwat 1994, or as in ns-2)";
     "olsr" => olsr::Olsr, "Optimized link state routing (RFC 3626)";
+    "babel" => babel::Babel, "Babel, which avoids loops and weighs links by their losses (RFC 8966)";
     "dsr" => dsr::Dsr, "Dynamic source routing (RFC 4728, or as in ns-2)";
 }

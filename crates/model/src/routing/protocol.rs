@@ -170,6 +170,8 @@ pub struct Networks {
     /// The addresses of the node's radios, each with the prefix of its channel; the first one is the node's main
     /// address (RFC 3626 §1.1). Empty for a node that has wires only.
     pub radios: Vec<(Address, Prefix)>,
+    /// The addresses of the ends of wires at the node, each with that of the other end, if the protocol crosses wires.
+    pub wires: Vec<(Address, Address)>,
     /// The prefixes of all channels: the ad hoc network.
     pub ad_hoc: Arc<[Prefix]>,
     /// The prefixes to which wires lead from this node, in the order of its table. A node with radios and such prefixes

@@ -475,7 +475,21 @@ fn tell_networks(nodes: &mut [Node], topology: &Topology, addresses: &addressing
     let served = addresses.served();
     let networks: BTreeSet<Prefix> = addresses.prefixes.values().copied().collect();
     let ad_hoc: Arc<[Prefix]> = channels.map(|(_, &prefix)| prefix).collect();
+    let mut ends = BTreeMap::new();
+    for (number, it) in topology.interfaces.iter().enumerate() {
+        if let Attachment::Wire { wire, direction } = it.attachment {
+            ends.insert((wire, direction == Direction::Backward), Address::from(InterfaceId(number as u32)));
+        }
+    }
     for node in nodes {
+        let wires = node.interfaces().filter_map(|interface| match topology.attachment(interface) {
+            Attachment::Wire { wire, direction } if node.routes_wires => {
+                let other = ends.get(&(wire, direction != Direction::Backward));
+                other.map(|&other| (interface.into(), other))
+            }
+            _ => None,
+        });
+        let wires = wires.collect();
         let radios = node.interfaces().filter_map(|interface| match topology.attachment(interface) {
             Attachment::Radio { channel, .. } => {
                 let network = served.get(&interface).copied().unwrap_or(Network::Channel(channel.index()));
@@ -489,7 +503,8 @@ fn tell_networks(nodes: &mut [Node], topology: &Topology, addresses: &addressing
             Way::Direct | Way::Via(_) => Some(prefix).filter(|prefix| is_network(*prefix)),
             Way::Protocol | Way::Tunnel(_) | Way::Towards(_) | Way::Into { .. } | Way::Nowhere => None,
         });
-        let own = Networks { radios: radios.collect(), ad_hoc: Arc::clone(&ad_hoc), wired: wired.collect() };
+        let (radios, wired) = (radios.collect(), wired.collect());
+        let own = Networks { radios, wires, ad_hoc: Arc::clone(&ad_hoc), wired };
         node.routing.on_networks(&own);
     }
 }

@@ -7,7 +7,7 @@ use hopyard_model::packet::{
     TcpFlags, TcpHeader, UNREACHABLE, UdpHeader,
 };
 use hopyard_model::params::{Params as _, RFC};
-use hopyard_model::routing::{aodv, aomdv, dsdv, olsr};
+use hopyard_model::routing::{aodv, aomdv, babel, dsdv, olsr};
 
 /// Names of fields with their values.
 pub type Fields = &'static [(&'static str, &'static str)];
@@ -362,7 +362,49 @@ pub fn routing() -> Vec<Sample> {
         ),
     ];
     samples.extend(aomdv_messages());
+    samples.push(babel_packet());
     samples
+}
+
+/// A packet of Babel with a message of each kind that nodes send.
+fn babel_packet() -> Sample {
+    use babel::{Message, RouterId, Target, Update};
+    let update = |to, router: Option<u32>, metric| {
+        let router = router.map(|it| RouterId::Of(Address(it)));
+        let destination = Target::Host(Address(to));
+        Message::Update(Update { destination, router, next_hop: None, seqno: 258, metric, interval: 1600 })
+    };
+    let (destination, router) = (Target::Host(Address(6)), RouterId::Of(Address(6)));
+    let messages = [
+        Message::Hello { unicast: false, seqno: 9, interval: 400 },
+        Message::Ihu { rxcost: 307, interval: 1200, address: Some(Address(3)) },
+        update(4, Some(4), 0),
+        update(5, Some(5), 512),
+        update(7, None, 0xffff),
+        Message::Request(Target::All),
+        Message::SeqnoRequest { destination, router, seqno: 259, hops: 63 },
+    ];
+    let mut packets = babel::BabelPacket::pack(messages, 1400, &|it| Ipv4Addr::new(10, 0, 0, 1 + it.0 as u8))
+        .expect("they have an encoding");
+    let packet = packets.pop().expect("one packet");
+    let mut it = sample(
+        packet.size() + 28,
+        Body::Routing(RoutingMessage::new(packet)),
+        &[
+            ("ip.len", "148"),
+            ("ip.dst", "224.0.0.111"),
+            ("udp.srcport", "6696"),
+            ("udp.dstport", "6696"),
+            ("babel.bodylen", "116"),
+            ("babel.message.type", "4,5,6,8,6,8,8,9,10"),
+            ("babel.message.seqno", "0x0009,0x0102,0x0102,0x0102,0x0103"),
+            ("babel.message.rxcost", "0x0133"),
+            ("babel.message.metric", "0,512,65535"),
+            ("babel.message.hopcount", "63"),
+        ],
+    );
+    it.packet.destination = Address::local_group(111);
+    it
 }
 
 /// A packet of OLSR.

@@ -156,6 +156,7 @@ mod tests {
         let prefix = |text: &str| text.parse::<Prefix>().expect("a prefix");
         let networks = Networks {
             radios: vec![(Address(0), prefix("10.0.0.0/16"))],
+            wires: Vec::new(),
             ad_hoc: [prefix("10.0.0.0/16"), prefix("172.16.0.0/16")].into(),
             wired: Vec::new(),
         };

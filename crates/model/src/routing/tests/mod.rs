@@ -214,6 +214,13 @@ proptest! {
         let params = olsr::Params { link_layer_notification: notification, metric, ..params };
         links_come_and_go(&Config::Olsr(params.into()), seed, 45, true);
     }
+
+    #[test]
+    fn babel_makes_no_loops_and_finds_every_way(seed in any::<u64>()) {
+        // A route that was unfeasible waits for a new number, and a lost request for the next update of all routes.
+        let config = Config::of_profile("babel", RFC).expect("a model");
+        links_come_and_go(&config, seed, 120, true);
+    }
 }
 
 #[test]

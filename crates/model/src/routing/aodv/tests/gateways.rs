@@ -13,6 +13,7 @@ fn with_gateways(nodes: u32, params: &Params, gateways: &[u32]) -> Network {
     let prefix = |text: &str| text.parse::<Prefix>().expect("a prefix");
     let networks = |node| Networks {
         radios: vec![(Address(node), prefix("10.0.0.0/16"))],
+        wires: Vec::new(),
         ad_hoc: [prefix("10.0.0.0/16")].into(),
         wired: if gateways.contains(&node) { vec![prefix("192.168.0.0/24")] } else { Vec::new() },
     };

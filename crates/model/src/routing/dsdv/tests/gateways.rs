@@ -14,6 +14,7 @@ fn prefix(text: &str) -> Prefix {
 fn networks(node: u32, wired: &[&str]) -> Networks {
     Networks {
         radios: vec![(Address(node), prefix("10.0.0.0/16"))],
+        wires: Vec::new(),
         ad_hoc: [prefix("10.0.0.0/16")].into(),
         wired: wired.iter().map(|text| prefix(text)).collect(),
     }

@@ -285,7 +285,7 @@ fn s6_3_a_gateway_answers_for_the_outside_and_sends_over_its_wires() {
     let ad_hoc: Arc<[Prefix]> = Arc::new([radio]);
     for (node, wired) in [(0, vec![]), (1, vec![wired])] {
         let radios = vec![(Address(node), radio)];
-        net.attach(node, &Networks { radios, ad_hoc: Arc::clone(&ad_hoc), wired });
+        net.attach(node, &Networks { radios, wires: Vec::new(), ad_hoc: Arc::clone(&ad_hoc), wired });
     }
     net.send_until(0, 2, 1_000);
     assert_eq!(net.said("1>0 1->0 reply [1 2] L").len(), 1, "{:?}", net.talk);

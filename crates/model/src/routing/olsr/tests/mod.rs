@@ -69,6 +69,7 @@ impl Alone {
         let own = [(Address(0), channels[0]), (Address(10), channels[1])];
         let networks = Networks {
             radios: own[..radios].to_vec(),
+            wires: Vec::new(),
             ad_hoc: channels.into(),
             wired: wired.iter().map(|text| prefix(text)).collect(),
         };

@@ -1,0 +1,191 @@
+//! Messages of a node: when they leave, and in which packets (RFC 8966 §3.1, 3.4, 3.7, appendix B).
+
+use hopyard_engine::Time;
+
+use super::message::{BabelPacket, INFINITY, Message, ROUTERS, RouterId, Target, Update};
+use super::params::{Params, centiseconds};
+use super::state::{Interface, State, Urgency};
+use crate::address::{Address, InterfaceId};
+use crate::context::{Action, Context, Origin};
+use crate::packet::RoutingMessage;
+
+/// The time to live of packets, which go one hop.
+const TTL: u8 = 1;
+
+impl State {
+    /// Sets the timers. Nodes that start together do not speak together. With its first Hello, a node tells its own
+    /// addresses, and asks for all routes.
+    pub fn start(&mut self, now: Time) {
+        for interface in 0..self.interfaces.len() {
+            let at = now + self.params.hello_interval.mul_f64(self.rng.uniform());
+            let number = self.rng.below(1 << 16) as u16;
+            let it = &mut self.interfaces[interface];
+            (it.hello, it.hello_at, it.update_at) = (number, at, at);
+            it.requests.push(Message::Request(Target::All));
+        }
+        self.seqno = self.rng.below(1 << 16) as u16;
+    }
+
+    /// What waits at an interface leaves within a random time, and earlier if that was said before.
+    pub fn schedule(&mut self, interface: usize, urgency: Urgency, now: Time) {
+        let longest = match urgency {
+            Urgency::Normal => self.params.max_jitter(),
+            Urgency::Urgent => self.params.urgent_timeout,
+        };
+        let at = now + longest.mul_f64(self.rng.uniform());
+        let it = &mut self.interfaces[interface];
+        it.flush_at = it.flush_at.min(at);
+    }
+
+    /// The route to a destination is to be told at an interface. In answer to a request, and when a retraction is told
+    /// again, it is told that there is none even if that was the last news.
+    pub fn tell(&mut self, interface: usize, destination: Address, answers: bool, urgency: Urgency, now: Time) {
+        // Also where all routes are to be told: a retraction is not among them.
+        self.interfaces[interface].updates.push((destination, answers));
+        self.schedule(interface, urgency, now);
+    }
+
+    /// The same at all interfaces, where nobody has asked.
+    pub fn tell_everywhere(&mut self, destination: Address, urgency: Urgency, now: Time) {
+        for interface in 0..self.interfaces.len() {
+            self.tell(interface, destination, false, urgency, now);
+        }
+    }
+
+    /// A message for one neighbour.
+    pub fn send_to(&mut self, neighbour: Address, message: Message, urgency: Urgency, now: Time) {
+        let Some(place) = self.neighbour(neighbour) else { return };
+        let interface = self.neighbours[place].interface;
+        self.interfaces[interface].unicast.push((neighbour, message));
+        self.schedule(interface, urgency, now);
+    }
+
+    /// Makes the messages that are due, and sends what has waited long enough.
+    pub fn emit(&mut self, cx: &mut Context) {
+        let now = cx.now;
+        for interface in 0..self.interfaces.len() {
+            if self.interfaces[interface].hello_at <= now {
+                self.make_hello(interface, now);
+            }
+            if self.interfaces[interface].update_at <= now {
+                let it = &mut self.interfaces[interface];
+                (it.all, it.update_at) = (true, now + self.params.update_interval());
+                self.schedule(interface, Urgency::Normal, now);
+            }
+            if self.interfaces[interface].flush_at <= now {
+                self.flush(interface, cx);
+            }
+        }
+    }
+
+    /// The Hello of an interface, and the IHUs beside it: for all neighbours with every third Hello, for those on lossy
+    /// links with each.
+    fn make_hello(&mut self, interface: usize, now: Time) {
+        let params = &self.params;
+        let it = &mut self.interfaces[interface];
+        it.hello_at = now + params.hello_interval;
+        // Two Hellos in one packet would be lost or heard together.
+        if it.signs.iter().any(|it| matches!(it, Message::Hello { .. })) {
+            return;
+        }
+        let (seqno, wired) = (it.hello, it.is_wired());
+        it.hello = seqno.wrapping_add(1);
+        it.signs.push(Message::Hello { unicast: false, seqno, interval: centiseconds(params.hello_interval) });
+        let all = seqno % u16::from(params.ihu_hellos) == 0;
+        let interval = centiseconds(params.ihu_interval());
+        for neighbour in self.neighbours.iter().filter(|it| it.interface == interface) {
+            if all || neighbour.is_lossy(params, wired) {
+                let rxcost = neighbour.rxcost(params, wired);
+                it.signs.push(Message::Ihu { rxcost, interval, address: Some(neighbour.address) });
+            }
+        }
+        self.schedule(interface, Urgency::Normal, now);
+    }
+
+    /// Sends all that waits at an interface: Hello and IHUs, updates in the order of their routers, requests.
+    fn flush(&mut self, interface: usize, cx: &mut Context) {
+        let it = &mut self.interfaces[interface];
+        it.flush_at = Time::NEVER;
+        let mut messages = std::mem::take(&mut it.signs);
+        let requests = std::mem::take(&mut it.requests);
+        let unicast = std::mem::take(&mut it.unicast);
+        let mut updates = std::mem::take(&mut it.updates);
+        let all = std::mem::take(&mut it.all);
+        if all {
+            it.told_all = cx.now;
+            let known = self.table.all().iter().filter(|it| it.selected.is_some()).map(|it| (it.address, false));
+            updates.extend(self.own.iter().map(|&it| (it, false)).chain(known));
+        }
+        self.make_updates(interface, updates, &mut messages, cx.now);
+        messages.extend(requests);
+        self.send(interface, messages, None, cx);
+        let mut unicast = unicast;
+        // Stable: a neighbour gets its messages in their order.
+        unicast.sort_by_key(|it| it.0);
+        for of_one in unicast.chunk_by(|a, b| a.0 == b.0) {
+            self.send(interface, of_one.iter().map(|it| it.1).collect(), Some(of_one[0].0), cx);
+        }
+    }
+
+    /// The updates about these destinations, each once. The feasibility distances follow (§3.7.3).
+    fn make_updates(&mut self, interface: usize, mut of: Vec<(Address, bool)>, to: &mut Vec<Message>, now: Time) {
+        // An answer comes before the same destination without one.
+        of.sort_unstable_by_key(|&(address, answers)| (address, !answers));
+        of.dedup_by_key(|it| it.0);
+        let first = to.len();
+        let interval = centiseconds(self.params.update_interval());
+        let splits = self.params.split_horizon && self.interfaces[interface].is_wired();
+        let update = |address, router, seqno, metric| {
+            let (destination, router) = (Target::Host(address), (metric != INFINITY).then_some(RouterId::Of(router)));
+            Message::Update(Update { destination, router, next_hop: None, seqno, metric, interval })
+        };
+        for (address, answers) in of {
+            if self.own.contains(&address) {
+                to.push(update(address, self.router, self.seqno, 0));
+                continue;
+            }
+            let Some(place) = self.table.place(address) else {
+                if answers {
+                    to.push(update(address, self.router, self.seqno, INFINITY));
+                }
+                continue;
+            };
+            let it = &mut self.table.all_mut()[place];
+            let Some(&route) = it.route() else {
+                if answers || it.told != INFINITY {
+                    to.push(update(address, it.router, self.seqno, INFINITY));
+                    it.tell(0, INFINITY, now, self.params.source_hold);
+                }
+                continue;
+            };
+            // §3.7.4: whoever is at the other end of the wire has told this route.
+            let by = self.neighbours.binary_search_by_key(&route.neighbour, |it| it.address);
+            if splits && by.is_ok_and(|by| self.neighbours[by].interface == interface) {
+                continue;
+            }
+            to.push(update(address, it.router, route.seqno, route.metric));
+            it.tell(route.seqno, route.metric, now, self.params.source_hold);
+        }
+        // Routers with several addresses are named once.
+        let router = |it: &Message| match it {
+            Message::Update(Update { router: Some(RouterId::Of(router)), .. }) => *router,
+            _ => Address::BROADCAST,
+        };
+        to[first..].sort_by_key(router);
+    }
+
+    /// Sends messages to all neighbours at an interface, or to one.
+    fn send(&mut self, interface: usize, messages: Vec<Message>, to: Option<Address>, cx: &mut Context) {
+        let Interface { address, .. } = self.interfaces[interface];
+        let name = |it: Address| cx.owners.name(it);
+        let packets = BabelPacket::pack(messages, self.params.payload_limit(), &name);
+        let packets = packets.expect("every finite metric has its router");
+        for packet in packets {
+            let size = Params::HEADERS + packet.size();
+            let (destination, next_hop) = (to.unwrap_or(ROUTERS), to.unwrap_or(Address::BROADCAST));
+            let message = RoutingMessage::new(packet);
+            let packet = cx.originate_routing(Origin::Own, address, destination, TTL, size, message);
+            cx.act(Action::SendBy { interface: InterfaceId::from(address), packet, next_hop });
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Babel's parameters and the values derived from them.
+
+use hopyard_engine::Span;
+use hopyard_engine::units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::message::HEADER;
+use crate::packet::{IP_HEADER, UDP_HEADER};
+use crate::params::{self, Fault, Unused, unused_where};
+use crate::routing::Facts;
+use crate::routing::common::Auto;
+
+/// How the part of the Hellos that arrive is estimated from the last 16.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Estimate {
+    /// The share of those that arrived among the last few (RFC 8966 §A.2.2).
+    Window,
+    /// A mean in which the three last ones weigh a quarter each and older ones half of the next, as in babeld 1.12.1.
+    Exponential,
+}
+
+/// Parameters of Babel. The defaults are those of RFC 8966, appendix B.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Time between the Hellos of an interface.
+    pub hello_interval: Span,
+    /// Time between the updates that tell all routes; "auto": four times `hello_interval`.
+    pub update_interval: Auto,
+    /// Every so many Hellos, all neighbours are told that they are heard (IHU); neighbours on lossy links, with each.
+    pub ihu_hellos: u8,
+    /// An IHU holds for so many of the intervals that it tells.
+    pub ihu_hold: f64,
+    /// An update holds for so many of the intervals that it tells.
+    pub route_hold: f64,
+    /// Longest random delay of messages that are not urgent, and so share packets; "auto": half of `hello_interval`.
+    pub max_jitter: Auto,
+    /// Longest random delay of urgent messages.
+    pub urgent_timeout: Span,
+    /// A request without an answer, and a retraction, is repeated after this time, then after twice that time, and so
+    /// on.
+    pub request_timeout: Span,
+    /// How often it is repeated.
+    pub request_repeats: u8,
+    /// How long the best metric of a destination that the node has told is remembered (source GC time).
+    pub source_hold: Span,
+    /// How the part of the Hellos that arrive over radio is estimated: "window" or "exponential".
+    pub estimate: Estimate,
+    /// The Hellos over which "window" counts: 1 to 16.
+    pub etx_window: u8,
+    /// Time constant of the smoothed metric: a route replaces another one only if its metric and its smoothed metric
+    /// are smaller. "auto": three times `hello_interval`. "0 s": the metric alone decides.
+    pub smoothing: Auto,
+    /// The cost of a wire that works.
+    pub wired_cost: u16,
+    /// A wire works if so many of the last `wired_window` Hellos arrived.
+    pub wired_heard: u8,
+    /// See `wired_heard`: 1 to 16.
+    pub wired_window: u8,
+    /// Whether a route is not told over the wire that it leads over. Over radio it always is.
+    pub split_horizon: bool,
+    /// The metric of a route must have grown by this since it was told last, to be told at once.
+    pub triggered_increase: u16,
+    /// The metric of a route must have fallen by this since it was told last, to be told at once.
+    pub triggered_decrease: u16,
+    /// A metric that has grown by this is urgent. An update of a neighbour whose route would be better by this, but is
+    /// not feasible, makes the node ask for a new sequence number.
+    pub urgent_increase: u16,
+    /// Largest packet, with its headers.
+    pub packet_limit: Bytes,
+}
+
+/// The longest interval that a message can tell, in hundredths of a second.
+const LONGEST: Span = Span::from_millis(655_350);
+
+impl params::Params for Params {
+    fn of_profile(_profile: &str) -> Self {
+        Self {
+            hello_interval: Span::from_secs(4),
+            update_interval: Auto::Derived,
+            ihu_hellos: 3,
+            ihu_hold: 3.5,
+            route_hold: 3.5,
+            max_jitter: Auto::Derived,
+            urgent_timeout: Span::from_millis(200),
+            request_timeout: Span::from_secs(2),
+            request_repeats: 3,
+            source_hold: Span::from_secs(180),
+            estimate: Estimate::Window,
+            etx_window: 6,
+            smoothing: Auto::Derived,
+            wired_cost: 96,
+            wired_heard: 2,
+            wired_window: 3,
+            split_horizon: true,
+            triggered_increase: 384,
+            triggered_decrease: 1024,
+            urgent_increase: 512,
+            packet_limit: Bytes::new(1500),
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        let out = |parameter, expected: &str, found: &dyn std::fmt::Display| {
+            Err(Fault::new(parameter, format!("expected {expected}, found {found}")))
+        };
+        for (parameter, span) in [("hello_interval", self.hello_interval), ("update_interval", self.update_interval())]
+        {
+            if span < Span::from_millis(10) || span > LONGEST {
+                return out(parameter, "10 ms to 655.35 s, which messages can tell (RFC 8966 §4.6)", &span);
+            }
+        }
+        if self.ihu_hellos == 0 || self.ihu_interval() > LONGEST {
+            let expected = "at least 1, and an interval of at most 655.35 s together with hello_interval";
+            return out("ihu_hellos", expected, &self.ihu_hellos);
+        }
+        for (parameter, value) in [("ihu_hold", self.ihu_hold), ("route_hold", self.route_hold)] {
+            if !(1.0..=1000.0).contains(&value) {
+                return out(parameter, "1 to 1000", &value);
+            }
+        }
+        if self.max_jitter() * 2 > self.hello_interval {
+            let expected = format!("at most half of hello_interval, {} (RFC 8966 §3.1)", self.hello_interval);
+            return out("max_jitter", &expected, &self.max_jitter());
+        }
+        if self.urgent_timeout > self.max_jitter() {
+            return out("urgent_timeout", &format!("at most max_jitter, {}", self.max_jitter()), &self.urgent_timeout);
+        }
+        if self.request_timeout < Span::from_millis(10) {
+            return out("request_timeout", "at least 10 ms", &self.request_timeout);
+        }
+        if self.request_repeats > 10 {
+            return out("request_repeats", "at most 10, as each waits twice as long", &self.request_repeats);
+        }
+        // A route that is told again within the hold of its source must find its feasibility distance.
+        let told = self.update_interval().mul_f64(self.route_hold);
+        if self.source_hold < told {
+            let expected = format!("at least the hold of an update, {told}, without which routes may go in circles");
+            return out("source_hold", &expected, &self.source_hold);
+        }
+        for (parameter, window) in [("etx_window", self.etx_window), ("wired_window", self.wired_window)] {
+            if !(1..=16).contains(&window) {
+                return out(parameter, "1 to 16", &window);
+            }
+        }
+        if !(1..=self.wired_window).contains(&self.wired_heard) {
+            let expected = format!("1 to wired_window, {}", self.wired_window);
+            return out("wired_heard", &expected, &self.wired_heard);
+        }
+        if !(1..=1000).contains(&self.wired_cost) {
+            return out("wired_cost", "1 to 1000", &self.wired_cost);
+        }
+        if self.triggered_increase == 0 || self.triggered_decrease == 0 {
+            let zero = if self.triggered_increase == 0 { "triggered_increase" } else { "triggered_decrease" };
+            return out(zero, "at least 1", &0);
+        }
+        if self.packet_limit < Bytes::new(512) || self.packet_limit > Bytes::new(65_535) {
+            return out("packet_limit", "512 B (RFC 8966 §4) to 65535 B", &self.packet_limit);
+        }
+        Ok(())
+    }
+
+    fn unused(&self) -> Vec<Unused> {
+        unused_where([(self.estimate == Estimate::Exponential, "estimate", &["etx_window"])])
+    }
+}
+
+impl Facts for Params {
+    const MESSAGES: &'static [&'static str] = &["HELLO", "IHU", "UPDATE", "REQUEST", "SEQNO_REQUEST"];
+    const REPORTS_BREAKS: bool = true;
+    const CROSSES_WIRES: bool = true;
+
+    fn keeps_routes(&self) -> bool {
+        true
+    }
+
+    fn reaches_wires(&self) -> bool {
+        true
+    }
+
+    /// RFC 8966 §2.4.
+    fn promises_no_loops(&self) -> bool {
+        true
+    }
+
+    /// Two Hellos and the IHU in between make a link, and routes wait for the jitter at each hop.
+    fn settles_within(&self) -> Span {
+        self.hello_interval * 4 + self.update_interval()
+    }
+
+    fn doubts(&self) -> Vec<(&'static str, String)> {
+        let mut doubts = Vec::new();
+        // 256 for each hop over radio.
+        if self.hello_interval > Span::from_secs(20) {
+            let why = "a broken link is noticed after one and a half to three and a half Hellos that do not come";
+            doubts.push(("hello_interval", format!("{} is long: {why} (RFC 8966 §B)", self.hello_interval)));
+        }
+        doubts
+    }
+}
+
+impl Params {
+    /// Bytes of the headers of IP and UDP around a packet.
+    pub const HEADERS: u32 = IP_HEADER + UDP_HEADER;
+
+    /// The time between full updates.
+    #[must_use]
+    pub fn update_interval(&self) -> Span {
+        self.update_interval.or(self.hello_interval * 4)
+    }
+
+    /// The interval that an IHU tells.
+    #[must_use]
+    pub fn ihu_interval(&self) -> Span {
+        self.hello_interval * u64::from(self.ihu_hellos)
+    }
+
+    /// The longest delay of messages that are not urgent.
+    #[must_use]
+    pub fn max_jitter(&self) -> Span {
+        self.max_jitter.or(self.hello_interval.mul_f64(0.5))
+    }
+
+    /// The time constant of the smoothed metric.
+    #[must_use]
+    pub fn smoothing(&self) -> Span {
+        self.smoothing.or(self.hello_interval * 3)
+    }
+
+    /// Bytes of a packet without the headers of IP and UDP, at most.
+    #[must_use]
+    pub fn payload_limit(&self) -> u32 {
+        (self.packet_limit.count() as u32 - Self::HEADERS).max(HEADER)
+    }
+}
+
+/// A time as messages tell it: in hundredths of a second, rounded up.
+#[must_use]
+pub fn centiseconds(span: Span) -> u16 {
+    u16::try_from(span.nanos().div_ceil(10_000_000)).unwrap_or(u16::MAX)
+}
+
+/// The time that a message tells.
+#[must_use]
+pub fn of_centiseconds(value: u16) -> Span {
+    Span::from_millis(10 * u64::from(value))
+}

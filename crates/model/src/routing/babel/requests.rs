@@ -1,0 +1,195 @@
+//! Requests for routes and for new sequence numbers, and retractions that are repeated (RFC 8966 §3.8).
+
+use hopyard_engine::{Span, Time};
+
+use super::message::{HOPS, INFINITY, Message, RouterId, Target, newer};
+use super::state::{State, Urgency};
+use crate::address::Address;
+use crate::context::Context;
+
+/// A seqno request that this node has sent or forwarded.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    destination: Address,
+    router: Address,
+    seqno: u16,
+    /// When it was sent last.
+    sent: Time,
+    /// When it is sent again, and the time after which it is sent the time after that.
+    again: Time,
+    wait: Span,
+    /// How often it is still sent.
+    left: u8,
+    /// When it is forgotten.
+    until: Time,
+}
+
+impl Request {
+    /// When there is something to do.
+    pub fn next(&self) -> Time {
+        self.again.min(self.until)
+    }
+}
+
+/// A retraction that is repeated, since no neighbour acknowledges it (§3.7.2).
+#[derive(Clone, Copy, Debug)]
+pub struct Repeat {
+    /// The destination.
+    pub destination: Address,
+    /// When it is told again.
+    pub at: Time,
+    wait: Span,
+    left: u8,
+}
+
+impl State {
+    /// A neighbour asks for a route (§3.8.1.1).
+    pub fn hear_request(&mut self, destination: Target, place: usize, cx: &Context) {
+        let interface = self.neighbours[place].interface;
+        match destination {
+            Target::Host(address) => self.tell(interface, address, true, Urgency::Normal, cx.now),
+            // Many nodes that start together ask together: who has just told everything has answered.
+            Target::All => {
+                let it = &mut self.interfaces[interface];
+                if it.told_all == Time::ZERO || it.told_all + self.params.hello_interval < cx.now {
+                    it.all = true;
+                    self.schedule(interface, Urgency::Normal, cx.now);
+                }
+            }
+            Target::Network(_) => {}
+        }
+    }
+
+    /// A neighbour asks for a route with a seqno (§3.8.1.2).
+    pub fn hear_seqno_request(
+        &mut self,
+        destination: Address,
+        router: Address,
+        seqno: u16,
+        hops: u8,
+        place: usize,
+        cx: &Context,
+    ) {
+        let (from, interface) = (self.neighbours[place].address, self.neighbours[place].interface);
+        if self.own.contains(&destination) {
+            if router == self.router && newer(seqno, self.seqno) {
+                self.seqno = self.seqno.wrapping_add(1);
+            }
+            return self.tell(interface, destination, true, Urgency::Urgent, cx.now);
+        }
+        let Some(it) = self.table.get(destination) else { return };
+        if it.route().is_some_and(|route| it.router != router || !newer(seqno, route.seqno)) {
+            return self.tell(interface, destination, true, Urgency::Urgent, cx.now);
+        }
+        if hops < 2 || self.has_sent(destination, router, seqno, cx.now) {
+            return;
+        }
+        // The selected route, or the best other one; feasible ones first.
+        let usable = it.routes.iter().filter(|it| it.metric != INFINITY && it.neighbour != from);
+        let next = usable.min_by_key(|route| {
+            let infeasible = !it.is_feasible(route.seqno, route.advertised, cx.now);
+            (infeasible, Some(route.neighbour) != it.selected, route.metric, route.neighbour)
+        });
+        let Some(next) = next.map(|it| it.neighbour) else { return };
+        self.remember(destination, router, seqno, 0, cx.now);
+        let message = Message::SeqnoRequest {
+            destination: Target::Host(destination),
+            router: RouterId::Of(router),
+            seqno,
+            hops: hops - 1,
+        };
+        self.send_to(next, message, Urgency::Urgent, cx.now);
+    }
+
+    /// Whether a request for this seqno, or for a newer one, was sent a short time ago.
+    fn has_sent(&self, destination: Address, router: Address, seqno: u16, now: Time) -> bool {
+        let same = |it: &&Request| (it.destination, it.router) == (destination, router);
+        let recent = |it: &Request| it.sent + self.params.request_timeout > now && !newer(seqno, it.seqno);
+        self.pending.iter().filter(same).any(recent)
+    }
+
+    fn remember(&mut self, destination: Address, router: Address, seqno: u16, repeats: u8, now: Time) {
+        self.pending.retain(|it| it.destination != destination || it.router != router);
+        let wait = self.params.request_timeout;
+        let again = if repeats > 0 { now + wait } else { Time::NEVER };
+        // An answer may have to come from far away.
+        let until = now + wait * (2 << u64::from(repeats));
+        self.pending.push(Request { destination, router, seqno, sent: now, again, wait, left: repeats, until });
+    }
+
+    /// Whether a route answers requests that this node sent or forwarded. They are done then.
+    pub fn satisfies(&mut self, destination: Address, seqno: u16) -> bool {
+        let before = self.pending.len();
+        self.pending.retain(|it| it.destination != destination || newer(it.seqno, seqno));
+        self.pending.len() != before
+    }
+
+    /// Asks a neighbour for a route to a destination that is feasible (§3.8.2.2).
+    pub fn ask_neighbour(&mut self, destination: usize, neighbour: Address, cx: &Context) {
+        let it = &self.table.all()[destination];
+        let (address, router, seqno) = (it.address, it.router, it.wanted(cx.now));
+        if self.has_sent(address, router, seqno, cx.now) {
+            return;
+        }
+        self.remember(address, router, seqno, 0, cx.now);
+        self.send_to(neighbour, request(address, router, seqno), Urgency::Urgent, cx.now);
+    }
+
+    /// Asks all neighbours for a route with a new seqno, since none is left. Where unfeasible ones are, it asks again
+    /// (§3.8.2.1).
+    pub fn ask_everybody(&mut self, destination: usize, cx: &Context) {
+        let it = &self.table.all()[destination];
+        let (address, router, seqno) = (it.address, it.router, it.wanted(cx.now));
+        let others = it.routes.iter().any(|it| it.metric != INFINITY);
+        self.remember(address, router, seqno, if others { self.params.request_repeats } else { 0 }, cx.now);
+        self.send_request(request(address, router, seqno), cx.now);
+    }
+
+    fn send_request(&mut self, message: Message, now: Time) {
+        for interface in 0..self.interfaces.len() {
+            self.interfaces[interface].requests.push(message);
+            self.schedule(interface, Urgency::Urgent, now);
+        }
+    }
+
+    /// A retraction is told again after a while.
+    pub fn repeat_retraction(&mut self, destination: Address, now: Time) {
+        self.repeats.retain(|it| it.destination != destination);
+        let (wait, left) = (self.params.request_timeout, self.params.request_repeats);
+        if left > 0 {
+            self.repeats.push(Repeat { destination, at: now + wait, wait, left });
+        }
+    }
+
+    /// Sends requests and retractions again whose time has come.
+    pub fn repeat(&mut self, now: Time) {
+        self.pending.retain(|it| it.until > now);
+        for place in 0..self.pending.len() {
+            let it = &mut self.pending[place];
+            if it.again <= now {
+                it.left -= 1;
+                it.wait = it.wait * 2;
+                (it.sent, it.again) = (now, if it.left > 0 { now + it.wait } else { Time::NEVER });
+                let message = request(it.destination, it.router, it.seqno);
+                self.send_request(message, now);
+            }
+        }
+        let due: Vec<_> = self.repeats.iter().filter(|it| it.at <= now).map(|it| it.destination).collect();
+        for it in self.repeats.iter_mut().filter(|it| it.at <= now) {
+            it.left -= 1;
+            it.wait = it.wait * 2;
+            it.at = now + it.wait;
+        }
+        self.repeats.retain(|it| it.left > 0);
+        for destination in due {
+            for interface in 0..self.interfaces.len() {
+                self.tell(interface, destination, true, Urgency::Urgent, now);
+            }
+        }
+    }
+}
+
+/// A new request of this node.
+const fn request(destination: Address, router: Address, seqno: u16) -> Message {
+    Message::SeqnoRequest { destination: Target::Host(destination), router: RouterId::Of(router), seqno, hops: HOPS }
+}

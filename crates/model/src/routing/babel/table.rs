@@ -1,0 +1,229 @@
+//! The route table and the source table (RFC 8966 §3.2.5, 3.2.6), with the feasibility condition and the choice among
+//! routes.
+//!
+//! Each address has one router here, which originates it. So the source table has one entry for a destination, beside
+//! its routes.
+
+use hopyard_engine::{Span, Time};
+
+use super::message::{INFINITY, newer};
+use crate::address::Address;
+
+/// A route that a neighbour has told.
+#[derive(Clone, Copy, Debug)]
+pub struct Route {
+    /// The neighbour.
+    pub neighbour: Address,
+    /// The destination's sequence number.
+    pub seqno: u16,
+    /// The neighbour's metric, or infinity once it has retracted the route, or the route has expired.
+    pub advertised: u16,
+    /// That metric with the cost of the link.
+    pub metric: u16,
+    /// Whether the neighbour was asked to tell the route again before it expires.
+    pub asked: bool,
+    /// The smoothed metric, as of a time.
+    smoothed: f32,
+    smoothed_at: Time,
+    /// When it expires.
+    pub expires: Time,
+}
+
+impl Route {
+    /// A route that becomes known now.
+    #[must_use]
+    pub const fn new(neighbour: Address, seqno: u16, advertised: u16, metric: u16, now: Time, expires: Time) -> Self {
+        let (smoothed, smoothed_at) = (metric as f32, now);
+        Self { neighbour, seqno, advertised, metric, asked: false, smoothed, smoothed_at, expires }
+    }
+
+    /// The smoothed metric: an exponential mean over time. A route that comes back begins with its metric (§A.3).
+    #[must_use]
+    pub fn smoothed(&self, now: Time, constant: Span) -> f32 {
+        if constant.is_zero() {
+            return self.metric.into();
+        }
+        let past = libm::exp(-(now.since(self.smoothed_at).seconds() / constant.seconds())) as f32;
+        let metric = f32::from(self.metric);
+        metric + (self.smoothed - metric) * past
+    }
+
+    /// Changes the metric.
+    pub fn set_metric(&mut self, metric: u16, now: Time, constant: Span) {
+        if metric == self.metric {
+            return;
+        }
+        let fresh = self.metric == INFINITY || metric == INFINITY;
+        self.smoothed = if fresh { f32::from(metric) } else { self.smoothed(now, constant) };
+        (self.smoothed_at, self.metric) = (now, metric);
+    }
+}
+
+/// An entry of the source table: the feasibility distance (§3.2.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The newest sequence number that was told.
+    pub seqno: u16,
+    /// The smallest metric that was told with it.
+    pub metric: u16,
+    /// Until when the entry holds.
+    pub until: Time,
+}
+
+/// A destination.
+#[derive(Clone, Debug)]
+pub struct Destination {
+    /// Its address.
+    pub address: Address,
+    /// The router that originates it.
+    pub router: Address,
+    /// The feasibility distance, if the node has told a route.
+    pub source: Option<Source>,
+    /// The routes, at most one for each neighbour.
+    pub routes: Vec<Route>,
+    /// The neighbour whose route is selected.
+    pub selected: Option<Address>,
+    /// The metric that was told last.
+    pub told: u16,
+    /// Whether data go there, so that changes of the route are announced.
+    pub used: bool,
+    /// The route that was announced last.
+    pub announced: Option<(Address, u8)>,
+}
+
+impl Destination {
+    const fn new(address: Address, router: Address) -> Self {
+        Self {
+            address,
+            router,
+            source: None,
+            routes: Vec::new(),
+            selected: None,
+            told: INFINITY,
+            used: false,
+            announced: None,
+        }
+    }
+
+    /// The place of a neighbour's route.
+    #[must_use]
+    pub fn place(&self, neighbour: Address) -> Option<usize> {
+        self.routes.iter().position(|it| it.neighbour == neighbour)
+    }
+
+    /// The selected route.
+    #[must_use]
+    pub fn route(&self) -> Option<&Route> {
+        let selected = self.selected?;
+        self.routes.iter().find(|it| it.neighbour == selected)
+    }
+
+    /// The metric of the selected route.
+    #[must_use]
+    pub fn metric(&self) -> u16 {
+        self.route().map_or(INFINITY, |it| it.metric)
+    }
+
+    /// The feasibility distance at a time.
+    #[must_use]
+    pub fn distance(&self, now: Time) -> Option<Source> {
+        self.source.filter(|it| it.until > now)
+    }
+
+    /// The feasibility condition (§3.5.1): an update can be trusted to make no loop.
+    #[must_use]
+    pub fn is_feasible(&self, seqno: u16, metric: u16, now: Time) -> bool {
+        metric == INFINITY
+            || self.distance(now).is_none_or(|it| newer(seqno, it.seqno) || seqno == it.seqno && metric < it.metric)
+    }
+
+    /// An update is sent, so that the feasibility distance may shrink (§3.7.3).
+    pub fn tell(&mut self, seqno: u16, metric: u16, now: Time, hold: Span) {
+        self.told = metric;
+        if metric == INFINITY {
+            return;
+        }
+        let kept = self.distance(now).filter(|it| newer(it.seqno, seqno) || it.seqno == seqno && it.metric <= metric);
+        let (seqno, metric) = kept.map_or((seqno, metric), |it| (it.seqno, it.metric));
+        self.source = Some(Source { seqno, metric, until: now + hold });
+    }
+
+    /// The seqno that would make a route feasible: that of the source table and one more (§3.8.2.1). Without an entry,
+    /// any route is feasible, and the seqno is that of the newest route.
+    #[must_use]
+    pub fn wanted(&self, now: Time) -> u16 {
+        match self.distance(now) {
+            Some(it) => it.seqno.wrapping_add(1),
+            None => {
+                let mut newest = self.routes.first().map_or(0, |it| it.seqno);
+                for it in &self.routes {
+                    newest = if newer(it.seqno, newest) { it.seqno } else { newest };
+                }
+                newest
+            }
+        }
+    }
+
+    /// Selects a route among those that are feasible and finite (§3.6, A.3): without a selected one that with the
+    /// smallest metric. Another one replaces the selected one only if its metric and its smoothed metric are smaller.
+    pub fn select(&mut self, now: Time, constant: Span) {
+        let usable = |it: &&Route| it.metric != INFINITY && self.is_feasible(it.seqno, it.advertised, now);
+        let current = self.route().filter(usable);
+        let better = |it: &&Route| {
+            current.is_none_or(|current| {
+                it.metric < current.metric && it.smoothed(now, constant) < current.smoothed(now, constant)
+            })
+        };
+        let best = self.routes.iter().filter(usable).filter(better).min_by_key(|it| (it.metric, it.neighbour));
+        self.selected = best.or(current).map(|it| it.neighbour);
+    }
+}
+
+/// Destinations in order.
+#[derive(Debug, Default)]
+pub struct Table(Vec<Destination>);
+
+impl Table {
+    fn find(&self, address: Address) -> Result<usize, usize> {
+        // Where every address is known but the node's own, that of a destination is its place, or one more.
+        for likely in [address.index(), address.index().wrapping_sub(1)] {
+            if self.0.get(likely).is_some_and(|it| it.address == address) {
+                return Ok(likely);
+            }
+        }
+        self.0.binary_search_by_key(&address, |it| it.address)
+    }
+
+    /// The place of a destination.
+    #[inline]
+    #[must_use]
+    pub fn place(&self, address: Address) -> Option<usize> {
+        self.find(address).ok()
+    }
+
+    /// A destination.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, address: Address) -> Option<&Destination> {
+        self.place(address).map(|place| &self.0[place])
+    }
+
+    /// The place of a destination, which is made if it is not there.
+    pub fn place_or_new(&mut self, address: Address, router: Address) -> usize {
+        self.find(address).unwrap_or_else(|place| {
+            self.0.insert(place, Destination::new(address, router));
+            place
+        })
+    }
+
+    /// Every destination.
+    #[must_use]
+    pub fn all(&self) -> &[Destination] {
+        &self.0
+    }
+
+    /// Every destination, to be changed.
+    pub fn all_mut(&mut self) -> &mut [Destination] {
+        &mut self.0
+    }
+}

@@ -1,0 +1,258 @@
+//! Feasibility, sequence numbers, retractions and expiry.
+
+use hopyard_engine::Span;
+
+use super::*;
+use message::newer;
+use table::{Route, Source, Table};
+
+const NOW: Time = Time::from_nanos(1_000_000_000);
+const HOLD: Span = Span::from_secs(180);
+
+fn destination(routes: &[(u32, u16, u16, u16)]) -> Table {
+    let mut table = Table::default();
+    let place = table.place_or_new(Address(5), Address(5));
+    let route = |&(neighbour, seqno, advertised, cost): &(u32, u16, u16, u16)| {
+        Route::new(Address(neighbour), seqno, advertised, advertised + cost, NOW, Time::NEVER)
+    };
+    table.all_mut()[place].routes = routes.iter().map(route).collect();
+    table
+}
+
+#[test]
+fn s3_2_1_sequence_numbers_go_on_after_the_largest() {
+    assert!(newer(1, 0) && newer(0, 0xffff) && newer(0x7fff, 0) && !newer(0, 0) && !newer(0, 0x7fff));
+}
+
+#[test]
+fn s3_5_1_an_update_is_feasible_if_it_is_newer_or_nearer_than_what_was_told() {
+    let mut table = destination(&[]);
+    let it = &mut table.all_mut()[0];
+    assert!(it.is_feasible(7, 9000, NOW), "nothing was told");
+    it.tell(7, 512, NOW, HOLD);
+    for (seqno, metric, feasible) in
+        [(7, 511, true), (7, 512, false), (8, 60_000, true), (6, 1, false), (6, INFINITY, true), (0x8006, 1, true)]
+    {
+        assert_eq!(it.is_feasible(seqno, metric, NOW), feasible, "{seqno} {metric}");
+    }
+    assert!(it.is_feasible(6, 60_000, NOW + HOLD), "the entry is too old");
+}
+
+#[test]
+fn s3_7_3_the_feasibility_distance_falls_with_what_is_told_and_rises_with_a_new_number_alone() {
+    let mut table = destination(&[]);
+    let it = &mut table.all_mut()[0];
+    let mut told = |seqno, metric| {
+        it.tell(seqno, metric, NOW, HOLD);
+        it.source.map(|Source { seqno, metric, .. }| (seqno, metric))
+    };
+    assert_eq!(told(7, 512), Some((7, 512)));
+    assert_eq!(told(7, 700), Some((7, 512)));
+    assert_eq!(told(7, 300), Some((7, 300)));
+    assert_eq!(told(7, INFINITY), Some((7, 300)), "a retraction changes nothing");
+    assert_eq!(told(8, 900), Some((8, 900)));
+    assert_eq!(told(7, 100), Some((8, 900)));
+}
+
+#[test]
+fn s3_6_the_best_feasible_route_is_selected() {
+    // The best one may lead through this node.
+    let mut table = destination(&[(1, 7, 600, 256), (2, 7, 500, 300), (3, 7, 400, 500), (4, 7, 520, 10)]);
+    let it = &mut table.all_mut()[0];
+    it.tell(7, 512, NOW, HOLD);
+    it.select(NOW, Span::ZERO);
+    assert_eq!((it.selected, it.metric()), (Some(Address(2)), 800));
+    assert_eq!(it.wanted(NOW), 8);
+    for route in &mut it.routes {
+        route.set_metric(INFINITY, NOW, Span::ZERO);
+    }
+    it.select(NOW, Span::ZERO);
+    assert_eq!((it.selected, it.metric()), (None, INFINITY));
+}
+
+#[test]
+fn a3_a_route_that_is_better_for_a_moment_only_is_not_taken() {
+    let constant = Span::from_secs(12);
+    let mut table = destination(&[(1, 7, 256, 256), (2, 7, 256, 512)]);
+    let it = &mut table.all_mut()[0];
+    it.select(NOW, constant);
+    assert_eq!(it.selected, Some(Address(1)));
+    // The selected route is 700 from now on, and its mean still below the 768 of the other, which is now 600.
+    it.routes[0].set_metric(700, NOW, constant);
+    it.routes[1].set_metric(600, NOW, constant);
+    it.select(NOW + Span::from_secs(6), constant);
+    let smoothed = |place: usize, after| it.routes[place].smoothed(NOW + Span::from_secs(after), constant);
+    // 512 + 188 · (1 - e^-0.5) and 600 + 168 · e^-0.5
+    assert!((smoothed(0, 6) - 585.97).abs() < 0.01 && (smoothed(1, 6) - 701.90).abs() < 0.01);
+    assert_eq!(it.selected, Some(Address(1)));
+    // They meet where 700 - 188 x = 600 + 168 x: after 12 s · ln 3.56 = 15.2 s.
+    it.select(NOW + Span::from_secs(15), constant);
+    assert_eq!(it.selected, Some(Address(1)));
+    it.select(NOW + Span::from_secs(16), constant);
+    assert_eq!(it.selected, Some(Address(2)));
+}
+
+#[test]
+fn s3_8_2_2_an_unfeasible_update_of_the_selected_route_is_ignored_and_a_newer_number_asked_for() {
+    let mut net = network(&params(), 6);
+    meet(&mut net, 1);
+    tell(&mut net, 1, vec![about_5(7, 256)]);
+    assert_eq!(net.route(0, 5), Some((1, 2)));
+    // The node tells 512, so that 512 and more may lead back through it.
+    net.run_until(3_000);
+    assert!(!saying(&net, "U5=512").is_empty());
+    tell(&mut net, 1, vec![about_5(7, 512)]);
+    assert_eq!(net.route(0, 5), Some((1, 2)));
+    net.run_until(3_400);
+    let asked = saying(&net, "S5#64");
+    assert_eq!(asked.iter().map(|it| it.1).collect::<Vec<_>>(), ["0>1"], "{:?}", net.talk);
+    tell(&mut net, 1, vec![about_5(8, 512)]);
+    assert_eq!(net.route(0, 5), Some((1, 3)));
+    // A worse route of another neighbour is no reason to ask, a much better one is.
+    meet(&mut net, 2);
+    for (metric, asks) in [(800, 0), (900, 0)] {
+        net.run_until(8_000);
+        tell(&mut net, 2, vec![about_5(7, metric)]);
+        assert_eq!(net.route(0, 5), Some((1, 3)));
+        net.run_until(8_500);
+        assert_eq!(saying(&net, "S5#64").iter().filter(|it| it.1 == "0>2").count(), asks);
+    }
+    tell(&mut net, 1, vec![about_5(9, 2_000)]);
+    net.run_until(10_000);
+    tell(&mut net, 2, vec![about_5(8, 1_000)]);
+    net.run_until(10_500);
+    assert_eq!(saying(&net, "S5#64").iter().filter(|it| it.1 == "0>2").count(), 1);
+}
+
+/// §2.6 of the RFC: a ring of four. Node 1 loses its link to node 0. The way around is longer than what it has told, and
+/// nobody but node 0 can say that it makes no loop.
+#[test]
+fn s3_8_1_2_a_request_reaches_the_originator_hop_by_hop_which_advances_its_number_by_one() {
+    let mut net = network(&params(), 4);
+    net.chain(&[0, 1, 2, 3, 0]);
+    net.run_until(60_000);
+    assert_eq!((net.route(1, 0), net.route(2, 0).map(|it| it.1)), (Some((0, 1)), Some(2)));
+    let (Model::Babel(origin), before) = (net.router(0), net.talk.len()) else { panic!("Babel") };
+    let seqno = origin.0.seqno;
+    net.part(0, 1);
+    net.run_until(100_000);
+    assert_eq!(net.route(1, 0), Some((2, 3)));
+    let Model::Babel(origin) = net.router(0) else { panic!("Babel") };
+    assert_eq!(origin.0.seqno, seqno.wrapping_add(1));
+    let ways = |word: &str| -> Vec<_> {
+        let lines = net.talk[before..].iter().map(|it| parsed(it));
+        lines.filter(|it| it.2.contains(&word)).map(|it| (it.0, it.1.to_owned())).collect()
+    };
+    let (asked, forwarded, arrived) = (ways("S0#64"), ways("S0#63"), ways("S0#62"));
+    let from_1 = asked.iter().find(|it| it.1.starts_with("1>")).expect("node 1 asks");
+    assert!(forwarded.iter().any(|it| it.1 == "2>3") || asked.iter().any(|it| it.1.starts_with("2>")), "{asked:?}");
+    assert!(forwarded.iter().chain(&arrived).any(|it| it.1 == "3>0"), "{forwarded:?} {arrived:?}");
+    // Requests and the answer are urgent: within 0.2 s at each of three hops there and back.
+    let change = net.talk[before..].iter().map(|it| parsed(it));
+    let answered =
+        change.filter(|it| it.1 == "2>*" && it.2.contains(&"U0=512") && it.0 >= from_1.0).map(|it| it.0).next();
+    assert!(answered.is_some_and(|it| it - from_1.0 < 1_300), "{from_1:?} {answered:?}");
+    net.check_account();
+}
+
+#[test]
+fn s3_8_1_2_a_request_is_forwarded_once_and_not_beyond_its_hop_count() {
+    let mut net = network(&params(), 7);
+    for neighbour in [1, 2, 3] {
+        meet(&mut net, neighbour);
+    }
+    tell(&mut net, 1, vec![about_5(7, 256)]);
+    tell(&mut net, 2, vec![about_5(7, 500)]);
+    net.run_until(5_000);
+    let request = |seqno, hops| Message::SeqnoRequest {
+        destination: Target::Host(Address(5)),
+        router: RouterId::Of(Address(5)),
+        seqno,
+        hops,
+    };
+    let forwards = |net: &mut Network, from: u32, seqno, hops| {
+        let before = net.talk.len();
+        tell(net, from, vec![request(seqno, hops)]);
+        let at = net.cx.now.nanos() / 1_000_000;
+        net.run_until(at + 300);
+        let lines: Vec<_> = net.talk[before..].iter().map(|it| parsed(it)).collect();
+        let is_request = |it: &&(u64, &str, Vec<&str>)| it.2.iter().any(|it| it.starts_with('S'));
+        lines.iter().filter(is_request).map(|it| format!("{} {}", it.1, it.2.join(" "))).collect::<Vec<_>>()
+    };
+    assert_eq!(forwards(&mut net, 3, 8, 1), Vec::<String>::new(), "its hop count is used up");
+    assert_eq!(forwards(&mut net, 3, 8, 20), ["0>1 S5#19"]);
+    assert_eq!(forwards(&mut net, 2, 8, 20), Vec::<String>::new(), "the same again");
+    assert_eq!(forwards(&mut net, 3, 7, 20), Vec::<String>::new(), "the route has that number: an update answers");
+    net.run_until(12_000);
+    // Not to who asks, but to another one.
+    assert_eq!(forwards(&mut net, 1, 9, 20), ["0>2 S5#19"]);
+    assert!(saying(&net, "U5=512").iter().any(|it| it.0 >= 5_900 && it.0 < 6_200), "{:?}", net.talk);
+}
+
+#[test]
+fn s3_8_1_the_originator_advances_its_number_by_one_and_answers_for_what_it_does_not_know() {
+    let mut net = network(&params(), 7);
+    meet(&mut net, 1);
+    net.run_until(5_000);
+    let seqno = |net: &Network| {
+        let Model::Babel(it) = net.router(0) else { panic!("Babel") };
+        it.0.seqno
+    };
+    let before = seqno(&net);
+    let ask = |router: u32, ahead| Message::SeqnoRequest {
+        destination: Target::Host(Address(0)),
+        router: RouterId::Of(Address(router)),
+        seqno: before.wrapping_add(ahead),
+        hops: 1,
+    };
+    tell(&mut net, 1, vec![ask(0, 0), ask(3, 9)]);
+    assert_eq!(seqno(&net), before);
+    tell(&mut net, 1, vec![ask(0, 40)]);
+    assert_eq!(seqno(&net), before.wrapping_add(1));
+    tell(&mut net, 1, vec![Message::Request(Target::Host(Address(6)))]);
+    net.run_until(7_100);
+    assert_eq!(saying(&net, "U6=inf").len(), 1);
+}
+
+#[test]
+fn s3_7_2_a_lost_route_is_retracted_at_once_and_again() {
+    let mut net = chain(4);
+    net.run_until(60_000);
+    net.part(2, 3);
+    net.run_until(120_000);
+    assert_eq!([0, 1, 2].map(|node| net.route(node, 3)), [None; 3]);
+    let said: Vec<_> = saying(&net, "U3=inf");
+    let of = |way: &str| said.iter().filter(|it| it.1 == way).map(|it| it.0).collect::<Vec<_>>();
+    let (first, next, last) = (of("2>*"), of("1>*"), of("0>*"));
+    // Until then, a link that nothing else replaces is used while one of the last six Hellos has arrived.
+    assert!((80_000..90_000).contains(&first[0]), "{first:?}");
+    assert!(next[0] - first[0] <= 203 && last[0] - next[0] <= 203, "{first:?} {next:?} {last:?}");
+    assert!(first.len() >= 4, "it is repeated: {first:?}");
+    for (pair, wait) in first.windows(2).zip([2_000, 4_000, 8_000]) {
+        assert!((pair[1] - pair[0]).abs_diff(wait) <= 210, "{first:?}");
+    }
+    net.check_account();
+}
+
+#[test]
+fn s3_5_3_a_route_is_asked_for_before_it_expires_and_comes_back() {
+    let mut net = network(&params(), 7);
+    meet(&mut net, 1);
+    tell(&mut net, 1, vec![about_5(7, 256)]);
+    // Three and a half intervals of 16 s are 56 s, of which the last eighth begins at 49 s.
+    net.run_until(48_900);
+    assert_eq!((saying(&net, "Q5").len(), net.route(0, 5)), (0, Some((1, 2))));
+    net.run_until(55_900);
+    let asked = saying(&net, "Q5");
+    assert!(asked.len() == 1 && asked[0].1 == "0>1" && asked[0].0 < 52_100, "{asked:?}");
+    assert!(net.route(0, 5).is_some());
+    net.run_until(57_100);
+    assert_eq!(net.route(0, 5), None);
+    tell(&mut net, 1, vec![about_5(7, 256)]);
+    assert_eq!(net.route(0, 5), Some((1, 2)), "the same number is as near as before");
+    // A neighbour that retracts everything.
+    let all =
+        Update { destination: Target::All, router: None, next_hop: None, seqno: 0, metric: INFINITY, interval: 0 };
+    tell(&mut net, 1, vec![Message::Update(all)]);
+    assert_eq!(net.route(0, 5), None);
+}
