@@ -114,12 +114,12 @@ impl Routers {
         let channel = &spec.channels[0];
         // With rate control, devices tell the highest rate, as those of Ethernet do.
         let modes = channel.mac.modes(&channel.rates).unwrap_or_default();
-        let fastest = modes.iter().map(|mode| mode.rate().bps()).fold(0.0, f64::max);
+        let fastest = modes.iter().map(|mode| mode.rate().bps()).max().unwrap_or(0);
         (!nodes.is_empty()).then(|| Self {
             nodes,
             routing: linux.routing(),
             mtu: linux.router_mtu(),
-            speed: (fastest / 1e6).ceil() as u32,
+            speed: u32::try_from(fastest.div_ceil(1_000_000)).unwrap_or(u32::MAX),
             routes: spec.observe.recorded.routes,
         })
     }
