@@ -77,3 +77,50 @@ fn babeld_finds_the_ways_of_a_chain_and_repeats_itself() {
     let (again, said) = run(&text, &options);
     assert_eq!((again.digest, said), (outcome.digest, output));
 }
+
+/// With batman-adv the nodes are hosts of one Ethernet, whose frames find their way below IP.
+#[test]
+fn batman_adv_carries_pings_over_three_hops() {
+    for algorithm in ["batman_iv", "batman_v"] {
+        let text = format!("{CHAIN}routing = \"{algorithm}\"\n");
+        let programs = [
+            program(0, 30_000, "ping -n -c 3 node3"),
+            program(0, 34_000, "batctl meshif bat0 originators -H"),
+            program(0, 36_000, "ping -n -c 2 -s 1472 -M do node3"),
+            program(3, 38_000, "ping -n -c 3 node0-v6"),
+            program(1, 40_000, "ip link show bat0"),
+        ];
+        let Some(options) = options(&text, &programs) else { return };
+        let (outcome, output) = run(&text, &options);
+        assert!(output[0].contains("3 received, 0% packet loss"), "{algorithm}: {output:#?}\n{:#?}", outcome.drops);
+        // The addresses of the frames are those of the radios.
+        let best = output[1].lines().find(|line| line.contains("* 02:00:00:00:00:04"));
+        assert!(best.is_some_and(|line| line.contains(" 02:00:00:00:00:02 ")), "{algorithm}: {}", output[1]);
+        assert!(output[2].contains("2 received, 0% packet loss"), "{algorithm}: {}", output[2]);
+        assert!(output[3].contains("3 received, 0% packet loss"), "{algorithm}: {}", output[3]);
+        // There is room for a whole datagram of Ethernet in bat0.
+        assert!(output[4].contains("mtu 1500") && output[4].contains("06:00:00:00:00:02"), "{}", output[4]);
+        let (again, said) = run(&text, &options);
+        assert_eq!((again.digest, said), (outcome.digest, output));
+    }
+}
+
+#[test]
+fn static_routes_are_there_at_once() {
+    let text = format!("{CHAIN}routing = \"static\"\n");
+    let Some(options) = options(&text, &[program(0, 1000, "ping -n -c 3 node3"), program(1, 1000, "ip route")]) else {
+        return;
+    };
+    let (outcome, output) = run(&text, &options);
+    assert!(output[0].contains("3 received, 0% packet loss"), "{output:#?}\n{:#?}", outcome.drops);
+    assert!(output[1].contains("10.0.0.4 via 10.0.0.3 dev eth0"), "{}", output[1]);
+}
+
+#[test]
+fn frrs_ospf_finds_the_ways_of_a_chain() {
+    let text = format!("{CHAIN}routing = \"ospf\"\n");
+    let programs = [program(0, 50_000, "ping -n -c 3 node3"), program(0, 50_000, "ip route")];
+    let Some(options) = options(&text, &programs) else { return };
+    let (outcome, output) = run(&text, &options);
+    assert!(output[0].contains("3 received, 0% packet loss"), "{output:#?}\n{:#?}", outcome.drops);
+}
