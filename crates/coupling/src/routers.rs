@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 
-use hopyard_engine::{Span, Time};
+use hopyard_engine::{Span, Streams, Time};
 use hopyard_kernels::agent::Order;
 use hopyard_kernels::{Medium, Nic};
 use hopyard_model::address::{InterfaceId, NodeId};
@@ -17,11 +17,13 @@ use hopyard_scenario::sections::{Linux, LinuxRouting};
 use hopyard_wire::HardwareAddress;
 
 use crate::programs::Program;
-use crate::routes::RouteEvent;
+use crate::routes::{Change, RouteEvent};
 
 /// The device of the radio, and that of the mesh over it.
 const RADIO: &str = "eth0";
 const MESH: &str = "bat0";
+/// The time within which the daemons of all nodes begin.
+const SPREAD: Span = Span::from_secs(1);
 /// How long after `zebra` the daemons begin that ask it.
 const ZEBRA: Span = Span::from_secs(1);
 /// A network with fewer bits for its hosts has an address for all of them that one of the nodes may have.
@@ -62,15 +64,22 @@ fn prefix_of(addresses: &[Vec<Ipv4Addr>]) -> u32 {
     all.map(|it| (it ^ first).leading_zeros().saturating_sub(1)).fold(LONGEST_PREFIX, u32::min)
 }
 
-/// The programs of the routing of all nodes that are kernels.
+/// The programs of the routing of all nodes that are kernels, in this run. Each node begins at a random time within the
+/// first second. Daemons that send in fixed intervals, such as OSPF's, would else send at the same nanosecond, and their
+/// frames would collide for ever.
 #[must_use]
-pub fn daemons(scenario: &Scenario) -> Vec<Program> {
+pub fn daemons(scenario: &Scenario, spec: &Spec) -> Vec<Program> {
     let Some(routing) = scenario.linux().map(Linux::routing) else { return Vec::new() };
-    scenario.linux_nodes().into_iter().flat_map(|node| daemons_of(&routing, node)).collect()
+    let streams = Streams::new(spec.seed, spec.run);
+    let of = |node: NodeId| {
+        let offset = streams.stream(&format!("node/{node}/daemon")).below(SPREAD.nanos());
+        daemons_of(&routing, node, Time::from_nanos(offset))
+    };
+    scenario.linux_nodes().into_iter().flat_map(of).collect()
 }
 
 /// The programs of a node's routing.
-fn daemons_of(routing: &LinuxRouting, node: NodeId) -> Vec<Program> {
+fn daemons_of(routing: &LinuxRouting, node: NodeId, begin: Time) -> Vec<Program> {
     let program = |start: Time, arguments: Vec<String>| Program {
         node,
         arguments,
@@ -84,7 +93,7 @@ fn daemons_of(routing: &LinuxRouting, node: NodeId) -> Vec<Program> {
         LinuxRouting::Babeld => {
             let files = ["-I", "/tmp/babeld.pid", "-S", "/tmp/babeld.state"];
             let settings = ["-C", "interface eth0 type wireless", "-C", "redistribute local"];
-            vec![program(Time::ZERO, words(&[&["babeld"], &files[..], &settings, &[RADIO]].concat()))]
+            vec![program(begin, words(&[&["babeld"], &files[..], &settings, &[RADIO]].concat()))]
         }
         // FRR's daemons refuse to be root, and need a folder of their user.
         LinuxRouting::Ospf => {
@@ -100,9 +109,9 @@ fn daemons_of(routing: &LinuxRouting, node: NodeId) -> Vec<Program> {
                  exec /usr/lib/frr/ospfd {options} -i /run/frr/ospfd.pid -f /run/frr/ospfd.conf"
             );
             let shell = |start, text: String| program(start, vec!["sh".to_owned(), "-c".to_owned(), text]);
-            vec![shell(Time::ZERO, zebra), shell(Time::ZERO + ZEBRA, ospfd)]
+            vec![shell(begin, zebra), shell(begin + ZEBRA, ospfd)]
         }
-        LinuxRouting::Command(arguments) => vec![program(Time::ZERO, arguments.clone())],
+        LinuxRouting::Command(arguments) => vec![program(begin, arguments.clone())],
     }
 }
 
@@ -156,15 +165,20 @@ impl Routers {
     pub fn route_event(
         &self,
         (at, node): (Time, NodeId),
-        (added, prefix): (bool, u32),
+        (added, prefix): (u32, u32),
         addresses: &[u8],
         owner: impl Fn(Ipv4Addr) -> Option<NodeId>,
     ) -> Option<RouteEvent> {
         let bytes: [u8; 8] = addresses.try_into().ok().filter(|_| prefix == 32)?;
         let [a, b, c, d, by @ ..] = bytes;
         let destination = owner(Ipv4Addr::new(a, b, c, d)).filter(|it| *it != node)?;
-        let next_hop = if by == [0; 4] { destination } else { owner(by.into())? };
-        Some(RouteEvent { at, node, destination, next_hop, added })
+        let next_hop = || if by == [0; 4] { Some(destination) } else { owner(by.into()) };
+        let change = match added {
+            0 => Change::Removed(next_hop()?),
+            1 => Change::Added(next_hop()?),
+            _ => Change::Unreachable,
+        };
+        Some(RouteEvent { at, node, destination, change })
     }
 
     /// The devices of a node.

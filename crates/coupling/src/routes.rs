@@ -6,14 +6,24 @@ use hopyard_engine::Time;
 use hopyard_model::address::NodeId;
 use hopyard_model::observe::{Path, RouteChangeRow, RouteChanges};
 
-/// A change of a kernel's routing table: the next hop of a destination was set, or removed.
+/// A change of a kernel's routing table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RouteEvent {
     pub at: Time,
     pub node: NodeId,
     pub destination: NodeId,
-    pub next_hop: NodeId,
-    pub added: bool,
+    pub change: Change,
+}
+
+/// What has become of a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It leads over this next hop.
+    Added(NodeId),
+    /// The route over this next hop is gone.
+    Removed(NodeId),
+    /// The table says that there is no way.
+    Unreachable,
 }
 
 /// The changes of routes of a run.
@@ -44,10 +54,10 @@ impl RouteEvents {
                 let ends = (it.node, it.destination);
                 let now = known.get(&ends).copied();
                 before.entry(it.destination).or_insert(now);
-                if it.added {
-                    known.insert(ends, it.next_hop);
-                } else if now == Some(it.next_hop) {
-                    known.remove(&ends);
+                match it.change {
+                    Change::Added(next_hop) => _ = known.insert(ends, next_hop),
+                    Change::Removed(next_hop) if now != Some(next_hop) => {}
+                    Change::Removed(_) | Change::Unreachable => _ = known.remove(&ends),
                 }
             }
             for (destination, before) in before {
@@ -103,8 +113,7 @@ mod tests {
             at: Time::from_nanos(at * 1_000_000_000),
             node: NodeId(node),
             destination: NodeId(3),
-            next_hop: NodeId(next_hop),
-            added,
+            change: if added { Change::Added(NodeId(next_hop)) } else { Change::Removed(NodeId(next_hop)) },
         };
         let mut events = RouteEvents::default();
         // Each kernel's reports come together.
@@ -114,6 +123,7 @@ mod tests {
         for it in [event(4, 0, 2, false), event(5, 0, 1, false), event(2, 1, 3, true), event(6, 2, 0, true)] {
             events.push(it);
         }
+        events.push(RouteEvent { change: Change::Unreachable, ..event(7, 2, 0, true) });
         events.sort();
         let rows = events.rows(RouteChanges::All, &[(7, NodeId(0), NodeId(3))]);
         let found: Vec<_> = rows.iter().map(|it| (it.time_s, it.node, it.next_hop, it.flow)).collect();
@@ -124,6 +134,7 @@ mod tests {
             (4.0, 0, Some(1), Some(7)),
             (5.0, 0, None, Some(7)),
             (6.0, 2, Some(0), None),
+            (7.0, 2, None, None),
         ];
         assert_eq!(found, expected);
         let paths: Vec<_> = rows.iter().filter_map(|it| Some((it.path.as_deref()?, it.path_ends?))).collect();

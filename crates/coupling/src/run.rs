@@ -505,10 +505,8 @@ impl<P: Probe> Coupled<P> {
             }
             Report::Route { added, prefix, addresses, .. } => {
                 let owner = |address| self.owners.get(&address).copied();
-                let event = self
-                    .routers
-                    .as_ref()
-                    .and_then(|it| it.route_event((at, node), (added > 0, prefix), &addresses, owner));
+                let event =
+                    self.routers.as_ref().and_then(|it| it.route_event((at, node), (added, prefix), &addresses, owner));
                 event.into_iter().for_each(|it| self.routes.push(it));
             }
             Report::Ready { .. }

@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use common::{at, scenario, skipped, with_kernel};
 use hopyard_coupling::{Coupled, CouplingError, Options, Program, Routers, daemons};
 use hopyard_engine::Time;
@@ -39,7 +41,7 @@ fn program(node: u32, start: u64, run: &str) -> Program {
 fn options(text: &str, programs: &[Program]) -> Option<Options> {
     let scenario = scenario(text);
     let options = with_kernel("6.1")?;
-    let programs: Vec<_> = programs.iter().cloned().chain(daemons(&scenario)).collect();
+    let programs: Vec<_> = programs.iter().cloned().chain(daemons(&scenario, &scenario.spec(0))).collect();
     if let Some(error) = programs.iter().find_map(|it| it.find().err()) {
         skipped(error);
         return None;
@@ -123,4 +125,40 @@ fn frrs_ospf_finds_the_ways_of_a_chain() {
     let Some(options) = options(&text, &programs) else { return };
     let (outcome, output) = run(&text, &options);
     assert!(output[0].contains("3 received, 0% packet loss"), "{output:#?}\n{:#?}", outcome.drops);
+}
+
+/// The third of four nodes is away for a while: the routes over it go, and come back. Without another way, babeld gives a
+/// neighbour up that has not confirmed its Hellos for 36 s (three of its intervals for IHU, of 12 s). The run is the same beside a
+/// process that keeps a processor busy.
+#[test]
+fn babeld_loses_and_finds_a_node_that_moves_whatever_else_computes() {
+    let away = r#"
+[[movement]]
+nodes = [2]
+[movement.waypoints]
+track = [
+    { at = "50 s", x = "400 m", y = "0 m" },
+    { at = "50.001 s", x = "400 m", y = "20000 m" },
+    { at = "110 s", x = "400 m", y = "20000 m" },
+    { at = "110.001 s", x = "400 m", y = "0 m" },
+]
+"#;
+    let text = format!("{}routing = \"babeld\"\n{away}", CHAIN.replace("60 s", "150 s"));
+    let Some(options) = options(&text, &[program(0, 45_000, "ping -n -c 100 node3")]) else { return };
+    let (outcome, output) = run(&text, &options);
+    let of_ends = outcome.route_changes.iter().filter(|it| (it.node, it.destination) == (0, 3));
+    let ways: Vec<_> = of_ends.map(|it| (it.time_s, it.path.clone())).collect();
+    let whole = |it: &&(f64, Option<String>)| it.1.as_deref() == Some("0 1 2 3");
+    let lost = ways.iter().find(|it| it.1.is_none()).map_or(0.0, |it| it.0);
+    let found = ways.iter().rfind(whole).map_or(0.0, |it| it.0);
+    assert!(50.0 < lost && lost < 110.0 && found > 110.0, "{ways:#?}");
+    let received = output[0].lines().find(|it| it.contains(" received")).expect("a summary");
+    assert!(!received.contains(" 0% packet loss") && !received.contains(" 0 received"), "{received}");
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| while !stop.load(Ordering::Relaxed) {});
+        let (again, said) = run(&text, &options);
+        stop.store(true, Ordering::Relaxed);
+        assert_eq!((again.digest, said), (outcome.digest, output));
+    });
 }

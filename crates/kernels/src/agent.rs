@@ -232,7 +232,7 @@ messages! {
         12: Ended { program: u32, status: i32, signal: i32 }
         /// The answer to an echo request has come after a time, or has not.
         13: Answer { number: u32, after: Option<u64> }
-        /// A route was added or replaced (1) or removed (0), in the main table. The addresses have four or sixteen
+        /// A route was added (1), removed (0), or replaced by the word that there is no way (2), in the main table. The addresses have four or sixteen
         /// bytes, as `size` says; a route without a router has zeros. The protocol is Linux's number of who has made it.
         14: Route { added: u32, size: u32, prefix: u32, metric: u32, protocol: u32, addresses: Vec<u8> }
     }

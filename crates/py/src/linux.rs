@@ -165,7 +165,7 @@ fn options(scenario: &core::Scenario, linux: &Linux, kernels: &Kernels, spec: &S
         seed: spec.seed ^ spec.run << 32,
         sample: linux.sample,
         sysctls: linux.parameters(),
-        programs: programs(scenario).into_iter().chain(daemons(scenario)).collect(),
+        programs: programs(scenario).into_iter().chain(daemons(scenario, spec)).collect(),
         routers: Routers::of(scenario, spec),
         settings: Settings { completion, memory_folder: memory_folder(), ..Settings::default() },
     })

@@ -21,12 +21,18 @@ static void tell(const struct nlmsghdr *message, long long at)
 	const struct rtattr *it = RTM_RTA(route);
 	int left = RTM_PAYLOAD(message), size = route->rtm_family == AF_INET6 ? 16 : 4;
 	unsigned char addresses[2 * 16] = { 0 };
-	uint32_t metric = 0;
+	uint32_t metric = 0, added = message->nlmsg_type == RTM_NEWROUTE;
 
 	/* The kernel makes routes of its own for each address. */
-	if (route->rtm_table != RT_TABLE_MAIN || route->rtm_protocol == RTPROT_KERNEL || route->rtm_type != RTN_UNICAST ||
+	if (route->rtm_table != RT_TABLE_MAIN || route->rtm_protocol == RTPROT_KERNEL ||
 	    (route->rtm_family != AF_INET && route->rtm_family != AF_INET6))
 		return;
+	if (route->rtm_type != RTN_UNICAST) {
+		/* A route that says that there is no way, which a daemon may put in the place of a lost one. */
+		if (!added)
+			return;
+		added = 2;
+	}
 	for (; RTA_OK(it, left); it = RTA_NEXT(it, left)) {
 		const void *content = RTA_DATA(it);
 
@@ -44,7 +50,7 @@ static void tell(const struct nlmsghdr *message, long long at)
 				memcpy(addresses + size, RTA_DATA(way), size);
 		}
 	}
-	REPORT(report_route, addresses, 2 * size, at, .added = message->nlmsg_type == RTM_NEWROUTE, .size = size,
+	REPORT(report_route, addresses, 2 * size, at, .added = added, .size = size,
 	       .prefix = route->rtm_dst_len, .metric = metric, .protocol = route->rtm_protocol);
 }
 
