@@ -314,7 +314,8 @@ mod tests {
         let addresses = [1, 2].map(|last| vec![Ipv4Addr::new(10, 0, 0, last)]);
         let mtus = [Some(2296), Some(1000)].map(|mtu| vec![mtu]);
         let paths = [PathBuf::from("/bin/true")];
-        let site = Site { addresses: &addresses, mtus: &mtus, paths: &paths, from: Time::ZERO, end: Time::ZERO };
+        let (routes, [from, end]) = (BTreeMap::new(), [Time::ZERO; 2]);
+        let site = Site { addresses: &addresses, mtus: &mtus, routes: &routes, paths: &paths, from, end };
         let values = |node, flows: &[LinuxFlow], sysctl: &str| {
             let (orders, _) = orders(NodeId(node), flows, &options, &site);
             let value = |order| match order {

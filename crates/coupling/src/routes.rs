@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_replaced_route_is_one_change_in_either_order() {
-        let event = |at, node, next_hop, added| RouteEvent {
+        let event = |at: u64, node, next_hop, added| RouteEvent {
             at: Time::from_nanos(at * 1_000_000_000),
             node: NodeId(node),
             destination: NodeId(3),
