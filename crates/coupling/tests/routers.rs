@@ -50,7 +50,10 @@ fn options(text: &str, programs: &[Program]) -> Option<Options> {
 }
 
 fn started(text: &str, options: &Options) -> Result<Coupled<()>, CouplingError> {
-    Coupled::start(&scenario(text).spec(0), &[], options, ())
+    let scenario = scenario(text);
+    let mut spec = scenario.spec(0);
+    let flows = scenario.linux_flows(&mut spec);
+    Coupled::start(&spec, &flows, options, ())
 }
 
 /// The outcome of a run, and the output of the first programs.
@@ -161,4 +164,18 @@ track = [
         stop.store(true, Ordering::Relaxed);
         assert_eq!((again.digest, said), (outcome.digest, output));
     });
+}
+
+/// A flow's packets are measured at its ends, whatever protocol brings their frames over the hops.
+#[test]
+fn flows_of_linux_are_measured_over_all_hops() {
+    for routing in ["static", "batman_v"] {
+        let flow = "[[flow]]\nfrom = 0\nto = 3\nstart = \"10 s\"\nstack = \"linux\"\ntcp = \"cubic\"\n";
+        let text = format!("{}routing = \"{routing}\"\n{flow}", CHAIN.replace("60 s", "20 s"));
+        let Some(options) = options(&text, &[]) else { return };
+        let (outcome, _) = run(&text, &options);
+        let row = &outcome.flows[0];
+        let (goodput, hops) = (row.goodput_kbps, row.hops.unwrap_or_default());
+        assert!(goodput > 100.0 && hops > 2.9 && hops < 3.1, "{routing}: {row:#?}");
+    }
 }
