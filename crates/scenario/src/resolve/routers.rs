@@ -3,7 +3,8 @@
 use super::flow_faults::Place;
 use super::resolved::Resolved;
 use super::resolver::Resolver;
-use crate::sections::{Stack, System};
+use crate::linux::stacks;
+use crate::sections::{LinuxRouting, Stack, System};
 
 impl Resolver<'_> {
     /// Reports what nodes cannot have that are Linux kernels, and keys that only such nodes follow.
@@ -43,6 +44,12 @@ impl Resolver<'_> {
             self.problem("nodes.wired", format!("there are no wires to {kernels}")).expected = Some("0".to_owned());
         }
         self.check_flows_of_routers(resolved);
+        let has_flow = stacks(resolved).next().is_some();
+        let room = resolved.linux.routing().mtu();
+        if has_flow && resolved.linux.router_mtu() < room && room > LinuxRouting::Static.mtu() {
+            let message = "batman-adv sends full datagrams in fragments, which the meters of flows do not see";
+            self.problem("linux.mtu", message).expected = Some(format!("at least {room}"));
+        }
         let most = resolved.mac.config.largest_packet();
         let mtu = resolved.linux.router_mtu();
         if let Some(most) = most.filter(|most| mtu > *most) {
