@@ -20,14 +20,23 @@ const LEAST_TYPE: u16 = 0x600;
 pub struct Stations {
     /// The room of an interface's queue: the device takes no more frames from its kernel, so that this queue loses none.
     room: usize,
-    /// By the number of the kernel, how many frames the node has, and those that wait for room.
-    waiting: BTreeMap<usize, (usize, VecDeque<(Vec<u8>, Ticket)>)>,
+    /// By the number of the kernel.
+    all: BTreeMap<usize, Station>,
+}
+
+/// The frames of a kernel.
+#[derive(Debug, Default)]
+struct Station {
+    /// How many of them the node has.
+    count: usize,
+    /// Those that wait for room.
+    held: VecDeque<(Vec<u8>, Ticket)>,
 }
 
 impl Stations {
     /// Stations whose interfaces have queues with this room.
     pub fn new(room: usize) -> Self {
-        Self { room, waiting: BTreeMap::new() }
+        Self { room, all: BTreeMap::new() }
     }
 }
 
@@ -41,14 +50,14 @@ impl<P: Probe> Hosts<P> {
             Err(why) => return Ok(self.refuse(node, why)),
         };
         let Some(stations) = &mut self.stations else { return Ok(Sending::Done) };
-        let (count, held) = stations.waiting.entry(kernel).or_default();
-        if *count >= stations.room {
-            held.push_back((frame.to_vec(), ticket));
+        let station = stations.all.entry(kernel).or_default();
+        if station.count >= stations.room {
+            station.held.push_back((frame.to_vec(), ticket));
             return Ok(Sending::Pending);
         }
         match self.world.inject_frame(node.into(), at, receiver, frame) {
             Ok(token) => {
-                *count += 1;
+                station.count += 1;
                 self.tickets.insert(token, ticket);
                 Ok(Sending::Pending)
             }
@@ -59,12 +68,10 @@ impl<P: Probe> Hosts<P> {
 
     /// The node of a kernel has sent a frame, or has given it up: there is room for one that waits.
     pub(crate) fn has_sent(&mut self, port: Port) -> Result<(), NetworkError> {
-        let Some((count, _)) = self.stations.as_mut().and_then(|it| it.waiting.get_mut(&port.kernel)) else {
-            return Ok(());
-        };
-        *count -= 1;
+        let Some(station) = self.station(port.kernel) else { return Ok(()) };
+        station.count -= 1;
         let now = self.world.now();
-        while let Some((frame, ticket)) = self.next_held(port.kernel) {
+        while let Some((frame, ticket)) = self.station(port.kernel).and_then(|it| it.held.pop_front()) {
             if self.send_frame(now, &frame, ticket)? == Sending::Pending {
                 break;
             }
@@ -73,9 +80,8 @@ impl<P: Probe> Hosts<P> {
         Ok(())
     }
 
-    /// The first frame of a kernel that waits for room.
-    fn next_held(&mut self, kernel: usize) -> Option<(Vec<u8>, Ticket)> {
-        self.stations.as_mut()?.waiting.get_mut(&kernel)?.1.pop_front()
+    fn station(&mut self, kernel: usize) -> Option<&mut Station> {
+        self.stations.as_mut()?.all.get_mut(&kernel)
     }
 }
 

@@ -159,7 +159,11 @@ track = [
     assert!(!received.contains(" 0% packet loss") && !received.contains(" 0 received"), "{received}");
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(|| while !stop.load(Ordering::Relaxed) {});
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        });
         let (again, said) = run(&text, &options);
         stop.store(true, Ordering::Relaxed);
         assert_eq!((again.digest, said), (outcome.digest, output));
