@@ -26,6 +26,6 @@ mod stations;
 pub use meter::{Measured, Meters};
 pub use orders::{LEAST_WITH_PROGRAMS, Options};
 pub use programs::{Output, Program, ProgramError, ProgramState};
-pub use routers::{Routers, daemons};
+pub use routers::{Routers, daemon_fault, daemons};
 pub use run::{Coupled, CouplingError};
 pub use state::{FlowState, Sample};

@@ -78,15 +78,30 @@ pub fn daemons(scenario: &Scenario, spec: &Spec) -> Vec<Program> {
     scenario.linux_nodes().into_iter().flat_map(of).collect()
 }
 
+/// Why the routing of the nodes that are kernels cannot run on this machine, if it cannot.
+#[must_use]
+pub fn daemon_fault(scenario: &Scenario) -> Option<String> {
+    let routing = scenario.linux()?.routing();
+    let node = *scenario.linux_nodes().first()?;
+    let fault = |program: &Program| program.find().err().map(|error| error.to_string());
+    match routing.package() {
+        Some((program, package)) => {
+            let only = Program { arguments: vec![program.to_owned()], ..program_of(node, Time::ZERO) };
+            fault(&only).map(|error| format!("{error}: apt install {package}"))
+        }
+        None => daemons_of(&routing, node, Time::ZERO).iter().find_map(fault),
+    }
+}
+
+/// A program at a node, without a command yet.
+fn program_of(node: NodeId, start: Time) -> Program {
+    let environment = vec![("NODE".to_owned(), node.to_string())];
+    Program { node, arguments: Vec::new(), start, environment, folder: PathBuf::from("/tmp") }
+}
+
 /// The programs of a node's routing.
 fn daemons_of(routing: &LinuxRouting, node: NodeId, begin: Time) -> Vec<Program> {
-    let program = |start: Time, arguments: Vec<String>| Program {
-        node,
-        arguments,
-        start,
-        environment: vec![("NODE".to_owned(), node.to_string())],
-        folder: PathBuf::from("/tmp"),
-    };
+    let program = |start: Time, arguments: Vec<String>| Program { arguments, ..program_of(node, start) };
     let words = |text: &[&str]| text.iter().map(|&it| it.to_owned()).collect::<Vec<_>>();
     match routing {
         LinuxRouting::Static | LinuxRouting::Batman(_) => Vec::new(),
@@ -131,6 +146,11 @@ impl Routers {
             speed: u32::try_from(fastest.div_ceil(1_000_000)).unwrap_or(u32::MAX),
             routes: spec.observe.recorded.routes,
         })
+    }
+
+    /// Whether a program does the routing of its node.
+    pub fn has_daemon(&self, program: &Program) -> bool {
+        daemons_of(&self.routing, program.node, program.start).iter().any(|it| it.arguments == program.arguments)
     }
 
     /// Whether a node is one of them.

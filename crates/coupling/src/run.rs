@@ -29,6 +29,9 @@ const ENDING: Span = Span::from_millis(2);
 /// room on the disk.
 const READ_AFTER: u64 = 1000;
 
+/// How many lines of the output of a daemon that has failed an error shows.
+const LAST_LINES: usize = 20;
+
 /// Why kernels and a network cannot go on together.
 #[derive(Debug, thiserror::Error)]
 pub enum CouplingError {
@@ -51,6 +54,20 @@ pub enum CouplingError {
         node: NodeId,
         /// How many nodes are kernels.
         nodes: usize,
+    },
+    /// The program that does the routing of a node has failed.
+    #[error("the routing of node {node}, `{command}`, ended at {at} with status {status}; it said:\n{said}")]
+    Daemon {
+        /// The node.
+        node: NodeId,
+        /// The program.
+        command: String,
+        /// When.
+        at: Time,
+        /// Its exit status.
+        status: i32,
+        /// The end of its output.
+        said: String,
     },
     /// A flow goes from a node to itself, or from or to a node without an address.
     #[error("flow {flow}: expected two different nodes with addresses, found {from} and {to}")]
@@ -243,6 +260,7 @@ impl<P: Probe> Coupled<P> {
             let advanced = self.kernels.advance(next, &mut self.hosts, || watch.is_cancelled());
             // What an agent says of an error comes before the end of its kernel.
             self.read()?;
+            self.check_daemons()?;
             stopped = match advanced {
                 Err(hopyard_kernels::Error::Stopped(_)) => true,
                 other => other.map(|()| false)?,
@@ -269,6 +287,22 @@ impl<P: Probe> Coupled<P> {
             }
         }
         Ok(())
+    }
+
+    /// The routing of a node has to go on: without it, what follows would be of another network. A program that puts
+    /// itself into the background has ended well.
+    fn check_daemons(&self) -> Result<(), CouplingError> {
+        let Some(routers) = &self.routers else { return Ok(()) };
+        let failed = |(_, state): &&(Program, ProgramState)| state.ended.is_some_and(|(_, status)| status != 0);
+        let Some((it, state)) = self.programs.iter().filter(failed).find(|(it, _)| routers.has_daemon(it)) else {
+            return Ok(());
+        };
+        let (at, status) = state.ended.unwrap_or_default();
+        let [output, errors] = state.output.each_ref().map(|it| String::from_utf8_lossy(&it.bytes()).into_owned());
+        let said = if errors.is_empty() { output } else { errors };
+        let lines: Vec<&str> = said.lines().collect();
+        let said = lines[lines.len().saturating_sub(LAST_LINES)..].join("\n");
+        Err(CouplingError::Daemon { node: it.node, command: it.arguments.join(" "), at, status, said })
     }
 
     /// The processor time of the kernels and of the programs in them, so far.

@@ -183,3 +183,25 @@ fn flows_of_linux_are_measured_over_all_hops() {
         assert!(goodput > 100.0 && hops > 2.9 && hops < 3.1, "{routing}: {row:#?}");
     }
 }
+
+#[test]
+fn a_routing_command_that_fails_ends_the_run_with_its_output() {
+    let text = format!("{CHAIN}routing = \"sh -c 'echo no such radio >&2; exit 3'\"\n");
+    let Some(options) = options(&text, &[]) else { return };
+    let mut coupled = started(&text, &options).unwrap_or_else(|error| panic!("{error}"));
+    let error = coupled.advance(at(20_000), &Watch::default()).expect_err("it has failed").to_string();
+    assert!(error.starts_with("the routing of node 0, `sh -c echo") && error.contains("with status 3"), "{error}");
+    assert!(error.ends_with("no such radio"), "{error}");
+}
+
+/// A kernel has a route of its own to each neighbour, and no IPv6 unless it is a node.
+#[test]
+fn kernels_beside_nodes_that_are_kernels_are_refused() {
+    let text = format!("{CHAIN}routing = \"static\"\n");
+    let scenario = scenario(&text);
+    let mut routers = Routers::of(&scenario, &scenario.spec(0)).expect("there are some");
+    routers.nodes.pop();
+    let options = Options { routers: Some(routers), programs: vec![program(3, 0, "true")], ..common::without_kernel() };
+    let error = started(&text, &options).err().expect("refused").to_string();
+    assert_eq!(error, "expected a kernel at one of the 3 nodes that are kernels, found node 3");
+}

@@ -31,8 +31,11 @@ fn frame(kind: u16, payload: &[u8]) -> Vec<u8> {
     [&[0x33, 0x33, 0, 0, 0, 1, 2, 0, 0, 0, 0, 1], &kind.to_be_bytes()[..], payload].concat()
 }
 
+/// An arrival: where, from whom, and the bytes.
+type Arrival = (u32, u32, Vec<u8>);
+
 /// Goes to the end: what arrived where and from whom, how each frame was completed, and the outcome.
-fn finish(mut world: World) -> (Vec<(u32, u32, Vec<u8>)>, Vec<Result<(), DropReason>>, Outcome) {
+fn finish(mut world: World) -> (Vec<Arrival>, Vec<Result<(), DropReason>>, Outcome) {
     assert_eq!(world.advance(Time::NEVER, &Watch::default()), Advanced::Ended);
     let (mut arrived, mut completed) = (Vec::new(), Vec::new());
     while let Some(left) = world.egress() {

@@ -78,12 +78,12 @@ impl LinuxRouting {
         !matches!(self, Self::Static | Self::Batman(_))
     }
 
-    /// The Debian package of the daemon.
+    /// The program of the daemon, and its Debian package, if the name of the routing does not say the program.
     #[must_use]
-    pub const fn package(&self) -> Option<&'static str> {
+    pub const fn package(&self) -> Option<(&'static str, &'static str)> {
         match self {
-            Self::Babeld => Some("babeld"),
-            Self::Ospf => Some("frr"),
+            Self::Babeld => Some(("babeld", "babeld")),
+            Self::Ospf => Some(("/usr/lib/frr/ospfd", "frr")),
             _ => None,
         }
     }
