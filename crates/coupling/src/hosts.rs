@@ -8,10 +8,12 @@ use hopyard_kernels::{FromNetwork, Network, Port, Sending, Ticket};
 use hopyard_model::address::NodeId;
 use hopyard_model::context::{Departure, Token};
 use hopyard_model::observe::Probe;
+use hopyard_model::packet::ETHERNET;
 use hopyard_model::world::{InjectError, Watch, World};
 
-/// The bytes of an Ethernet header, and the type of IPv4 in it.
-const ETHERNET: usize = 14;
+use crate::stations::Stations;
+
+/// The type of IPv4 in an Ethernet header.
 const IPV4: [u8; 2] = [8, 0];
 /// Where the header of IP has the address of the destination.
 const DESTINATION: std::ops::Range<usize> = 16..20;
@@ -33,11 +35,13 @@ pub enum NetworkError {
 pub struct Hosts<P: Probe> {
     pub world: World<P>,
     /// The node of each kernel, in order.
-    nodes: Vec<NodeId>,
+    pub(crate) nodes: Vec<NodeId>,
     /// The addresses of the devices of each kernel.
     devices: Vec<Vec<Ipv4Addr>>,
-    tickets: BTreeMap<Token, Ticket>,
-    left: VecDeque<FromNetwork>,
+    pub(crate) tickets: BTreeMap<Token, Ticket>,
+    pub(crate) left: VecDeque<FromNetwork>,
+    /// The frames of kernels that are nodes; nothing where kernels are the hosts of Hopyard's nodes.
+    pub(crate) stations: Option<Stations>,
     /// The frames of the kernels of nodes that were not taken, and why.
     pub refused: BTreeMap<(NodeId, &'static str), u64>,
 }
@@ -59,10 +63,17 @@ impl<P: Probe> Hosts<P> {
             }
         }
         let (tickets, left, refused) = Default::default();
-        Ok(Self { world, nodes, devices, tickets, left, refused })
+        Ok(Self { world, nodes, devices, tickets, left, stations: None, refused })
     }
 
-    fn refuse(&mut self, node: NodeId, why: &'static str) -> Sending {
+    /// Attaches kernels that are these nodes. The queues of their interfaces have this room.
+    pub fn of_nodes(mut world: World<P>, nodes: Vec<NodeId>, room: usize) -> Result<Self, InjectError> {
+        nodes.iter().try_for_each(|&node| world.attach_frames(node.into()))?;
+        let (devices, tickets, left, refused) = Default::default();
+        Ok(Self { world, nodes, devices, tickets, left, stations: Some(Stations::new(room)), refused })
+    }
+
+    pub(crate) fn refuse(&mut self, node: NodeId, why: &'static str) -> Sending {
         *self.refused.entry((node, why)).or_default() += 1;
         Sending::Done
     }
@@ -92,8 +103,17 @@ impl<P: Probe> Network for Hosts<P> {
                     let frame = [&mac(node, device)[..], &NETWORK, &IPV4, &bytes].concat();
                     self.left.push_back(FromNetwork::Frame { to: Port { kernel, device }, frame });
                 }
+                Departure::Frame { interface, bytes, .. } => {
+                    // A node has one radio.
+                    let Ok(kernel) = self.nodes.binary_search(&NodeId(interface.0)) else { continue };
+                    let to = Port { kernel, device: 0 };
+                    self.left.push_back(FromNetwork::Frame { to, frame: bytes.to_vec() });
+                }
                 Departure::Completed { token, .. } => {
-                    self.left.extend(self.tickets.remove(&token).map(FromNetwork::Sent));
+                    if let Some(ticket) = self.tickets.remove(&token) {
+                        self.left.push_back(FromNetwork::Sent(ticket));
+                        self.has_sent(ticket.port)?;
+                    }
                 }
             }
         }
@@ -105,6 +125,9 @@ impl<P: Probe> Network for Hosts<P> {
     }
 
     fn send(&mut self, at: Time, frame: &[u8], ticket: Ticket) -> Result<Sending, NetworkError> {
+        if self.stations.is_some() {
+            return self.send_frame(at, frame, ticket);
+        }
         let node = self.nodes[ticket.port.kernel];
         if frame.get(12..ETHERNET) != Some(&IPV4) {
             return Ok(self.refuse(node, "not_ipv4"));

@@ -5,7 +5,11 @@
 //! there ([`World::inject`], [`World::egress`]). All flows with an end at a node share its kernel, and so do programs
 //! of this machine that run at the node in simulated time.
 //!
+//! A kernel can also be a whole node ([`Routers`]): its Ethernet frames go to the MAC of the node's radio
+//! ([`World::inject_frame`]), and routing is Linux's.
+//!
 //! [`World::inject`]: hopyard_model::world::World::inject
+//! [`World::inject_frame`]: hopyard_model::world::World::inject_frame
 //! [`World::egress`]: hopyard_model::world::World::egress
 
 mod hosts;
@@ -13,11 +17,15 @@ mod meter;
 mod orders;
 mod outcome;
 mod programs;
+mod routers;
+mod routes;
 mod run;
 mod state;
+mod stations;
 
 pub use meter::{Measured, Meters};
 pub use orders::{LEAST_WITH_PROGRAMS, Options};
 pub use programs::{Output, Program, ProgramError, ProgramState};
+pub use routers::{Routers, daemon_fault, daemons};
 pub use run::{Coupled, CouplingError};
 pub use state::{FlowState, Sample};

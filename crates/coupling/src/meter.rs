@@ -10,7 +10,7 @@ use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::context::FlowDrops;
 use hopyard_model::observe::{FlowMeter, NetworkView, PacketEvent, Probe};
-use hopyard_model::packet::{Body, Packet};
+use hopyard_model::packet::{Body, ETHERNET, Packet};
 use hopyard_scenario::LinuxFlow;
 use hopyard_wire::ipv4::{Header, Protocol};
 
@@ -63,6 +63,11 @@ struct Meter {
     is_opened: bool,
     /// The data that arrived beyond the delivered bytes: beginnings and ends.
     beyond: BTreeMap<u64, u64>,
+    /// When the datagrams in frames that are on their way left the source, and with which time to live; by
+    /// identification and sequence number. Each hop has a frame of its own.
+    departed: BTreeMap<(u16, u32), (Time, u8)>,
+    /// The nodes at the ends.
+    nodes: [NodeId; 2],
     /// Delivered bytes and IP bytes of each interval in which something arrived, by its number.
     series: BTreeMap<u64, (u64, u64)>,
 }
@@ -70,6 +75,9 @@ struct Meter {
 /// The contents of a TCP segment.
 struct Segment {
     ends: Ends,
+    /// The identification and the time to live of its datagram.
+    identification: u16,
+    ttl: u8,
     sequence: u32,
     is_syn: bool,
     payload: u64,
@@ -103,9 +111,7 @@ impl Meters {
     pub fn among<'a>(&self, packets: impl Iterator<Item = &'a Packet>) -> BTreeMap<Ends, u64> {
         let mut found = BTreeMap::new();
         for packet in packets {
-            if let Body::External(bytes) = packet.carried()
-                && let Some(segment) = parse(bytes).filter(|it| it.counts() && self.flows.contains_key(&it.ends))
-            {
+            if let Some(segment) = segment_of(packet).filter(|it| it.counts() && self.flows.contains_key(&it.ends)) {
                 *found.entry(segment.ends).or_default() += 1;
             }
         }
@@ -124,16 +130,17 @@ impl Meters {
     }
 
     fn find(&mut self, packet: &Packet) -> Option<(Segment, &mut Meter)> {
-        // Its way may lead through tunnels.
-        let Body::External(bytes) = packet.carried() else { return None };
-        let segment = parse(bytes)?;
+        let segment = segment_of(packet)?;
         let meter = self.flows.get_mut(&segment.ends)?;
         Some((segment, meter))
     }
 
-    fn on_originated(&mut self, now: Time, packet: &Packet) {
+    fn on_originated(&mut self, now: Time, node: NodeId, packet: &Packet) {
         let counts = now >= self.from;
         let Some((segment, meter)) = self.find(packet) else { return };
+        if is_frame(packet) && !meter.departs(now, node, &segment) {
+            return;
+        }
         if segment.is_syn {
             // The SYN has a number, which is the one before that of the first byte.
             meter.first = Some(segment.sequence.wrapping_add(1));
@@ -152,12 +159,13 @@ impl Meters {
         meter.measured.packets.on_sent(new as u32, now);
     }
 
-    fn on_delivered(&mut self, now: Time, packet: &Packet) {
+    fn on_delivered(&mut self, now: Time, node: NodeId, packet: &Packet) {
         let (counts, step) = (now >= self.from, self.interval.nanos().max(1));
         let Some((segment, meter)) = self.find(packet) else { return };
-        if !segment.counts() {
+        if !segment.counts() || is_frame(packet) && node != meter.nodes[1] {
             return;
         }
+        let (created, hops) = meter.way_of(packet, &segment);
         let (unique, delivered) =
             if segment.payload > 0 { meter.arrive(segment.sequence, segment.payload) } else { (0, 0) };
         let is_first_syn = segment.is_syn && !std::mem::replace(&mut meter.is_opened, true);
@@ -166,7 +174,7 @@ impl Meters {
         *sample = (sample.0 + delivered, sample.1 + u64::from(segment.bytes));
         let it = &mut meter.measured;
         it.unique_bytes += if counts { unique } else { 0 };
-        it.packets.on_arrival(segment.bytes, packet.hops, packet.created, unique > 0 || is_first_syn, now);
+        it.packets.on_arrival(segment.bytes, hops, created, unique > 0 || is_first_syn, now);
         it.packets.on_delivered(delivered, now);
     }
 
@@ -195,14 +203,16 @@ impl Probe for Meters {
     fn on_start(&mut self, network: &NetworkView<'_>) {
         // A node's first interface has the node's number.
         let address = |node: NodeId| network.interfaces.get(node.index()).map(|it| it.address);
-        let ends = |&(from, source, to, sink): &_| Some((address(from)?, source, address(to)?, sink));
-        self.flows = self.connections.iter().filter_map(ends).map(|ends| (ends, Meter::new(self.from))).collect();
+        let meter = |&(from, source, to, sink): &_| {
+            Some(((address(from)?, source, address(to)?, sink), Meter::new(self.from, [from, to])))
+        };
+        self.flows = self.connections.iter().filter_map(meter).collect();
     }
 
-    fn on_packet(&mut self, now: Time, _: NodeId, packet: &Packet, event: PacketEvent) {
+    fn on_packet(&mut self, now: Time, node: NodeId, packet: &Packet, event: PacketEvent) {
         match event {
-            PacketEvent::Originated => self.on_originated(now, packet),
-            PacketEvent::Delivered => self.on_delivered(now, packet),
+            PacketEvent::Originated => self.on_originated(now, node, packet),
+            PacketEvent::Delivered => self.on_delivered(now, node, packet),
             PacketEvent::Dropped(_) => self.on_drop(now, packet),
             PacketEvent::Lost(_) => self.on_lost(now, packet),
             _ => {}
@@ -212,9 +222,34 @@ impl Probe for Meters {
 
 impl Meter {
     /// A meter that counts from a time on.
-    fn new(from: Time) -> Self {
-        let (beyond, series) = (BTreeMap::new(), BTreeMap::new());
-        Self { measured: Measured::new(from), first: None, sent: 0, is_opened: false, beyond, series }
+    fn new(from: Time, nodes: [NodeId; 2]) -> Self {
+        let (beyond, departed, series) = Default::default();
+        Self { measured: Measured::new(from), first: None, sent: 0, is_opened: false, beyond, departed, nodes, series }
+    }
+
+    /// Notes a datagram in a frame, if it leaves the source with it.
+    fn departs(&mut self, now: Time, node: NodeId, segment: &Segment) -> bool {
+        let is_source = node == self.nodes[0];
+        if is_source {
+            if self.departed.len() >= MOST_UNDER_WAY {
+                // Those that kernels on the way have lost, mostly.
+                self.departed.retain(|_, (at, _)| now.since(*at) < FORGOTTEN);
+            }
+            self.departed.insert((segment.identification, segment.sequence), (now, segment.ttl));
+        }
+        is_source
+    }
+
+    /// When a packet that has arrived was made, and how many hops it took.
+    fn way_of(&mut self, packet: &Packet, segment: &Segment) -> (Time, u8) {
+        if !is_frame(packet) {
+            return (packet.created, packet.hops);
+        }
+        match self.departed.remove(&(segment.identification, segment.sequence)) {
+            Some((at, ttl)) => (at, packet.hops + ttl.saturating_sub(segment.ttl)),
+            // A second copy.
+            None => (packet.created, packet.hops),
+        }
     }
 
     /// The number of a byte from the first one on, by its sequence number, which wraps; it is within 2^31 of `near`.
@@ -246,6 +281,40 @@ impl Meter {
     }
 }
 
+/// How many datagrams of a flow in frames may be on their way before old ones are forgotten, and how old these are.
+const MOST_UNDER_WAY: usize = 1 << 14;
+const FORGOTTEN: Span = Span::from_secs(60);
+/// The type of frames of batman-adv, their kind of packets with one receiver, and the bytes of its header (the kernel's
+/// include/uapi/linux/batadv_packet.h, `struct batadv_unicast_packet`).
+const BATMAN: [u8; 2] = [0x43, 0x05];
+const UNICAST: u8 = 0x40;
+const UNICAST_HEADER: usize = 10;
+
+const fn is_frame(packet: &Packet) -> bool {
+    matches!(packet.body, Body::Frame(_))
+}
+
+/// The segment in a packet from outside, whose way may lead through tunnels; in a frame also within batman-adv, whose
+/// time to live counts the hops.
+fn segment_of(packet: &Packet) -> Option<Segment> {
+    const IPV4: [u8; 2] = [8, 0];
+    let payload = |frame: &[u8]| Some((frame.get(ETHERNET - 2..ETHERNET)?.try_into().ok()?, ETHERNET));
+    match packet.carried() {
+        Body::External(bytes) => parse(bytes),
+        Body::Frame(bytes) => match payload(bytes)? {
+            (IPV4, at) => parse(&bytes[at..]),
+            (BATMAN, at) if bytes.get(at) == Some(&UNICAST) => {
+                let inner = bytes.get(at + UNICAST_HEADER..)?;
+                let (IPV4, begin) = payload(inner)? else { return None };
+                let segment = parse(inner.get(begin..)?)?;
+                Some(Segment { ttl: *bytes.get(at + 2)?, ..segment })
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 fn parse(datagram: &[u8]) -> Option<Segment> {
     // A fragment has no ports, or not the whole payload. TCP sends none of itself.
     let is_whole_tcp = |it: &Header| it.protocol == Protocol::TCP && !it.more_fragments && it.fragment_offset == 0;
@@ -256,6 +325,8 @@ fn parse(datagram: &[u8]) -> Option<Segment> {
     let length = usize::from(payload.get(12)? >> 4) * 4;
     Some(Segment {
         ends: (header.source, source, header.destination, destination),
+        identification: header.identification,
+        ttl: header.ttl,
         sequence,
         is_syn: payload.get(13)? & 2 != 0,
         payload: payload.len().checked_sub(length)? as u64,
@@ -302,7 +373,7 @@ mod tests {
     }
 
     fn meters(from: Time) -> Meters {
-        let flows = BTreeMap::from([(ENDS, Meter::new(from))]);
+        let flows = BTreeMap::from([(ENDS, Meter::new(from, [NodeId(0), NodeId(1)]))]);
         Meters { from, interval: Span::from_millis(10), connections: Vec::new(), flows }
     }
 
@@ -328,20 +399,20 @@ mod tests {
         let mut meters = meters(Time::ZERO);
         // The third byte of payload has the number zero.
         let first = u32::MAX - 2;
-        meters.on_originated(at(0), &segment(first, true, 0));
+        meters.on_originated(at(0), NodeId(0), &segment(first, true, 0));
         for offset in [1, 101, 201, 101] {
-            meters.on_originated(at(1), &segment(first.wrapping_add(offset), false, 100));
+            meters.on_originated(at(1), NodeId(0), &segment(first.wrapping_add(offset), false, 100));
         }
         let sent = known(&meters);
         assert_eq!((sent.packets.sent, sent.retransmissions), (5, 1), "the SYN counts");
-        meters.on_delivered(at(10), &segment(first.wrapping_add(1), false, 100));
+        meters.on_delivered(at(10), NodeId(1), &segment(first.wrapping_add(1), false, 100));
         assert_eq!(known(&meters).packets.delivered, 100);
         // The second one is lost; the third one waits for the fourth, which is the second again.
         meters.on_lost(at(11), &segment(first.wrapping_add(101), false, 100));
-        meters.on_delivered(at(13), &segment(first.wrapping_add(201), false, 100));
+        meters.on_delivered(at(13), NodeId(1), &segment(first.wrapping_add(201), false, 100));
         assert_eq!(known(&meters).packets.delivered, 100);
-        meters.on_delivered(at(14), &segment(first.wrapping_add(101), false, 100));
-        meters.on_delivered(at(25), &segment(first.wrapping_add(101), false, 100));
+        meters.on_delivered(at(14), NodeId(1), &segment(first.wrapping_add(101), false, 100));
+        meters.on_delivered(at(25), NodeId(1), &segment(first.wrapping_add(101), false, 100));
         let counts = known(&meters);
         assert_eq!((counts.packets.delivered, counts.unique_bytes, counts.dropped.packets), (300, 300, 1));
         assert_eq!((counts.packets.arrived, counts.packets.unique, counts.packets.hops), (4, 3, 12));
@@ -352,16 +423,42 @@ mod tests {
         assert_eq!(meters.series(ENDS, at(30)), [(at(10), 100, 140), (at(20), 200, 280), (at(30), 0, 140)]);
     }
 
+    /// The hops are those that the time to live has counted, and the delay is that of the whole way.
+    #[test]
+    fn a_datagram_in_frames_counts_at_its_ends() {
+        let framed = |header: &[u8], ttl: u8| {
+            let Body::External(datagram) = segment(1, false, 100).body else { panic!("a datagram") };
+            let mut datagram = datagram.to_vec();
+            hopyard_wire::ipv4::set_ttl(&mut datagram, ttl);
+            let bytes = [&[0; 12], header, &*datagram].concat();
+            Packet { body: Body::Frame(bytes.into()), hops: 1, ..segment(1, false, 0) }
+        };
+        let batman = |ttl: u8| {
+            let inner = [&[0; 12][..], &[8, 0]].concat();
+            [&BATMAN[..], &[UNICAST, 15, ttl, 0, 2, 0, 0, 0, 0, 2], &inner].concat()
+        };
+        for frames in [[framed(&[8, 0], 64), framed(&[8, 0], 62)], [framed(&batman(50), 64), framed(&batman(48), 64)]] {
+            let mut meters = meters(Time::ZERO);
+            meters.on_originated(at(1), NodeId(0), &frames[0]);
+            meters.on_delivered(at(2), NodeId(7), &frames[0]);
+            meters.on_originated(at(3), NodeId(7), &frames[1]);
+            meters.on_delivered(at(9), NodeId(1), &frames[1]);
+            let counts = known(&meters);
+            assert_eq!((counts.packets.sent, counts.packets.arrived, counts.packets.hops), (1, 1, 3));
+            assert_eq!(counts.packets.mean_delay(), Some(Span::from_millis(8)));
+        }
+    }
+
     #[test]
     fn a_syn_is_a_data_packet_without_payload() {
         let mut meters = meters(Time::ZERO);
         let syn = segment(7, true, 0);
-        meters.on_originated(at(0), &syn);
+        meters.on_originated(at(0), NodeId(0), &syn);
         meters.on_lost(at(1), &syn);
-        meters.on_originated(at(2), &syn);
+        meters.on_originated(at(2), NodeId(0), &syn);
         assert_eq!(meters.among([&syn].into_iter()), BTreeMap::from([(ENDS, 1)]));
-        meters.on_delivered(at(3), &syn);
-        meters.on_delivered(at(4), &syn);
+        meters.on_delivered(at(3), NodeId(1), &syn);
+        meters.on_delivered(at(4), NodeId(1), &syn);
         let counts = known(&meters);
         assert_eq!((counts.packets.sent, counts.packets.arrived, counts.packets.unique), (2, 2, 1));
         assert_eq!((counts.dropped.packets, counts.retransmissions, counts.packets.delivered), (1, 0, 0));
@@ -374,11 +471,11 @@ mod tests {
     fn what_is_before_the_measuring_or_of_another_flow_does_not_count() {
         let mut meters = meters(at(5));
         let data = segment(1, false, 10);
-        meters.on_originated(at(0), &segment(0, true, 0));
-        meters.on_originated(at(1), &data);
-        meters.on_delivered(at(2), &data);
-        meters.on_originated(at(5), &data);
-        meters.on_delivered(at(6), &data);
+        meters.on_originated(at(0), NodeId(0), &segment(0, true, 0));
+        meters.on_originated(at(1), NodeId(0), &data);
+        meters.on_delivered(at(2), NodeId(1), &data);
+        meters.on_originated(at(5), NodeId(0), &data);
+        meters.on_delivered(at(6), NodeId(1), &data);
         let counts = known(&meters);
         assert_eq!((counts.packets.sent, counts.retransmissions, counts.packets.delivered), (1, 1, 0));
         assert_eq!(meters.measured((B, 1, A, 2)), None);
@@ -390,16 +487,16 @@ mod tests {
         header.fragment_offset = 3;
         let mut bytes = Vec::new();
         header.emit(&payload, &mut bytes).expect("short enough");
-        meters.on_originated(at(7), &Packet { body: Body::External(bytes.into()), ..data.clone() });
+        meters.on_originated(at(7), NodeId(0), &Packet { body: Body::External(bytes.into()), ..data.clone() });
         assert_eq!(known(&meters), counts);
         let broken = Packet { body: Body::External(b"no datagram".as_slice().into()), ..data };
-        meters.on_originated(at(7), &broken);
+        meters.on_originated(at(7), NodeId(0), &broken);
         assert_eq!(known(&meters), counts);
     }
 
     #[test]
     fn ranges_that_overlap_are_joined() {
-        let mut meter = Meter { first: Some(0), ..Meter::new(Time::ZERO) };
+        let mut meter = Meter { first: Some(0), ..Meter::new(Time::ZERO, [NodeId(0), NodeId(1)]) };
         let mut arrive = |sequence, payload| {
             let found = meter.arrive(sequence, payload);
             meter.measured.packets.on_delivered(found.1, Time::ZERO);

@@ -14,6 +14,7 @@ use hopyard_scenario::LinuxFlow;
 
 use crate::hosts::mac;
 use crate::programs::Program;
+use crate::routers::{self, Routers, address6};
 
 /// The port of the first flow's sink; the port of the n-th flow is n higher. From here on, ports belong to no protocol
 /// (RFC 6335 §6), so that no reader of captures takes the payload for one.
@@ -56,6 +57,8 @@ pub struct Options {
     pub sysctls: Vec<(String, String)>,
     /// Programs of this machine. Their nodes have kernels too.
     pub programs: Vec<Program>,
+    /// The nodes that are kernels, if there are any.
+    pub routers: Option<Routers>,
     /// Completion, patience, and the like.
     pub settings: Settings,
 }
@@ -63,6 +66,11 @@ pub struct Options {
 impl Options {
     fn has_programs(&self, node: NodeId) -> bool {
         self.programs.iter().any(|it| it.node == node)
+    }
+
+    /// The nodes that are kernels, if this node is one of them.
+    fn router(&self, node: NodeId) -> Option<&Routers> {
+        self.routers.as_ref().filter(|it| it.has(node))
     }
 }
 
@@ -84,6 +92,8 @@ pub struct Site<'a> {
     pub addresses: &'a [Vec<Ipv4Addr>],
     /// The largest packets on the link of each address, if there is a limit.
     pub mtus: &'a [Vec<Option<u32>>],
+    /// The static routes of each kernel that is a node: destinations and next hops.
+    pub routes: &'a BTreeMap<NodeId, Vec<(NodeId, NodeId)>>,
     /// Where each program is on this machine.
     pub paths: &'a [PathBuf],
     /// When the measuring begins.
@@ -113,8 +123,11 @@ impl Site<'_> {
 
     /// The names of all nodes with their addresses, as in /etc/hosts. The further addresses of a node have names with
     /// their numbers.
-    fn names(&self) -> String {
+    fn names(&self, options: &Options) -> String {
         let mut text = "127.0.0.1 localhost\n".to_owned();
+        for &node in options.routers.iter().flat_map(|it| &it.nodes) {
+            let _ = writeln!(text, "{} node{node}-v6", address6(self.first(node)));
+        }
         for (node, addresses) in self.addresses.iter().enumerate() {
             for (number, address) in addresses.iter().enumerate() {
                 let further = if number == 0 { String::new() } else { format!("-{number}") };
@@ -132,8 +145,8 @@ pub fn guest(node: NodeId, flows: &[LinuxFlow], options: &Options, site: &Site<'
     for (variant, module) in modules {
         files.push((format!("modules/hopyard_{variant}.ko"), module));
     }
-    let names = site.names();
-    let has_programs = options.has_programs(node);
+    let names = site.names(options);
+    let (has_programs, router) = (options.has_programs(node), options.router(node));
     if has_programs {
         files.push(("hosts".into(), names.as_bytes()));
         files.push(("nobody".into(), b"# There are no name servers: /etc/hosts has the names.\n"));
@@ -143,12 +156,45 @@ pub fn guest(node: NodeId, flows: &[LinuxFlow], options: &Options, site: &Site<'
         name: format!("node {node}"),
         program: options.program.clone(),
         initrd: initrd::archive(&options.agent, &orders, &files),
-        parameters: Vec::new(),
+        // Hosts of Hopyard's nodes have IPv4 alone: nothing carries their messages of IPv6.
+        parameters: if router.is_some() { Vec::new() } else { vec!["ipv6.disable=1".to_owned()] },
         memory: if has_programs { options.memory.max(LEAST_WITH_PROGRAMS) } else { options.memory },
-        devices: (0..site.devices(node, options).len()).map(|device| mac(node, device)).collect(),
+        devices: match router {
+            Some(routers) => routers.devices(node),
+            None => (0..site.devices(node, options).len()).map(|device| mac(node, device).into()).collect(),
+        },
         // Seeds that are near to each other give numbers that have nothing in common.
         seed: options.seed.wrapping_mul(0x1_0000_0001).wrapping_add(node.0.into()),
     }
+}
+
+/// The orders that set up the devices of a host, whose datagrams the simulated network routes.
+fn host_orders(node: NodeId, flows: &[LinuxFlow], options: &Options, site: &Site<'_>) -> Vec<Order> {
+    let device = |number: usize| format!("eth{number}");
+    let devices = site.devices(node, options);
+    let mut orders = Vec::new();
+    for (number, &address) in devices.iter().enumerate() {
+        orders.push(Order::Mtu { bytes: site.mtu(node, number), device: device(number) });
+        // The simulated network finds the way to every address.
+        orders.push(Order::Address { address, prefix: 32, arp: 0, device: device(number) });
+    }
+    orders.push(Order::Route { address: Ipv4Addr::UNSPECIFIED, prefix: 0, device: device(0) });
+    let is_narrow = (0..site.mtus[node.index()].len()).any(|number| site.mtu(node, number) < MTU);
+    if is_narrow || flows.iter().any(|it| it.from == node && it.notices) {
+        // An error that the node itself reports has the source address of the kernel itself: what its routing cannot
+        // forward, and what another link of the node than that of the device does not carry.
+        orders.push(Order::Sysctl { path: "net/ipv4/conf/eth0/accept_local".to_owned(), value: "1".to_owned() });
+    }
+    for (number, &address) in devices.iter().enumerate().skip(1) {
+        orders.push(Order::Mptcp { address, device: device(number) });
+        // The further addresses of others are reached from the own address of the same number.
+        for (_, others) in site.addresses.iter().enumerate().filter(|(other, _)| *other != node.index()) {
+            if let Some(&address) = others.get(number) {
+                orders.push(Order::Route { address, prefix: 32, device: device(number) });
+            }
+        }
+    }
+    orders
 }
 
 /// The orders to the agent of a node's kernel, and the modules that it loads, by their variants.
@@ -161,13 +207,12 @@ fn orders<'a>(
     let off = ("net/ipv4/tcp_timestamps".to_owned(), "0".to_owned());
     let timestamps = !options.sysctls.contains(&off);
     let sysctl = |path: &str, value: &str| Order::Sysctl { path: path.to_owned(), value: value.to_owned() };
-    let device = |number: usize| format!("eth{number}");
     let mut orders: Vec<Order> = BUFFERS.iter().map(|(path, value)| sysctl(path, value)).collect();
     let has_programs = options.has_programs(node);
     if has_programs {
         // The default of distributions; the kernels' own is Reno. Flows name theirs.
         orders.push(sysctl("net/ipv4/tcp_congestion_control", "cubic"));
-        if !flows.iter().any(|it| [it.from, it.to].contains(&node)) {
+        if options.router(node).is_none() && !flows.iter().any(|it| [it.from, it.to].contains(&node)) {
             // So is this, for devices that are set up later. Flows compare TCP with Hopyard's: the simulated network
             // alone has queues there.
             orders.push(sysctl("net/core/default_qdisc", "fq_codel"));
@@ -179,34 +224,20 @@ fn orders<'a>(
         let reserved = format!("{source}-{last_source},{sink}-{last_sink}");
         orders.push(sysctl("net/ipv4/ip_local_reserved_ports", &reserved));
     }
+    let router = options.router(node);
+    orders.extend(router.iter().flat_map(|_| routers::sysctls()));
     orders.extend(options.sysctls.iter().map(|(path, value)| sysctl(path, value)));
-    let devices = site.devices(node, options);
-    for (number, &address) in devices.iter().enumerate() {
-        orders.push(Order::Mtu { bytes: site.mtu(node, number), device: device(number) });
-        // The simulated network finds the way to every address.
-        orders.push(Order::Address { address, prefix: 32, device: device(number) });
+    if let Some(routers) = router {
+        let routes = site.routes.get(&node).map_or(&[][..], Vec::as_slice);
+        orders.extend(routers.orders(node, site.addresses, routes));
+    } else {
+        orders.extend(host_orders(node, flows, options, site));
     }
-    orders.push(Order::Route { address: Ipv4Addr::UNSPECIFIED, prefix: 0, device: device(0) });
     let own = || flows.iter().filter(|it| it.from == node);
-    let is_narrow = (0..site.mtus[node.index()].len()).any(|number| site.mtu(node, number) < MTU);
-    if is_narrow || own().any(|it| it.notices) {
-        // An error that the node itself reports has the source address of the kernel itself: what its routing cannot
-        // forward, and what another link of the node than that of the device does not carry.
-        orders.push(sysctl("net/ipv4/conf/eth0/accept_local", "1"));
-    }
     let variants: BTreeSet<&str> = own().map(|it| it.variant.as_str()).collect();
     let modules = options.modules.iter().filter(|(variant, _)| variants.contains(variant.as_str()));
     let modules: Vec<_> = modules.map(|(variant, module)| (variant.as_str(), module.as_slice())).collect();
     orders.extend(modules.iter().map(|(variant, _)| Order::Module { name: format!("hopyard_{variant}") }));
-    for (number, &address) in devices.iter().enumerate().skip(1) {
-        orders.push(Order::Mptcp { address, device: device(number) });
-        // The further addresses of others are reached from the own address of the same number.
-        for (_, others) in site.addresses.iter().enumerate().filter(|(other, _)| *other != node.index()) {
-            if let Some(&address) = others.get(number) {
-                orders.push(Order::Route { address, prefix: 32, device: device(number) });
-            }
-        }
-    }
     for (number, flow) in flows.iter().enumerate() {
         let (own_port, port) = ports(number);
         // Linux counts the options of each segment as a part of it (RFC 6691 §3). Both ends announce the size: the
@@ -277,12 +308,14 @@ mod tests {
             sample: Span::ZERO,
             sysctls: vec![("net/ipv4/tcp_congestion_control".to_owned(), "vegas".to_owned())],
             programs: vec![program],
+            routers: None,
             settings: Settings::default(),
         };
         let addresses = [1, 2].map(|last| vec![Ipv4Addr::new(10, 0, 0, last)]);
         let mtus = [Some(2296), Some(1000)].map(|mtu| vec![mtu]);
         let paths = [PathBuf::from("/bin/true")];
-        let site = Site { addresses: &addresses, mtus: &mtus, paths: &paths, from: Time::ZERO, end: Time::ZERO };
+        let (routes, [from, end]) = (BTreeMap::new(), [Time::ZERO; 2]);
+        let site = Site { addresses: &addresses, mtus: &mtus, routes: &routes, paths: &paths, from, end };
         let values = |node, flows: &[LinuxFlow], sysctl: &str| {
             let (orders, _) = orders(NodeId(node), flows, &options, &site);
             let value = |order| match order {

@@ -1,6 +1,7 @@
 //! A world and its kernels under one clock.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use hopyard_engine::{Span, Time};
@@ -18,6 +19,8 @@ use crate::meter::{Ends, Measured, Meters};
 use crate::orders::{Options, Site, flow_of, guest, ports};
 use crate::outcome;
 use crate::programs::{Program, ProgramError, ProgramState};
+use crate::routers::Routers;
+use crate::routes::RouteEvents;
 use crate::state::{FlowState, Sample};
 
 /// How long before the end of a run the programs that have not ended are told to end, so that their output is known.
@@ -25,6 +28,9 @@ const ENDING: Span = Span::from_millis(2);
 /// The number of samples after which the reports of kernels are read, so that the reports of a long run take little
 /// room on the disk.
 const READ_AFTER: u64 = 1000;
+
+/// How many lines of the output of a daemon that has failed an error shows.
+const LAST_LINES: usize = 20;
 
 /// Why kernels and a network cannot go on together.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +47,28 @@ pub enum CouplingError {
     /// A node cannot have a kernel.
     #[error(transparent)]
     Attach(#[from] InjectError),
+    /// A node has a kernel as the host of a node of Hopyard, beside nodes that are kernels.
+    #[error("expected a kernel at one of the {nodes} nodes that are kernels, found node {node}")]
+    Mixed {
+        /// The node.
+        node: NodeId,
+        /// How many nodes are kernels.
+        nodes: usize,
+    },
+    /// The program that does the routing of a node has failed.
+    #[error("the routing of node {node}, `{command}`, ended at {at} with status {status}; it said:\n{said}")]
+    Daemon {
+        /// The node.
+        node: NodeId,
+        /// The program.
+        command: String,
+        /// When.
+        at: Time,
+        /// Its exit status.
+        status: i32,
+        /// The end of its output.
+        said: String,
+    },
     /// A flow goes from a node to itself, or from or to a node without an address.
     #[error("flow {flow}: expected two different nodes with addresses, found {from} and {to}")]
     Ends {
@@ -98,6 +126,10 @@ pub struct Coupled<P: Probe> {
     flows: Vec<FlowState>,
     samples: Vec<Sample>,
     programs: Vec<(Program, ProgramState)>,
+    /// The nodes that are kernels, if there are any; the changes of their routes; and the node of each address.
+    routers: Option<Routers>,
+    routes: RouteEvents,
+    owners: BTreeMap<Ipv4Addr, NodeId>,
     quantities: Vec<Quantity>,
     measure_from: Time,
     /// The time between two samples.
@@ -145,8 +177,15 @@ impl<P: Probe> Coupled<P> {
             paths.push(program.find().map_err(|error| CouplingError::Program { program: number, error })?);
             nodes.insert(program.node);
         }
+        let routers = options.routers.as_ref();
+        nodes.extend(routers.iter().flat_map(|it| &it.nodes));
+        if let Some((&node, it)) = routers.and_then(|it| Some((nodes.iter().find(|node| !it.has(**node))?, it))) {
+            return Err(CouplingError::Mixed { node, nodes: it.nodes.len() });
+        }
+        let routes = routers.map_or_else(|| Ok(BTreeMap::new()), |it| it.static_routes(spec))?;
         let end = Time::ZERO + spec.duration;
-        let site = Site { addresses: &addresses, mtus: &mtus, paths: &paths, from: spec.measure_from, end };
+        let site =
+            Site { addresses: &addresses, mtus: &mtus, routes: &routes, paths: &paths, from: spec.measure_from, end };
         let address = |node: NodeId| site.first(node);
         let nodes: Vec<NodeId> = nodes.into_iter().collect();
         let ends = flows.iter().enumerate().map(|(number, flow)| {
@@ -154,9 +193,15 @@ impl<P: Probe> Coupled<P> {
             (address(flow.from), source, address(flow.to), sink)
         });
         let ends: Vec<Ends> = ends.collect();
-        let devices = nodes.iter().map(|&node| site.devices(node, options).to_vec()).collect();
-        let mut hosts = Hosts::new(world, nodes.clone(), devices)?;
-        flows.iter().filter(|it| it.notices).try_for_each(|it| hosts.world.notify(it.from))?;
+        let mut hosts = if routers.is_some() {
+            Hosts::of_nodes(world, nodes.clone(), spec.link.queue_limit.capacity(spec.link.queue_length))?
+        } else {
+            let devices = nodes.iter().map(|&node| site.devices(node, options).to_vec()).collect();
+            Hosts::new(world, nodes.clone(), devices)?
+        };
+        if routers.is_none() {
+            flows.iter().filter(|it| it.notices).try_for_each(|it| hosts.world.notify(it.from))?;
+        }
         let guests: Vec<_> = nodes.iter().map(|&node| guest(node, flows, options, &site)).collect();
         let kernels = Kernels::start(&guests, options.settings.clone())?;
         let state = |flow: &LinuxFlow| {
@@ -186,6 +231,9 @@ impl<P: Probe> Coupled<P> {
             flows,
             samples: Vec::new(),
             programs,
+            routers: options.routers.clone(),
+            routes: RouteEvents::default(),
+            owners: (0..).zip(&addresses).filter_map(|(node, it)| Some((*it.first()?, NodeId(node)))).collect(),
             quantities: spec.observe.series.clone(),
             measure_from,
             interval: options.sample,
@@ -212,6 +260,7 @@ impl<P: Probe> Coupled<P> {
             let advanced = self.kernels.advance(next, &mut self.hosts, || watch.is_cancelled());
             // What an agent says of an error comes before the end of its kernel.
             self.read()?;
+            self.check_daemons()?;
             stopped = match advanced {
                 Err(hopyard_kernels::Error::Stopped(_)) => true,
                 other => other.map(|()| false)?,
@@ -222,6 +271,7 @@ impl<P: Probe> Coupled<P> {
         }
         // The kernels report one after the other, each in the order of time.
         self.samples.sort_by_key(|it| (it.at, it.flow));
+        self.routes.sort();
         // No event is left before this time; the world goes on to it.
         Ok(if stopped { Advanced::Cancelled } else { self.hosts.world.advance(until, watch) })
     }
@@ -237,6 +287,22 @@ impl<P: Probe> Coupled<P> {
             }
         }
         Ok(())
+    }
+
+    /// The routing of a node has to go on: without it, what follows would be of another network. A program that puts
+    /// itself into the background has ended well.
+    fn check_daemons(&self) -> Result<(), CouplingError> {
+        let Some(routers) = &self.routers else { return Ok(()) };
+        let failed = |(_, state): &&(Program, ProgramState)| state.ended.is_some_and(|(_, status)| status != 0);
+        let Some((it, state)) = self.programs.iter().filter(failed).find(|(it, _)| routers.has_daemon(it)) else {
+            return Ok(());
+        };
+        let (at, status) = state.ended.unwrap_or_default();
+        let [output, errors] = state.output.each_ref().map(|it| String::from_utf8_lossy(&it.bytes()).into_owned());
+        let said = if errors.is_empty() { output } else { errors };
+        let lines: Vec<&str> = said.lines().collect();
+        let said = lines[lines.len().saturating_sub(LAST_LINES)..].join("\n");
+        Err(CouplingError::Daemon { node: it.node, command: it.arguments.join(" "), at, status, said })
     }
 
     /// The processor time of the kernels and of the programs in them, so far.
@@ -302,6 +368,11 @@ impl<P: Probe> Coupled<P> {
                     |(node, reason, count): (NodeId, _, _)| DropRow { node: node.0, kind: "external", reason, count };
                 world.drops().into_iter().chain(self.lost().into_iter().map(row)).collect()
             });
+            if let Some(routers) = &self.routers {
+                let ends: Vec<_> =
+                    self.flows.iter().map(|it| (it.flow.number as u32, it.flow.from, it.flow.to)).collect();
+                report.table(|| self.routes.rows(routers.routes, &ends));
+            }
             report.table(|| {
                 let programs = self.programs.iter().zip(0..);
                 programs.map(|((it, state), number)| outcome::program(number, it, state)).collect()
@@ -465,6 +536,12 @@ impl<P: Probe> Coupled<P> {
                         state,
                     });
                 }
+            }
+            Report::Route { added, prefix, addresses, .. } => {
+                let owner = |address| self.owners.get(&address).copied();
+                let event =
+                    self.routers.as_ref().and_then(|it| it.route_event((at, node), (added, prefix), &addresses, owner));
+                event.into_iter().for_each(|it| self.routes.push(it));
             }
             Report::Ready { .. }
             | Report::Failed { .. }

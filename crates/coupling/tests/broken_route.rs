@@ -77,6 +77,7 @@ fn kernel(version: &str, variant: &str, completion: Completion) -> Option<(FlowS
         sample: Span::from_millis(SAMPLE),
         sysctls: Vec::new(),
         programs: Vec::new(),
+        routers: None,
         settings: Settings { completion, ..Settings::default() },
     };
     let (scenario, mut spec) = loaded("linux", variant);

@@ -8,7 +8,7 @@
 //! of their declaration, in the byte order of the processor, which both sides share. A text ends with a zero, a list
 //! with the message. `messages.h` of the agent declares the same messages. A test compares both.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use hopyard_engine::{Span, Time};
 
@@ -59,6 +59,7 @@ fields! {
     Span, "int64_t", |it| it.nanos().to_ne_bytes(), |it| Self::from_nanos(u64::from_ne_bytes(it));
     // In the byte order of the network.
     Ipv4Addr, "struct in_addr", |it| it.octets(), <Self as From<[u8; 4]>>::from;
+    Ipv6Addr, "struct in6_addr", |it| it.octets(), <Self as From<[u8; 16]>>::from;
 }
 
 impl Field for String {
@@ -151,8 +152,8 @@ messages! {
         1: Sysctl { path: String, value: String }
         /// The longest packet of a device.
         2: Mtu { bytes: u32, device: String }
-        /// An IPv4 address of a device, which is then up; without ARP: frames are for us.
-        3: Address { address: Ipv4Addr, prefix: u32, device: String }
+        /// An IPv4 address of a device, which is then up; unless `arp` is 1 without ARP: frames are for us.
+        3: Address { address: Ipv4Addr, prefix: u32, arp: u32, device: String }
         /// A device reaches these addresses without a router; prefix 0: all.
         4: Route { address: Ipv4Addr, prefix: u32, device: String }
         /// Loads the module /modules/NAME.ko.
@@ -185,6 +186,17 @@ messages! {
         15: Spin { start: Time }
         /// Ends the kernel (for tests).
         16: Crash { start: Time }
+        /// A device without an address is up.
+        17: Up { device: String }
+        /// An IPv6 address of a device that is up.
+        18: Address6 { address: Ipv6Addr, prefix: u32, device: String }
+        /// A mesh device of batman-adv with a MAC address, six bytes in memory, and with this algorithm, "BATMAN_IV" or "BATMAN_V", over a device; without bridge
+        /// loop avoidance, which drops broadcasts for the first 30 s.
+        19: Mesh { mac: u64, mesh: String, device: String, algorithm: String }
+        /// Changes of the main routing tables are reported from now on.
+        20: Routes { start: Time }
+        /// A host route that leads over a neighbour of the device, which is reached without another router.
+        21: Via { address: Ipv4Addr, router: Ipv4Addr, device: String }
     }
 }
 
@@ -220,6 +232,9 @@ messages! {
         12: Ended { program: u32, status: i32, signal: i32 }
         /// The answer to an echo request has come after a time, or has not.
         13: Answer { number: u32, after: Option<u64> }
+        /// A route was added (1), removed (0), or replaced by the word that there is no way (2), in the main table. The addresses have four or sixteen
+        /// bytes, as `size` says; a route without a router has zeros. The protocol is Linux's number of who has made it.
+        14: Route { added: u32, size: u32, prefix: u32, metric: u32, protocol: u32, addresses: Vec<u8> }
     }
 }
 

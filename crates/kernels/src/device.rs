@@ -8,6 +8,7 @@ use std::os::fd::OwnedFd;
 
 use crate::memory::GuestMemory;
 use crate::ring::{Queue, RingError};
+use crate::settings::Nic;
 use crate::vhost::{Request, features, protocol_features};
 
 /// The queue of frames for the kernel.
@@ -89,6 +90,9 @@ pub enum Received {
     Down,
 }
 
+/// `DUPLEX_FULL` of ethtool: a half-duplex link would be Ethernet's, with its collisions.
+const FULL_DUPLEX: u8 = 1;
+
 const OFFERED: u64 = features::PROTOCOL_FEATURES | features::VERSION_1 | features::MAC;
 const PROTOCOL_OFFERED: u64 = protocol_features::REPLY_ACK
     | protocol_features::REQUESTS
@@ -98,16 +102,27 @@ const PROTOCOL_OFFERED: u64 = protocol_features::REPLY_ACK
 /// A network device.
 #[derive(Debug, Default)]
 pub struct Device {
-    mac: [u8; 6],
+    nic: Nic,
     memory: GuestMemory,
     queues: [Queue; 2],
     buffer: Vec<u8>,
 }
 
 impl Device {
-    /// A device with a MAC address.
-    pub fn new(mac: [u8; 6]) -> Self {
-        Self { mac, ..Self::default() }
+    /// A device with a MAC address, and perhaps with what it says of its link.
+    pub fn new(nic: Nic) -> Self {
+        Self { nic, ..Self::default() }
+    }
+
+    /// There is a carrier from now on, or none. Returns whether that is new to a kernel that asks for it.
+    pub fn set_carrier(&mut self, carrier: bool) -> bool {
+        self.nic.link.as_mut().is_some_and(|link| std::mem::replace(&mut link.carrier, carrier) != carrier)
+    }
+
+    /// The features of the device.
+    fn offered(&self) -> u64 {
+        let of_link = features::MTU | features::STATUS | features::SPEED_DUPLEX;
+        OFFERED | if self.nic.link.is_some() { of_link } else { 0 }
     }
 
     /// Does what a kernel asks for.
@@ -116,7 +131,7 @@ impl Device {
     /// If that cannot be.
     pub fn handle(&mut self, request: Request, mut files: Vec<OwnedFd>) -> Result<Answer, DeviceError> {
         match request {
-            Request::GetFeatures => return Ok(Answer::Value(OFFERED.to_ne_bytes().into())),
+            Request::GetFeatures => return Ok(Answer::Value(self.offered().to_ne_bytes().into())),
             Request::GetProtocolFeatures => return Ok(Answer::Value(PROTOCOL_OFFERED.to_ne_bytes().into())),
             Request::SetFeatures(found) => {
                 if found & features::VERSION_1 == 0 {
@@ -220,11 +235,20 @@ impl Device {
     }
 
     /// The answer to a question for the configuration: the question, and the bytes from `offset` on. The configuration
-    /// begins with the MAC address; the rest is of features that the device has not.
+    /// (`struct virtio_net_config`) begins with the MAC address. The bytes of features that the device has not are zero.
     fn config(&self, offset: u32, size: u32) -> Vec<u8> {
         let mut answer = [offset, size, 0].map(u32::to_ne_bytes).concat();
         let size = (size as usize).min(crate::vhost::MOST_PAYLOAD - answer.len());
-        answer.extend(self.mac.iter().copied().chain(std::iter::repeat(0)).skip(offset as usize).take(size));
+        let mut all = self.nic.mac.to_vec();
+        if let Some(link) = self.nic.link {
+            // The pairs of queues between status and MTU are of another feature.
+            for field in [u16::from(link.carrier), 0, link.mtu] {
+                all.extend(field.to_le_bytes());
+            }
+            all.extend(link.speed.to_le_bytes());
+            all.push(FULL_DUPLEX);
+        }
+        answer.extend(all.into_iter().chain(std::iter::repeat(0)).skip(offset as usize).take(size));
         answer
     }
 }
@@ -240,7 +264,7 @@ mod tests {
 
     #[test]
     fn only_what_leaves_frames_as_they_are_is_offered() {
-        let mut device = Device::new([2, 0, 0, 0, 0, 1]);
+        let mut device = Device::new([2, 0, 0, 0, 0, 1].into());
         let offered = value(device.handle(Request::GetFeatures, vec![]));
         assert_eq!(u64::from_ne_bytes(offered.try_into().expect("8 bytes")), 1 << 5 | 1 << 30 | 1 << 32);
         let offered = value(device.handle(Request::GetProtocolFeatures, vec![]));
@@ -258,11 +282,24 @@ mod tests {
 
     #[test]
     fn the_configuration_begins_with_the_mac_address() {
-        let mut device = Device::new([2, 1, 4, 1, 5, 9]);
+        let mut device = Device::new([2, 1, 4, 1, 5, 9].into());
         let answer = value(device.handle(Request::GetConfig { offset: 0, size: 8 }, vec![]));
         assert_eq!(answer, [0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 2, 1, 4, 1, 5, 9, 0, 0]);
         let answer = value(device.handle(Request::GetConfig { offset: 4, size: 2 }, vec![]));
         assert_eq!(answer[12..], [5, 9]);
+    }
+
+    #[test]
+    fn a_link_has_a_carrier_an_mtu_and_a_speed() {
+        let link = Some(crate::settings::Medium { mtu: 2296, speed: 54, carrier: true });
+        let mut device = Device::new(Nic { mac: [2, 0, 0, 0, 0, 1], link });
+        let offered = value(device.handle(Request::GetFeatures, vec![]));
+        let of_link = 1 << 3 | 1 << 16 | 1 << 63;
+        assert_eq!(u64::from_ne_bytes(offered.try_into().expect("8 bytes")), 1 << 5 | 1 << 30 | 1 << 32 | of_link);
+        let answer = value(device.handle(Request::GetConfig { offset: 6, size: 12 }, vec![]));
+        assert_eq!(answer[12..], [1, 0, 0, 0, 0xf8, 8, 54, 0, 0, 0, 1, 0]);
+        assert_eq!([false, false, true].map(|carrier| device.set_carrier(carrier)), [true, false, true]);
+        assert!(!Device::default().set_carrier(true), "its kernel does not ask");
     }
 
     #[test]

@@ -105,10 +105,10 @@ impl Guest {
     pub fn start(number: usize, spec: &settings::Guest, folder: &Path, shared: Option<&Path>) -> Result<Self, Error> {
         let about = |what: &str| format!("the kernel of {}: {what}", spec.name);
         let system = |what: &str| Error::system(about(what));
-        let links = spec.devices.iter().enumerate().map(|(device, mac)| {
+        let links = spec.devices.iter().enumerate().map(|(device, nic)| {
             let listener = UnixListener::bind(folder.join(device_socket(number, device)));
             let listener = listener.map_err(system("the socket of a device cannot be made"))?;
-            Ok(Link { listener, stream: None, requests: None, device: Device::new(*mac) })
+            Ok(Link { listener, stream: None, requests: None, device: Device::new(*nic) })
         });
         let links = links.collect::<Result<Vec<_>, Error>>()?;
         let initrd = format!("k{number}.cpio");
@@ -375,6 +375,16 @@ impl Link {
     pub fn call(&mut self, queue: usize) -> io::Result<bool> {
         let Some(requests) = &mut self.requests else { return Ok(false) };
         requests.write_all(&vhost::call(queue as u32))?;
+        Ok(true)
+    }
+
+    /// Tells the kernel that the configuration of the device has changed. Returns whether it can be told.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn reconfigure(&mut self) -> io::Result<bool> {
+        let Some(requests) = &mut self.requests else { return Ok(false) };
+        requests.write_all(&vhost::config_changed())?;
         Ok(true)
     }
 

@@ -19,7 +19,7 @@ const USUAL: u32 = 0o100_000;
 /// in the archive too. The first order is the address of the loopback device.
 #[must_use]
 pub fn archive(agent: &[u8], orders: &[Order], files: &[(&str, &[u8])]) -> Vec<u8> {
-    let loopback = Order::Address { address: Ipv4Addr::LOCALHOST, prefix: 8, device: "lo".to_owned() };
+    let loopback = Order::Address { address: Ipv4Addr::LOCALHOST, prefix: 8, arp: 0, device: "lo".to_owned() };
     let orders: Vec<u8> = [loopback].iter().chain(orders).flat_map(|it| it.bytes(Time::ZERO)).collect();
     let mut bytes = Vec::new();
     let mut number = 0;

@@ -45,7 +45,7 @@ pub use error::Error;
 use hopyard_engine::{Span, Time};
 pub use network::{FromNetwork, Network, Port, Sending, Ticket};
 pub use run::Kernels;
-pub use settings::{Completion, Counters, Guest, Settings};
+pub use settings::{Completion, Counters, Guest, Medium, Nic, Settings};
 
 /// Boots a kernel alone, with this number of devices, whose agent carries out orders. Returns what the kernel calls
 /// itself.
@@ -65,7 +65,7 @@ pub fn trial(
         initrd: initrd::archive(agent, orders, &[]),
         parameters: Vec::new(),
         memory: 32,
-        devices: (0..devices).map(|device| [2, 0, 0, 0, 0, device]).collect(),
+        devices: (0..devices).map(|device| [2, 0, 0, 0, 0, device].into()).collect(),
         seed: 1,
     };
     let mut kernels = Kernels::start(&[guest], settings)?;

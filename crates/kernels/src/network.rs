@@ -49,6 +49,13 @@ pub enum FromNetwork {
         /// An Ethernet frame, without its check sequence.
         frame: Vec<u8>,
     },
+    /// The carrier of a device has come up, or is gone.
+    Carrier {
+        /// The device.
+        of: Port,
+        /// Whether there is one.
+        up: bool,
+    },
     /// A frame of a kernel has been sent, or was given up: the kernel gets its buffer back.
     Sent(Ticket),
 }

@@ -205,6 +205,7 @@ impl Kernels {
         while let Some(departure) = network.departure() {
             match departure {
                 FromNetwork::Frame { to, frame } => self.receive(to, &frame)?,
+                FromNetwork::Carrier { of, up } => self.set_carrier(of, up, network)?,
                 FromNetwork::Sent(ticket) => self.give_back(ticket, network)?,
             }
         }
@@ -418,6 +419,24 @@ impl Kernels {
             }
         }
         Ok(())
+    }
+
+    /// The carrier of a device comes up, or goes. The kernel then says when it wishes to run.
+    fn set_carrier<N: Network>(&mut self, port: Port, up: bool, network: &mut N) -> Result<(), Error> {
+        let link = &mut self.guests[port.kernel].links[port.device];
+        if !link.device.set_carrier(up) {
+            return Ok(());
+        }
+        let mut told = false;
+        self.tell(port.kernel, |guest| {
+            told = guest.links[port.device].reconfigure()?;
+            Ok(())
+        })?;
+        if !told {
+            return Ok(());
+        }
+        self.counters[port.kernel].device_messages += 1;
+        self.serve(port.kernel, Until::Answered, network)
     }
 
     /// Tells a kernel that a queue has news, and waits for its answer. Before that it says when it wishes to run.

@@ -16,6 +16,32 @@ pub enum Completion {
     Immediate,
 }
 
+/// A network device of a kernel that is to be started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Nic {
+    /// Its MAC address.
+    pub mac: [u8; 6],
+    /// What it says of its link. A device without this is up at once, and has Ethernet's MTU and no speed.
+    pub link: Option<Medium>,
+}
+
+/// What a device says of its link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Medium {
+    /// The longest payload of a frame, in bytes. The kernel has buffers for so long ones.
+    pub mtu: u16,
+    /// The rate in Mb/s. The kernel reads it again only when the carrier comes up.
+    pub speed: u32,
+    /// Whether there is a carrier.
+    pub carrier: bool,
+}
+
+impl From<[u8; 6]> for Nic {
+    fn from(mac: [u8; 6]) -> Self {
+        Self { mac, link: None }
+    }
+}
+
 /// A kernel that is to be started.
 #[derive(Clone, Debug)]
 pub struct Guest {
@@ -30,8 +56,8 @@ pub struct Guest {
     pub parameters: Vec<String>,
     /// How much memory it has, in MiB. Memory that it does not touch takes no memory of the machine.
     pub memory: u32,
-    /// The MAC address of each network device, from `eth0` on.
-    pub devices: Vec<[u8; 6]>,
+    /// The network devices, from `eth0` on.
+    pub devices: Vec<Nic>,
     /// Where its random numbers begin.
     pub seed: u64,
 }

@@ -19,14 +19,23 @@ const NEED_REPLY: u32 = 8;
 /// A device's message to the kernel: a queue has news.
 const VRING_CALL: u32 = 4;
 
+/// A device's message to the kernel: its configuration has changed (`VHOST_USER_SLAVE_CONFIG_CHANGE_MSG`).
+const CONFIG_CHANGE: u32 = 2;
+
 /// Features that a device can have.
 pub mod features {
+    /// The configuration has the longest payload of a frame (`VIRTIO_NET_F_MTU`).
+    pub const MTU: u64 = 1 << 3;
     /// The device has a MAC address of its own (`VIRTIO_NET_F_MAC`).
     pub const MAC: u64 = 1 << 5;
+    /// The configuration says whether there is a carrier (`VIRTIO_NET_F_STATUS`).
+    pub const STATUS: u64 = 1 << 16;
     /// There are protocol features (`VHOST_USER_F_PROTOCOL_FEATURES`).
     pub const PROTOCOL_FEATURES: u64 = 1 << 30;
     /// Virtio 1.0 or later (`VIRTIO_F_VERSION_1`).
     pub const VERSION_1: u64 = 1 << 32;
+    /// The configuration has the rate of the link (`VIRTIO_NET_F_SPEED_DUPLEX`).
+    pub const SPEED_DUPLEX: u64 = 1 << 63;
 }
 
 /// Features of the protocol.
@@ -195,6 +204,11 @@ pub fn call(queue: u32) -> Vec<u8> {
     message(VRING_CALL, VERSION | NEED_REPLY, &payload)
 }
 
+/// The message that the configuration of the device has changed, which the kernel answers.
+pub fn config_changed() -> Vec<u8> {
+    message(CONFIG_CHANGE, VERSION | NEED_REPLY, &[])
+}
+
 fn message(request: u32, flags: u32, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(HEADER + payload.len());
     for word in [request, flags, payload.len() as u32] {
@@ -262,6 +276,7 @@ mod tests {
     fn answers_and_calls_have_their_flags() {
         assert_eq!(reply(1, &[7]), [words(&[1, 5, 1]), vec![7]].concat());
         assert_eq!(call(1), words(&[4, 9, 8, 1, 0]));
+        assert_eq!(config_changed(), words(&[2, 9, 0]));
     }
 
     proptest! {

@@ -208,7 +208,8 @@ impl<'a, P: Probe, H: Host> Coupling<'a, P, H> {
     /// Gives what has reached programs to their devices.
     fn give_out(&mut self) {
         while let Some(departure) = self.world.egress() {
-            let (Departure::Datagram { node, .. } | Departure::Completed { node, .. }) = departure;
+            // No interface is attached for frames.
+            let (Departure::Datagram { node, .. } | Departure::Completed { node, .. }) = departure else { continue };
             let Some(device) = self.ports.iter().position(|port| port.node == node) else { continue };
             let Departure::Datagram { at, bytes, .. } = departure else {
                 let now = self.host.now();
@@ -268,6 +269,10 @@ const fn reason(error: &InjectError) -> Refused {
         // The node exists and is attached.
         InjectError::Full | InjectError::Time { .. } | InjectError::NoNode { .. } | InjectError::NotAttached(_) => {
             Refused::NoRoom
+        }
+        // Nor are there frames.
+        InjectError::NoRadio(_) | InjectError::NoFrames(_) | InjectError::Frame(_) | InjectError::Station(_) => {
+            Refused::NotIpv4
         }
     }
 }

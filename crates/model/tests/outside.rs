@@ -166,13 +166,13 @@ fn every_protocol_and_mac_carries_datagrams_and_repeats_itself() {
 fn completed(departure: &Departure) -> Option<u64> {
     match departure {
         Departure::Completed { token, .. } => Some(token.0),
-        Departure::Datagram { .. } => None,
+        Departure::Frame { .. } | Departure::Datagram { .. } => None,
     }
 }
 
 const fn time_of(departure: &Departure) -> Time {
     match departure {
-        Departure::Completed { at, .. } | Departure::Datagram { at, .. } => *at,
+        Departure::Completed { at, .. } | Departure::Frame { at, .. } | Departure::Datagram { at, .. } => *at,
     }
 }
 
@@ -549,7 +549,7 @@ fn what_a_node_tells_its_own_host_is_seen_by_probes() {
     let got: Vec<_> = std::iter::from_fn(|| world.egress())
         .filter_map(|it| match it {
             Departure::Datagram { node, bytes, .. } => Some((node, bytes)),
-            Departure::Completed { .. } => None,
+            Departure::Frame { .. } | Departure::Completed { .. } => None,
         })
         .collect();
     let (_, (locals, capture)) = world.finish().expect("packets add up");

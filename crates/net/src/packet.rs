@@ -27,7 +27,7 @@ pub use hopyard_wire::{Carrier, Datagram, Part};
 pub use self::classes::Classes;
 pub use self::dscp::Dscp;
 pub use self::notice::{Undelivered, Unreachable};
-pub use self::sizes::{IP_HEADER, MOST_BYTES, TCP_HEADER, TIMESTAMPS, UDP_HEADER, UNREACHABLE};
+pub use self::sizes::{ETHERNET, IP_HEADER, MOST_BYTES, TCP_HEADER, TIMESTAMPS, UDP_HEADER, UNREACHABLE};
 pub use self::tcp_header::{SackBlocks, TcpFlags, TcpHeader};
 use crate::address::Address;
 
@@ -110,6 +110,9 @@ pub enum Body {
     Icmp(Quote),
     /// A datagram from outside: the bytes of an IPv4 datagram as it was put in, with its header.
     External(Arc<[u8]>),
+    /// An Ethernet frame from outside, with its header of [`ETHERNET`] bytes and without its check sequence. It is for
+    /// the link alone: no IP of the simulator sees it.
+    Frame(Arc<[u8]>),
     /// Options of DSR, and the payload of IP behind them (RFC 4728). Counters see the payload of IP.
     Extended(Arc<Extended>),
     /// Nothing: the packet has options only.
@@ -515,7 +518,7 @@ impl Body {
             Self::Control { .. } => PacketKind::Control,
             Self::Tunnelled(_, inner) => inner.kind(),
             Self::Icmp(_) => PacketKind::Icmp,
-            Self::External(_) => PacketKind::External,
+            Self::External(_) | Self::Frame(_) => PacketKind::External,
             Self::Extended(it) => it.body().kind(),
         }
     }
@@ -537,7 +540,7 @@ pub enum PacketKind {
     Icmp,
     /// A message of an agent.
     Control,
-    /// A datagram from outside.
+    /// A datagram or a frame from outside.
     External,
 }
 

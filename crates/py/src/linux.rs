@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hopyard_coupling::{Coupled, CouplingError, Options, Program};
+use hopyard_coupling::{Coupled, CouplingError, Options, Program, Routers, daemons};
 use hopyard_engine::{Span, Time};
 use hopyard_kernels::agent::Order;
 use hopyard_kernels::{Completion, Error, Settings};
@@ -165,7 +165,8 @@ fn options(scenario: &core::Scenario, linux: &Linux, kernels: &Kernels, spec: &S
         seed: spec.seed ^ spec.run << 32,
         sample: linux.sample,
         sysctls: linux.parameters(),
-        programs: programs(scenario),
+        programs: programs(scenario).into_iter().chain(daemons(scenario, spec)).collect(),
+        routers: Routers::of(scenario, spec),
         settings: Settings { completion, memory_folder: memory_folder(), ..Settings::default() },
     })
 }

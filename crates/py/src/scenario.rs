@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hopyard_coupling::{Program, ProgramError};
+use hopyard_coupling::{Program, ProgramError, daemon_fault};
 use hopyard_engine::Streams;
 use hopyard_model::transport::tcp::TcpSender;
 use hopyard_model::world::{FlowSpec, NodeSpec, Transport};
@@ -154,6 +154,12 @@ impl Scenario {
         self.inner.linux().map(|linux| linux.version.clone())
     }
 
+    /// The option of the kernel that the routing of nodes needs which are kernels; nothing if no node is one.
+    fn kernel_option(&self) -> Option<&'static str> {
+        let routing = self.inner.linux()?.routing();
+        (!self.inner.linux_nodes().is_empty()).then(|| routing.option())
+    }
+
     /// Raises `ScenarioError` if programs in simulated time cannot run on this machine. The place of the first one with
     /// an error stands for all that have the same error.
     fn check_programs(&self, py: Python<'_>) -> PyResult<()> {
@@ -175,6 +181,8 @@ impl Scenario {
             1 => (place, error),
             _ => (place, format!("{error} ({count} programs)")),
         });
+        let of_routing = daemon_fault(&self.inner).map(|error| ("linux.routing".to_owned(), error));
+        let told = told.chain(of_routing);
         self.inner.problems_at(told).map_or(Ok(()), |problems| Err(scenario_error(py, &problems)))
     }
 

@@ -214,6 +214,9 @@ impl Simulation {
         let world = state.network.as_mut().ok_or_else(over)?.alone().ok_or_else(has_kernels)?;
         let left = std::iter::from_fn(|| world.egress());
         left.map(|departure| match departure {
+            Departure::Frame { at, interface, bytes, .. } => {
+                ("frame", at.nanos(), interface.0, PyBytes::new(py, &bytes)).into_pyobject(py)
+            }
             Departure::Datagram { at, node, address, bytes } => {
                 ("datagram", at.nanos(), node.0, address.to_string(), PyBytes::new(py, &bytes)).into_pyobject(py)
             }

@@ -18,11 +18,12 @@ use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::files::{ErrorFile, LinkFile, MovementFile, TraceFile, TrafficFile};
+use crate::linux::uses_linux;
 use crate::place::Place;
 use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, Moving, RandomFlows, Resolved, TcpKind, Typed};
 use crate::sections::{
     Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Group, Head, HomeAgent, Host, Linux, Measure,
-    MobileHost, Movement, Sleep, Stack, Tunnel, Wire,
+    MobileHost, Movement, Sleep, System, Tunnel, Wire,
 };
 
 /// The hash of everything that determines a run, except its seed and number.
@@ -80,9 +81,13 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         measure;
     let mut nodes = json!(nodes);
     if let Some(nodes) = nodes.as_object_mut() {
+        // What no scenario had before there were Linux nodes has no part where there are none.
+        if resolved.nodes.system == System::Hopyard {
+            nodes.remove("system");
+        }
         // If positions are listed, only the list matters, not the rule that produced it.
         if !positions.is_empty() {
-            nodes.retain(|key, _| ["count", "wired", "network"].contains(&key.as_str()));
+            nodes.retain(|key, _| ["count", "wired", "network", "system"].contains(&key.as_str()));
         }
     }
     let moving = |model: &Moving| moving(model, files);
@@ -185,12 +190,13 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         "mobile_hosts": mobile_hosts.iter().map(mobile).collect::<Vec<_>>(),
         "measure": from,
     });
-    let listed = flows.iter().map(|(flow, _)| flow.stack);
-    let has_flow = listed.chain(random_flows.iter().map(|set| set.flows.stack)).any(|stack| stack == Stack::Linux);
-    if has_flow || !hosts.is_empty() {
+    if uses_linux(resolved) {
         // A kernel wakes up for each sample.
-        let Linux { version, completion, sysctls, sample, memory, westwood } = linux;
+        let Linux { version, completion, sysctls, sample, memory, westwood, routing, mtu } = linux;
         identity["linux"] = json!([version, completion, sysctls, sample, memory, westwood]);
+        if resolved.nodes.system == System::Linux {
+            identity["routing"] = json!([routing, mtu]);
+        }
     }
     if !rates.config.is_fixed() {
         identity["rates"] = chosen(rates);

@@ -10,7 +10,7 @@ use hopyard_model::world::{FlowSpec, Spec, Transport};
 
 use crate::resolve::Resolved;
 use crate::scenario::Scenario;
-use crate::sections::{Host, Linux, Stack};
+use crate::sections::{Host, Linux, Stack, System};
 
 /// A flow between two Linux kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,12 +75,28 @@ pub(crate) fn stacks(resolved: &Resolved) -> impl Iterator<Item = Stack> {
     listed.chain(drawn)
 }
 
+/// Whether a scenario has kernels.
+pub(crate) fn uses_linux(resolved: &Resolved) -> bool {
+    let is_router = resolved.nodes.system == System::Linux;
+    is_router || !resolved.hosts.is_empty() || stacks(resolved).any(|stack| stack == Stack::Linux)
+}
+
+/// The numbers of the nodes that are Linux kernels.
+pub(crate) fn linux_nodes(resolved: &Resolved) -> std::ops::Range<u32> {
+    if resolved.nodes.system == System::Linux { 0..resolved.talking() } else { 0..0 }
+}
+
 impl Scenario {
-    /// The settings of the kernels of this scenario; nothing if it has no flow of Linux and no program.
+    /// The settings of the kernels of this scenario; nothing if it has no flow of Linux, no program and no Linux nodes.
     #[must_use]
     pub fn linux(&self) -> Option<&Linux> {
-        let is_used = !self.resolved.hosts.is_empty() || stacks(&self.resolved).any(|stack| stack == Stack::Linux);
-        is_used.then_some(&self.resolved.linux)
+        uses_linux(&self.resolved).then_some(&self.resolved.linux)
+    }
+
+    /// The nodes that are Linux kernels, and route themselves.
+    #[must_use]
+    pub fn linux_nodes(&self) -> Vec<NodeId> {
+        linux_nodes(&self.resolved).map(NodeId).collect()
     }
 
     /// The programs that run at nodes in simulated time.
@@ -114,12 +130,13 @@ impl Scenario {
         found.collect::<Option<_>>().unwrap_or_default()
     }
 
-    /// How many kernels a run has: one for each node with an end of a flow of Linux, or with a program.
+    /// How many kernels a run has: one for each node that is one, has an end of a flow of Linux, or has a program.
     #[must_use]
     pub fn kernels(&self) -> usize {
         let flows = self.linux_flows(&mut self.spec(0));
         let of_flows = flows.into_iter().flat_map(|flow| [flow.from, flow.to]);
         let nodes = of_flows.chain(self.resolved.hosts.iter().map(|host| NodeId(host.node)));
+        let nodes = nodes.chain(self.linux_nodes());
         nodes.collect::<BTreeSet<_>>().len()
     }
 
@@ -140,7 +157,8 @@ impl Scenario {
     /// How many of these kernels have programs.
     #[must_use]
     pub fn kernels_with_programs(&self) -> usize {
-        self.resolved.hosts.iter().map(|host| host.node).collect::<BTreeSet<_>>().len()
+        let daemons = linux_nodes(&self.resolved).filter(|_| self.resolved.linux.routing().has_daemon());
+        self.resolved.hosts.iter().map(|host| host.node).chain(daemons).collect::<BTreeSet<_>>().len()
     }
 
     /// The flows of Linux in the specification of a run. In the specification they do nothing from now on: their places

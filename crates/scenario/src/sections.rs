@@ -39,6 +39,7 @@ mod linux;
 mod mobile;
 mod network;
 mod obstacle;
+mod router;
 pub use energy::{Battery, Energy, Interval, Sleep};
 pub(crate) use group::{ALL, addresses};
 pub use group::{Group, Multicast, To};
@@ -47,6 +48,7 @@ pub use linux::{Completion, Host, Linux, Stack, Westwood};
 pub use mobile::{Denial, First, ForeignAgent, HomeAgent, MobileHost};
 pub use network::Network;
 pub use obstacle::Obstacle;
+pub use router::{LinuxRouting, System};
 
 /// The keys at the top of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -139,6 +141,9 @@ pub struct Nodes {
     pub area: [Distance; 2],
     /// The prefix of the first channel, such as "10.1.0.0/16"; "auto": 10.0.0.0/8, or the part of it that is free.
     pub network: Network,
+    /// The system of the nodes with a radio: "hopyard", or "linux", for kernels in simulated time that route themselves
+    /// (`[linux]`).
+    pub system: System,
     /// The positions of all nodes with a radio, as metres to the east, to the north and, if the height is not zero, up.
     pub positions: Vec<Place>,
 }
@@ -154,6 +159,7 @@ impl Default for Nodes {
             radius: Distance::new(100.0),
             area: [Distance::new(0.0); 2],
             network: Network::Auto,
+            system: System::Hopyard,
             positions: Vec::new(),
         }
     }

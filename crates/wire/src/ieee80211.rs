@@ -415,6 +415,8 @@ impl EtherType {
     pub const IPV4: Self = Self(0x0800);
     /// ARP.
     pub const ARP: Self = Self(0x0806);
+    /// IPv6.
+    pub const IPV6: Self = Self(0x86dd);
 
     /// The protocol and its bytes in a data frame's payload, after the LLC and SNAP headers (RFC 1042).
     ///

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 #: What is built from: the agent, and the patches and the configuration of Linux.
 HERE = Path(__file__).parent
 #: Higher where the same files give another kernel.
-RECIPE = 2
+RECIPE = 3
 #: A program that is needed, and Debian's package that has it.
 TOOLS = {
     "gcc": "gcc",

@@ -84,6 +84,14 @@ class Built:
         """The TCP variants that it has, those of modules that were built included."""
         return sorted({*self.variants, *self.module_variants()})
 
+    def has(self, option: str) -> bool:
+        """Whether it was built with an option."""
+        try:
+            lines = (self.folder / "config").read_text(encoding="utf-8").splitlines()
+        except OSError:
+            return False
+        return f"{option}=y" in lines
+
     def defect(self) -> str:
         """What is wrong with its program; nothing if it can be started."""
         return defect(self.program)

@@ -46,6 +46,8 @@ def needed(cases: Sequence[tuple[_core.Scenario, int]], threads: int = 1) -> dic
                     f"{core.name}: Linux {version} has no TCP variant `{variant}`, which flows with"
                     f' `stack = "linux"` have: expected {", ".join(kernel.senders())}'
                 )
+        if lack := without_option(core):
+            raise ValueError(f"{core.name}: {lack}")
         core.check_programs()
     need = most(cases, threads)
     missing = [it for it in machine(need) if not it.good] if found else []
@@ -56,6 +58,22 @@ def needed(cases: Sequence[tuple[_core.Scenario, int]], threads: int = 1) -> dic
         raise_descriptors(need)
     try_sysctls(core for core, _ in cases)
     return {version: (kernel.program, agent(), kernel.modules) for version, kernel in found.items()}
+
+
+def without_option(core: _core.Scenario) -> str:
+    """What the kernel of a scenario was built without, although its nodes route with it; nothing if it has all."""
+    option = core.kernel_option()
+    if core.linux is None or option is None:
+        return ""
+    kernel = newest(core.linux)
+    if kernel.has(option):
+        return ""
+    base, plus, _ = kernel.version.partition("+")
+    command = f"hopyard kernels build {base}" + (" --patch FILE" if plus else "")
+    return (
+        f"the kernel in {kernel.folder} was built without {option}, which the routing of the nodes needs:"
+        f" `{command}` builds it anew"
+    )
 
 
 def try_sysctls(cores: Iterable[_core.Scenario]) -> None:
@@ -112,9 +130,9 @@ def lacking(cores: Iterable[_core.Scenario]) -> str:
         for version in dict.fromkeys(core.linux for core in cores):
             if version is not None:
                 newest(version)
+        return next((lack for core in cores if (lack := without_option(core))), "")
     except ValueError as error:
         return str(error)
-    return ""
 
 
 def named(core: _core.Scenario) -> str:

@@ -98,6 +98,8 @@ def _check_kernels(case: Planned) -> None:
     found = ['flows with `stack = "linux"`'] if core.linux_variants() else []
     if core.kernels_with_programs():
         found.append("programs ([[host]])")
+    if core.kernel_option():
+        found = ['nodes with `system = "linux"`']
     if found:
         raise ValueError(
             f"{case.file or case.scenario} has {' and '.join(found)}, which need kernels in "

@@ -43,6 +43,7 @@ pub fn without_kernel() -> Options {
         sample: Span::ZERO,
         sysctls: Vec::new(),
         programs: Vec::new(),
+        routers: None,
         settings: Settings::default(),
     }
 }

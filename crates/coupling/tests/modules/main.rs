@@ -105,7 +105,7 @@ fn kernel(version: &str, variant: &str, case: &Case) -> Option<Course> {
     let orders = [
         sysctl("net/ipv4/tcp_rmem", "4096 6291456 6291456"),
         sysctl("net/ipv4/tcp_wmem", "4096 4194304 6291456"),
-        Order::Address { address: KERNEL, prefix: 24, device: "eth0".to_owned() },
+        Order::Address { address: KERNEL, prefix: 24, arp: 0, device: "eth0".to_owned() },
         Order::Module { name: name.clone() },
         Order::Source {
             to: PEER,
@@ -130,7 +130,7 @@ fn kernel(version: &str, variant: &str, case: &Case) -> Option<Course> {
         initrd,
         parameters: Vec::new(),
         memory: 48,
-        devices: vec![MAC],
+        devices: vec![MAC.into()],
         seed: 1,
     };
     // The captures of Linux's senders, which the profile follows, were made without back-pressure too.

@@ -46,7 +46,7 @@ fn guest(built: &Built, case: &Case, number: u8, sysctls: &[&str], role: Order) 
         let (name, value) = text.split_once(' ').unwrap_or((text, ""));
         Order::Sysctl { path: format!("net/ipv4/{name}"), value: value.to_owned() }
     };
-    let mut orders = vec![Order::Address { address, prefix: 24, device: "eth0".to_owned() }];
+    let mut orders = vec![Order::Address { address, prefix: 24, arp: 0, device: "eth0".to_owned() }];
     orders.extend(sysctls.iter().map(sysctl));
     orders.push(role);
     Guest {
@@ -55,7 +55,7 @@ fn guest(built: &Built, case: &Case, number: u8, sysctls: &[&str], role: Order) 
         initrd: initrd::archive(&built.agent, &orders, &[]),
         parameters: Vec::new(),
         memory: 256,
-        devices: vec![mac(number)],
+        devices: vec![mac(number).into()],
         seed: case.seed,
     }
 }

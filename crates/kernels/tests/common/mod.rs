@@ -16,14 +16,14 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// A kernel with a device and orders.
 pub fn guest(built: &Built, number: u8, orders: &[Order]) -> Guest {
-    let address = Order::Address { address: address(number), prefix: 24, device: "eth0".to_owned() };
+    let address = Order::Address { address: address(number), prefix: 24, arp: 0, device: "eth0".to_owned() };
     Guest {
         name: format!("host {number}"),
         program: built.program.clone(),
         initrd: initrd::archive(&built.agent, &[&[address], orders].concat(), &[]),
         parameters: Vec::new(),
         memory: 32,
-        devices: vec![mac(number)],
+        devices: vec![mac(number).into()],
         seed: 1,
     }
 }

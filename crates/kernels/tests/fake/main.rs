@@ -27,7 +27,7 @@ fn spec(number: u8, role: &str) -> Guest {
         initrd: Vec::new(),
         parameters: vec![format!("role={role}")],
         memory: 1,
-        devices: vec![mac(number)],
+        devices: vec![mac(number).into()],
         seed: 1,
     }
 }

@@ -107,9 +107,17 @@ impl Link {
     pub fn send(&mut self, packet: PacketId, next_hop: Address, cx: &mut Context) {
         let resolved = if next_hop.is_broadcast() { Some(next_hop) } else { self.arp.resolve(packet, next_hop, cx) };
         match resolved {
-            Some(to) if self.processing_delay.is_zero() => self.queue.push(packet, to, cx),
-            Some(to) => self.down.push(cx.now + self.processing_delay, packet, to),
+            Some(to) => self.send_to(packet, to, cx),
             None => self.send_resolved(cx),
+        }
+    }
+
+    /// A packet for a neighbour whose link address is known, or to be broadcast.
+    pub fn send_to(&mut self, packet: PacketId, to: Address, cx: &mut Context) {
+        if self.processing_delay.is_zero() {
+            self.queue.push(packet, to, cx);
+        } else {
+            self.down.push(cx.now + self.processing_delay, packet, to);
         }
     }
 

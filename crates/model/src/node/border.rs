@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hopyard_engine::Time;
 
-use crate::address::{Address, NodeId};
+use crate::address::{Address, InterfaceId, NodeId};
 use crate::clock::{Clock, Event};
 use crate::context::{Token, Waiter};
 use crate::order;
@@ -23,6 +23,8 @@ pub(crate) type Ends = (Ipv4Addr, Ipv4Addr, u8, [u8; 4]);
 pub(crate) enum Due {
     /// A datagram is put in; with a next hop, it goes there whatever the way to its destination is.
     Enter { token: Token, source: Address, destination: Address, by: Option<Address>, ttl: u8, bytes: Arc<[u8]> },
+    /// An Ethernet frame is put in, for one neighbour or for all.
+    Frame { token: Token, interface: InterfaceId, receiver: InterfaceId, bytes: Arc<[u8]> },
     /// The last bit of a packet is on its first wire.
     Sent { waiter: Waiter },
 }

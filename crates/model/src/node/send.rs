@@ -81,6 +81,20 @@ impl Node {
         }
     }
 
+    /// Passes a frame of a host outside to the link of an interface, which resolves no address.
+    pub(crate) fn send_frame<P: Probe>(
+        &mut self,
+        interface: InterfaceId,
+        packet: PacketId,
+        receiver: InterfaceId,
+        around: &mut Around<'_, P>,
+    ) {
+        if around.mtu(interface).is_some_and(|most| around.cx.packets[packet].size > most) {
+            return around.cx.drop_packet(self.id, packet, DropReason::TooLong);
+        }
+        self.with_link(interface, around, |link, cx| link.send_to(packet, receiver.into(), cx));
+    }
+
     /// Broadcasts a packet on all interfaces of the node that take it.
     fn broadcast<P: Probe>(&mut self, packet: PacketId, around: &mut Around<'_, P>) {
         let mut last = None;

@@ -302,6 +302,9 @@ impl<P: Probe> World<P> {
 
     /// IP receives a packet from a link or from a wire.
     fn receive(&mut self, interface: InterfaceId, packet: PacketId, from: InterfaceId) {
+        if matches!(self.cx.packets[packet].body, Body::Frame(_)) {
+            return self.frame_leaves(interface, packet, from);
+        }
         let (node, mut around) = self.node_at(interface);
         let id = node.id;
         if let Some(packet) = node.receive(interface, packet, from.into(), &mut around) {

@@ -5,8 +5,9 @@ use std::net::Ipv4Addr;
 use hopyard_engine::Time;
 use hopyard_wire::WireError;
 
-use crate::address::NodeId;
+use crate::address::{InterfaceId, NodeId};
 use crate::node::MOST_DUE;
+use crate::packet::ETHERNET;
 
 /// Why a datagram cannot be put in.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,6 +23,18 @@ pub enum InjectError {
     /// The host of the node is the simulator's.
     #[error("the host of node {0} is not outside: expected that it is attached first")]
     NotAttached(NodeId),
+    /// An interface cannot carry frames of a host.
+    #[error("expected an interface with a radio, found {0}")]
+    NoRadio(InterfaceId),
+    /// The host of the interface sends no frames.
+    #[error("the host of interface {0} sends no frames: expected that it is attached first")]
+    NoFrames(InterfaceId),
+    /// A frame is shorter than its header.
+    #[error("expected an Ethernet frame with a header of {ETHERNET} bytes, found {0} bytes")]
+    Frame(usize),
+    /// The receiver of a frame is no station of the channel.
+    #[error("expected an interface on the same channel as receiver, found {0}")]
+    Station(InterfaceId),
     /// The time has passed, or is after the end of the run.
     #[error("expected a time from {now} to {end}, found {at}")]
     Time {

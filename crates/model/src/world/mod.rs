@@ -14,6 +14,7 @@ mod dispatch;
 mod ends;
 mod error;
 mod flow;
+mod frames;
 mod inject;
 mod jam;
 mod jammers;

@@ -151,6 +151,16 @@ impl<P: Probe> World<P> {
         self.border.addresses.get(&address).copied()
     }
 
+    /// The digest learns what a host outside has put in now.
+    pub(super) fn fold(&mut self, node: NodeId, bytes: &[u8]) {
+        self.cx.digest.fold(self.cx.now.nanos() ^ u64::from(node.0) << 40);
+        for part in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..part.len()].copy_from_slice(part);
+            self.cx.digest.fold(u64::from_be_bytes(word));
+        }
+    }
+
     /// The first event that is due at the border, at this time and node, happens.
     #[cold]
     pub(super) fn on_due(&mut self, node: NodeId) {
@@ -158,12 +168,7 @@ impl<P: Probe> World<P> {
         let Some(due) = self.border.take(now, node) else { return };
         match due {
             Due::Enter { token, source, destination, by, ttl, bytes } => {
-                self.cx.digest.fold(now.nanos() ^ u64::from(node.0) << 40);
-                for part in bytes.chunks(8) {
-                    let mut word = [0; 8];
-                    word[..part.len()].copy_from_slice(part);
-                    self.cx.digest.fold(u64::from_be_bytes(word));
-                }
+                self.fold(node, &bytes);
                 let packet = self.cx.originate(Packet {
                     created: now,
                     source,
@@ -188,6 +193,9 @@ impl<P: Probe> World<P> {
                     Some(next_hop) => self.cx.act(Action::Send { node, packet, next_hop }),
                     None => self.route(node, packet),
                 }
+            }
+            Due::Frame { token, interface, receiver, bytes } => {
+                self.frame_enters(node, token, interface, receiver, bytes);
             }
             Due::Sent { waiter: Waiter::Host(node, token) } => {
                 self.cx.outside.leave(Departure::Completed { at: now, node, token, result: Ok(()) });

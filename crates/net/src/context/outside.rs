@@ -7,7 +7,11 @@
 //! The first interface that sends a datagram reports when it has done so, as a driver reports to a kernel. A kernel
 //! that learns of it at that time keeps its queue short. A kernel that learns of it at once fills the simulated queue.
 //!
+//! An interface whose host is outside may also carry whole Ethernet frames ([`Body::Frame`]), which skip IP, routing and
+//! address resolution: the host has all of these itself.
+//!
 //! [`Body::External`]: crate::packet::Body::External
+//! [`Body::Frame`]: crate::packet::Body::Frame
 
 use std::collections::{BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
@@ -16,7 +20,7 @@ use std::sync::Arc;
 use hopyard_engine::Time;
 
 use super::DropReason;
-use crate::address::{Address, NodeId};
+use crate::address::{Address, InterfaceId, NodeId};
 use crate::packet::Unreachable;
 
 /// The number of a datagram that was put in, from zero on.
@@ -37,7 +41,18 @@ pub enum Departure {
         /// The IPv4 datagram: the bytes that were put in, with a lower time to live and its checksum.
         bytes: Vec<u8>,
     },
-    /// The node at which a datagram was put in has done with it. Each datagram has one such report, unless the run ends
+    /// An Ethernet frame has reached an interface whose host is outside.
+    Frame {
+        /// When.
+        at: Time,
+        /// The interface that received it.
+        interface: InterfaceId,
+        /// The interface that sent it.
+        from: InterfaceId,
+        /// The frame as it was put in.
+        bytes: Arc<[u8]>,
+    },
+    /// The node at which a datagram or a frame was put in has done with it. Each datagram has one such report, unless the run ends
     /// before.
     Completed {
         /// When.
@@ -76,6 +91,8 @@ pub struct Outside {
     /// The nodes among these that are told of datagrams that cannot be forwarded.
     notified: BTreeSet<NodeId>,
     untold: Vec<Untold>,
+    /// The interfaces whose hosts outside send and receive frames.
+    framed: BTreeSet<InterfaceId>,
     /// The nodes among these that choose the interface of a datagram by its source address.
     choosing: BTreeSet<NodeId>,
     departures: VecDeque<Departure>,
@@ -96,6 +113,17 @@ impl Outside {
     #[must_use]
     pub fn chooses(&self, node: NodeId) -> bool {
         self.choosing.contains(&node)
+    }
+
+    /// The host of an interface sends and receives frames from now on.
+    pub fn attach_frames(&mut self, interface: InterfaceId) {
+        self.framed.insert(interface);
+    }
+
+    /// Whether the host of an interface sends and receives frames.
+    #[must_use]
+    pub fn has_frames(&self, interface: InterfaceId) -> bool {
+        self.framed.contains(&interface)
     }
 
     /// Whether the host of a node is outside.

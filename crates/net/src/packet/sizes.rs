@@ -1,5 +1,7 @@
 //! The bytes of headers.
 
+/// The bytes of an Ethernet header: two addresses and the type of the payload.
+pub const ETHERNET: usize = 14;
 /// The bytes of an IPv4 header without options (RFC 791 §3.1).
 pub const IP_HEADER: u32 = 20;
 /// The bytes of the longest IP packet, header included (RFC 791 §3.1).

@@ -81,6 +81,7 @@ impl Resolver<'_> {
         self.check_emptiness(&resolved);
         self.check_flows(&resolved);
         self.check_linux(&resolved);
+        self.check_routers(&resolved);
         self.check_reception(&resolved);
         self.check_wavelengths(&resolved);
         self.check_bands(&resolved);

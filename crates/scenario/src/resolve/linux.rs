@@ -9,7 +9,7 @@ use super::resolver::Resolver;
 use crate::catalogue::is_tcp_only;
 use crate::key::join;
 use crate::linux::stacks;
-use crate::sections::Stack;
+use crate::sections::{Stack, System};
 use crate::tree::{Kind, Table};
 
 /// Linux takes no smaller size for a segment (`TCP_MAXSEG`).
@@ -66,10 +66,11 @@ impl Resolver<'_> {
             let message = format!("expected at most {MOST_PROGRAMS} programs, found {}", resolved.hosts.len());
             self.problem(&format!("host.{MOST_PROGRAMS}"), message);
         }
-        if flows == 0 && resolved.hosts.is_empty() {
+        if flows == 0 && resolved.hosts.is_empty() && resolved.nodes.system == System::Hopyard {
             self.complete.remove("linux");
             if self.table("linux").is_some() {
-                let message = "[linux] is not used: no flow has `stack = \"linux\"`, and there is no [[host]]";
+                let message = "[linux] is not used: no flow has `stack = \"linux\"`, no node is a kernel, and \
+                               there is no [[host]]";
                 self.unused("linux", message.to_owned());
             }
         }

@@ -25,6 +25,7 @@ mod queues;
 mod reach;
 mod resolved;
 mod resolver;
+mod routers;
 mod singles;
 mod tracks;
 mod tunnels;

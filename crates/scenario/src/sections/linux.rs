@@ -10,6 +10,8 @@ use hopyard_model::transport::congestion;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
+use super::router::LinuxRouting;
+
 /// Whose TCP a flow has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -64,6 +66,11 @@ pub struct Linux {
     /// The memory of each kernel, in MiB; one with programs has at least 128. What a kernel does not touch takes no
     /// memory of the machine.
     pub memory: u32,
+    /// The routing of nodes with `system = "linux"`: "static", "babeld", "batman_iv", "batman_v", "ospf", or a command
+    /// such as "mydaemon -i eth0", which runs at each node from the start.
+    pub routing: String,
+    /// The largest datagram of the devices of such nodes, in bytes; 0: 1500, or 1532 under batman-adv.
+    pub mtu: u32,
 }
 
 /// Reads a version, which may be written as a number: so `--set linux.version=6.1,6.12` needs no quotes.
@@ -93,6 +100,8 @@ impl Default for Linux {
             sample: Span::from_millis(100),
             westwood: Westwood::Linux,
             memory: 32,
+            routing: "static".to_owned(),
+            mtu: 0,
         }
     }
 }
@@ -106,6 +115,8 @@ const VERSIONS: [&str; 2] = ["6.1", "6.12"];
 const DIGITS: usize = 8;
 /// A kernel with less memory does not start, and one with more could not count its pages.
 const MEMORY: RangeInclusive<u32> = 16..=65_536;
+/// IPv6 needs as many bytes in a datagram (RFC 8200 §5), and the length in IPv4's header has 16 bits.
+const MTU: RangeInclusive<u32> = 1280..=65_535;
 /// The shortest interval between samples: each takes some processor time.
 const FINEST: Span = Span::from_micros(100);
 
@@ -127,6 +138,19 @@ impl Linux {
             "what Linux calls `westwood` is Westwood+, and Hopyard's `westwood` is that of 2001",
             "Hopyard's twin is `westwood_plus`; `westwood = \"published\"` in [linux] gives the kernels that of 2001",
         ))
+    }
+
+    /// The routing of Linux nodes.
+    #[must_use]
+    pub fn routing(&self) -> LinuxRouting {
+        // A scenario with another text was refused.
+        LinuxRouting::parse(&self.routing).unwrap_or(LinuxRouting::Static)
+    }
+
+    /// The largest datagram of the devices of Linux nodes.
+    #[must_use]
+    pub fn router_mtu(&self) -> u32 {
+        if self.mtu == 0 { self.routing().mtu() } else { self.mtu }
     }
 
     /// The parameters of the kernels, as paths below `/proc/sys` with their values.
@@ -164,6 +188,15 @@ impl Params for Linux {
         }
         if self.sample < FINEST {
             return Err(Fault::new("sample", format!("expected at least {FINEST}, found {}", self.sample)));
+        }
+        if LinuxRouting::parse(&self.routing).is_none() || self.routing.contains(char::is_control) {
+            let names = LinuxRouting::NAMES.map(|it| format!("\"{it}\"")).join(", ");
+            let message = format!("expected {names} or a command with quotes in pairs, found \"{}\"", self.routing);
+            return Err(Fault::new("routing", message));
+        }
+        if self.mtu != 0 && !MTU.contains(&self.mtu) {
+            let (least, most) = (MTU.start(), MTU.end());
+            return Err(Fault::new("mtu", format!("expected 0 or {least} to {most}, found {}", self.mtu)));
         }
         // A name leads nowhere but below /proc/sys.
         let name = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
@@ -303,6 +336,8 @@ mod tests {
     fn impossible_values_are_named() {
         let parameter = |linux: Linux| linux.check().err().map(|fault| fault.parameter);
         assert_eq!(parameter(Linux { memory: 15, ..Linux::default() }), Some("memory"));
+        assert_eq!(parameter(Linux { mtu: 1279, ..Linux::default() }), Some("mtu"));
+        assert_eq!(parameter(Linux { routing: "a 'b".to_owned(), ..Linux::default() }), Some("routing"));
         assert_eq!(parameter(Linux { sample: Span::ZERO, ..Linux::default() }), Some("sample"));
         for text in ["", "tcp_sack=0", "net.ipv4.tcp_sack", "net.x=", "net. x=1", "../../x.y=1", "net.x=1\n"] {
             assert_eq!(parameter(Linux { sysctls: vec![text.to_owned()], ..Linux::default() }), Some("sysctls"));

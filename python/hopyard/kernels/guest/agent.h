@@ -2,6 +2,7 @@
  *
  * What the parts of the agent have in common.
  */
+#include <linux/netlink.h>
 #include <netinet/in.h>
 
 #include "messages.h"
@@ -29,6 +30,22 @@ void set_address(const void *message);
 void set_mtu(const void *message);
 void set_route(const void *message);
 void load_module(const void *message);
+void set_up(const void *message);
+void set_address6(const void *message);
+void set_via(const void *message);
+
+/* netlink.c */
+void *attribute(struct nlmsghdr *message, int type, const void *content, int length);
+void end_nest(struct nlmsghdr *message, struct nlattr *nest);
+void begin_generic(struct nlmsghdr *message, int family, int command, int version);
+int exchange(int netlink, struct nlmsghdr *message, int type, const char *what);
+int family_of(int generic, const char *name);
+
+/* mesh.c */
+void set_mesh(const void *message);
+
+/* routes.c */
+void watch_routes(const void *message);
 
 /* mptcp.c */
 void set_endpoint(const void *message);

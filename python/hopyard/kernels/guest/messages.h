@@ -21,7 +21,7 @@ struct head {
 
 MESSAGE(order_sysctl, 1, char rest[] /* path, value */;);
 MESSAGE(order_mtu, 2, uint32_t bytes; char rest[] /* device */;);
-MESSAGE(order_address, 3, struct in_addr address; uint32_t prefix; char rest[] /* device */;);
+MESSAGE(order_address, 3, struct in_addr address; uint32_t prefix, arp; char rest[] /* device */;);
 MESSAGE(order_route, 4, struct in_addr address; uint32_t prefix; char rest[] /* device */;);
 MESSAGE(order_module, 5, char rest[] /* name */;);
 MESSAGE(order_mptcp, 6, struct in_addr address; char rest[] /* device */;);
@@ -35,6 +35,11 @@ MESSAGE(order_end, 13, int64_t start;);
 MESSAGE(order_ping, 14, struct in_addr to; int64_t start; uint32_t count;);
 MESSAGE(order_spin, 15, int64_t start;);
 MESSAGE(order_crash, 16, int64_t start;);
+MESSAGE(order_up, 17, char rest[] /* device */;);
+MESSAGE(order_address6, 18, struct in6_addr address; uint32_t prefix; char rest[] /* device */;);
+MESSAGE(order_mesh, 19, uint64_t mac; char rest[] /* mesh, device, algorithm */;);
+MESSAGE(order_routes, 20, int64_t start;);
+MESSAGE(order_via, 21, struct in_addr address, router; char rest[] /* device */;);
 
 MESSAGE(report_ready, 1, char rest[] /* release */;);
 MESSAGE(report_failed, 2, int32_t number; char rest[] /* place, value */;);
@@ -49,3 +54,4 @@ MESSAGE(report_began, 10, uint32_t program;);
 MESSAGE(report_output, 11, uint32_t program, stream; char rest[] /* bytes */;);
 MESSAGE(report_ended, 12, uint32_t program; int32_t status, signal;);
 MESSAGE(report_answer, 13, uint32_t number; int64_t after;);
+MESSAGE(report_route, 14, uint32_t added, size, prefix, metric, protocol; char rest[] /* addresses */;);

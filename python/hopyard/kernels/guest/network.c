@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/ipv6.h>
 #include <net/if.h>
 #include <net/route.h>
 #include <netinet/in.h>
@@ -57,10 +58,36 @@ void set_address(const void *message)
 	if (ioctl(socket_of, SIOCSIFNETMASK, &request))
 		fail("prefix of", device);
 	ioctl(socket_of, SIOCGIFFLAGS, &request);
-	/* The simulated network finds the receiver by its IP address. */
-	request.ifr_flags |= IFF_UP | (strcmp(device, "lo") ? IFF_NOARP : 0);
+	/* A host's receiver is found by its IP address, in the simulated network. */
+	request.ifr_flags |= IFF_UP | (order->arp || !strcmp(device, "lo") ? 0 : IFF_NOARP);
 	if (ioctl(socket_of, SIOCSIFFLAGS, &request))
 		fail("bringing up", device);
+	close(socket_of);
+}
+
+void set_up(const void *message)
+{
+	const char *device = ((const struct order_up *)message)->rest;
+	int socket_of = socket(AF_INET, SOCK_DGRAM, 0);
+	struct ifreq request = { 0 };
+
+	snprintf(request.ifr_name, IFNAMSIZ, "%s", device);
+	if (ioctl(socket_of, SIOCGIFFLAGS, &request))
+		fail("device", device);
+	request.ifr_flags |= IFF_UP;
+	if (ioctl(socket_of, SIOCSIFFLAGS, &request))
+		fail("bringing up", device);
+	close(socket_of);
+}
+
+void set_address6(const void *message)
+{
+	const struct order_address6 *order = message;
+	int socket_of = socket(AF_INET6, SOCK_DGRAM, 0);
+	struct in6_ifreq request = { order->address, order->prefix, if_nametoindex(order->rest) };
+
+	if (ioctl(socket_of, SIOCSIFADDR, &request))
+		fail("IPv6 address of", order->rest);
 	close(socket_of);
 }
 
@@ -89,6 +116,21 @@ void set_route(const void *message)
 	memcpy(&route.rt_genmask, &name, sizeof name);
 	if (ioctl(socket_of, SIOCADDRT, &route))
 		fail("route over", order->rest);
+	close(socket_of);
+}
+
+void set_via(const void *message)
+{
+	const struct order_via *order = message;
+	int socket_of = socket(AF_INET, SOCK_DGRAM, 0);
+	struct rtentry route = { .rt_dev = (char *)order->rest, .rt_flags = RTF_UP | RTF_HOST | RTF_GATEWAY };
+	struct sockaddr_in name = internet(order->address, 0);
+
+	memcpy(&route.rt_dst, &name, sizeof name);
+	name.sin_addr = order->router;
+	memcpy(&route.rt_gateway, &name, sizeof name);
+	if (ioctl(socket_of, SIOCADDRT, &route))
+		fail("route by way of a neighbour over", order->rest);
 	close(socket_of);
 }
 

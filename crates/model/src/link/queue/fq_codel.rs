@@ -14,7 +14,7 @@ use super::MARKS;
 use super::codel::{Backlog, Control, Fifo, Law};
 use super::discipline::{Desk, Item, QueueDiscipline, Room, Takes};
 use crate::context::DropReason;
-use crate::packet::{Body, Packet};
+use crate::packet::{Body, ETHERNET, Packet};
 use crate::params::{self, Fault, LINUX, Metric, RFC};
 
 /// Parameters of flow queue CoDel.
@@ -158,18 +158,25 @@ impl Backlog for OfFlow<'_> {
 fn key(packet: &Packet) -> [u64; 2] {
     let (ends, kind) = (u64::from(packet.source.0) << 32 | u64::from(packet.destination.0), packet.kind() as u64);
     match packet.carried() {
-        Body::External(bytes) => {
-            let header = 4 * usize::from(bytes.first().map_or(5, |first| first & 15));
-            let ports = bytes
-                .get(header..header + 4)
-                .map_or(0, |it| u64::from(u32::from_be_bytes([it[0], it[1], it[2], it[3]])));
-            [ends, ports << 8 | u64::from(bytes.get(9).copied().unwrap_or(0))]
+        Body::External(bytes) => [ends, of_datagram(bytes)],
+        // The ends of a frame are those of a hop.
+        Body::Frame(bytes) if matches!(bytes.get(ETHERNET - 2..ETHERNET), Some([8, 0])) => {
+            let datagram = &bytes[ETHERNET..];
+            let ends = datagram.get(12..20).and_then(|it| it.try_into().ok()).map_or(ends, u64::from_be_bytes);
+            [ends, of_datagram(datagram)]
         }
         // A flow's data and its acknowledgements have different ends.
         Body::Tcp(header) => [ends, u64::from(header.connection) << 40 | u64::from(packet.flow.0) << 8 | 6],
         Body::Udp(_) => [ends, u64::from(packet.flow.0) << 8 | 17],
         _ => [ends, u64::from(packet.flow.0) << 8 | 0x80 | kind],
     }
+}
+
+/// The word of ports and protocol of an IPv4 datagram.
+fn of_datagram(bytes: &[u8]) -> u64 {
+    let header = 4 * usize::from(bytes.first().map_or(5, |first| first & 15));
+    let ports = bytes.get(header..header + 4).and_then(|it| it.try_into().ok()).map_or(0, u32::from_be_bytes);
+    u64::from(ports) << 8 | u64::from(bytes.get(9).copied().unwrap_or(0))
 }
 
 impl FqCoDel {

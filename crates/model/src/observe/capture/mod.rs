@@ -38,7 +38,7 @@ pub use options::{Kind, Options};
 pub use probe::Capture;
 
 use crate::address::{Address, InterfaceId};
-use crate::packet::{ArpMessage, Body, Carrier, FlowId, Form, Packet, Quote, TcpHeader, UdpHeader};
+use crate::packet::{ArpMessage, Body, Carrier, ETHERNET, FlowId, Form, Packet, Quote, TcpHeader, UdpHeader};
 use crate::transport::tcp as tcp_model;
 
 /// By which names the interfaces and flows are known in a capture.
@@ -134,6 +134,12 @@ pub fn packet(packet: &Packet, names: &Names<'_>, out: &mut Vec<u8>) -> Result<E
         ipv4::set_class(&mut out[start..], packet.class);
         return Ok(EtherType::IPV4);
     }
+    if let Body::Frame(bytes) = &packet.body
+        && let Some((header, payload)) = bytes.split_at_checked(ETHERNET)
+    {
+        out.extend_from_slice(payload);
+        return Ok(EtherType(u16::from_be_bytes([header[12], header[13]])));
+    }
     let mut body = Vec::new();
     let protocol = carried(&packet.body, packet, names, &mut body)?;
     if protocol == Protocol::IP_IN_IP {
@@ -203,7 +209,7 @@ fn carried(body: &Body, packet: &Packet, names: &Names<'_>, out: &mut Vec<u8>) -
             Ok(Protocol::DSR)
         }
         // Messages of address resolution are not in IP.
-        Body::Arp(_) | Body::Empty => Ok(Protocol::NO_NEXT_HEADER),
+        Body::Arp(_) | Body::Frame(_) | Body::Empty => Ok(Protocol::NO_NEXT_HEADER),
     }
 }
 

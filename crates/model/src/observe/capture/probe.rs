@@ -75,8 +75,13 @@ struct Captured {
 }
 
 impl Captured {
-    /// The link address of the multicast group that an IP packet is for: its last 23 bits (RFC 1112 §6.4).
+    /// The link address of the multicast group that an IP packet is for: its last 23 bits (RFC 1112 §6.4), or with IPv6
+    /// its last 32 bits (RFC 2464 §7).
     fn group(&self) -> Option<HardwareAddress> {
+        if self.protocol == EtherType::IPV6 {
+            let [0xff, .., a, b, c, d] = *self.bytes.get(24..40)? else { return None };
+            return Some(HardwareAddress([0x33, 0x33, a, b, c, d]));
+        }
         let [a, b, c, d] = *self.bytes.get(16..20).filter(|_| self.protocol == EtherType::IPV4)?.first_chunk()?;
         Ipv4Addr::new(a, b, c, d).is_multicast().then_some(HardwareAddress([0x01, 0x00, 0x5e, b & 0x7f, c, d]))
     }

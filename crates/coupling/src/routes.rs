@@ -1,0 +1,145 @@
+//! The routes of kernels that are nodes, as their agents report them, in the table of all changes of routes.
+
+use std::collections::BTreeMap;
+
+use hopyard_engine::Time;
+use hopyard_model::address::NodeId;
+use hopyard_model::observe::{Path, RouteChangeRow, RouteChanges};
+
+/// A change of a kernel's routing table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RouteEvent {
+    pub at: Time,
+    pub node: NodeId,
+    pub destination: NodeId,
+    pub change: Change,
+}
+
+/// What has become of a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It leads over this next hop.
+    Added(NodeId),
+    /// The route over this next hop is gone.
+    Removed(NodeId),
+    /// The table says that there is no way.
+    Unreachable,
+}
+
+/// The changes of routes of a run.
+#[derive(Debug, Default)]
+pub struct RouteEvents(Vec<RouteEvent>);
+
+impl RouteEvents {
+    /// A kernel has changed its table.
+    pub fn push(&mut self, event: RouteEvent) {
+        self.0.push(event);
+    }
+
+    /// The kernels report one after the other, each in the order of time.
+    pub fn sort(&mut self) {
+        self.0.sort_by_key(|it| (it.at, it.node));
+    }
+
+    /// The rows of the changes that are recorded, in the order of time. `flows` are numbers, sources and destinations.
+    pub fn rows(&self, which: RouteChanges, flows: &[(u32, NodeId, NodeId)]) -> Vec<RouteChangeRow> {
+        let (mut known, mut rows) = (BTreeMap::<(NodeId, NodeId), NodeId>::new(), Vec::new());
+        let mut first = 0;
+        while let Some(event) = self.0.get(first) {
+            // A daemon replaces a route by a removal and an addition, in either order.
+            let same = |it: &RouteEvent| (it.at, it.node) == (event.at, event.node);
+            let count = self.0[first..].iter().take_while(|it| same(it)).count();
+            let mut before: BTreeMap<NodeId, Option<NodeId>> = BTreeMap::new();
+            for it in &self.0[first..first + count] {
+                let ends = (it.node, it.destination);
+                let now = known.get(&ends).copied();
+                before.entry(it.destination).or_insert(now);
+                match it.change {
+                    Change::Added(next_hop) => _ = known.insert(ends, next_hop),
+                    Change::Removed(next_hop) if now != Some(next_hop) => {}
+                    Change::Removed(_) | Change::Unreachable => _ = known.remove(&ends),
+                }
+            }
+            for (destination, before) in before {
+                let ends = (event.node, destination);
+                let after = known.get(&ends).copied();
+                let flow = flows.iter().find(|(_, from, to)| (*from, *to) == ends).map(|it| it.0);
+                let is_recorded = match which {
+                    RouteChanges::None => false,
+                    RouteChanges::Flows => flow.is_some(),
+                    RouteChanges::All => true,
+                };
+                if before != after && is_recorded {
+                    rows.push(row(event.at, ends, flow, [before, after], &known));
+                }
+            }
+            first += count;
+        }
+        rows
+    }
+}
+
+fn row(
+    at: Time,
+    (node, destination): (NodeId, NodeId),
+    flow: Option<u32>,
+    [before, after]: [Option<NodeId>; 2],
+    known: &BTreeMap<(NodeId, NodeId), NodeId>,
+) -> RouteChangeRow {
+    let path = after.map(|_| Path::follow(node, destination, |at| known.get(&(at, destination)).copied()));
+    let text = |path: &Path| path.nodes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    RouteChangeRow {
+        time_s: at.seconds(),
+        node: node.0,
+        destination: destination.0,
+        flow,
+        next_hop_before: before.map(|it| it.0),
+        // Linux's table has metrics, which are no hops.
+        hops_before: None,
+        next_hop: after.map(|it| it.0),
+        hops: None,
+        path: path.as_ref().map(text),
+        path_ends: path.map(|path| path.end.name()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_replaced_route_is_one_change_in_either_order() {
+        let event = |at: u64, node, next_hop, added| RouteEvent {
+            at: Time::from_nanos(at * 1_000_000_000),
+            node: NodeId(node),
+            destination: NodeId(3),
+            change: if added { Change::Added(NodeId(next_hop)) } else { Change::Removed(NodeId(next_hop)) },
+        };
+        let mut events = RouteEvents::default();
+        // Each kernel's reports come together.
+        for it in [event(1, 0, 1, true), event(3, 0, 1, false), event(3, 0, 2, true), event(4, 0, 1, true)] {
+            events.push(it);
+        }
+        for it in [event(4, 0, 2, false), event(5, 0, 1, false), event(2, 1, 3, true), event(6, 2, 0, true)] {
+            events.push(it);
+        }
+        events.push(RouteEvent { change: Change::Unreachable, ..event(7, 2, 0, true) });
+        events.sort();
+        let rows = events.rows(RouteChanges::All, &[(7, NodeId(0), NodeId(3))]);
+        let found: Vec<_> = rows.iter().map(|it| (it.time_s, it.node, it.next_hop, it.flow)).collect();
+        let expected = [
+            (1.0, 0, Some(1), Some(7)),
+            (2.0, 1, Some(3), None),
+            (3.0, 0, Some(2), Some(7)),
+            (4.0, 0, Some(1), Some(7)),
+            (5.0, 0, None, Some(7)),
+            (6.0, 2, Some(0), None),
+            (7.0, 2, None, None),
+        ];
+        assert_eq!(found, expected);
+        let paths: Vec<_> = rows.iter().filter_map(|it| Some((it.path.as_deref()?, it.path_ends?))).collect();
+        let gap = |path| (path, "gap");
+        assert_eq!(paths, [gap("0 1"), ("1 3", "destination"), gap("0 2"), ("0 1 3", "destination"), gap("2 0")]);
+        assert_eq!(events.rows(RouteChanges::Flows, &[(7, NodeId(1), NodeId(3))]).len(), 1);
+    }
+}

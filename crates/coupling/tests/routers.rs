@@ -1,0 +1,207 @@
+//! Kernels that are nodes: real routing daemons over the MACs and radios of a simulated network. Without a built kernel,
+//! or without a daemon, a test is skipped.
+
+mod common;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use common::{at, scenario, skipped, with_kernel};
+use hopyard_coupling::{Coupled, CouplingError, Options, Program, Routers, daemons};
+use hopyard_engine::Time;
+use hopyard_model::address::NodeId;
+use hopyard_model::observe::Outcome;
+use hopyard_model::world::Watch;
+
+/// Four nodes in a row, each of which reaches the next one alone. `ROUTING` and further keys come behind it.
+const CHAIN: &str = r#"
+duration = "60 s"
+[nodes]
+count = 4
+spacing = "200 m"
+system = "linux"
+[radio]
+receive = "250 m"
+sense = "550 m"
+[measure]
+routes = "all"
+[linux]
+"#;
+
+fn program(node: u32, start: u64, run: &str) -> Program {
+    Program {
+        node: NodeId(node),
+        arguments: run.split(' ').map(str::to_owned).collect(),
+        start: at(start),
+        environment: Vec::new(),
+        folder: "/tmp".into(),
+    }
+}
+
+/// The options for a scenario with these programs besides those of its routing, if all of them are there.
+fn options(text: &str, programs: &[Program]) -> Option<Options> {
+    let scenario = scenario(text);
+    let options = with_kernel("6.1")?;
+    let programs: Vec<_> = programs.iter().cloned().chain(daemons(&scenario, &scenario.spec(0))).collect();
+    if let Some(error) = programs.iter().find_map(|it| it.find().err()) {
+        skipped(error);
+        return None;
+    }
+    Some(Options { programs, routers: Routers::of(&scenario, &scenario.spec(0)), ..options })
+}
+
+fn started(text: &str, options: &Options) -> Result<Coupled<()>, CouplingError> {
+    let scenario = scenario(text);
+    let mut spec = scenario.spec(0);
+    let flows = scenario.linux_flows(&mut spec);
+    Coupled::start(&spec, &flows, options, ())
+}
+
+/// The outcome of a run, and the output of the first programs.
+fn run(text: &str, options: &Options) -> (Outcome, Vec<String>) {
+    let spec = scenario(text).spec(0);
+    let mut coupled = started(text, options).unwrap_or_else(|error| panic!("{error}"));
+    coupled.advance(Time::ZERO + spec.duration, &Watch::default()).unwrap_or_else(|error| panic!("{error}"));
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    let output = coupled.programs().iter().map(|(_, state)| text(state.output[0].bytes()));
+    let output = output.collect();
+    (coupled.finish().expect("packets add up").0, output)
+}
+
+#[test]
+fn babeld_finds_the_ways_of_a_chain_and_repeats_itself() {
+    let text = format!("{CHAIN}routing = \"babeld\"\n");
+    let programs = [program(0, 50_000, "ping -n -c 3 node3"), program(3, 52_000, "ping -n -c 3 node0-v6")];
+    let Some(options) = options(&text, &programs) else { return };
+    let (outcome, output) = run(&text, &options);
+    for text in &output[..2] {
+        assert!(text.contains("3 received, 0% packet loss"), "{output:#?}\n{:#?}", outcome.drops);
+    }
+    let changes = &outcome.route_changes;
+    let of_ends = changes.iter().rfind(|it| (it.node, it.destination) == (0, 3));
+    assert_eq!(of_ends.and_then(|it| it.path.as_deref()), Some("0 1 2 3"), "{changes:#?}");
+    let (again, said) = run(&text, &options);
+    assert_eq!((again.digest, said), (outcome.digest, output));
+}
+
+/// With batman-adv the nodes are hosts of one Ethernet, whose frames find their way below IP.
+#[test]
+fn batman_adv_carries_pings_over_three_hops() {
+    for algorithm in ["batman_iv", "batman_v"] {
+        let text = format!("{CHAIN}routing = \"{algorithm}\"\n");
+        let programs = [
+            program(0, 30_000, "ping -n -c 3 node3"),
+            program(0, 34_000, "batctl meshif bat0 originators -H"),
+            program(0, 36_000, "ping -n -c 2 -s 1472 -M do node3"),
+            program(3, 38_000, "ping -n -c 3 node0-v6"),
+            program(1, 40_000, "ip link show bat0"),
+        ];
+        let Some(options) = options(&text, &programs) else { return };
+        let (outcome, output) = run(&text, &options);
+        assert!(output[0].contains("3 received, 0% packet loss"), "{algorithm}: {output:#?}\n{:#?}", outcome.drops);
+        // The addresses of the frames are those of the radios.
+        let best = output[1].lines().find(|line| line.contains("* 02:00:00:00:00:04"));
+        assert!(best.is_some_and(|line| line.contains(" 02:00:00:00:00:02 ")), "{algorithm}: {}", output[1]);
+        assert!(output[2].contains("2 received, 0% packet loss"), "{algorithm}: {}", output[2]);
+        assert!(output[3].contains("3 received, 0% packet loss"), "{algorithm}: {}", output[3]);
+        // There is room for a whole datagram of Ethernet in bat0.
+        assert!(output[4].contains("mtu 1500") && output[4].contains("06:00:00:00:00:02"), "{}", output[4]);
+        let (again, said) = run(&text, &options);
+        assert_eq!((again.digest, said), (outcome.digest, output));
+    }
+}
+
+#[test]
+fn static_routes_are_there_at_once() {
+    let text = format!("{CHAIN}routing = \"static\"\n");
+    let Some(options) = options(&text, &[program(0, 1000, "ping -n -c 3 node3"), program(1, 1000, "ip route")]) else {
+        return;
+    };
+    let (outcome, output) = run(&text, &options);
+    assert!(output[0].contains("3 received, 0% packet loss"), "{output:#?}\n{:#?}", outcome.drops);
+    assert!(output[1].contains("10.0.0.4 via 10.0.0.3 dev eth0"), "{}", output[1]);
+}
+
+#[test]
+fn frrs_ospf_finds_the_ways_of_a_chain() {
+    let text = format!("{CHAIN}routing = \"ospf\"\n");
+    let programs = [program(0, 50_000, "ping -n -c 3 node3"), program(0, 50_000, "ip route")];
+    let Some(options) = options(&text, &programs) else { return };
+    let (outcome, output) = run(&text, &options);
+    assert!(output[0].contains("3 received, 0% packet loss"), "{output:#?}\n{:#?}", outcome.drops);
+}
+
+/// The third of four nodes is away for a while: the routes over it go, and come back. Without another way, babeld gives a
+/// neighbour up that has not confirmed its Hellos for 36 s (three of its intervals for IHU, of 12 s). The run is the same beside a
+/// process that keeps a processor busy.
+#[test]
+fn babeld_loses_and_finds_a_node_that_moves_whatever_else_computes() {
+    let away = r#"
+[[movement]]
+nodes = [2]
+[movement.waypoints]
+track = [
+    { at = "50 s", x = "400 m", y = "0 m" },
+    { at = "50.001 s", x = "400 m", y = "20000 m" },
+    { at = "110 s", x = "400 m", y = "20000 m" },
+    { at = "110.001 s", x = "400 m", y = "0 m" },
+]
+"#;
+    let text = format!("{}routing = \"babeld\"\n{away}", CHAIN.replace("60 s", "150 s"));
+    let Some(options) = options(&text, &[program(0, 45_000, "ping -n -c 100 node3")]) else { return };
+    let (outcome, output) = run(&text, &options);
+    let of_ends = outcome.route_changes.iter().filter(|it| (it.node, it.destination) == (0, 3));
+    let ways: Vec<_> = of_ends.map(|it| (it.time_s, it.path.clone())).collect();
+    let whole = |it: &&(f64, Option<String>)| it.1.as_deref() == Some("0 1 2 3");
+    let lost = ways.iter().find(|it| it.1.is_none()).map_or(0.0, |it| it.0);
+    let found = ways.iter().rfind(whole).map_or(0.0, |it| it.0);
+    assert!(50.0 < lost && lost < 110.0 && found > 110.0, "{ways:#?}");
+    let received = output[0].lines().find(|it| it.contains(" received")).expect("a summary");
+    assert!(!received.contains(" 0% packet loss") && !received.contains(" 0 received"), "{received}");
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        });
+        let (again, said) = run(&text, &options);
+        stop.store(true, Ordering::Relaxed);
+        assert_eq!((again.digest, said), (outcome.digest, output));
+    });
+}
+
+/// A flow's packets are measured at its ends, whatever protocol brings their frames over the hops.
+#[test]
+fn flows_of_linux_are_measured_over_all_hops() {
+    for routing in ["static", "batman_v"] {
+        let flow = "[[flow]]\nfrom = 0\nto = 3\nstart = \"10 s\"\nstack = \"linux\"\ntcp = \"cubic\"\n";
+        let text = format!("{}routing = \"{routing}\"\n{flow}", CHAIN.replace("60 s", "20 s"));
+        let Some(options) = options(&text, &[]) else { return };
+        let (outcome, _) = run(&text, &options);
+        let row = &outcome.flows[0];
+        let (goodput, hops) = (row.goodput_kbps, row.hops.unwrap_or_default());
+        assert!(goodput > 100.0 && hops > 2.9 && hops < 3.1, "{routing}: {row:#?}");
+    }
+}
+
+#[test]
+fn a_routing_command_that_fails_ends_the_run_with_its_output() {
+    let text = format!("{CHAIN}routing = \"sh -c 'echo no such radio >&2; exit 3'\"\n");
+    let Some(options) = options(&text, &[]) else { return };
+    let mut coupled = started(&text, &options).unwrap_or_else(|error| panic!("{error}"));
+    let error = coupled.advance(at(20_000), &Watch::default()).expect_err("it has failed").to_string();
+    assert!(error.starts_with("the routing of node 0, `sh -c echo") && error.contains("with status 3"), "{error}");
+    assert!(error.ends_with("no such radio"), "{error}");
+}
+
+/// A kernel has a route of its own to each neighbour, and no IPv6 unless it is a node.
+#[test]
+fn kernels_beside_nodes_that_are_kernels_are_refused() {
+    let text = format!("{CHAIN}routing = \"static\"\n");
+    let scenario = scenario(&text);
+    let mut routers = Routers::of(&scenario, &scenario.spec(0)).expect("there are some");
+    routers.nodes.pop();
+    let options = Options { routers: Some(routers), programs: vec![program(3, 0, "true")], ..common::without_kernel() };
+    let error = started(&text, &options).err().expect("refused").to_string();
+    assert_eq!(error, "expected a kernel at one of the 3 nodes that are kernels, found node 3");
+}

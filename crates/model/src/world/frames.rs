@@ -1,0 +1,137 @@
+//! Ethernet frames that are put into the MACs of a world, and taken out of them, between two steps.
+//!
+//! The host of an interface is then a whole router, such as a kernel with a routing daemon. Its frames skip the IP, the
+//! routing and the address resolution of the simulator. They wait in the queue of the interface like all packets, and
+//! the MAC sends them, with retries if one neighbour is addressed. `outside` describes the steps.
+
+use std::sync::Arc;
+
+use hopyard_engine::Time;
+
+use super::{InjectError, World};
+use crate::address::{InterfaceId, NodeId};
+use crate::context::{Departure, DropReason, Token, Waiter};
+use crate::node::{Attachment, Due, MOST_DUE};
+use crate::observe::{PacketEvent, Probe};
+use crate::packet::{Body, ETHERNET, FlowId, IP_HEADER, Packet, PacketId};
+
+impl<P: Probe> World<P> {
+    /// The host of an interface is outside from now on, and sends and receives Ethernet frames.
+    ///
+    /// # Errors
+    /// If there is no such interface, or it has no radio.
+    pub fn attach_frames(&mut self, interface: InterfaceId) -> Result<(), InjectError> {
+        match self.topology.interfaces.get(interface.index()).map(|it| it.attachment) {
+            Some(Attachment::Radio { .. }) => self.cx.outside.attach_frames(interface),
+            _ => return Err(InjectError::NoRadio(interface)),
+        }
+        Ok(())
+    }
+
+    /// Puts a frame in: the host of an interface passes it to the link at a time, which is now or later, for one
+    /// neighbour or for all in reach. Returns its number, which its completion has. The receiver is the link's: the
+    /// addresses within the frame are for the hosts alone.
+    ///
+    /// # Errors
+    /// If the frame or the time cannot be; nothing is put in then.
+    pub fn inject_frame(
+        &mut self,
+        interface: InterfaceId,
+        at: Time,
+        receiver: InterfaceId,
+        frame: &[u8],
+    ) -> Result<Token, InjectError> {
+        if !self.cx.outside.has_frames(interface) {
+            return Err(InjectError::NoFrames(interface));
+        }
+        if !(self.cx.now..=self.clock.end).contains(&at) {
+            return Err(InjectError::Time { at, now: self.cx.now, end: self.clock.end });
+        }
+        if frame.len() < ETHERNET {
+            return Err(InjectError::Frame(frame.len()));
+        }
+        if !receiver.is_broadcast() && !self.shares_channel(interface, receiver) {
+            return Err(InjectError::Station(receiver));
+        }
+        if self.border.due.len() >= MOST_DUE {
+            return Err(InjectError::Full);
+        }
+        let token = Token(self.border.injected);
+        self.border.injected += 1;
+        let due = Due::Frame { token, interface, receiver, bytes: frame.into() };
+        self.border.schedule(at, self.topology.node(interface), due, &mut self.clock);
+        Ok(token)
+    }
+
+    /// Whether two interfaces have radios on the same channel.
+    fn shares_channel(&self, one: InterfaceId, other: InterfaceId) -> bool {
+        let channel = |it: InterfaceId| match self.topology.interfaces.get(it.index())?.attachment {
+            Attachment::Radio { channel, .. } => Some(channel),
+            _ => None,
+        };
+        one != other && channel(one).is_some_and(|it| channel(other) == Some(it))
+    }
+
+    /// A frame is due at a node.
+    pub(super) fn frame_enters(
+        &mut self,
+        node: NodeId,
+        token: Token,
+        interface: InterfaceId,
+        receiver: InterfaceId,
+        bytes: Arc<[u8]>,
+    ) {
+        self.fold(node, &bytes);
+        let now = self.cx.now;
+        let packet = self.cx.originate(Packet {
+            created: now,
+            source: interface.into(),
+            destination: receiver.into(),
+            flow: FlowId::NONE,
+            // The header of Ethernet is not on the air: the MAC adds its own, with the type.
+            size: (bytes.len() - ETHERNET) as u32,
+            ttl: 1,
+            hops: 0,
+            salvaged: 0,
+            class: class(&bytes),
+            body: Body::Frame(bytes),
+        });
+        self.cx.sending.begin(packet, Waiter::Host(node, token));
+        if self.probe.watches() {
+            self.probe.on_packet(now, node, &self.cx.packets[packet], PacketEvent::Originated);
+        }
+        if self.energy.is_dead(node) {
+            return self.cx.drop_packet(node, packet, DropReason::BatteryEmpty);
+        }
+        let (node, mut around) = self.node_at(interface);
+        node.send_frame(interface, packet, receiver, &mut around);
+    }
+
+    /// A frame has reached an interface.
+    #[cold]
+    pub(super) fn frame_leaves(&mut self, interface: InterfaceId, packet: PacketId, from: InterfaceId) {
+        let (at, node) = (self.cx.now, self.topology.node(interface));
+        if !self.cx.outside.has_frames(interface) {
+            return self.cx.drop_packet(node, packet, DropReason::NoListener);
+        }
+        self.cx.packets[packet].hops = 1;
+        let packet = self.cx.deliver(packet);
+        if self.probe.watches() {
+            self.probe.on_packet(at, node, &packet, PacketEvent::Delivered);
+        }
+        self.cx.digest.fold(at.nanos() ^ u64::from(packet.size) << 48 ^ u64::from(node.0) << 20);
+        if let Body::Frame(bytes) = packet.body {
+            self.cx.outside.leave(Departure::Frame { at, interface, from, bytes });
+        }
+    }
+}
+
+/// The traffic class of the datagram in a frame; zero if there is none, or if it is in another protocol's frame.
+fn class(frame: &[u8]) -> u8 {
+    let datagram = &frame[ETHERNET..];
+    match (frame[ETHERNET - 2..ETHERNET].try_into().map(u16::from_be_bytes), datagram) {
+        (Ok(0x0800), [_, class, ..]) if datagram.len() >= IP_HEADER as usize => *class,
+        (Ok(0x86dd), [first, second, ..]) => first << 4 | second >> 4,
+        _ => 0,
+    }
+}

@@ -1,0 +1,79 @@
+//! Nodes that are Linux kernels: what a scenario says of them, and what it cannot say.
+
+use std::path::Path;
+
+use hopyard_model::routing;
+use hopyard_scenario::Scenario;
+use hopyard_scenario::sections::LinuxRouting;
+
+/// Three such nodes. Keys of [nodes] come behind.
+const NODES: &str = "duration = \"10 s\"\n[nodes]\ncount = 3\nspacing = \"200 m\"\n";
+const LINUX: &str = "system = \"linux\"\n";
+
+fn read(text: &str) -> Result<Scenario, String> {
+    Scenario::load(&format!("{NODES}{text}"), "test.toml", Path::new(""), &[]).map_err(|problems| problems.to_string())
+}
+
+fn load(text: &str) -> Scenario {
+    read(text).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+#[test]
+fn every_node_has_a_kernel_and_no_routing_of_hopyard() {
+    let scenario = load(&format!("{LINUX}[linux]\nrouting = \"babeld\"\n"));
+    assert_eq!((scenario.linux_nodes().len(), scenario.kernels(), scenario.kernels_with_programs()), (3, 3, 3));
+    assert_eq!(scenario.linux().map(|it| (it.routing(), it.router_mtu())), Some((LinuxRouting::Babeld, 1500)));
+    let all = scenario.spec(0).nodes;
+    assert!(all.iter().all(|node| matches!(node.routing, routing::Config::StaticRoutes(_))));
+    assert!(!scenario.to_toml(true).contains("[routing]"));
+    // Batman-adv is in the kernel, and has room for its headers.
+    let batman = load(&format!("{LINUX}[linux]\nrouting = \"batman_v\"\n"));
+    assert_eq!((batman.kernels(), batman.kernels_with_programs()), (3, 0));
+    assert_eq!(batman.linux().map(|it| it.router_mtu()), Some(1532));
+    // Those that only radiate have none.
+    let jammed = load(&format!("{LINUX}[[jammer]]\nnodes = [2]\n"));
+    assert_eq!((jammed.linux_nodes().len(), jammed.kernels()), (2, 2));
+    let hopyard = load("");
+    assert!(hopyard.linux().is_none() && hopyard.linux_nodes().is_empty());
+}
+
+#[test]
+fn the_routing_of_kernels_is_in_the_hash_where_there_are_any() {
+    let hash = |text: &str| load(text).hash();
+    assert_eq!(hash(""), hash("system = \"hopyard\"\n"));
+    let of = |routing: &str| hash(&format!("{LINUX}[linux]\nrouting = \"{routing}\"\n"));
+    let all = [hash(""), hash(LINUX), of("babeld"), of("batman_iv"), of("batman_v"), of("ospf")];
+    assert_eq!(hash(LINUX), of("static"));
+    assert!((1..all.len()).all(|it| !all[..it].contains(&all[it])), "{all:?}");
+}
+
+#[test]
+fn what_kernels_as_nodes_cannot_have_is_refused() {
+    for (text, expected) in [
+        ("[routing]\nprotocol = \"aodv\"\n", "have the routing of Linux, and not that of Hopyard"),
+        ("[linux]\nmtu = 3000\n", "the MAC does not carry datagrams of 3000 bytes"),
+        ("[linux]\nmtu = 300\n", "expected 0 or 1280 to 65535, found 300"),
+        ("[linux]\nrouting = \"babeld 'x\"\n", "or a command with quotes in pairs"),
+        ("[mac.dcf]\nmax_msdu = \"1508 B\"\n[linux]\nrouting = \"batman_v\"\n", "1532 bytes, which `routing` needs"),
+        ("[[flow]]\nfrom = 0\nto = 2\n", "Hopyard's flows cannot go over nodes"),
+        ("[[channel]]\nnodes = [0, 1]\n", "cannot have a second radio"),
+        ("wired = 1\n[[wire]]\nbetween = [0, 3]\n", "cannot have wires"),
+        ("wired = 1\n", "there are no wires"),
+    ] {
+        let found = read(&format!("{LINUX}{text}")).expect_err("refused");
+        assert!(found.contains(expected), "{text}: {found}");
+    }
+    let flow = "[[flow]]\nfrom = 0\nto = 2\nstack = \"linux\"\ntcp = \"cubic\"\n";
+    load(&format!("{LINUX}{flow}"));
+    let narrow = read(&format!("{LINUX}{flow}[linux]\nrouting = \"batman_iv\"\nmtu = 1500\n")).expect_err("refused");
+    assert!(narrow.contains("in fragments") && narrow.contains("at least 1532"), "{narrow}");
+    let other = read("system = \"bsd\"\n").expect_err("refused");
+    assert!(other.contains("linux"), "{other}");
+}
+
+#[test]
+fn keys_without_such_nodes_are_named() {
+    let scenario = load("[[host]]\nnode = 0\nrun = \"true\"\n[linux]\nrouting = \"babeld\"\n");
+    let warnings: Vec<_> = scenario.warnings().iter().map(ToString::to_string).collect();
+    assert!(warnings.iter().any(|it| it.contains("`routing` is not used")), "{warnings:#?}");
+}
