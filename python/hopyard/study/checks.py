@@ -133,7 +133,7 @@ _RECORDED = {"rate_changes": RATES, "mobile_events": MOBILE_EVENTS}
 
 
 def _table(own: Quantity) -> str:
-    return MEASURES[own.measure].table if own.measure is not None else own.table
+    return named(own.measure).table if own.measure is not None else own.table
 
 
 def _absent(place: str, column: str, values: Sequence[Scalar], points: Sequence[Point]) -> Iterator[str]:
