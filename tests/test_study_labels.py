@@ -93,3 +93,41 @@ def test_a_wrong_measure_of_labelled_flows(folder: Path, name: str, said: str) -
     result = command("check", "study.toml")
     assert result.exit_code == 2
     assert said in result.output
+
+
+@pytest.mark.parametrize(
+    ("more", "line", "said"),
+    [
+        ('[measure.m]\nmeasure = "page_time[wbe]"\n', 8, "measure.m: page_time[wbe] needs a flow with the label 'wbe'"),
+        ('[measure.m]\ncompare = "page_time[wbe]"\namong = "think"\nreduce = "rank"\n', 8, "measure.m: page_time[wbe]"),
+        ('[measure.m]\nmeasure = "delay"\nof = "goodput[wbe]"\n', 8, "measure.m: goodput[wbe]"),
+        ('[measure.m]\nmeasure = "delay"\nplus = "delay[wbe]"\n', 8, "measure.m: delay[wbe]"),
+        ('[measure.m]\nmeasure = "delay"\nless = "delay[wbe]"\n', 8, "measure.m: delay[wbe]"),
+    ],
+)
+def test_a_label_that_no_flow_has_is_refused_before_the_runs(folder: Path, more: str, line: int, said: str) -> None:
+    (folder / "study.toml").write_text(STUDY + more)
+    result = command("check", "study.toml")
+    assert result.exit_code == 2
+    assert f"study.toml:{line}: {said}" in result.output
+    assert "did you mean 'web'? There are video, video.answers, web, web.answers" in result.output
+    assert command("sweep", "study.toml").exit_code == 2
+    assert not (folder / "results").exists()
+
+
+def test_a_shown_measure_that_no_run_has_is_refused_before_the_runs(folder: Path) -> None:
+    shown = STUDY.replace("runs = 2", 'runs = 2\nmeasures = ["page_time[web]", "page_time[wbe]", "energy"]')
+    (folder / "study.toml").write_text(shown)
+    result = command("check", "study.toml")
+    assert result.exit_code == 2
+    assert "study.toml:5: measures: page_time[wbe] needs a flow with the label 'wbe'" in result.output
+    assert "study.toml:5: measures: energy needs an energy.model other than off" in result.output
+
+
+def test_a_sweep_until_a_measure_is_narrow_needs_a_label_that_is_there(folder: Path) -> None:
+    (folder / "study.toml").write_text(STUDY)
+    words = ("sweep", "study.toml", "--until", "50%", "--until-measure", "page_time[wbe]")
+    result = command(*words)
+    assert result.exit_code == 2
+    assert "page_time[wbe] needs a flow with the label 'wbe' (did you mean 'web'?" in result.output
+    assert not (folder / "results").exists()
