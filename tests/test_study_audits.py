@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 from chains import HOPS, SENDERS, chain
+from hopyard.store.store import Store
 from hopyard.study import load
 from hopyard.study.audit import Audit, _movement
+from hopyard.study.points import points
 from hopyard.study.sweep import sweep
 from hopyard.study.traffic import flows_of
 from short import command
@@ -44,6 +46,36 @@ def test_an_audit_names_what_is_missing(folder: Path) -> None:
     result = command("audit", "study.toml", "--out", "store")
     assert result.exit_code == 0, result.output
     assert "ok     replications" in result.output
+
+
+def test_an_audit_says_why_no_interval_is_known(folder: Path) -> None:
+    (folder / "study.toml").write_text(
+        STUDY.replace('["goodput", "delay"]', '["goodput", "rank", "late", "none"]')
+        + """
+[measure.rank]
+compare = "goodput"
+among = "sender"
+reduce = "rank"
+[measure.late]
+column = "first_arrival_s"
+scale = 0
+[measure.none]
+column = "battery_empty_s"
+table = "nodes"
+"""
+    )
+    _sweep(folder, runs=2)
+    before = command("audit", "study.toml", "--out", "store").output
+    assert re.search(r"precision of rank +95 % intervals of", before)
+    assert re.search(r"precision of late +no point has an interval: all means are 0", before)
+    assert re.search(r"precision of none +no point has an interval: at most 0 runs of a point have a value", before)
+    with Store(folder / "store") as store:
+        store.watch([points(load(folder / "study.toml"))[0].planned], "goodput", 0.5)
+    after = command("audit", "study.toml", "--out", "store").output
+    why = r"no point has an interval: anytime-valid ones \(of sweep --until\) need more than the 2 runs"
+    assert re.search(rf"precision of rank +{why}", after)
+    assert re.search(r"precision of Goodput +95 % intervals of", after)
+    assert "rank†" in command("results", "study.toml", "--out", "store").output
 
 
 def test_an_audit_sees_how_single_nodes_move(folder: Path) -> None:

@@ -404,9 +404,15 @@ def _show(study: Study, points: Sequence[Point], values: Any, measures: Sequence
         marks = [f" {MARK}" if values.watched([point]) else "" for point in mine]
         counts = [point.runs for point in mine]
         names.append(Names("runs", [f"{n}{mark}" for n, mark in zip(counts, marks, strict=True)]))
+        # A comparison is watched at all points, where one of them is.
+        more = {
+            name: MARK
+            for name in measures
+            if any(values.watched([each], name) and not values.watched([each]) for each in mine)
+        }
         numbers = [
             Numbers(
-                values.title(name)[0],
+                values.title(name)[0] + more.get(name, ""),
                 values.title(name)[1],
                 [values.estimate(point, name).parts() for point in mine],
             )

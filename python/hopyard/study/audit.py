@@ -172,7 +172,7 @@ def _intervals(found: Audit, points: Sequence[Point], values: Values, measures: 
                 shares.append((each.half_width / abs(each.mean), point))
         title = values.title(measure)[0]
         if not shares:
-            found.add(f"precision of {title}", "poor", "no point has an interval")
+            found.add(f"precision of {title}", "poor", f"no point has an interval: {_lacking(points, values, measure)}")
             continue
         worst, where = max(shares, key=lambda pair: pair[0])
         typical = float(np.median([share for share, _ in shares]))
@@ -182,6 +182,18 @@ def _intervals(found: Audit, points: Sequence[Point], values: Values, measures: 
             grade,
             f"95 % intervals of ± {100 * typical:.2g} % (median), ± {100 * worst:.2g} % at {where}",
         )
+
+
+def _lacking(points: Sequence[Point], values: Values, measure: str) -> str:
+    """Why no point has an interval of a measure."""
+    found = [values.estimate(point, measure) for point in points]
+    runs = max(each.runs for each in found)
+    if runs < 2:
+        return f"at most {many(runs, 'run')} of a point {'has' if runs == 1 else 'have'} a value"
+    if all(math.isnan(each.half_width) or not each.mean for each in found) and values.watched(points, measure):
+        # Points that are compared with a watched one are watched with it.
+        return f"anytime-valid ones (of sweep --until) need more than the {many(runs, 'run')} of these points"
+    return "all means are 0"
 
 
 def _warm_up(found: Audit, documents: Sequence[dict[str, Any]]) -> None:

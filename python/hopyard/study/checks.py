@@ -35,7 +35,7 @@ def check(study: Study, points: Sequence[Point]) -> None:
     Raises:
         StudyError: with every problem that was found.
     """
-    problems = [*_same(study, points), *_rows(study, points)]
+    problems = [*_same(study, points), *_rows(study, points), *_measures(study, points)]
     try:
         read(study)
     except StudyError as error:
@@ -68,6 +68,28 @@ def _same(study: Study, points: Sequence[Point]) -> Iterator[str]:
                 "of an axis are equal, or one axis sets what another one has set"
             )
             return
+
+
+def _measures(study: Study, points: Sequence[Point]) -> Iterator[str]:
+    """Refuses a measure that no run of the study can have."""
+    own = study.document.measure
+    for name, quantity in own.items():
+        mine = [point for point in points if quantity.experiments is None or point.experiment in quantity.experiments]
+        if problem := _unrecorded(study, name, mine, all_of_them=False):
+            yield f"{study.place('measure', name)}: measure.{name}: {problem}"
+    for number, name in enumerate(study.document.measures):
+        if name not in own and (problem := _unrecorded(study, name, points, all_of_them=False)):
+            yield f"{study.place('measures', number)}: measures: {problem}"
+
+
+def check_measure(study: Study, name: str, points: Sequence[Point]) -> None:
+    """Checks that some run has a measure.
+
+    Raises:
+        StudyError: when none has.
+    """
+    if problem := _unrecorded(study, name, points, all_of_them=False):
+        raise StudyError([f"{study.path}: {problem}"])
 
 
 def check_runs(study: Study, points: Sequence[Point], what: str = "") -> None:
@@ -133,7 +155,7 @@ _RECORDED = {"rate_changes": RATES, "mobile_events": MOBILE_EVENTS}
 
 
 def _table(own: Quantity) -> str:
-    return MEASURES[own.measure].table if own.measure is not None else own.table
+    return named(own.measure).table if own.measure is not None else own.table
 
 
 def _absent(place: str, column: str, values: Sequence[Scalar], points: Sequence[Point]) -> Iterator[str]:
@@ -254,10 +276,11 @@ def _unrecorded(study: Study, measure: str | None, points: Sequence[Point], *, a
     """Why runs of the points have no value of a measure, of all of them or of one at least."""
     own = study.document.measure.get(measure or "")
     if own is not None:
-        # What it compares, or is divided by, may not be recorded.
-        parts = [name for name in (own.compare, own.of) if name]
+        # What it is made of may not be recorded.
+        parts = [name for name in (own.measure, own.compare, own.of, *own.plus, *own.less) if name]
         found = (_unrecorded(study, name, points, all_of_them=all_of_them) for name in parts)
         return next((problem for problem in found if problem), None)
+    label = ""
     if measure in OF_ENERGY:
         needed = "an energy.model other than off"
         lacking = [p for p in points if _document(p).get("energy", {}).get("model") == "off"]
@@ -271,4 +294,6 @@ def _unrecorded(study: Study, measure: str | None, points: Sequence[Point], *, a
         return None
     if not lacking or (len(lacking) < len(points) and not all_of_them):
         return None
+    if label and (known := sorted({each for point in points for each in _labels(point)})):
+        needed += f" ({nearest(label, known)})"
     return f"{measure} needs {needed}, which the point {lacking[0]} has not"

@@ -26,6 +26,7 @@ from hopyard.study.file import (
     wrong_labels,
 )
 from hopyard.tables.measures import MEASURES, check
+from hopyard.tables.measures import named as measure_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -289,13 +290,12 @@ def _quantity(study: Study, name: str, quantity: Quantity) -> Iterator[str]:
         yield f"{place}: expected a column, a series or a measure, or compare or network"
         return
     if quantity.measure is not None:
-        if quantity.measure not in MEASURES:
-            near = nearest(quantity.measure, MEASURES)
-            yield f"{place}: measure: no measure is called {quantity.measure!r}; {near}"
+        unknown = list(_known_measures([quantity.measure], [*MEASURES], f"{place}: measure"))
+        yield from unknown
         if {"table", "reduce"} & quantity.model_fields_set:
             yield f"{place}: a measure of Hopyard has a table and a way to reduce it: expected none"
-        if quantity.measure in MEASURES:
-            yield from _rows(quantity, MEASURES[quantity.measure].table, place)
+        if not unknown:
+            yield from _rows(quantity, measure_of(quantity.measure).table, place)
     if quantity.column is not None:
         known = columns(quantity.table)
         if quantity.column not in known:

@@ -22,7 +22,7 @@ from hopyard.store.database import NAME
 from hopyard.store.folder import Folder
 from hopyard.store.reading import Reader
 from hopyard.store.records import Record
-from hopyard.study.checks import check, check_runs
+from hopyard.study.checks import check, check_measure, check_runs
 from hopyard.study.file import StudyError, check_chosen
 from hopyard.study.points import fits, points
 from hopyard.study.published import read
@@ -229,6 +229,8 @@ def sweep(
         raise ValueError(f"expected numbers of runs from 0 to {most - 1}, found {max(numbers)}")
     if until is not None and until.most < most:
         raise ValueError(f"expected --most {most} or more, the runs of a point, found {until.most}")
+    if until is not None:
+        check_measure(study, until.measure, found)
     check_runs(study, found)
     with signals.handled(leave=False) as stop:
         where = out or default(study, quick=quick)

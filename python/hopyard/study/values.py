@@ -153,8 +153,8 @@ class Values:
             found = self._of_series(own, (config, seed, measure), runs)
         else:
             name = measure if own is None else own.measure
-            if own is None and named(measure).flows:
-                check_labels([measure], self._store.texts("flows", "label"))
+            if name is not None and named(name).flows:
+                check_labels([name], self._store.texts("flows", "label"))
             table = named(name).table if name is not None else str(own and own.table)
             rows = self._store.rows_of(table, config, seed)
             # Runs that have not finished may have lost rows.
@@ -415,7 +415,8 @@ def _of_flows(own: Quantity | None, rows: pa.Table, answers: Mapping[int, int]) 
         return np.asarray(flows == own.flow)
     # A number or a label chooses rows by itself, whichever end wrote the data.
     picks = () if own is None else [name for name, given in own.where.items() if not picked(given)[1]]
-    if {"flow", "label", "answers"}.intersection(picks):
+    labelled = own is not None and own.measure is not None and bool(named(own.measure).flows)
+    if labelled or {"flow", "label", "answers"}.intersection(picks):
         return np.ones(rows.num_rows, dtype=bool)
     return ~np.isin(flows, [*answers])
 
