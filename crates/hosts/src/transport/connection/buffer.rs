@@ -89,19 +89,24 @@ impl Buffer {
         let waiting = self.unread();
         let free = next + self.size.saturating_sub(waiting);
         let moves = free >= self.edge + self.step() || waiting == 0;
-        self.settle(if moves { self.edge.max(free) } else { self.edge }, next, now)
+        let edge = if moves { self.edge.max(free) } else { self.edge };
+        let enough = (next + self.size).saturating_sub(edge.max(next) + self.step());
+        self.settle(edge, next, Some(enough), now)
     }
 
-    /// Moves the edge, and returns the window to announce with `next` expected.
-    pub fn settle(&mut self, edge: u64, next: u64, now: Time) -> u32 {
+    /// Moves the edge, and returns the window to announce with `next` expected. There is room for more when no more
+    /// than `enough` bytes are unread, if ever.
+    pub fn settle(&mut self, edge: u64, next: u64, enough: Option<u64>, now: Time) -> u32 {
         // A FIN takes a sequence number but no room, so it may arrive when the window is closed.
         self.edge = edge.max(next);
         self.update = Time::NEVER;
         self.announced = self.edge - next;
-        if self.announced < self.segment.min(self.size) && self.unread > 0.0 {
+        if let Some(enough) = enough
+            && self.announced < self.segment.min(self.size)
+            && self.unread > 0.0
+        {
             // The sender may wait for room: tell it when there is enough.
-            let enough = (next + self.size).saturating_sub(self.edge + self.step()) as f64;
-            let wait = (self.unread - enough).max(0.0) / self.rate;
+            let wait = (self.unread - enough as f64).max(0.0) / self.rate;
             self.update = now + Span::from_nanos(libm::ceil(wait) as u64).max(Span::from_micros(1));
         }
         self.announced as u32

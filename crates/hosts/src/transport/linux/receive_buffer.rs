@@ -87,10 +87,7 @@ impl ReceiveBuffer {
             self.base.size = growth.room();
         }
         let left = self.base.edge.saturating_sub(tcp.next);
-        let opens = self.growth.as_ref().is_some_and(|growth| {
-            let window = self.window(growth).bytes;
-            2 * left <= growth.clamp() && window > 0 && window >= 2 * left
-        });
+        let opens = self.growth.as_ref().is_some_and(|growth| growth.opens(left, self.held.memory()));
         tcp.reading(unread, opens && tcp.fin.is_none())
     }
 
@@ -127,6 +124,9 @@ impl ReceiveBuffer {
         let left = self.base.edge.saturating_sub(tcp.next);
         let window = self.window(growth).bytes;
         let window = if window < left { growth.whole(left) } else { window };
-        self.base.settle(tcp.next + window, tcp.next, now)
+        // Only a piece that is read whole frees memory.
+        let opening = self.held.frees().find(|(_, taken)| growth.opens(window, *taken));
+        let enough = opening.map(|(read, _)| tcp.next.saturating_sub(read));
+        self.base.settle(tcp.next + window, tcp.next, enough, now)
     }
 }

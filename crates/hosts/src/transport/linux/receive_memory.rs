@@ -71,6 +71,14 @@ impl Held {
         self.in_order.iter().chain(&self.beyond).map(|piece| piece.memory).sum()
     }
 
+    /// The end of each piece in order, with the memory that is taken when the application has read so far.
+    pub fn frees(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.in_order.iter().scan(self.memory(), |taken, piece| {
+            *taken -= piece.memory;
+            Some((piece.to, *taken))
+        })
+    }
+
     /// A segment arrived in order.
     pub fn put(&mut self, from: u64, to: u64) {
         self.append(Piece::new(from, to));

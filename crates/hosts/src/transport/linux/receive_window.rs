@@ -124,14 +124,16 @@ impl Growth {
         Window { bytes: self.whole(free.min(self.limit)), cramped }
     }
 
+    /// Whether the sender, to whom so much of the window is left, must know of the window with so much of the memory
+    /// taken.
+    pub fn opens(&self, left: u64, taken: u64) -> bool {
+        let window = self.window(taken).bytes;
+        2 * left <= self.clamp && window > 0 && window >= 2 * left
+    }
+
     /// The room of the buffer.
     pub const fn room(&self) -> u64 {
         self.memory / 2
-    }
-
-    /// The largest window for the present memory.
-    pub const fn clamp(&self) -> u64 {
-        self.clamp
     }
 
     /// The connection is open.

@@ -1,7 +1,11 @@
 //! A receiver as in Linux: the window that grows, and acknowledgements of the policy `quick` with it.
 
+use hopyard_engine::units::Rate;
+use proptest::prelude::*;
+
 use super::*;
 use crate::params::LINUX;
+use crate::transport::connection::Reader;
 use crate::transport::linux::{ReceiveWindow, Timers};
 
 const FULL: u64 = 1448;
@@ -110,4 +114,67 @@ fn quick_acknowledgements_end_and_a_gap_is_told_at_once() {
     receiver.on_timer(at(192));
     assert!(receiver.poll_transmit(at(192)).is_none());
     assert_eq!(receiver.deadline(), Time::NEVER);
+}
+
+/// A transfer of 200 segments to a slow reader, over 8 Mb/s and 20 ms each way: the segments with data, the probes of
+/// the window, the acknowledgements, and the bytes delivered.
+fn transfer_to_reader(profile: &str, window: u32, reader: Rate) -> [u64; 4] {
+    let params = Params { window, reader: Reader::Steady(reader), ..Params::of_profile(profile) };
+    let acking = acking::Config::of_profile(if profile == LINUX { "quick" } else { "every" }, profile);
+    let control =
+        Controller::new(&Config::of_profile("newreno", profile).expect("a variant"), Streams::new(1, 0).stream("rule"));
+    let mut sender = TcpSender::with_control(&params, control, Streams::new(1, 0).stream("talk"));
+    let mut receiver = TcpReceiver::new(&acking.expect("a policy"), &params, sender.wants_sack());
+    let size = 200 * FULL;
+    sender.write(size, Time::ZERO);
+    sender.close(Time::ZERO);
+    let (mut now, mut free) = (Time::ZERO, Time::ZERO);
+    let mut flying: std::collections::VecDeque<(Time, bool, TcpHeader)> = std::collections::VecDeque::new();
+    let mut acks = 0;
+    while now < at(400_000) && acks < 20_000 {
+        while let Some(header) = sender.poll_transmit(now) {
+            free = free.max(now) + Span::from_micros(u64::from(header.len + 52));
+            flying.push_back((free + Span::from_millis(20), true, header));
+        }
+        while let Some(header) = receiver.poll_transmit(now) {
+            acks += 1;
+            flying.push_back((now + Span::from_millis(20), false, header));
+        }
+        let first = (0..flying.len()).min_by_key(|place| flying[*place].0);
+        let timer = sender.deadline().min(receiver.deadline()).max(now);
+        let Some(place) = first.filter(|place| flying[*place].0 <= timer) else {
+            if timer == Time::NEVER {
+                break;
+            }
+            now = timer;
+            sender.on_timer(now);
+            receiver.on_timer(now);
+            continue;
+        };
+        let (arrival, is_data, header) = flying.remove(place).expect("a segment");
+        now = arrival;
+        if is_data {
+            receiver.on_segment(&header, now);
+        } else {
+            sender.on_segment(&header, now);
+        }
+    }
+    let sent = sender.counters();
+    [sent.segments, sent.window_probes, acks, receiver.counters().delivered_bytes]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Each segment and probe is answered once, and what the reader frees is told at most once for it.
+    #[test]
+    fn a_slow_reader_gets_its_data_with_few_acknowledgements(
+        profile in prop::sample::select(vec![RFC, LINUX]),
+        window in 4_u32..100,
+        kbps in 50_u64..12_000,
+    ) {
+        let [segments, probes, acks, delivered] = transfer_to_reader(profile, window, Rate::from_bps(kbps * 1000));
+        prop_assert_eq!(delivered, 200 * FULL);
+        prop_assert!(acks <= 2 * (segments + probes) + 10, "{} of {} and {}", acks, segments, probes);
+    }
 }
