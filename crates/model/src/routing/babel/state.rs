@@ -170,12 +170,12 @@ impl State {
                     self.neighbours[place].hello(seqno, of_centiseconds(interval), cx.now);
                     weighed = true;
                 }
-                Message::Ihu { rxcost, interval, address } => {
-                    if address.is_none_or(|it| it == self.interfaces[interface].address) {
-                        let hold = of_centiseconds(interval).mul_f64(self.params.ihu_hold);
-                        self.neighbours[place].ihu(rxcost, cx.now + hold);
-                        weighed = true;
-                    }
+                Message::Ihu { rxcost, interval, address }
+                    if address.is_none_or(|it| it == self.interfaces[interface].address) =>
+                {
+                    let hold = of_centiseconds(interval).mul_f64(self.params.ihu_hold);
+                    self.neighbours[place].ihu(rxcost, cx.now + hold);
+                    weighed = true;
                 }
                 _ => {}
             }
