@@ -347,7 +347,7 @@ fn the_mac_reports_what_it_gives_up() {
     let (left, outcome) = finish(world);
     let results = left.iter().filter_map(|it| match it {
         Departure::Completed { token, result, .. } => Some((token.0, *result)),
-        Departure::Datagram { .. } => None,
+        Departure::Frame { .. } | Departure::Datagram { .. } => None,
     });
     let expected = [(0, Ok(())), (1, Err(DropReason::RetryLimit)), (2, Err(DropReason::ArpFailed))];
     assert_eq!(results.collect::<Vec<_>>(), expected);
