@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from hopyard import load_results
-from hopyard.study import load
+from hopyard.study import StudyError, load
+from hopyard.study.file import unit_of
+from hopyard.study.published import read
 from hopyard.study.sweep import sweep
 from short import command
 
@@ -131,3 +133,77 @@ def test_a_sweep_until_a_measure_is_narrow_needs_a_label_that_is_there(folder: P
     assert result.exit_code == 2
     assert "page_time[wbe] needs a flow with the label 'wbe' (did you mean 'web'?" in result.output
     assert not (folder / "results").exists()
+
+
+def test_a_measure_without_a_unit_has_that_of_what_it_is_made_of(folder: Path) -> None:
+    (folder / "study.toml").write_text(
+        STUDY.replace("runs = 2", 'runs = 2\npublished = "published.csv"')
+        + """
+[measure.pages]
+measure = "page_time[web]"
+[measure.later]
+compare = "pages"
+to = { think = "1 s" }
+reduce = "difference"
+[measure.wide]
+compare = "page_time"
+among = "think"
+reduce = "range"
+[measure.times]
+compare = "pages"
+to = { think = "1 s" }
+reduce = "ratio"
+[measure.place]
+compare = "pages"
+among = "think"
+reduce = "rank"
+[measure.load]
+column = "delivery_ms"
+table = "objects"
+reduce = "count"
+[measure.longest]
+column = "delivery_ms"
+table = "objects"
+reduce = "max"
+[measure.seconds]
+measure = "page_time"
+scale = 0.001
+[measure.named]
+measure = "page_time"
+unit = "of a page"
+[measure.none]
+measure = "page_time"
+unit = ""
+[measure.share]
+measure = "page_time[web]"
+of = "page_time[video]"
+[measure.rate]
+series = "goodput"
+reduce = "mean"
+[measure.rise]
+series = "goodput"
+reduce = "slope"
+[measure.began]
+series = "goodput"
+reduce = "first"
+"""
+    )
+    (folder / "published.csv").write_text(
+        "think,measure,value,unit\n500 ms,pages,0.25,s\n1 s,page_time[web],0.5,s\n1 s,wide,3,ms\n"
+    )
+    study = load(folder)
+    units = {name: unit_of(name, study.document.measure) for name in study.document.measure}
+    assert units == {
+        **dict.fromkeys(["pages", "later", "wide", "longest"], "ms"),
+        **dict.fromkeys(["times", "place", "load", "seconds", "none", "share", "rise"], ""),
+        "named": "of a page",
+        "rate": "kbit/s",
+        "began": "s",
+    }
+    published = read(study)
+    assert published is not None
+    assert [value for _, value in published.rows] == [250, 500, 3]
+    (folder / "published.csv").write_text("think,measure,value,unit\n1 s,times,3,s\n1 s,page_time[],1,ms\n")
+    with pytest.raises(StudyError, match=r"published.csv:2: unit: expected no unit, found 's'") as caught:
+        read(study)
+    assert "published.csv:3: 'page_time[]': expected a label of flows" in str(caught.value)

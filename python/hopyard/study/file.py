@@ -10,17 +10,20 @@ from __future__ import annotations
 import re
 import tomllib
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from hopyard import _core
 from hopyard.scenario import catalogue
+from hopyard.tables.measures import named
 from hopyard.tables.tables import empty
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from hopyard.scenario.catalogue import Column
 
 #: The experiment of a study that names none.
 ONLY = "main"
@@ -438,14 +441,40 @@ def wrong_labels(axis: Axis, name: str, values: Iterable[Scalar], place: str) ->
             yield f"{place}: the axis {name} has no value {text_of(value)!r}; {near}"
 
 
+#: Reductions whose value has the unit of what is reduced.
+_KEEPS_UNIT = (*get_args(OfRows), "difference", "range")
+
+
+def unit_of(measure: str, own: Mapping[str, Quantity]) -> str:
+    """The unit of a measure of Hopyard, or of one of the study's `own`.
+
+    A measure that names none has the unit of what it is made of, where neither `scale` nor `of` nor its reduction
+    changes the unit.
+    """
+    it = own.get(measure)
+    if it is None:
+        return named(measure).unit
+    if "unit" in it.model_fields_set or it.scale != 1 or it.of is not None:
+        return it.unit
+    if it.reduce == "first":
+        return "s"
+    if it.reduce == "count" or it.reduce not in _KEEPS_UNIT:
+        return ""
+    if it.compare is not None:
+        return unit_of(it.compare, own)
+    if it.measure is not None:
+        return named(it.measure).unit
+    known = catalogue.quantities() if it.series is not None else _columns(it.table)
+    return next((each["unit"] for each in known if each["name"] in (it.series, it.column)), "")
+
+
 def columns(table: str) -> dict[str, list[str]]:
     """The columns of a table of results, each with its texts where these are few and fixed."""
-    return {
-        column["name"]: column["values"]
-        for each in catalogue.tables()
-        if each["name"] == table
-        for column in each["columns"]
-    }
+    return {column["name"]: column["values"] for column in _columns(table)}
+
+
+def _columns(table: str) -> list[Column]:
+    return [column for each in catalogue.tables() if each["name"] == table for column in each["columns"]]
 
 
 def is_text(table: str, column: str) -> bool:

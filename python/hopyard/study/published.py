@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 from hopyard.scenario.axis import factor, is_unit
 from hopyard.scenario.scenario import _read_text
-from hopyard.study.file import StudyError, labels_of
+from hopyard.study.file import StudyError, labels_of, unit_of
+from hopyard.study.references import known_measures
 from hopyard.tables.measures import MEASURES
 
 if TYPE_CHECKING:
@@ -70,11 +71,10 @@ class Published:
                 problems.append(f"{path}:{line}: value: expected a number, found {found}{hint}")
                 continue
             place = f"{path}:{line}"
-            if row["measure"] not in known:
-                problems.append(f"{place}: no measure is called {row['measure']!r}")
-            elif "unit" not in axes and (unit := row.get("unit", "").strip()):
-                own = study.document.measure.get(row["measure"])
-                wanted = MEASURES[row["measure"]].unit if own is None else own.unit
+            unknown = list(known_measures([row["measure"]], known, place))
+            problems += unknown
+            if not unknown and "unit" not in axes and (unit := row.get("unit", "").strip()):
+                wanted = unit_of(row["measure"], study.document.measure)
                 size = factor(unit, wanted)
                 if size is not None and size != 1:
                     value *= size

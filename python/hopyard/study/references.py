@@ -74,7 +74,7 @@ def references(study: Study) -> Iterator[str]:
         yield from _quantity(study, name, quantity)
     known = [*document.measure, *MEASURES]
     for number, measure in enumerate(document.measures):
-        yield from _known_measures([measure], known, study.place("measures", number))
+        yield from known_measures([measure], known, study.place("measures", number))
     for number, table in enumerate(document.table):
         yield from _table(study, table, study.place("table", number), known)
     for number, figure in enumerate(document.figure):
@@ -247,7 +247,8 @@ def _sampled_there(
                     yield f"{place}: {name} compares values of {axis}, which is no axis of {experiment}"
 
 
-def _known_measures(names: Iterable[str | None], known: list[str], place: str) -> Iterator[str]:
+def known_measures(names: Iterable[str | None], known: list[str], place: str) -> Iterator[str]:
+    """Refuses names of no measure, of the study's own or of Hopyard."""
     for name in names:
         if name is None or name in known:
             continue
@@ -267,12 +268,12 @@ def _quantity(study: Study, name: str, quantity: Quantity) -> Iterator[str]:
         yield f"{place}: Hopyard has a measure of this name: expected another one"
     own = study.document.measure
     if quantity.of is not None:
-        yield from _known_measures([quantity.of], [*own, *MEASURES], f"{place}: of")
+        yield from known_measures([quantity.of], [*own, *MEASURES], f"{place}: of")
         if quantity.of == name or (quantity.of in own and own[quantity.of].of is not None):
             yield f"{place}: of: expected a measure that is not divided itself"
     for key in ("plus", "less"):
         added: list[str] = getattr(quantity, key)
-        yield from _known_measures(added, [*own, *MEASURES], f"{place}: {key}")
+        yield from known_measures(added, [*own, *MEASURES], f"{place}: {key}")
         parts = [own[each] for each in added if each in own]
         if name in added or any(each.of or each.plus or each.less for each in parts):
             yield f"{place}: {key}: expected measures that are neither sums nor divided themselves"
@@ -290,7 +291,7 @@ def _quantity(study: Study, name: str, quantity: Quantity) -> Iterator[str]:
         yield f"{place}: expected a column, a series or a measure, or compare or network"
         return
     if quantity.measure is not None:
-        unknown = list(_known_measures([quantity.measure], [*MEASURES], f"{place}: measure"))
+        unknown = list(known_measures([quantity.measure], [*MEASURES], f"{place}: measure"))
         yield from unknown
         if {"table", "reduce"} & quantity.model_fields_set:
             yield f"{place}: a measure of Hopyard has a table and a way to reduce it: expected none"
@@ -346,7 +347,7 @@ def _compared(study: Study, name: str, quantity: Quantity, place: str) -> Iterat
         if quantity.to is not None or quantity.among is not None or compares:
             yield f"{place}: to, among and reduce = ratio, difference, rank or range belong to compare"
     else:
-        yield from _known_measures([quantity.compare], [*own, *MEASURES], f"{place}: compare")
+        yield from known_measures([quantity.compare], [*own, *MEASURES], f"{place}: compare")
         if quantity.compare == name or (quantity.compare in own and own[quantity.compare].compare is not None):
             yield f"{place}: compare: expected a measure that compares no points itself"
         if quantity.to is not None and not quantity.to:
@@ -414,7 +415,7 @@ def _table(study: Study, table: Table, place: str, known: list[str]) -> Iterator
     yield from _known_axes(study, table.experiment, [*table.rows, *table.columns], place)
     for name in set(table.rows) & set(table.columns):
         yield f"{place}: {name} stands in rows and in columns: expected it in one"
-    yield from _known_measures(table.measures, known, place)
+    yield from known_measures(table.measures, known, place)
     experiment = study.experiment_of(table.experiment)
     yield from _sampled_there(study, experiment, table.measures, place)
     yield from _where(study, experiment, table.where, place)
@@ -438,7 +439,7 @@ def _figure(study: Study, figure: Figure, place: str, known: list[str]) -> Itera
         return
     used = [figure.x, figure.lines, figure.panels]
     yield from _known_axes(study, figure.experiment, used, place)
-    yield from _known_measures([figure.measure, figure.beside], known, place)
+    yield from known_measures([figure.measure, figure.beside], known, place)
     experiment = study.experiment_of(figure.experiment)
     yield from _sampled_there(study, experiment, [figure.measure, figure.beside], place)
     yield from _where(study, experiment, figure.where, place)
@@ -481,7 +482,7 @@ def _correlated(study: Study, claim: Claim, experiment: str, place: str, known: 
     if (claim.against is None) == (claim.than is None):
         yield f"{place}: correlated needs another measure (against) or another case (than), and one"
     if claim.against is not None:
-        yield from _known_measures([claim.against], known, place)
+        yield from known_measures([claim.against], known, place)
         yield from _sampled_there(study, experiment, [claim.against], place)
         if claim.against == claim.measure:
             yield f"{place}: against: {claim.measure} is compared with itself: expected another one"
@@ -501,7 +502,7 @@ def _claim(study: Study, claim: Claim, place: str, known: list[str]) -> Iterator
     if wrong:
         return
     experiment = study.experiment_of(claim.experiment)
-    yield from _known_measures([claim.measure], known, place)
+    yield from known_measures([claim.measure], known, place)
     yield from _sampled_there(study, experiment, [claim.measure], place)
     yield from _known_axes(study, claim.experiment, [claim.along], place)
     for part in (claim.case, claim.than or {}, claim.where):

@@ -13,7 +13,7 @@ import numpy as np
 from hopyard import _core
 from hopyard.scenario.scenario import Scenario
 from hopyard.statistics.estimates import Estimate, estimate
-from hopyard.study.file import MOST_RUNS, columns, is_text, nearest, picked, text_of
+from hopyard.study.file import MOST_RUNS, columns, is_text, nearest, picked, text_of, unit_of
 from hopyard.study.networks import network
 from hopyard.study.points import beside, fits
 from hopyard.tables.arrays import floats, integers, where
@@ -312,7 +312,7 @@ class Values:
         own = self._own.get(measure)
         if own is None:
             return named(measure).title, named(measure).unit
-        return own.title or measure, own.unit
+        return own.title or measure, unit_of(measure, self._own)
 
     def label(self, measure: str) -> str:
         """The title with its unit."""
