@@ -2,8 +2,9 @@
 
 use hopyard_engine::{Span, Time};
 
-use super::message::{HOPS, INFINITY, Message, RouterId, Target, newer};
+use super::message::{HOPS, INFINITY, Message, RouterId, Target, newer, plus};
 use super::state::{State, Urgency};
+use super::table::Route;
 use crate::address::Address;
 use crate::context::Context;
 
@@ -13,6 +14,8 @@ pub struct Request {
     destination: Address,
     router: Address,
     seqno: u16,
+    /// The neighbour, or broadcast.
+    to: Address,
     /// When it was sent last.
     sent: Time,
     /// When it is sent again, and the time after which it is sent the time after that.
@@ -81,7 +84,7 @@ impl State {
         if it.route().is_some_and(|route| it.router != router || !newer(seqno, route.seqno)) {
             return self.tell(interface, destination, true, Urgency::Urgent, cx.now);
         }
-        if hops < 2 || self.has_sent(destination, router, seqno, cx.now) {
+        if hops < 2 || self.has_sent(destination, router, seqno, None, cx.now) {
             return;
         }
         // The selected route, or the best other one; feasible ones first.
@@ -91,7 +94,7 @@ impl State {
             (infeasible, Some(route.neighbour) != it.selected, route.metric, route.neighbour)
         });
         let Some(next) = next.map(|it| it.neighbour) else { return };
-        self.remember(destination, router, seqno, 0, cx.now);
+        self.remember(destination, router, seqno, next, 0, cx.now);
         let message = Message::SeqnoRequest {
             destination: Target::Host(destination),
             router: RouterId::Of(router),
@@ -101,20 +104,21 @@ impl State {
         self.send_to(next, message, Urgency::Urgent, cx.now);
     }
 
-    /// Whether a request for this seqno, or for a newer one, was sent a short time ago.
-    fn has_sent(&self, destination: Address, router: Address, seqno: u16, now: Time) -> bool {
-        let same = |it: &&Request| (it.destination, it.router) == (destination, router);
+    /// Whether a request for this seqno, or for a newer one, was sent a short time ago: to this neighbour, or to any.
+    fn has_sent(&self, destination: Address, router: Address, seqno: u16, to: Option<Address>, now: Time) -> bool {
+        let heard = |it: &Request| to.is_none_or(|to| it.to == to || it.to.is_broadcast());
+        let same = |it: &&Request| (it.destination, it.router) == (destination, router) && heard(it);
         let recent = |it: &Request| it.sent + self.params.request_timeout > now && !newer(seqno, it.seqno);
         self.pending.iter().filter(same).any(recent)
     }
 
-    fn remember(&mut self, destination: Address, router: Address, seqno: u16, repeats: u8, now: Time) {
-        self.pending.retain(|it| it.destination != destination || it.router != router);
+    fn remember(&mut self, destination: Address, router: Address, seqno: u16, to: Address, repeats: u8, now: Time) {
+        self.pending.retain(|it| (it.destination, it.router, it.to) != (destination, router, to));
         let wait = self.params.request_timeout;
         let again = if repeats > 0 { now + wait } else { Time::NEVER };
         // An answer may have to come from far away.
         let until = now + wait * (2 << u64::from(repeats));
-        self.pending.push(Request { destination, router, seqno, sent: now, again, wait, left: repeats, until });
+        self.pending.push(Request { destination, router, seqno, to, sent: now, again, wait, left: repeats, until });
     }
 
     /// Whether a route answers requests that this node sent or forwarded. They are done then.
@@ -124,14 +128,29 @@ impl State {
         self.pending.len() != before
     }
 
-    /// Asks a neighbour for a route to a destination that is feasible (§3.8.2.2).
+    /// A route that is not feasible is much better than the selected one: its neighbour is asked for a newer number
+    /// (§3.8.2.2).
+    pub fn ask_for_better(&mut self, destination: usize, cx: &Context) {
+        let it = &self.table.all()[destination];
+        let (metric, least) = (it.metric(), self.params.urgent_increase);
+        let much_better = |route: &&Route| {
+            plus(route.metric, least) <= metric && route.metric != INFINITY && Some(route.neighbour) != it.selected
+        };
+        let feasible = |route: &&Route| it.is_feasible(route.seqno, route.advertised, cx.now);
+        let better = it.routes.iter().filter(much_better).filter(|it| !feasible(it));
+        if let Some(neighbour) = better.min_by_key(|it| (it.metric, it.neighbour)).map(|it| it.neighbour) {
+            self.ask_neighbour(destination, neighbour, cx);
+        }
+    }
+
+    /// Asks a neighbour for a route to a destination that is feasible.
     pub fn ask_neighbour(&mut self, destination: usize, neighbour: Address, cx: &Context) {
         let it = &self.table.all()[destination];
         let (address, router, seqno) = (it.address, it.router, it.wanted(cx.now));
-        if self.has_sent(address, router, seqno, cx.now) {
+        if self.has_sent(address, router, seqno, Some(neighbour), cx.now) {
             return;
         }
-        self.remember(address, router, seqno, 0, cx.now);
+        self.remember(address, router, seqno, neighbour, 0, cx.now);
         self.send_to(neighbour, request(address, router, seqno), Urgency::Urgent, cx.now);
     }
 
@@ -141,7 +160,8 @@ impl State {
         let it = &self.table.all()[destination];
         let (address, router, seqno) = (it.address, it.router, it.wanted(cx.now));
         let others = it.routes.iter().any(|it| it.metric != INFINITY);
-        self.remember(address, router, seqno, if others { self.params.request_repeats } else { 0 }, cx.now);
+        let repeats = if others { self.params.request_repeats } else { 0 };
+        self.remember(address, router, seqno, Address::BROADCAST, repeats, cx.now);
         self.send_request(request(address, router, seqno), cx.now);
     }
 

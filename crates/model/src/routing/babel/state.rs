@@ -2,7 +2,7 @@
 
 use hopyard_engine::{Rng, Span, Time};
 
-use super::message::{INFINITY, Message, RouterId, Target, Update, plus};
+use super::message::{INFINITY, Message, RouterId, Target, Update, newer, plus};
 use super::neighbours::Neighbour;
 use super::params::{Params, of_centiseconds};
 use super::requests::{Repeat, Request};
@@ -12,7 +12,7 @@ use crate::context::{Action, Context, RouteChange};
 use crate::params::Shared;
 use crate::routing::Networks;
 
-/// Routes that expire are looked for no more often than this.
+/// Routes that expire, or that become better than the selected one in the mean, are looked for no more often than this.
 const LOOK: Span = Span::from_secs(1);
 /// In the last part of its hold, a neighbour is asked whether a route still holds (babeld: 1/8).
 const EARLY: f64 = 0.125;
@@ -100,6 +100,10 @@ pub struct State {
     pub pending: Vec<Request>,
     /// Retractions that are repeated.
     pub repeats: Vec<Repeat>,
+    /// Destinations to which another route is better than the selected one, but not in the mean yet, and when they are
+    /// looked at again.
+    doubtful: Vec<Address>,
+    doubts_at: Time,
     /// No route expires or is to be asked for before this time.
     pub next_expiry: Time,
     /// When the timer is to be called.
@@ -121,6 +125,8 @@ impl State {
             table: Table::default(),
             pending: Vec::new(),
             repeats: Vec::new(),
+            doubtful: Vec::new(),
+            doubts_at: Time::NEVER,
             next_expiry: Time::NEVER,
             due: Time::NEVER,
         }
@@ -261,12 +267,18 @@ impl State {
             }
             it.routes.push(Route::new(from, seqno, advertised, metric, now, expires));
             self.next_expiry = self.next_expiry.min(now + hold.mul_f64(1.0 - EARLY));
-            return self.consider(destination, from, feasible, cx);
+            return self.choose(destination, cx);
         };
+        let route = &mut it.routes[route];
         if selected && !feasible {
-            // The update is ignored. A newer number makes the route feasible again, or it expires.
-            return self.ask_neighbour(destination, from, cx);
+            // §3.5.3 lets it be ignored. As in babeld, the route stays selected, with its new metric.
+            if newer(route.seqno, seqno) {
+                return;
+            }
+            self.ask_neighbour(destination, from, cx);
         }
+        let it = &mut self.table.all_mut()[destination];
+        let Some(route) = it.place(from) else { return };
         let route = &mut it.routes[route];
         let same = (route.seqno, route.metric) == (seqno, metric);
         (route.seqno, route.advertised) = (seqno, advertised);
@@ -276,20 +288,7 @@ impl State {
         }
         // A periodic update of the selected route, as most are, changes nothing.
         if !(same && selected) {
-            self.consider(destination, from, feasible, cx);
-        }
-    }
-
-    /// A neighbour's route has changed, or is new.
-    fn consider(&mut self, destination: usize, from: Address, feasible: bool, cx: &mut Context) {
-        self.choose(destination, cx);
-        if !feasible {
-            // §3.8.2.2: it is better than what the node has, but may lead through this node.
-            let it = &self.table.all()[destination];
-            let offered = it.place(from).map_or(INFINITY, |place| it.routes[place].metric);
-            if offered != INFINITY && plus(offered, self.params.urgent_increase) <= it.metric() {
-                self.ask_neighbour(destination, from, cx);
-            }
+            self.choose(destination, cx);
         }
     }
 
@@ -311,8 +310,12 @@ impl State {
         let constant = self.params.smoothing();
         let it = &mut self.table.all_mut()[destination];
         let had = it.selected.is_some();
-        it.select(cx.now, constant);
+        let waits = it.select(cx.now, constant);
         let (address, told) = (it.address, it.told);
+        if waits && !self.doubtful.contains(&address) {
+            self.doubtful.push(address);
+            self.doubts_at = self.doubts_at.min(cx.now + LOOK);
+        }
         match it.route() {
             None if had => self.lose(destination, cx),
             None => {}
@@ -329,6 +332,7 @@ impl State {
                 }
             }
         }
+        self.ask_for_better(destination, cx);
         self.announce(destination, cx);
     }
 
@@ -369,6 +373,14 @@ impl State {
         }
         if self.next_expiry <= cx.now {
             self.expire_routes(cx);
+        }
+        if self.doubts_at <= cx.now {
+            self.doubts_at = Time::NEVER;
+            for address in std::mem::take(&mut self.doubtful) {
+                if let Some(destination) = self.table.place(address) {
+                    self.choose(destination, cx);
+                }
+            }
         }
     }
 
@@ -428,7 +440,7 @@ impl State {
         let neighbours = self.neighbours.iter().map(Neighbour::next_look);
         let pending = self.pending.iter().map(Request::next);
         let repeats = self.repeats.iter().map(|it| it.at);
-        interfaces.chain(neighbours).chain(pending).chain(repeats).fold(self.next_expiry, Time::min)
+        interfaces.chain(neighbours).chain(pending).chain(repeats).fold(self.next_expiry.min(self.doubts_at), Time::min)
     }
 
     /// The next hop and the hops of the route to a destination.

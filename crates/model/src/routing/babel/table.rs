@@ -166,16 +166,20 @@ impl Destination {
 
     /// Selects a route among those that are feasible and finite (§3.6, A.3): without a selected one that with the
     /// smallest metric. Another one replaces the selected one only if its metric and its smoothed metric are smaller.
-    pub fn select(&mut self, now: Time, constant: Span) {
+    /// Whether the metric of a route is smaller, whose smoothed metric is not yet.
+    pub fn select(&mut self, now: Time, constant: Span) -> bool {
         let usable = |it: &&Route| it.metric != INFINITY && self.is_feasible(it.seqno, it.advertised, now);
-        let current = self.route().filter(usable);
-        let better = |it: &&Route| {
-            current.is_none_or(|current| {
-                it.metric < current.metric && it.smoothed(now, constant) < current.smoothed(now, constant)
-            })
-        };
-        let best = self.routes.iter().filter(usable).filter(better).min_by_key(|it| (it.metric, it.neighbour));
+        // The selected route was feasible once. Its neighbour's feasibility distance has not grown since.
+        let current = self.route().filter(|it| it.metric != INFINITY);
+        let nearer = |it: &&Route| current.is_none_or(|current| it.metric < current.metric);
+        let better =
+            |it: &&Route| current.is_none_or(|current| it.smoothed(now, constant) < current.smoothed(now, constant));
+        let mut candidates = self.routes.iter().filter(nearer).filter(usable).peekable();
+        let waits = candidates.peek().is_some();
+        let best = candidates.filter(better).min_by_key(|it| (it.metric, it.neighbour));
+        let waits = waits && best.is_none();
         self.selected = best.or(current).map(|it| it.neighbour);
+        waits
     }
 }
 

@@ -1,6 +1,7 @@
 //! Conversations between Babel routers in small networks, by the sections of RFC 8966.
 
 mod links;
+mod peers;
 mod rules;
 
 use std::fmt::Write as _;
