@@ -11,7 +11,7 @@ use hopyard_model::observe::Probe;
 use hopyard_model::packet::ETHERNET;
 use hopyard_model::world::{InjectError, Watch, World};
 
-use crate::stations::Stations;
+use crate::stations::{Station, Stations, receiver};
 
 /// The type of IPv4 in an Ethernet header.
 const IPV4: [u8; 2] = [8, 0];
@@ -76,6 +76,51 @@ impl<P: Probe> Hosts<P> {
     pub(crate) fn refuse(&mut self, node: NodeId, why: &'static str) -> Sending {
         *self.refused.entry((node, why)).or_default() += 1;
         Sending::Done
+    }
+}
+
+impl<P: Probe> Hosts<P> {
+    /// A kernel that is a node sends a frame.
+    pub(crate) fn send_frame(&mut self, at: Time, frame: &[u8], ticket: Ticket) -> Result<Sending, NetworkError> {
+        let kernel = ticket.port.kernel;
+        let node = self.nodes[kernel];
+        let receiver = match receiver(node, frame) {
+            Ok(receiver) => receiver,
+            Err(why) => return Ok(self.refuse(node, why)),
+        };
+        let Some(stations) = &mut self.stations else { return Ok(Sending::Done) };
+        let station = stations.all.entry(kernel).or_default();
+        if station.count >= stations.room {
+            station.held.push_back((frame.to_vec(), ticket));
+            return Ok(Sending::Pending);
+        }
+        match self.world.inject_frame(node.into(), at, receiver, frame) {
+            Ok(token) => {
+                station.count += 1;
+                self.tickets.insert(token, ticket);
+                Ok(Sending::Pending)
+            }
+            Err(InjectError::Station(_)) => Ok(self.refuse(node, "no_station")),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The node of a kernel has sent a frame, or has given it up: there is room for one that waits.
+    pub(crate) fn has_sent(&mut self, port: Port) -> Result<(), NetworkError> {
+        let Some(station) = self.station(port.kernel) else { return Ok(()) };
+        station.count -= 1;
+        let now = self.world.now();
+        while let Some((frame, ticket)) = self.station(port.kernel).and_then(|it| it.held.pop_front()) {
+            if self.send_frame(now, &frame, ticket)? == Sending::Pending {
+                break;
+            }
+            self.left.push_back(FromNetwork::Sent(ticket));
+        }
+        Ok(())
+    }
+
+    fn station(&mut self, kernel: usize) -> Option<&mut Station> {
+        self.stations.as_mut()?.all.get_mut(&kernel)
     }
 }
 

@@ -41,7 +41,6 @@ impl FlowId {
 
     /// The flow's place in arrays over all flows.
     #[inline]
-    #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -110,8 +109,7 @@ pub enum Body {
     Icmp(Quote),
     /// A datagram from outside: the bytes of an IPv4 datagram as it was put in, with its header.
     External(Arc<[u8]>),
-    /// An Ethernet frame from outside, with its header of [`ETHERNET`] bytes and without its check sequence. It is for
-    /// the link alone: no IP of the simulator sees it.
+    /// An Ethernet frame from outside with its header ([`ETHERNET`] bytes), which no IP of the simulator sees.
     Frame(Arc<[u8]>),
     /// Options of DSR, and the payload of IP behind them (RFC 4728). Counters see the payload of IP.
     Extended(Arc<Extended>),
@@ -549,7 +547,6 @@ impl PacketKind {
     pub const ALL: &[Self] = Self::VARIANTS;
 
     /// The kind's name in tables.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }

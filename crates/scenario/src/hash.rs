@@ -18,7 +18,6 @@ use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::files::{ErrorFile, LinkFile, MovementFile, TraceFile, TrafficFile};
-use crate::linux::uses_linux;
 use crate::place::Place;
 use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, Moving, RandomFlows, Resolved, TcpKind, Typed};
 use crate::sections::{
@@ -190,7 +189,7 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
         "mobile_hosts": mobile_hosts.iter().map(mobile).collect::<Vec<_>>(),
         "measure": from,
     });
-    if uses_linux(resolved) {
+    if resolved.uses_linux() {
         // A kernel wakes up for each sample.
         let Linux { version, completion, sysctls, sample, memory, westwood, routing, mtu } = linux;
         identity["linux"] = json!([version, completion, sysctls, sample, memory, westwood]);

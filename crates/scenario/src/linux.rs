@@ -8,9 +8,8 @@ use hopyard_model::app::{self, Application as _, Offer, Period};
 use hopyard_model::transport::congestion::{self, CongestionControl as _, Controller};
 use hopyard_model::world::{FlowSpec, Spec, Transport};
 
-use crate::resolve::Resolved;
 use crate::scenario::Scenario;
-use crate::sections::{Host, Linux, Stack, System};
+use crate::sections::{Host, Linux, Stack};
 
 /// A flow between two Linux kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,38 +64,17 @@ fn offered(config: &app::Config, period: Period, end: Time, random: Rng) -> Offe
     found
 }
 
-/// The stacks of the flows, in their order, from the number of flows that each set has.
-pub(crate) fn stacks(resolved: &Resolved) -> impl Iterator<Item = Stack> {
-    let listed = resolved.flows.iter().map(|(flow, _)| flow.stack);
-    let drawn = resolved.random_flows.iter().flat_map(|set| {
-        let count = set.flows.number(resolved.talking()) as usize;
-        std::iter::repeat_n(set.flows.stack, count)
-    });
-    listed.chain(drawn)
-}
-
-/// Whether a scenario has kernels.
-pub(crate) fn uses_linux(resolved: &Resolved) -> bool {
-    let is_router = resolved.nodes.system == System::Linux;
-    is_router || !resolved.hosts.is_empty() || stacks(resolved).any(|stack| stack == Stack::Linux)
-}
-
-/// The numbers of the nodes that are Linux kernels.
-pub(crate) fn linux_nodes(resolved: &Resolved) -> std::ops::Range<u32> {
-    if resolved.nodes.system == System::Linux { 0..resolved.talking() } else { 0..0 }
-}
-
 impl Scenario {
     /// The settings of the kernels of this scenario; nothing if it has no flow of Linux, no program and no Linux nodes.
     #[must_use]
     pub fn linux(&self) -> Option<&Linux> {
-        uses_linux(&self.resolved).then_some(&self.resolved.linux)
+        self.resolved.uses_linux().then_some(&self.resolved.linux)
     }
 
     /// The nodes that are Linux kernels, and route themselves.
     #[must_use]
     pub fn linux_nodes(&self) -> Vec<NodeId> {
-        linux_nodes(&self.resolved).map(NodeId).collect()
+        self.resolved.linux_nodes().map(NodeId).collect()
     }
 
     /// The programs that run at nodes in simulated time.
@@ -126,7 +104,7 @@ impl Scenario {
             _ => None,
         };
         let flows = self.spec(0).flows;
-        let found = flows.iter().zip(stacks(&self.resolved)).map(|(flow, stack)| Some(variant(flow, stack)?.name));
+        let found = flows.iter().zip(self.resolved.stacks()).map(|(flow, stack)| Some(variant(flow, stack)?.name));
         found.collect::<Option<_>>().unwrap_or_default()
     }
 
@@ -157,7 +135,7 @@ impl Scenario {
     /// How many of these kernels have programs.
     #[must_use]
     pub fn kernels_with_programs(&self) -> usize {
-        let daemons = linux_nodes(&self.resolved).filter(|_| self.resolved.linux.routing().has_daemon());
+        let daemons = self.resolved.linux_nodes().filter(|_| self.resolved.linux.routing().has_daemon());
         self.resolved.hosts.iter().map(|host| host.node).chain(daemons).collect::<BTreeSet<_>>().len()
     }
 
@@ -166,7 +144,7 @@ impl Scenario {
     #[must_use]
     pub fn linux_flows(&self, spec: &mut Spec) -> Vec<LinuxFlow> {
         let (streams, end) = (Streams::new(spec.seed, spec.run), Time::ZERO + spec.duration);
-        let flows = spec.flows.iter_mut().zip(stacks(&self.resolved)).enumerate();
+        let flows = spec.flows.iter_mut().zip(self.resolved.stacks()).enumerate();
         let linux = flows.filter(|(_, (_, stack))| *stack == Stack::Linux);
         linux.filter_map(|(number, (flow, _))| taken(number, flow, &self.resolved.linux, &streams, end)).collect()
     }

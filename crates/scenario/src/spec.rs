@@ -18,7 +18,6 @@ use hopyard_model::world::{
 };
 
 use crate::drawing::{drawn_flows, tables};
-use crate::linux::linux_nodes;
 use crate::placement::uniform;
 use crate::resolve::{Congestion, FlowKind, FurtherChannel, Moving, Resolved, TcpKind, Typed, orders, roles, served};
 use crate::scenario::Scenario;
@@ -166,7 +165,7 @@ fn nodes(resolved: &Resolved, streams: &Streams) -> Vec<NodeSpec> {
         node.agents = resolved.agents.iter().map(|it| &it.config).filter(runs).cloned().collect();
     }
     // Those route nothing that only radiate, or whose routing is a kernel's.
-    for node in linux_nodes(resolved).chain(resolved.talking()..resolved.nodes.count) {
+    for node in resolved.linux_nodes().chain(resolved.talking()..resolved.nodes.count) {
         let node = &mut nodes[node as usize];
         node.routing = routing::Config::StaticRoutes(static_routes::Params::silent().into());
         node.agents = Vec::new();

@@ -29,6 +29,9 @@ const WITHOUT_EFFECT: &[&str] = &[
 const WITHOUT_EFFECT_BESIDE_POSITIONS: &[&str] =
     &["nodes.placement", "nodes.columns", "nodes.radius", "nodes.area", "nodes.spacing"];
 
+/// The keys of nodes that are kernels, where no node is one.
+const WITHOUT_EFFECT_ON_HOSTS: &[&str] = &["linux.routing", "linux.mtu"];
+
 /// Keys that have no other value. Flow 1 is over UDP, which Linux does not have here. There is no file with error
 /// rates, and none that a wire could follow. The name of the group stands in the flow too, and relays need another
 /// routing protocol.
@@ -92,6 +95,7 @@ const SCENARIOS: &[&str] = &[
      [routing]\nprotocol = \"oracle\"\n\
      [[flows]]\nrandom = 2\n[[flows]]\nshare = 0.5\n",
     "[nodes]\npositions = [[0, 0], [100, 0], [200, 0], [300, 0]]\n[[flow]]\nfrom = 0\nto = 2\ntcp = \"reno\"\nstack = \"linux\"\n",
+    "[nodes]\npositions = [[0, 0], [200, 0], [400, 0]]\nsystem = \"linux\"\n[linux]\nrouting = \"babeld\"\n",
 ];
 
 /// Keys and values, with the paths that `--set` takes.
@@ -240,6 +244,7 @@ fn compare(text: &str) -> (BTreeSet<String>, BTreeSet<String>, usize) {
             && ["mobility.random_waypoint", "mobility.roaming_group"].iter().any(|table| key.starts_with(table));
         let free = overruled
             || WITHOUT_EFFECT.contains(&key.as_str())
+            || !text.contains("system") && WITHOUT_EFFECT_ON_HOSTS.contains(&key.as_str())
             || text.contains("positions") && WITHOUT_EFFECT_BESIDE_POSITIONS.contains(&key.as_str());
         match changed {
             Some((other, base, changed)) if !free => {

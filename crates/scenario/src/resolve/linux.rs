@@ -8,7 +8,6 @@ use super::resolved::{Chosen, Congestion, FlowKind, Resolved, TcpKind};
 use super::resolver::Resolver;
 use crate::catalogue::is_tcp_only;
 use crate::key::join;
-use crate::linux::stacks;
 use crate::sections::{Stack, System};
 use crate::tree::{Kind, Table};
 
@@ -143,7 +142,7 @@ impl Resolver<'_> {
     /// Warns of tables that flows of Linux are not in.
     fn warn_of_tables(&mut self, resolved: &Resolved) {
         let is_recorded = |(number, stack)| stack == Stack::Linux && resolved.measure.segments.has(number);
-        if let Some((flow, _)) = (0..).zip(stacks(resolved)).find(|it| is_recorded(*it)) {
+        if let Some((flow, _)) = (0..).zip(resolved.stacks()).find(|it| is_recorded(*it)) {
             let message = format!("the segments of flow {flow} are not recorded: its TCP is Linux's");
             self.warning("measure.segments", message);
             if let Some(problem) = self.warnings.last_mut() {

@@ -1,7 +1,7 @@
 //! The meaning of a scenario: the complete values of each section, and the selected models.
 
 use std::collections::BTreeMap;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use hopyard_model::app::Format;
@@ -27,7 +27,7 @@ use crate::files::{ErrorFile, LinkFile, MovementFile, TraceFile, TrafficFile};
 use crate::problem::Problem;
 use crate::sections::{
     ALL, Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Group, Head, HomeAgent, Host, Jammer, Linux,
-    Measure, MobileHost, Movement, Nodes, Obstacle, Simulator, Sleep, Tunnel, Wire,
+    Measure, MobileHost, Movement, Nodes, Obstacle, Simulator, Sleep, Stack, System, Tunnel, Wire,
 };
 use crate::value::Values;
 
@@ -263,6 +263,27 @@ impl Resolved {
     pub(crate) fn talking(&self) -> u32 {
         let jamming = self.jammers.iter().map(|it| it.nodes.len() as u32).sum();
         self.nodes.count.saturating_sub(jamming)
+    }
+
+    /// The stacks of the flows, in their order, from the number of flows that each set has.
+    pub(crate) fn stacks(&self) -> impl Iterator<Item = Stack> {
+        let listed = self.flows.iter().map(|(flow, _)| flow.stack);
+        let drawn = self.random_flows.iter().flat_map(|set| {
+            let count = set.flows.number(self.talking()) as usize;
+            std::iter::repeat_n(set.flows.stack, count)
+        });
+        listed.chain(drawn)
+    }
+
+    /// Whether a scenario has kernels.
+    pub(crate) fn uses_linux(&self) -> bool {
+        let is_router = self.nodes.system == System::Linux;
+        is_router || !self.hosts.is_empty() || self.stacks().any(|stack| stack == Stack::Linux)
+    }
+
+    /// The numbers of the nodes that are Linux kernels.
+    pub(crate) fn linux_nodes(&self) -> Range<u32> {
+        if self.nodes.system == System::Linux { 0..self.talking() } else { 0..0 }
     }
 
     /// Whether no node moves.

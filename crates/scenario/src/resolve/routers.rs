@@ -3,7 +3,6 @@
 use super::flow_faults::Place;
 use super::resolved::Resolved;
 use super::resolver::Resolver;
-use crate::linux::stacks;
 use crate::sections::{LinuxRouting, Stack, System};
 
 impl Resolver<'_> {
@@ -35,7 +34,9 @@ impl Resolver<'_> {
             ("agents", "agents"),
             ("group", "Hopyard's multicast"),
         ] {
-            if self.root.get(section).is_some() {
+            // A complete scenario has an empty list of agents.
+            let is_empty = section == "agents" && resolved.agents.is_empty();
+            if self.root.get(section).is_some() && !is_empty {
                 let problem = self.problem(section, format!("{kernels} cannot have {what}: they have one radio each"));
                 problem.expected = Some(format!("no [{section}]"));
             }
@@ -44,7 +45,7 @@ impl Resolver<'_> {
             self.problem("nodes.wired", format!("there are no wires to {kernels}")).expected = Some("0".to_owned());
         }
         self.check_flows_of_routers(resolved);
-        let has_flow = stacks(resolved).next().is_some();
+        let has_flow = resolved.stacks().next().is_some();
         let room = resolved.linux.routing().mtu();
         if has_flow && resolved.linux.router_mtu() < room && room > LinuxRouting::Static.mtu() {
             let message = "batman-adv sends full datagrams in fragments, which the meters of flows do not see";

@@ -1,49 +1,13 @@
 //! Requests for routes and for new sequence numbers, and retractions that are repeated (RFC 8966 §3.8).
 
-use hopyard_engine::{Span, Time};
+use hopyard_engine::Time;
 
 use super::message::{HOPS, INFINITY, Message, RouterId, Target, newer, plus};
+use super::pending::{Repeat, Request};
 use super::state::{State, Urgency};
 use super::table::Route;
 use crate::address::Address;
 use crate::context::Context;
-
-/// A seqno request that this node has sent or forwarded.
-#[derive(Clone, Copy, Debug)]
-pub struct Request {
-    destination: Address,
-    router: Address,
-    seqno: u16,
-    /// The neighbour, or broadcast.
-    to: Address,
-    /// When it was sent last.
-    sent: Time,
-    /// When it is sent again, and the time after which it is sent the time after that.
-    again: Time,
-    wait: Span,
-    /// How often it is still sent.
-    left: u8,
-    /// When it is forgotten.
-    until: Time,
-}
-
-impl Request {
-    /// When there is something to do.
-    pub fn next(&self) -> Time {
-        self.again.min(self.until)
-    }
-}
-
-/// A retraction that is repeated, since no neighbour acknowledges it (§3.7.2).
-#[derive(Clone, Copy, Debug)]
-pub struct Repeat {
-    /// The destination.
-    pub destination: Address,
-    /// When it is told again.
-    pub at: Time,
-    wait: Span,
-    left: u8,
-}
 
 impl State {
     /// A neighbour asks for a route (§3.8.1.1).

@@ -5,7 +5,7 @@ use hopyard_engine::{Rng, Span, Time};
 use super::message::{INFINITY, Message, RouterId, Target, Update, newer, plus};
 use super::neighbours::Neighbour;
 use super::params::{Params, of_centiseconds};
-use super::requests::{Repeat, Request};
+use super::pending::{Repeat, Request};
 use super::table::{Destination, Route, Table};
 use crate::address::{Address, NodeId, Prefix};
 use crate::context::{Action, Context, RouteChange};
@@ -450,8 +450,8 @@ impl State {
     }
 }
 
-/// The hops of a path with a metric, each of which costs 256 over radio where nothing is lost. The protocol itself knows
-/// no hops.
+/// The hops of a path with a metric, each of which costs 256 over radio where nothing is lost. The protocol itself
+/// knows no hops.
 fn hops(metric: u16) -> u8 {
     ((u32::from(metric) + 128) / 256).clamp(1, 255) as u8
 }
