@@ -154,6 +154,10 @@ impl<P: Probe> Network for Hosts<P> {
                     let to = Port { kernel, device: 0 };
                     self.left.push_back(FromNetwork::Frame { to, frame: bytes.to_vec() });
                 }
+                Departure::NoCarrier { interface, .. } => {
+                    let Ok(kernel) = self.nodes.binary_search(&NodeId(interface.0)) else { continue };
+                    self.left.push_back(FromNetwork::Carrier { of: Port { kernel, device: 0 }, up: false });
+                }
                 Departure::Completed { token, .. } => {
                     if let Some(ticket) = self.tickets.remove(&token) {
                         self.left.push_back(FromNetwork::Sent(ticket));

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use hopyard_engine::Time;
+use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::observe::{Path, RouteChangeRow, RouteChanges};
+
+/// The longest time between the removal of a route and the addition that replaces it.
+const AT_ONCE: Span = Span::from_micros(100);
 
 /// A change of a kernel's routing table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,38 +47,36 @@ impl RouteEvents {
     /// The rows of the changes that are recorded, in the order of time. `flows` are numbers, sources and destinations.
     pub fn rows(&self, which: RouteChanges, flows: &[(u32, NodeId, NodeId)]) -> Vec<RouteChangeRow> {
         let (mut known, mut rows) = (BTreeMap::<(NodeId, NodeId), NodeId>::new(), Vec::new());
-        let mut first = 0;
-        while let Some(event) = self.0.get(first) {
-            // A daemon replaces a route by a removal and an addition, in either order.
-            let same = |it: &RouteEvent| (it.at, it.node) == (event.at, event.node);
-            let count = self.0[first..].iter().take_while(|it| same(it)).count();
-            let mut before: BTreeMap<NodeId, Option<NodeId>> = BTreeMap::new();
-            for it in &self.0[first..first + count] {
-                let ends = (it.node, it.destination);
-                let now = known.get(&ends).copied();
-                before.entry(it.destination).or_insert(now);
-                match it.change {
-                    Change::Added(next_hop) => _ = known.insert(ends, next_hop),
-                    Change::Removed(next_hop) if now != Some(next_hop) => {}
-                    Change::Removed(_) | Change::Unreachable => _ = known.remove(&ends),
-                }
+        for (place, event) in self.0.iter().enumerate() {
+            let ends = (event.node, event.destination);
+            let before = known.get(&ends).copied();
+            match event.change {
+                Change::Added(next_hop) => _ = known.insert(ends, next_hop),
+                Change::Removed(next_hop) if before != Some(next_hop) => {}
+                _ if self.is_replaced(place) => {}
+                Change::Removed(_) | Change::Unreachable => _ = known.remove(&ends),
             }
-            for (destination, before) in before {
-                let ends = (event.node, destination);
-                let after = known.get(&ends).copied();
-                let flow = flows.iter().find(|(_, from, to)| (*from, *to) == ends).map(|it| it.0);
-                let is_recorded = match which {
-                    RouteChanges::None => false,
-                    RouteChanges::Flows => flow.is_some(),
-                    RouteChanges::All => true,
-                };
-                if before != after && is_recorded {
-                    rows.push(row(event.at, ends, flow, [before, after], &known));
-                }
+            let after = known.get(&ends).copied();
+            let flow = flows.iter().find(|(_, from, to)| (*from, *to) == ends).map(|it| it.0);
+            let is_recorded = match which {
+                RouteChanges::None => false,
+                RouteChanges::Flows => flow.is_some(),
+                RouteChanges::All => true,
+            };
+            if before != after && is_recorded {
+                rows.push(row(event.at, ends, flow, [before, after], &known));
             }
-            first += count;
         }
         rows
+    }
+
+    /// Whether a route that goes comes back at once: daemons replace a route by a removal and an addition, between which
+    /// their calls take some time.
+    fn is_replaced(&self, place: usize) -> bool {
+        let gone = self.0[place];
+        let soon = self.0[place + 1..].iter().take_while(|it| it.at.since(gone.at) <= AT_ONCE);
+        let same = |it: &&RouteEvent| (it.node, it.destination) == (gone.node, gone.destination);
+        soon.filter(same).any(|it| matches!(it.change, Change::Added(_)))
     }
 }
 
@@ -115,9 +116,11 @@ mod tests {
             destination: NodeId(3),
             change: if added { Change::Added(NodeId(next_hop)) } else { Change::Removed(NodeId(next_hop)) },
         };
+        let later =
+            |at, next_hop| RouteEvent { at: event(at, 0, 0, true).at + AT_ONCE, ..event(at, 0, next_hop, true) };
         let mut events = RouteEvents::default();
         // Each kernel's reports come together.
-        for it in [event(1, 0, 1, true), event(3, 0, 1, false), event(3, 0, 2, true), event(4, 0, 1, true)] {
+        for it in [event(1, 0, 1, true), event(3, 0, 1, false), later(3, 2), event(4, 0, 1, true)] {
             events.push(it);
         }
         for it in [event(4, 0, 2, false), event(5, 0, 1, false), event(2, 1, 3, true), event(6, 2, 0, true)] {
@@ -130,7 +133,7 @@ mod tests {
         let expected = [
             (1.0, 0, Some(1), Some(7)),
             (2.0, 1, Some(3), None),
-            (3.0, 0, Some(2), Some(7)),
+            (3.0001, 0, Some(2), Some(7)),
             (4.0, 0, Some(1), Some(7)),
             (5.0, 0, None, Some(7)),
             (6.0, 2, Some(0), None),

@@ -205,3 +205,17 @@ fn kernels_beside_nodes_that_are_kernels_are_refused() {
     let error = started(&text, &options).err().expect("refused").to_string();
     assert_eq!(error, "expected a kernel at one of the 3 nodes that are kernels, found node 3");
 }
+
+/// A radio without power has no carrier, which the kernel's daemons learn of; what it sends is dropped for this reason.
+#[test]
+fn an_empty_battery_takes_the_carrier() {
+    let battery = "[energy]\nmodel = \"state\"\n[[battery]]\nnodes = [1]\ncapacity = \"10 J\"\n";
+    let text = format!("{}routing = \"static\"\n{battery}", CHAIN.replace("60 s", "40 s"));
+    let programs = [program(0, 1000, "ping -n -c 30 node1"), program(1, 500, "ip -ts monitor link")];
+    let Some(options) = options(&text, &programs) else { return };
+    let (outcome, output) = run(&text, &options);
+    let died = outcome.nodes[1].battery_empty_s.expect("the battery is small");
+    assert!((1.0..30.0).contains(&died), "{died}");
+    assert!(output[1].contains("NO-CARRIER"), "{died}: {}", output[1]);
+    assert!(!output[0].contains(" 30 received") && !output[0].contains(" 0 received"), "{}", output[0]);
+}

@@ -145,7 +145,7 @@ fn stepped(puts: &[(Time, NodeId, Vec<u8>)]) -> (Vec<(Time, NodeId)>, u64) {
     assert_eq!(world.advance(Time::NEVER, &Watch::default()), Advanced::Ended);
     let left = std::iter::from_fn(|| world.egress()).filter_map(|it| match it {
         Departure::Datagram { at, node, .. } => Some((at, node)),
-        Departure::Frame { .. } | Departure::Completed { .. } => None,
+        Departure::Frame { .. } | Departure::NoCarrier { .. } | Departure::Completed { .. } => None,
     });
     (left.collect(), world.digest())
 }

@@ -42,7 +42,7 @@ fn finish(mut world: World) -> (Vec<Arrival>, Vec<Result<(), DropReason>>, Outco
         match left {
             Departure::Frame { interface, from, bytes, .. } => arrived.push((interface.0, from.0, bytes.to_vec())),
             Departure::Completed { result, .. } => completed.push(result),
-            Departure::Datagram { .. } => panic!("{left:?}"),
+            Departure::Datagram { .. } | Departure::NoCarrier { .. } => panic!("{left:?}"),
         }
     }
     (arrived, completed, world.finish().expect("packets add up").0)

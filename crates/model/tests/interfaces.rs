@@ -168,7 +168,7 @@ fn the_second_address_of_a_node_is_reached(spec: &Spec) {
     let arrived: Vec<_> = std::iter::from_fn(|| world.egress())
         .filter_map(|it| match it {
             Departure::Datagram { node, address, .. } => Some((node.0, address)),
-            Departure::Frame { .. } | Departure::Completed { .. } => None,
+            Departure::Frame { .. } | Departure::NoCarrier { .. } | Departure::Completed { .. } => None,
         })
         .collect();
     assert_eq!(arrived, [(2, second), (0, host)]);

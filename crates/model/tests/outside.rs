@@ -166,13 +166,16 @@ fn every_protocol_and_mac_carries_datagrams_and_repeats_itself() {
 fn completed(departure: &Departure) -> Option<u64> {
     match departure {
         Departure::Completed { token, .. } => Some(token.0),
-        Departure::Frame { .. } | Departure::Datagram { .. } => None,
+        Departure::Frame { .. } | Departure::NoCarrier { .. } | Departure::Datagram { .. } => None,
     }
 }
 
 const fn time_of(departure: &Departure) -> Time {
     match departure {
-        Departure::Completed { at, .. } | Departure::Frame { at, .. } | Departure::Datagram { at, .. } => *at,
+        Departure::Completed { at, .. }
+        | Departure::Frame { at, .. }
+        | Departure::NoCarrier { at, .. }
+        | Departure::Datagram { at, .. } => *at,
     }
 }
 
@@ -347,7 +350,7 @@ fn the_mac_reports_what_it_gives_up() {
     let (left, outcome) = finish(world);
     let results = left.iter().filter_map(|it| match it {
         Departure::Completed { token, result, .. } => Some((token.0, *result)),
-        Departure::Frame { .. } | Departure::Datagram { .. } => None,
+        Departure::Frame { .. } | Departure::NoCarrier { .. } | Departure::Datagram { .. } => None,
     });
     let expected = [(0, Ok(())), (1, Err(DropReason::RetryLimit)), (2, Err(DropReason::ArpFailed))];
     assert_eq!(results.collect::<Vec<_>>(), expected);
@@ -549,7 +552,7 @@ fn what_a_node_tells_its_own_host_is_seen_by_probes() {
     let got: Vec<_> = std::iter::from_fn(|| world.egress())
         .filter_map(|it| match it {
             Departure::Datagram { node, bytes, .. } => Some((node, bytes)),
-            Departure::Frame { .. } | Departure::Completed { .. } => None,
+            Departure::Frame { .. } | Departure::NoCarrier { .. } | Departure::Completed { .. } => None,
         })
         .collect();
     let (_, (locals, capture)) = world.finish().expect("packets add up");

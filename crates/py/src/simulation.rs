@@ -217,6 +217,7 @@ impl Simulation {
             Departure::Frame { at, interface, bytes, .. } => {
                 ("frame", at.nanos(), interface.0, PyBytes::new(py, &bytes)).into_pyobject(py)
             }
+            Departure::NoCarrier { at, interface } => ("no carrier", at.nanos(), interface.0).into_pyobject(py),
             Departure::Datagram { at, node, address, bytes } => {
                 ("datagram", at.nanos(), node.0, address.to_string(), PyBytes::new(py, &bytes)).into_pyobject(py)
             }

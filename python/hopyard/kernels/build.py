@@ -1,7 +1,7 @@
 """Builds a kernel for simulated time from the source of Linux.
 
 The source is unpacked and patched in a folder of its own, which is removed afterwards, however the
-build ends (`build_guard`); what is kept is one static program of 6 MB, and what modules are built
+build ends (`build_guard`); what is kept is one static program of 7 MB, and what modules are built
 with. Agent and modules have keys of their own: only what is missing is built.
 """
 

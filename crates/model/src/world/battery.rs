@@ -17,7 +17,7 @@ use super::World;
 use crate::address::{Address, NodeId};
 use crate::channel::energy::{Attojoules, Load};
 use crate::clock::{Event, Wake};
-use crate::context::{Action, DropReason};
+use crate::context::{Action, Departure, DropReason};
 use crate::node::Attachment;
 use crate::observe::Probe;
 use crate::order;
@@ -116,6 +116,9 @@ impl<P: Probe> World<P> {
         let interfaces: Vec<_> = self.nodes[n].interfaces().collect();
         for interface in interfaces {
             if let Attachment::Radio { channel, station } = self.topology.attachment(interface) {
+                if self.cx.outside.has_frames(interface) {
+                    self.cx.outside.leave(Departure::NoCarrier { at: now, interface });
+                }
                 lost.extend(self.channels[channel.index()].switch_off(station as usize, now));
                 if let Some(spending) = &mut self.cx.spending {
                     spending.on_stop(interface, &mut self.cx.copies, now);

@@ -91,7 +91,7 @@ fn datagrams_of_one_time_stay_in_order_however_many_there_were_before() {
     let order: Vec<u8> = std::iter::from_fn(|| world.egress())
         .filter_map(|it| match it {
             Departure::Datagram { bytes, .. } => bytes.last().copied(),
-            Departure::Frame { .. } | Departure::Completed { .. } => None,
+            Departure::Frame { .. } | Departure::NoCarrier { .. } | Departure::Completed { .. } => None,
         })
         .collect();
     assert_eq!(order, [0, 1, 2, 3, 4, 5, 6, 7]);

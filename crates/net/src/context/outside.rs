@@ -52,6 +52,13 @@ pub enum Departure {
         /// The frame as it was put in.
         bytes: Arc<[u8]>,
     },
+    /// The radio of an interface whose host sends frames is off for good: there is no carrier any more.
+    NoCarrier {
+        /// When.
+        at: Time,
+        /// The interface.
+        interface: InterfaceId,
+    },
     /// The node at which a datagram or a frame was put in has done with it. Each datagram has one such report, unless
     /// the run ends before.
     Completed {
