@@ -74,7 +74,7 @@ impl Neighbour {
         while self.hello_due <= now {
             self.history <<= 1;
             self.expected = self.expected.wrapping_add(1);
-            self.hello_due = self.hello_due + self.hello_interval;
+            self.hello_due += self.hello_interval;
             changed = true;
             if self.history == 0 {
                 self.hello_due = Time::NEVER;
