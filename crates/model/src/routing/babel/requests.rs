@@ -118,15 +118,23 @@ impl State {
         self.send_to(neighbour, request(address, router, seqno), Urgency::Urgent, cx.now);
     }
 
-    /// Asks all neighbours for a route with a new seqno, since none is left. Where unfeasible ones are, it asks again
-    /// (§3.8.2.1).
-    pub fn ask_everybody(&mut self, destination: usize, cx: &Context) {
+    /// No route is left. The neighbour with the best unfeasible one is asked for a new seqno, and later all of them. Where
+    /// there is none, all are asked once (§3.8.2.1).
+    pub fn ask_somebody(&mut self, destination: usize, cx: &Context) {
         let it = &self.table.all()[destination];
         let (address, router, seqno) = (it.address, it.router, it.wanted(cx.now));
-        let others = it.routes.iter().any(|it| it.metric != INFINITY);
-        let repeats = if others { self.params.request_repeats } else { 0 };
-        self.remember(address, router, seqno, Address::BROADCAST, repeats, cx.now);
-        self.send_request(request(address, router, seqno), cx.now);
+        let others = it.routes.iter().filter(|it| it.metric != INFINITY);
+        let message = request(address, router, seqno);
+        match others.min_by_key(|it| (it.metric, it.neighbour)).map(|it| it.neighbour) {
+            Some(next) => {
+                self.remember(address, router, seqno, next, self.params.request_repeats, cx.now);
+                self.send_to(next, message, Urgency::Urgent, cx.now);
+            }
+            None => {
+                self.remember(address, router, seqno, Address::BROADCAST, 0, cx.now);
+                self.send_request(message, cx.now);
+            }
+        }
     }
 
     fn send_request(&mut self, message: Message, now: Time) {

@@ -162,10 +162,10 @@ impl State {
 
     /// The messages of a packet.
     pub fn receive(&mut self, messages: &[Message], from: Address, cx: &mut Context) {
-        let Some(interface) = self.interface_of(from, cx) else { return };
+        let Some(hears) = self.interface_of(from, cx) else { return };
         let found = self.neighbours.binary_search_by_key(&from, |it| it.address);
         let place = found.unwrap_or_else(|place| {
-            self.neighbours.insert(place, Neighbour::new(from, interface));
+            self.neighbours.insert(place, Neighbour::new(from, hears));
             place
         });
         // Updates come last, so that the cost of the link is known by then.
@@ -177,7 +177,7 @@ impl State {
                     weighed = true;
                 }
                 Message::Ihu { rxcost, interval, address }
-                    if address.is_none_or(|it| it == self.interfaces[interface].address) =>
+                    if address.is_none_or(|it| it == self.interfaces[hears].address) =>
                 {
                     let hold = of_centiseconds(interval).mul_f64(self.params.ihu_hold);
                     self.neighbours[place].ihu(rxcost, cx.now + hold);
@@ -267,19 +267,18 @@ impl State {
             }
             it.routes.push(Route::new(from, seqno, advertised, metric, now, expires));
             self.next_expiry = self.next_expiry.min(now + hold.mul_f64(1.0 - EARLY));
-            return self.choose(destination, cx);
+            self.choose(destination, cx);
+            if !feasible {
+                self.ask_for_better(destination, cx);
+            }
+            return;
         };
         let route = &mut it.routes[route];
-        if selected && !feasible {
-            // §3.5.3 lets it be ignored. As in babeld, the route stays selected, with its new metric.
-            if newer(route.seqno, seqno) {
-                return;
-            }
-            self.ask_neighbour(destination, from, cx);
+        // §3.5.3 lets an unfeasible update of the selected route be ignored. As in babeld, the route stays selected,
+        // with its new metric.
+        if selected && advertised != INFINITY && newer(route.seqno, seqno) {
+            return;
         }
-        let it = &mut self.table.all_mut()[destination];
-        let Some(route) = it.place(from) else { return };
-        let route = &mut it.routes[route];
         let same = (route.seqno, route.metric) == (seqno, metric);
         (route.seqno, route.advertised) = (seqno, advertised);
         route.set_metric(metric, now, constant);
@@ -289,6 +288,9 @@ impl State {
         // A periodic update of the selected route, as most are, changes nothing.
         if !(same && selected) {
             self.choose(destination, cx);
+        }
+        if !feasible {
+            self.ask_for_better(destination, cx);
         }
     }
 
@@ -321,18 +323,20 @@ impl State {
             None => {}
             Some(&Route { metric, seqno, .. }) => {
                 self.repeats.retain(|it| it.destination != address);
-                let satisfied = self.satisfies(address, seqno);
-                let urgent = satisfied || told != INFINITY && metric >= plus(told, self.params.urgent_increase);
+                let worse = told != INFINITY && metric >= plus(told, self.params.urgent_increase);
+                let urgent = self.satisfies(address, seqno) || worse;
                 let tells = urgent
                     || told == INFINITY
                     || metric >= plus(told, self.params.triggered_increase)
                     || plus(metric, self.params.triggered_decrease) <= told;
+                if worse {
+                    self.ask_for_better(destination, cx);
+                }
                 if tells {
                     self.tell_everywhere(address, if urgent { Urgency::Urgent } else { Urgency::Normal }, cx.now);
                 }
             }
         }
-        self.ask_for_better(destination, cx);
         self.announce(destination, cx);
     }
 
@@ -344,7 +348,7 @@ impl State {
             self.tell_everywhere(address, Urgency::Urgent, cx.now);
             self.repeat_retraction(address, cx.now);
         }
-        self.ask_everybody(destination, cx);
+        self.ask_somebody(destination, cx);
     }
 
     /// Tells the node's measures and transports of another route to a destination that data go to.
