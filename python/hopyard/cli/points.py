@@ -14,11 +14,12 @@ from hopyard.errors import StoreError
 from hopyard.terminal.words import many
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from hopyard.store.reading import Reader
     from hopyard.study.file import Scalar, Study, Where
     from hopyard.study.points import Point
+    from hopyard.study.values import Values
 
 #: How many runs are told one by one.
 TOLD = 5
@@ -115,6 +116,13 @@ def stored_points(study: Study, points: Sequence[Point], store: Reader) -> list[
     if not any(point.runs for point in found):
         raise StoreError(f"{store.path} has no run of this study as it is now: hopyard sweep makes them")
     return pooled(found)
+
+
+def tell_absent(values: Values, points: Sequence[Point], measures: Iterable[str]) -> None:
+    """Warns of measures that no run of the points has: their rows may be left out by `where` or `during`."""
+    for name in measures:
+        if values.absent(points, name):
+            say(f"warning: no run has the measure {name}")
 
 
 def _damaged(store: Reader, key: tuple[str, int], runs: Sequence[int]) -> dict[int, str]:
