@@ -133,9 +133,9 @@ _SEED = click.option(
 ONLY = click.option(
     "--only",
     multiple=True,
-    metavar="AXIS=VALUE",
+    metavar="AXIS=VALUE,...",
     callback=read_only,
-    help="Only the points with this value of the axis; several may be given.",
+    help="Only the points with this value of the axis, or with one of several: tcp=newreno,bbr3.",
 )
 _MEASURE = click.option(
     "--measure",
