@@ -595,8 +595,8 @@ def test_a_long_folder_for_temporary_files_is_refused(tmp_path: Path, monkeypatc
 
 
 def test_variants_with_a_twin_in_linux_are_named(tmp_path: Path) -> None:
-    def told(*variants: str) -> str:
-        flows = [{"from": 0, "to": 2, "tcp": variant} for variant in variants]
+    def told(*variants: str, **keys: object) -> str:
+        flows = [{"from": 0, "to": 2, "tcp": variant, **keys} for variant in variants]
         file = tmp_path / "two.toml"
         file.write_text(hopyard.Scenario(**{**TWO, "flow": flows}).to_toml())
         done = CliRunner().invoke(main, ["check", str(file)])
@@ -605,6 +605,7 @@ def test_variants_with_a_twin_in_linux_are_named(tmp_path: Path) -> None:
 
     assert "Linux kernels have cubic, reno too: --set flow.stack=linux" in told("reno", "cubic")
     assert "Linux kernels have" not in told("reno", "tahoe")
+    assert "Linux kernels have" not in told("reno", traffic="request_response")
     listed = CliRunner().invoke(main, ["models", "veno"]).stdout
     assert "--set flow.stack=linux runs flows with Linux's TCP" in listed
     assert "flow.stack" not in CliRunner().invoke(main, ["models", "tahoe"]).stdout

@@ -207,3 +207,25 @@ reduce = "first"
     with pytest.raises(StudyError, match=r"published.csv:2: unit: expected no unit, found 's'") as caught:
         read(study)
     assert "published.csv:3: 'page_time[]': expected a label of flows" in str(caught.value)
+
+
+def test_a_measure_that_no_run_has_is_warned_of(folder: Path) -> None:
+    table = '[[table]]\nname = "t"\ntitle = "T"\nrows = ["think"]\nmeasures = ["requests", "page_time"]\n'
+    _swept(
+        folder,
+        """
+[measure.requests]
+measure = "page_time"
+where = { kind = "request" }
+[measure.near]
+series = "goodput"
+reduce = "mean"
+during = { hops = 2 }
+"""
+        + table,
+    )
+    said = command("results", "study.toml", "--out", "store", "--measure", "requests,near,page_time").output
+    assert "warning: no run has the measure requests\n" in said
+    assert "warning: no run has the measure near\n" in said
+    assert "measure page_time" not in said
+    assert "warning: no run has the measure requests\n" in command("report", "study.toml", "--out", "store").output

@@ -191,6 +191,11 @@ def test_a_label_with_commas_and_equals_signs_is_chosen(folder: Path) -> None:
     assert "1 point, 3 runs" in result.output, result.output
     both = command(*words, "sender=a=1, sender=2,sender=NewReno")
     assert "2 points, 6 runs" in both.output
+    for several in ("sender=a=1, sender=2,NewReno", "sender=NewReno,a=1, sender=2", "sender=NewReno, a=1, sender=2,"):
+        assert "2 points, 6 runs" in command(*words, several).output
+    further = command(*words, "sender=NewReno,Vgas")
+    assert further.exit_code == 2
+    assert "the axis sender has no value 'Vgas'" in further.output
     wrong = command(*words, "sender=NewRino")
     assert wrong.exit_code == 2
     assert "the axis sender has no value 'NewRino'; did you mean 'NewReno'?" in wrong.output

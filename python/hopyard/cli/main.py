@@ -533,11 +533,20 @@ def check(context: click.Context, files: Sequence[Path], settings: Mapping[tuple
     context.exit(BAD_INPUT if wrong else 0)
 
 
+def _can_be_of_linux(core: _core.Scenario) -> bool:
+    """Whether a scenario can have the TCP of Linux in all of its flows: it has none for some traffic."""
+    try:
+        core.with_settings([("flow.stack", "linux")])
+    except ScenarioError:
+        return False
+    return True
+
+
 def _of_linux(path: Path, cores: Sequence[_core.Scenario]) -> tuple[list[str], list[str]]:
     """What kernels and programs need, or which variants Linux has too; what forbids the runs."""
     if all(core.linux is None for core in cores):
         twins = [core.twins() for core in cores]
-        if twins and all(twins):
+        if twins and all(twins) and all(map(_can_be_of_linux, cores)):
             names = ", ".join(sorted({name for each in twins for name in each}))
             return [
                 f"Linux kernels have {names} too: --set flow.stack=linux uses their TCP in place of Hopyard's own"

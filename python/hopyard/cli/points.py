@@ -14,11 +14,12 @@ from hopyard.errors import StoreError
 from hopyard.terminal.words import many
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from hopyard.store.reading import Reader
     from hopyard.study.file import Scalar, Study, Where
     from hopyard.study.points import Point
+    from hopyard.study.values import Values
 
 #: How many runs are told one by one.
 TOLD = 5
@@ -47,22 +48,32 @@ class Chosen(dict[str, "Scalar | list[Scalar]"]):
         known = {name: labels_of(axis) for name, axis in study.document.axes.items()}
         found: dict[str, list[Scalar]] = {}
         for text in self.texts:
-            rest = text
+            name, rest = "", text
             while rest:
-                name, _, rest = rest.partition("=")
-                fitting = [
-                    label for label in known.get(name.strip(), ()) if re.match(rf"\s*{re.escape(label)}\s*(,|$)", rest)
-                ]
-                if not fitting:
-                    return dict(self)
-                label = max(fitting, key=len)
-                found.setdefault(name.strip(), []).append(label)
+                # A further value of the axis, or another axis.
+                label = _first(known.get(name, ()), rest)
+                if label is None:
+                    axis, equals, value = rest.partition("=")
+                    if equals and (not name or axis.strip() in known):
+                        name, rest = axis.strip(), value
+                        label = _first(known.get(name, ()), rest)
+                        if label is None:
+                            return dict(self)
+                if label is None:
+                    label = rest.lstrip().partition(",")[0]
+                found.setdefault(name, []).append(label)
                 rest = rest.lstrip()[len(label) :].lstrip().removeprefix(",")
         return dict(found)
 
 
+def _first(labels: Iterable[str], text: str) -> str | None:
+    """The longest of the labels with which a text begins, up to a comma or the end."""
+    fitting = [label for label in labels if re.match(rf"\s*{re.escape(label)}\s*(,|$)", text)]
+    return max(fitting, key=len, default=None)
+
+
 def read_only(_context: click.Context, _option: click.Parameter, given: Sequence[str]) -> Chosen:
-    """Reads `AXIS=VALUE,AXIS=VALUE`; an axis that is named twice has both values."""
+    """Reads `AXIS=VALUE,VALUE,AXIS=VALUE`; an axis that is named twice has both values."""
     found = Chosen(given)
     parts: list[str] = []
     for text in given:
@@ -115,6 +126,13 @@ def stored_points(study: Study, points: Sequence[Point], store: Reader) -> list[
     if not any(point.runs for point in found):
         raise StoreError(f"{store.path} has no run of this study as it is now: hopyard sweep makes them")
     return pooled(found)
+
+
+def tell_absent(values: Values, points: Sequence[Point], measures: Iterable[str]) -> None:
+    """Warns of measures that no run of the points has: their rows may be left out by `where` or `during`."""
+    for name in measures:
+        if values.absent(points, name):
+            say(f"warning: no run has the measure {name}")
 
 
 def _damaged(store: Reader, key: tuple[str, int], runs: Sequence[int]) -> dict[int, str]:

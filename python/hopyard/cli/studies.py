@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hopyard.cli.output import FAILED, NOT_WRITTEN, of, say
-from hopyard.cli.points import Chosen, read_only, stored_points, tell
+from hopyard.cli.points import Chosen, read_only, stored_points, tell, tell_absent
 from hopyard.errors import StoreError
 from hopyard.terminal import signals
 from hopyard.terminal.words import many
@@ -133,9 +133,9 @@ _SEED = click.option(
 ONLY = click.option(
     "--only",
     multiple=True,
-    metavar="AXIS=VALUE",
+    metavar="AXIS=VALUE,...",
     callback=read_only,
-    help="Only the points with this value of the axis; several may be given.",
+    help="Only the points with this value of the axis, or with one of several: tcp=newreno,bbr3.",
 )
 _MEASURE = click.option(
     "--measure",
@@ -367,6 +367,7 @@ def results(
     with opened(out or default(found, quick=quick)) as store, store.snapshot():
         stored = stored_points(found, mine, store)
         values = Values(found, store, stored)
+        tell_absent(values, stored, chosen)
         table = tables.each_run(stored, values, chosen) if each else tables.whole(found, stored, values, chosen)
         if output is None and not each:
             _show(found, stored, values, chosen)
@@ -464,12 +465,16 @@ def report(
     published = read(found)
     with opened(where) as store, store.snapshot():
         stored = stored_points(found, mine, store)
-        source = Source(found, stored, Values(found, store, stored), store, published)
+        values = Values(found, store, stored)
+        shown = [name for table in found.document.table for name in table.measures]
+        shown += [name for each in found.document.figure for name in (each.measure, each.beside) if name]
+        tell_absent(values, stored, dict.fromkeys(shown))
+        source = Source(found, stored, values, store, published)
         words = shlex.quote(str(study)) + (" --quick" if quick else "")
         words += "" if out is None else f" --out {shlex.quote(str(out))}"
         words += "" if seed is None else f" --seed {seed}"
-        for name, values in chosen(wanted).items():
-            words += "".join(f" --only {shlex.quote(f'{name}={each}')}" for each in values)
+        for name, labels in chosen(wanted).items():
+            words += "".join(f" --only {shlex.quote(f'{name}={each}')}" for each in labels)
         command = f"hopyard sweep {words}\nhopyard report {words}"
         try:
             made = make(source, to or where / "report", command=command, quick=quick)

@@ -115,6 +115,13 @@ class Values:
             points = [point for point in self._points if point.experiment in mine]
         return bool(self._watched) and any(each.key in self._watched for point in points for each in point.all)
 
+    def absent(self, points: Iterable[Point], measure: str) -> bool:
+        """Whether no run of the points has a value of a measure, for a reason that `unseen` does not tell."""
+        if any(np.isfinite(self.of(point, measure)[1]).any() for point in points):
+            return False
+        own = self._own.get(measure)
+        return own is None or own.of_points or not self.unseen(measure)
+
     def estimate(self, point: Point, measure: str) -> Estimate:
         """The mean of a measure over the runs of a point, with its interval."""
         return self.interval(self.of(point, measure)[1], [point], measure)
