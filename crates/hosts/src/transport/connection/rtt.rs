@@ -175,10 +175,13 @@ impl Estimator {
         }
     }
 
-    /// The opening segment was lost: data starts with three seconds (RFC 6298 §5.7).
+    /// The opening segment was lost, and gave no sample: data starts with three seconds (RFC 6298 §5.7).
     pub fn after_lost_opening(&mut self) {
-        if let Kind::Rfc { smoothed: None, rto } = &mut self.kind {
-            *rto = Span::from_secs(3).max(self.min).min(self.max);
+        let fallback = Span::from_secs(3).max(self.min).min(self.max);
+        match &mut self.kind {
+            Kind::Rfc { smoothed: None, rto } => *rto = fallback,
+            Kind::Linux { smoother, rto } if smoother.srtt().is_none() => *rto = fallback,
+            _ => {}
         }
     }
 

@@ -120,6 +120,7 @@ impl Sender {
             }
         }
         self.recovery.on_opened(&mut self.tcp, opened);
+        self.tcp.core.rtt.after_lost_opening();
         self.control.on_opened(&self.tcp.core.view());
         self.peer.answer = !self.peer.opened;
     }

@@ -287,6 +287,25 @@ pub(super) fn opened(params: &Params) -> Talk {
     talk
 }
 
+/// RFC 6298 §5.7. Linux 6.1 sends the first segment again after 5.088 s and 11.232 s, in steps of its timers, if its SYN
+/// was lost and timestamps are off.
+#[test]
+fn an_opening_without_a_sample_leaves_a_timeout_of_three_seconds() {
+    for (timestamps, expected) in [(false, 3000), (true, 300)] {
+        let params = Params { timestamps, ..linux(false) };
+        let config = Config::of_profile("newreno", LINUX).expect("a variant");
+        let stream = |name| Streams::new(1, 0).stream(name);
+        let mut sender = TcpSender::with_control(&params, Controller::new(&config, stream("rule")), stream("talk"));
+        sender.write(0, Time::ZERO);
+        let mut talk = Talk { sender, now: Time::ZERO, origin: 1 };
+        assert_eq!((talk.drain(), talk.timer()), ("syn".to_owned(), "syn".to_owned()));
+        let flags = TcpFlags { syn: true, ack: true, ..TcpFlags::default() };
+        let timestamps = timestamps.then(|| (7, milliseconds(talk.now)));
+        talk.after(100).receive(TcpHeader { ack: 1, window: 1 << 20, flags, timestamps, ..TcpHeader::default() });
+        assert_eq!(talk.sender.state().rto, Span::from_millis(expected));
+    }
+}
+
 #[test]
 fn a_probe_before_a_timeout_reduces_the_window_no_further() {
     let mut talk = opened(&linux(false));
