@@ -287,8 +287,8 @@ pub(super) fn opened(params: &Params) -> Talk {
     talk
 }
 
-/// RFC 6298 §5.7. Linux 6.1 sends the first segment again after 5.088 s and 11.232 s, in steps of its timers, if its SYN
-/// was lost and timestamps are off.
+/// RFC 6298 §5.7. Linux 6.1 sends the first segment again after 5.088 s and 11.232 s, in steps of its timers, if its
+/// SYN was lost and timestamps are off.
 #[test]
 fn an_opening_without_a_sample_leaves_a_timeout_of_three_seconds() {
     for (timestamps, expected) in [(false, 3000), (true, 300)] {
