@@ -1,5 +1,7 @@
 //! A packet of every kind, with what Wireshark must find in it.
 
+use std::net::Ipv4Addr;
+
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::{Address, Prefix};
 use hopyard_model::packet::{

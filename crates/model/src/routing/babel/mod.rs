@@ -13,10 +13,11 @@
 //! better an unfeasible route must be to be worth a request, and that a request for all routes is not answered shortly
 //! after an update of all.
 //!
-//! Left out: prefixes of networks, IPv6, unicast Hellos, acknowledgements, filters (§A.4), and all extensions. A failure
-//! of the link layer changes no route, as in the RFC and in babeld.
+//! Left out: prefixes of networks, IPv6, unicast Hellos, acknowledgements, filters (§A.4), and all extensions. A
+//! failure of the link layer changes no route, as in the RFC and in babeld.
 //!
-//! Validated by small networks in the tests beside, one for each rule, and against babeld 1.12.1 (docs/models/babel.md).
+//! Validated by small networks in the tests beside, one for each rule, and against babeld 1.12.1
+//! (docs/models/babel.md).
 
 mod emission;
 mod message;

@@ -154,8 +154,8 @@ impl State {
         self.send_to(neighbour, request(address, router, seqno), Urgency::Urgent, cx.now);
     }
 
-    /// No route is left. The neighbour with the best unfeasible one is asked for a new seqno, and later all of them. Where
-    /// there is none, all are asked once (§3.8.2.1).
+    /// No route is left. The neighbour with the best unfeasible one is asked for a new seqno, and later all of them.
+    /// Where there is none, all are asked once (§3.8.2.1).
     pub fn ask_somebody(&mut self, destination: usize, cx: &Context) {
         let it = &self.table.all()[destination];
         let (address, router, seqno) = (it.address, it.router, it.wanted(cx.now));

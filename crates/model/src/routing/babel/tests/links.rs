@@ -60,8 +60,8 @@ fn a_link_is_used_only_if_both_hear_each_other() {
     assert_eq!((net.route(0, 1), net.route(1, 0)), (None, None));
 }
 
-/// Between nodes 0 and 2, half of the Hellos are lost, and both links of node 1 lose none: 512 instead of 1024. DSDV and
-/// OLSR take the short way, on which every second packet fails.
+/// Between nodes 0 and 2, half of the Hellos are lost, and both links of node 1 lose none: 512 instead of 1024. DSDV
+/// and OLSR take the short way, on which every second packet fails.
 #[test]
 fn a_path_of_two_good_links_is_better_than_a_bad_one_unlike_in_dsdv_and_olsr() {
     let next_hop = |config: &Config| {

@@ -1,5 +1,5 @@
-//! babeld 1.12.1 in five namespaces of Linux, on a ring of taps without losses, `type wireless`: its messages at rest, and
-//! the times at which its routes changed after a link broke.
+//! babeld 1.12.1 in five namespaces of Linux, on a ring of taps without losses, `type wireless`: its messages at rest,
+//! and the times at which its routes changed after a link broke.
 
 use super::*;
 

@@ -121,8 +121,8 @@ fn s3_8_2_2_an_unfeasible_route_that_is_much_better_makes_the_node_ask_for_a_new
     assert_eq!(saying(&net, "S5#64").iter().filter(|it| it.1 == "0>2").count(), 1, "1156 would be better than 2256");
 }
 
-/// §2.6 of the RFC: a ring of four. Node 1 loses its link to node 0. The way around is longer than what it has told, and
-/// nobody but node 0 can say that it makes no loop.
+/// §2.6 of the RFC: a ring of four. Node 1 loses its link to node 0. The way around is longer than what it has told,
+/// and nobody but node 0 can say that it makes no loop.
 #[test]
 fn s3_8_1_2_a_request_reaches_the_originator_hop_by_hop_which_advances_its_number_by_one() {
     let mut net = network(&params(), 4);
