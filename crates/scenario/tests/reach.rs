@@ -46,7 +46,7 @@ fn a_protocol_without_gateways_is_not_what_is_expected_of_it() {
     for (protocol, keys, others) in [
         ("aodv", "gateways = \"off\"", "static or oracle or source_routes or dsdv or olsr or babel or dsr"),
         ("dsdv", "gateways = \"off\"", "static or oracle or aodv or source_routes or olsr or babel or dsr"),
-        ("olsr", "hna = \"off\"", "static or oracle or aodv or source_routes or dsdv or dsr or babel"),
+        ("olsr", "hna = \"off\"", "static or oracle or aodv or source_routes or dsdv or babel or dsr"),
         ("dsr", "profile = \"ns2\"", "static or oracle or aodv or source_routes or dsdv or olsr or babel"),
     ] {
         let text = format!("{WIRED}[routing]\nprotocol = \"{protocol}\"\n[routing.{protocol}]\n{keys}\n");

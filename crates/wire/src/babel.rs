@@ -1,7 +1,7 @@
 //! The packets of Babel (RFC 8966 §4), which UDP carries on port 6696, without extensions.
 //!
 //! A packet has a header of four bytes and TLVs. Here a packet is a list of messages. The TLVs that only set the state
-//! of the parser (Router-Id, Next Hop, Pad) are no messages: the writer puts them where a message needs them, and
+//! of the parser (Router-Id, Next Hop, Pad) are no messages: the writer puts them where a message needs them. It
 //! leaves out the bytes of a prefix that the update before it has too (§4.5).
 //!
 //! Networks are those of IPv4 (AE 1). Of other address encodings the parser reads what sets its state, and passes over

@@ -193,7 +193,8 @@ proptest! {
 
     #[test]
     fn no_bytes_upset_the_parser(kinds in prop::collection::vec((0_u8..12, bytes(24)), 0..6), rest in bytes(8)) {
-        let mut body: Vec<u8> = kinds.into_iter().flat_map(|(kind, it)| [vec![kind, it.len() as u8], it].concat()).collect();
+        let tlv = |(kind, it): (u8, Vec<u8>)| [vec![kind, it.len() as u8], it].concat();
+        let mut body: Vec<u8> = kinds.into_iter().flat_map(tlv).collect();
         body.extend(rest);
         let _ = Packet::parse(&[&[42, 2][..], &(body.len() as u16).to_be_bytes(), &body].concat());
     }

@@ -454,8 +454,8 @@ impl State {
     }
 }
 
-/// The hops of a path with a metric, each of which costs 256 over radio where nothing is lost. The protocol itself
-/// knows no hops.
+/// The hops of a path with a metric: each costs 256 over radio where nothing is lost. The protocol itself knows no
+/// hops.
 fn hops(metric: u16) -> u8 {
     ((u32::from(metric) + 128) / 256).clamp(1, 255) as u8
 }
