@@ -65,8 +65,8 @@ fn prefix_of(addresses: &[Vec<Ipv4Addr>]) -> u32 {
 }
 
 /// The programs of the routing of all nodes that are kernels, in this run. Each node begins at a random time within the
-/// first second. Daemons that send in fixed intervals, such as OSPF's, would else send at the same nanosecond, and their
-/// frames would collide for ever.
+/// first second. Daemons that send in fixed intervals, such as OSPF's, would else send at the same nanosecond, and
+/// their frames would collide for ever.
 #[must_use]
 pub fn daemons(scenario: &Scenario, spec: &Spec) -> Vec<Program> {
     let Some(routing) = scenario.linux().map(Linux::routing) else { return Vec::new() };

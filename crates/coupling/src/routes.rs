@@ -70,8 +70,8 @@ impl RouteEvents {
         rows
     }
 
-    /// Whether a route that goes comes back at once: daemons replace a route by a removal and an addition, between which
-    /// their calls take some time.
+    /// Whether a route that goes comes back at once: daemons replace a route by a removal and an addition, between
+    /// which their calls take some time.
     fn is_replaced(&self, place: usize) -> bool {
         let gone = self.0[place];
         let soon = self.0[place + 1..].iter().take_while(|it| it.at.since(gone.at) <= AT_ONCE);

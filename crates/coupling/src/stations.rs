@@ -18,7 +18,8 @@ const LEAST_TYPE: u16 = 0x600;
 /// The frames of kernels that are on their way.
 #[derive(Debug)]
 pub struct Stations {
-    /// The room of an interface's queue: the device takes no more frames from its kernel, so that this queue loses none.
+    /// The room of an interface's queue: the device takes no more frames from its kernel, so that this queue loses
+    /// none.
     room: usize,
     /// By the number of the kernel.
     all: BTreeMap<usize, Station>,

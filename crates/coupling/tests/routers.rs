@@ -1,5 +1,5 @@
-//! Kernels that are nodes: real routing daemons over the MACs and radios of a simulated network. Without a built kernel,
-//! or without a daemon, a test is skipped.
+//! Kernels that are nodes: real routing daemons over the MACs and radios of a simulated network. Without a built
+//! kernel, or without a daemon, a test is skipped.
 
 mod common;
 
@@ -130,9 +130,9 @@ fn frrs_ospf_finds_the_ways_of_a_chain() {
     assert!(output[0].contains("3 received, 0% packet loss"), "{output:#?}\n{:#?}", outcome.drops);
 }
 
-/// The third of four nodes is away for a while: the routes over it go, and come back. Without another way, babeld gives a
-/// neighbour up that has not confirmed its Hellos for 36 s (three of its intervals for IHU, of 12 s). The run is the same beside a
-/// process that keeps a processor busy.
+/// The third of four nodes is away for a while: the routes over it go, and come back. Without another way, babeld gives
+/// a neighbour up that has not confirmed its Hellos for 36 s (three of its intervals for IHU, of 12 s). The run is the
+/// same beside a process that keeps a processor busy.
 #[test]
 fn babeld_loses_and_finds_a_node_that_moves_whatever_else_computes() {
     let away = r#"

@@ -190,8 +190,8 @@ messages! {
         17: Up { device: String }
         /// An IPv6 address of a device that is up.
         18: Address6 { address: Ipv6Addr, prefix: u32, device: String }
-        /// A mesh device of batman-adv with a MAC address, six bytes in memory, and with this algorithm, "BATMAN_IV" or "BATMAN_V", over a device; without bridge
-        /// loop avoidance, which drops broadcasts for the first 30 s.
+        /// A mesh device of batman-adv with a MAC address, six bytes in memory, and with this algorithm, "BATMAN_IV" or
+        /// "BATMAN_V", over a device; without bridge loop avoidance, which drops broadcasts for the first 30 s.
         19: Mesh { mac: u64, mesh: String, device: String, algorithm: String }
         /// Changes of the main routing tables are reported from now on.
         20: Routes { start: Time }
@@ -232,8 +232,9 @@ messages! {
         12: Ended { program: u32, status: i32, signal: i32 }
         /// The answer to an echo request has come after a time, or has not.
         13: Answer { number: u32, after: Option<u64> }
-        /// A route was added (1), removed (0), or replaced by the word that there is no way (2), in the main table. The addresses have four or sixteen
-        /// bytes, as `size` says; a route without a router has zeros. The protocol is Linux's number of who has made it.
+        /// A route was added (1), removed (0), or replaced by the word that there is no way (2), in the main table. The
+        /// addresses have four or sixteen bytes, as `size` says; a route without a router has zeros. The protocol is
+        /// Linux's number of who has made it.
         14: Route { added: u32, size: u32, prefix: u32, metric: u32, protocol: u32, addresses: Vec<u8> }
     }
 }

@@ -235,7 +235,8 @@ impl Device {
     }
 
     /// The answer to a question for the configuration: the question, and the bytes from `offset` on. The configuration
-    /// (`struct virtio_net_config`) begins with the MAC address. The bytes of features that the device has not are zero.
+    /// (`struct virtio_net_config`) begins with the MAC address. The bytes of features that the device has not are
+    /// zero.
     fn config(&self, offset: u32, size: u32) -> Vec<u8> {
         let mut answer = [offset, size, 0].map(u32::to_ne_bytes).concat();
         let size = (size as usize).min(crate::vhost::MOST_PAYLOAD - answer.len());

@@ -7,8 +7,8 @@
 //! The first interface that sends a datagram reports when it has done so, as a driver reports to a kernel. A kernel
 //! that learns of it at that time keeps its queue short. A kernel that learns of it at once fills the simulated queue.
 //!
-//! An interface whose host is outside may also carry whole Ethernet frames ([`Body::Frame`]), which skip IP, routing and
-//! address resolution: the host has all of these itself.
+//! An interface whose host is outside may also carry whole Ethernet frames ([`Body::Frame`]), which skip IP, routing
+//! and address resolution: the host has all of these itself.
 //!
 //! [`Body::External`]: crate::packet::Body::External
 //! [`Body::Frame`]: crate::packet::Body::Frame
@@ -59,8 +59,8 @@ pub enum Departure {
         /// The interface.
         interface: InterfaceId,
     },
-    /// The node at which a datagram or a frame was put in has done with it. Each datagram has one such report, unless the run ends
-    /// before.
+    /// The node at which a datagram or a frame was put in has done with it. Each datagram has one such report, unless
+    /// the run ends before.
     Completed {
         /// When.
         at: Time,
