@@ -26,6 +26,7 @@ fn every_node_has_a_kernel_and_no_routing_of_hopyard() {
     let all = scenario.spec(0).nodes;
     assert!(all.iter().all(|node| matches!(node.routing, routing::Config::StaticRoutes(_))));
     assert!(!scenario.to_toml(true).contains("[routing]"));
+    assert!(scenario.warnings().is_empty(), "daemons send");
     // Batman-adv is in the kernel, and has room for its headers.
     let batman = load(&format!("{LINUX}[linux]\nrouting = \"batman_v\"\n"));
     assert_eq!((batman.kernels(), batman.kernels_with_programs()), (3, 0));
