@@ -69,6 +69,10 @@ impl ReceivingEnd for Plain {
         header
     }
 
+    fn announced(&self) -> u64 {
+        self.buffer.announced
+    }
+
     fn on_timer(&mut self, tcp: &mut Intake, now: Time) {
         tcp.due |= now >= self.buffer.deadline();
         if now >= self.again {
@@ -181,6 +185,16 @@ impl TcpReceiver {
     #[must_use]
     pub const fn next(&self) -> u64 {
         self.tcp.next
+    }
+
+    /// The window that was announced last, and the timestamp to echo, if the other end uses timestamps.
+    pub(crate) fn last(&self) -> (u32, Option<u32>) {
+        (self.machine.announced() as u32, self.tcp.echo)
+    }
+
+    /// The next acknowledgement reports no data that arrived twice.
+    pub(crate) const fn forget_duplicate(&mut self) {
+        self.tcp.duplicate = None;
     }
 
     /// The next segment with data is marked, or was sent again: the sender may have a small window.
