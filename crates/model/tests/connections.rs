@@ -10,7 +10,7 @@ use hopyard_model::address::NodeId;
 use hopyard_model::app::request_response::{self, Connection};
 use hopyard_model::app::{self, Law};
 use hopyard_model::link::wired;
-use hopyard_model::observe::{ObjectLog, ObjectRow, Outcome};
+use hopyard_model::observe::{ObjectLog, ObjectRow, Outcome, SegmentFlows, SegmentLog};
 use hopyard_model::packet::TcpHeader;
 use hopyard_model::params::Params as _;
 use hopyard_model::transport::tcp;
@@ -195,6 +195,60 @@ fn an_impatient_client_gives_pages_up() {
             let gaps = pages.windows(2).filter(|two| two[0].delivered_s.is_none());
             assert!(gaps.clone().all(|two| (two[1].written_s - two[0].written_s - 0.45).abs() < 1e-9));
         }
+    }
+}
+
+/// The reset of a client that gave its page up is lost. The server knows nothing of that: a process of its own serves
+/// each connection. So the answer goes out after its service, and is answered by a reset.
+#[test]
+fn a_server_that_missed_a_reset_answers_on_the_connection_before() {
+    for (profile, reset) in [("rfc", 2), ("linux", 3)] {
+        let pages = request_response::Params {
+            service: Law::Constant(Span::from_secs(2)),
+            patience: Span::from_millis(100),
+            think: Law::Constant(Span::from_millis(100)),
+            ..request_response::Params { connection: Connection::Kept, ..each(2) }
+        };
+        let mut spec = server(1, 0.0);
+        spec.wires[0].params.losses.packets = vec![reset];
+        add_client(&mut spec, 1, profile, &pages);
+        let (outcome, segments) = watched(&spec);
+        let pages = of_kind(&outcome, "page", 0);
+        assert_eq!(pages.iter().map(|it| it.delivered_s.is_some()).collect::<Vec<_>>(), [false, false], "{profile}");
+        let first: Vec<_> = segments.iter().filter(|it| it.2.connection == 0).collect();
+        assert!(!first.iter().any(|it| it.1 == 0 && it.2.flags.fin), "{profile}: the server does not close it");
+        let resets: Vec<f64> = first.iter().filter(|it| it.1 == 1 && it.2.flags.rst).map(|it| it.0.seconds()).collect();
+        let answered = first.iter().find(|it| it.1 == 0 && it.2.len > 0).expect("an answer").0.seconds();
+        assert!((answered - 2.06).abs() < 0.01, "{profile}: {answered}");
+        assert!(resets[0] < 0.11 && (resets[1] - answered - DELAY).abs() < 0.005, "{profile}: {resets:?}");
+        assert!(segments.last().expect("segments").0.seconds() < 3.0, "{profile}");
+    }
+}
+
+/// Each segment that an end passes to IP is in the table of segments, also a reset, or an answer to a copy of a FIN, of
+/// a connection that the end does not know any more.
+#[test]
+fn the_table_has_each_segment_that_is_sent() {
+    for profile in ["rfc", "linux"] {
+        let pages = request_response::Params {
+            patience: Span::from_millis(400),
+            think: Law::Constant(Span::from_millis(50)),
+            ..each(60)
+        };
+        let mut spec = server(1, 0.05);
+        add_client(&mut spec, 1, profile, &pages);
+        let world = World::with_probe(&spec, (SegmentLog::new(SegmentFlows::All), Segments::default()));
+        let (outcome, (_, Segments(segments))) =
+            world.expect("a world").run_watched(&Watch::default()).expect("packets add up");
+        // A segment with more than an acknowledgement has a row as data, any other one as an acknowledgement.
+        let is_bare = |flags: &str| !["SYN", "FIN", "RST"].iter().any(|it| flags.contains(it));
+        let rows = outcome.segments.iter().filter(|it| match it.event {
+            "data_sent" => true,
+            "ack_sent" => it.payload == 0 && is_bare(&it.flags),
+            _ => false,
+        });
+        assert_eq!(rows.count(), segments.len(), "{profile}");
+        assert!(segments.iter().any(|it| it.2.flags.rst), "{profile}");
     }
 }
 

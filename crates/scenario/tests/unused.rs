@@ -25,7 +25,10 @@ fn a_key_that_does_nothing_is_said_with_the_key_that_decides() {
             "[tcp]\ntimestamps = false\necho_copies = \"all\"\n",
             "`echo_copies` does nothing here with `timestamps` = false",
         ),
-        ("[tcp]\nprofile = \"linux\"\nrecovery = \"sack\"\n", "`recovery` does nothing here with `habits` = \"linux\""),
+        (
+            "acking = \"quick\"\n[tcp]\nprofile = \"linux\"\nrecovery = \"sack\"\nnewreno.profile = \"linux\"\n",
+            "`recovery` does nothing here with `habits` = \"linux\"",
+        ),
         (
             "[link.arp]\nresolution = \"off\"\nhold = 3\n",
             "`arp.hold` does nothing here with `arp.resolution` = \"off\"",
@@ -249,4 +252,28 @@ fn a_key_that_has_its_default_is_idle_without_a_warning() {
         idle("[routing]\nprotocol = \"olsr\"\n[routing.olsr]\nhna_hold = \"auto\"\n"),
         ["routing.olsr.hna_hold"]
     );
+}
+
+/// The profile of [tcp] alone mixes Linux's TCP with the congestion control and the acknowledgements of the RFCs.
+#[test]
+fn a_profile_of_tcp_that_other_parts_do_not_follow_is_said() {
+    let of = |top: &str, flow: &str, tcp: &str| {
+        let chain = CHAIN.replace("to = 3\n", &format!("to = 3\ntcp = \"cubic\"\n{flow}"));
+        warnings(&format!("{top}{chain}[tcp]\nprofile = \"linux\"\n{tcp}"))
+    };
+    for (flow, tcp, names) in [
+        ("", "", "`cubic` and acknowledgements:"),
+        ("acking = \"quick\"\n", "", "`cubic`:"),
+        ("acking = \"delayed\"\n", "cubic.profile = \"rfc\"\n", ""),
+        ("", "cubic.profile = \"linux\"\n", "acknowledgements:"),
+        ("acking = \"quick\"\n", "cubic.profile = \"linux\"\n", ""),
+        ("acking = \"quick\"\n[flow.cubic]\nprofile = \"linux\"\n", "", ""),
+    ] {
+        let found = of("", flow, tcp);
+        match names {
+            "" => assert!(found.is_empty(), "{flow}{tcp}{found:?}"),
+            _ => assert!(found.len() == 1 && found[0].0.contains(names), "{flow}{tcp}{found:?}"),
+        }
+    }
+    assert!(of("profile = \"linux\"\n", "", "").is_empty());
 }

@@ -42,7 +42,8 @@ pub enum Offer {
 /// A change of the connection. Only TCP tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The other end has opened a new connection with this number. Nothing comes on the one before.
+    /// The other end has opened a new connection with this number. This application has nothing to do with the one
+    /// before any more.
     Opened(u32),
     /// The other end sends no more: all its data has arrived.
     Ended,

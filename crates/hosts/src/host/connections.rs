@@ -1,10 +1,11 @@
 //! One end of TCP connections that follow one another, each with a number that its ports tell on the wire.
 //!
 //! The application uses the latest one. It opens the next one at the client, and with that closes its end of the one
-//! before; a SYN with a higher number opens the next one at the server. An earlier connection goes on until both
-//! directions are closed. The end that closed first then remembers its numbers for the time of TIME-WAIT (RFC 9293
-//! §3.6.1), and answers copies of the other end's FIN. A segment of a connection that an end does not know is answered
-//! by a reset (RFC 9293 §3.10.7.1). Left out: a client that runs out of ports, because of connections in TIME-WAIT.
+//! before; a SYN with a higher number opens the next one at the server, and leaves the one before as it is. An earlier
+//! connection goes on until both directions are closed. The end that closed first then remembers its numbers for the
+//! time of TIME-WAIT (RFC 9293 §3.6.1), and answers copies of the other end's FIN. A segment of a connection that an
+//! end does not know is answered by a reset (RFC 9293 §3.10.7.1). Left out: a client that runs out of ports, because of
+//! connections in TIME-WAIT.
 
 #[cfg(test)]
 mod tests;
@@ -18,7 +19,7 @@ use super::tcp::{Tcp, bare, refusal, useless};
 use crate::app::Change;
 use crate::packet::{Body, Packet, TcpFlags, TcpHeader};
 use crate::transport::acking;
-use crate::transport::connection::{Phases, SenderCounters};
+use crate::transport::connection::{Phases, SenderCounters, header_bytes, is_earlier, milliseconds};
 use crate::transport::tcp::{self, Connection, TcpReceiver, TcpSender};
 
 /// The bits of a number for a packet that hold its sequence number; the connection's number is above them.
@@ -53,6 +54,9 @@ struct Rest {
     /// The numbers of the next byte in each direction.
     seq: u64,
     ack: u64,
+    /// The window that was announced last, and the timestamp to echo, if there are timestamps (RFC 7323 §3.2).
+    window: u32,
+    echo: Option<u32>,
     until: Time,
 }
 
@@ -65,6 +69,8 @@ pub struct Connections {
     /// The earlier connections that are not closed both ways, each with its number.
     earlier: Vec<(u32, Tcp)>,
     resting: Vec<Rest>,
+    /// The end of the latest connection's TIME-WAIT.
+    until: Time,
     /// Answers to segments of other connections than these.
     answers: VecDeque<TcpHeader>,
     /// The counters and the work of the senders of connections that are over.
@@ -81,6 +87,7 @@ impl Connections {
             latest,
             earlier: Vec::new(),
             resting: Vec::new(),
+            until: Time::NEVER,
             answers: VecDeque::new(),
             over: Default::default(),
         }
@@ -109,7 +116,8 @@ impl Connections {
         self.earlier.iter().find(|(it, _)| *it == number).map(|(_, tcp)| tcp)
     }
 
-    fn get_mut(&mut self, number: u32) -> Option<&mut Tcp> {
+    /// As [`Self::get`].
+    pub fn get_mut(&mut self, number: u32) -> Option<&mut Tcp> {
         if number == self.number {
             return Some(&mut self.latest);
         }
@@ -121,25 +129,35 @@ impl Connections {
         self.earlier.iter().fold(*self.over, |sum, (_, tcp)| add(sum, tcp, now))
     }
 
-    /// Begins the connection with this number.
+    /// Opens the connection with this number, and closes this end of the one before.
     pub fn open(&mut self, number: u32, now: Time) {
+        self.latest.close(now);
+        self.begin(number);
+    }
+
+    /// Begins the connection with this number.
+    fn begin(&mut self, number: u32) {
         let mut next = self.maker.make(number);
         if let (Some(sender), Some(before)) = (&mut next.sender, &self.latest.sender) {
             sender.follow(before);
         }
-        let mut before = std::mem::replace(&mut self.latest, next);
-        before.close(now);
+        let before = std::mem::replace(&mut self.latest, next);
         self.earlier.push((self.number, before));
+        self.until = Time::NEVER;
         self.number = number;
+    }
+
+    /// A segment of no connection.
+    fn refuse(&mut self, header: &TcpHeader) {
+        let number = header.connection;
+        self.answers.extend(refusal(header).map(|it| TcpHeader { connection: number, ..it }));
     }
 
     /// A segment of a connection that is over, or that never was.
     fn answer(&mut self, header: &TcpHeader, now: Time) {
         self.resting.retain(|it| it.until > now);
         let Some(place) = self.resting.iter().position(|it| it.number == header.connection) else {
-            let number = header.connection;
-            self.answers.extend(refusal(header).map(|it| TcpHeader { connection: number, ..it }));
-            return;
+            return self.refuse(header);
         };
         if header.flags.rst {
             self.resting.swap_remove(place);
@@ -151,9 +169,22 @@ impl Connections {
         }
         if header.end() > header.seq {
             let flags = TcpFlags { ack: true, ..TcpFlags::default() };
-            let (window, connection) = (self.maker.config.tcp.window_bytes(), it.number);
-            let answer = TcpHeader { seq: it.seq, ack: it.ack, window, connection, flags, ..TcpHeader::default() };
-            self.answers.push_back(answer);
+            if let (Some((value, _)), Some(recent)) = (header.timestamps, it.echo)
+                && !is_earlier(value, recent)
+            {
+                it.echo = Some(value);
+            }
+            let Rest { number: connection, seq, ack, window, .. } = *it;
+            let timestamps = it.echo.map(|echo| (milliseconds(now), echo));
+            self.answers.push_back(TcpHeader {
+                seq,
+                ack,
+                window,
+                connection,
+                timestamps,
+                flags,
+                ..TcpHeader::default()
+            });
         }
     }
 
@@ -165,13 +196,15 @@ impl Connections {
         self.earlier.retain(|(number, tcp)| {
             let state = tcp.connection();
             // Without FINs, a connection is over when its data has arrived.
-            let is_done = tcp.sender.as_ref().is_some_and(|sender| sender.is_finished());
+            let is_done = tcp.has_closed() && tcp.sender.as_ref().is_some_and(|sender| sender.is_finished());
             let is_over = is_done || matches!(state, Connection::Closed | Connection::TimeWait);
             if is_over {
                 *over = add(*over, tcp, now);
             }
             if let (Connection::TimeWait, Some(sender), Some(receiver)) = (state, &tcp.sender, &tcp.receiver) {
-                resting.push(Rest { number: *number, seq: sender.next_seq(), ack: receiver.next(), until });
+                let (window, echo) = receiver.last();
+                let (seq, ack) = (sender.next_seq(), receiver.next());
+                resting.push(Rest { number: *number, seq, ack, window, echo, until });
             }
             !is_over
         });
@@ -211,18 +244,27 @@ impl Endpoint for Connections {
         let number = header.connection;
         let opens = number > self.number && header.flags.syn && !header.flags.ack;
         if opens {
-            self.open(number, now);
+            self.begin(number);
         }
         let is_latest = number == self.number;
+        if is_latest && now > self.until {
+            self.refuse(header);
+            return useless(header);
+        }
+        let time_wait = self.maker.config.tcp.time_wait();
         let Some(tcp) = self.get_mut(number) else {
             self.answer(header, now);
             return useless(header);
         };
+        let rested = tcp.connection() == Connection::TimeWait;
         let received = tcp.on_packet(packet, is_first, now);
+        if tcp.connection() == Connection::TimeWait && is_latest && (header.flags.fin || !rested) {
+            self.until = now + time_wait;
+        }
         let change = if opens { Some(Change::Opened(number)) } else { received.change };
         let received = Received { connection: number, change, ..received };
-        // The application does not read from an earlier connection.
-        if is_latest { received } else { Received { delivered: None, stream: None, change: None, ..received } }
+        // Nobody reads from an earlier connection.
+        if is_latest { received } else { Received { delivered: None, stream: None, ..received } }
     }
 
     fn on_news(&mut self, news: News, now: Time) -> bool {
@@ -246,7 +288,8 @@ impl Endpoint for Connections {
 
     fn poll_transmit(&mut self, now: Time) -> Option<Emission> {
         if let Some(answer) = self.answers.pop_front() {
-            return Some(bare(answer));
+            let size = header_bytes(&self.maker.config.tcp, &answer);
+            return Some(bare(answer, size));
         }
         let earlier = self.earlier.iter_mut();
         if let Some(sent) = { earlier }.find_map(|(it, tcp)| tcp.poll_transmit(now).map(|sent| numbered(sent, *it))) {

@@ -58,6 +58,14 @@ impl AnyEndpoint {
         }
     }
 
+    /// As [`Self::tcp_of`].
+    pub fn tcp_of_mut(&mut self, number: u32) -> Option<&mut Tcp> {
+        match self {
+            Self::Connections(it) => it.get_mut(number),
+            _ => self.tcp_mut().filter(|_| number == 0),
+        }
+    }
+
     /// The counters and the work of the senders of all earlier connections.
     pub fn before(&self, now: Time) -> (SenderCounters, Phases) {
         match self {

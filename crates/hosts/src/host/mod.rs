@@ -1,8 +1,9 @@
 //! Hosts: the sockets of nodes, each with an application above it and a transport protocol in it.
 //!
 //! A flow has a socket at either end. Data flows from the first socket to the second, or both ways if the application
-//! at the second one answers; then it may also have several connections, one after the other. A socket knows no other
-//! part of the network: the world gives it packets and takes packets from it ([`Endpoint`]).
+//! at the second one answers; then it may also have several connections, one after the other. Where the other end opens
+//! the next one, the application of the one before stays with that, as a server has a process for each connection. A
+//! socket knows no other part of the network: the world gives it packets and takes packets from it ([`Endpoint`]).
 
 mod connections;
 mod endpoint;
@@ -20,6 +21,7 @@ pub use self::udp::Udp;
 use crate::address::NodeId;
 use crate::app::{App, Application as _, Change, Object, Offer};
 use crate::packet::Packet;
+use crate::transport::tcp::Connection;
 
 /// An object that an application has written.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +47,10 @@ pub struct Socket {
     pub endpoint: AnyEndpoint,
     /// Its application.
     pub app: App,
+    /// The number of the connection that the other end has opened to the application.
+    pub serves: u32,
+    /// The applications that stay with earlier connections, each with the number of its connection.
+    pub earlier: Vec<(u32, App)>,
     /// The largest payload of a datagram, into which an object is divided over UDP.
     pub datagram: u64,
     /// What has arrived and the application has not been told of.
@@ -56,7 +62,8 @@ pub struct Socket {
 impl Socket {
     /// When [`Self::on_timer`] must next be called.
     pub fn deadline(&self) -> Time {
-        self.app.deadline().min(self.endpoint.deadline())
+        let earlier = self.earlier.iter().map(|(_, app)| app.deadline());
+        earlier.fold(self.app.deadline().min(self.endpoint.deadline()), Time::min)
     }
 
     /// The deadline of the application is reached, or the deadline of its transport.
@@ -83,9 +90,15 @@ impl Socket {
 
     /// Tells the application what has arrived. Returns whether anything has.
     pub fn tell_app(&mut self, now: Time) -> bool {
-        let Received { delivered, change, .. } = std::mem::take(&mut self.untold);
+        let Received { delivered, change, connection, .. } = std::mem::take(&mut self.untold);
+        if let Some(change) = change
+            && connection != self.endpoint.number()
+        {
+            return self.tell_earlier(connection, change, now);
+        }
         let opened = change.filter(|it| matches!(it, Change::Opened(_)));
         if let Some(opened) = opened {
+            self.part(connection);
             let offer = self.app.on_change(opened, now);
             self.carry_out(offer, now);
         }
@@ -105,8 +118,36 @@ impl Socket {
         anything
     }
 
-    /// Carries out what the application wants at its deadline.
+    /// The other end has opened the connection with this number. If this end has not closed the one before, its
+    /// application stays there.
+    fn part(&mut self, number: u32) {
+        let Self { endpoint, earlier, .. } = self;
+        let goes_on = |number| {
+            let state = endpoint.tcp_of(number).map(Tcp::connection);
+            matches!(state, Some(Connection::SynReceived | Connection::Established | Connection::CloseWait))
+        };
+        earlier.retain(|(number, _)| goes_on(*number));
+        let before = std::mem::replace(&mut self.serves, number);
+        if goes_on(before) {
+            earlier.push((before, self.app.clone()));
+        }
+    }
+
+    /// Tells the application of an earlier connection of a change. Returns whether it has one.
+    fn tell_earlier(&mut self, connection: u32, change: Change, now: Time) -> bool {
+        let Some((_, app)) = self.earlier.iter_mut().find(|(number, _)| *number == connection) else { return false };
+        let offer = app.on_change(change, now);
+        self.carry_out_earlier(connection, offer, now);
+        self.ask(now);
+        true
+    }
+
+    /// Carries out what the applications want at their deadlines.
     fn ask(&mut self, now: Time) {
+        while let Some((number, app)) = self.earlier.iter_mut().find(|(_, app)| app.deadline() <= now) {
+            let (number, offer) = (*number, app.on_timer(now));
+            self.carry_out_earlier(number, offer, now);
+        }
         while self.app.deadline() <= now {
             let offer = self.app.on_timer(now);
             self.carry_out(offer, now);
@@ -130,6 +171,21 @@ impl Socket {
             }
         };
         self.written.push(Written { object, connection: self.endpoint.number(), units });
+    }
+
+    /// As [`Self::carry_out`], for the application of an earlier connection. It opens none.
+    fn carry_out_earlier(&mut self, connection: u32, offer: Offer, now: Time) {
+        let Some(tcp) = self.endpoint.tcp_of_mut(connection) else { return };
+        match offer {
+            Offer::Bytes(bytes) => tcp.write(bytes, now),
+            Offer::Object(object) => {
+                tcp.write(object.bytes, now);
+                self.written.push(Written { object, connection, units: object.bytes });
+            }
+            Offer::Close => tcp.close(now),
+            Offer::Abort => tcp.abort(),
+            Offer::Nothing | Offer::Unlimited | Offer::Last(_) | Offer::Open(_) => {}
+        }
     }
 
     fn carry_out(&mut self, offer: Offer, now: Time) {

@@ -91,6 +91,11 @@ impl Tcp {
         Some(header)
     }
 
+    /// Whether this end has closed its direction.
+    pub const fn has_closed(&self) -> bool {
+        self.has_closed
+    }
+
     /// The state of a connection with data both ways.
     pub fn connection(&self) -> Connection {
         let sender = self.sender.as_ref().filter(|_| !self.is_gone);
@@ -164,6 +169,10 @@ impl Tcp {
         if let Some(sender) = self.sender.as_mut().filter(|_| has_ended) {
             sender.on_peer_closed();
         }
+        if self.is_hasty && self.sender.as_ref().is_some_and(|it| it.connection() == Connection::TimeWait) {
+            // Of a connection in TIME-WAIT, Linux keeps no blocks.
+            receiver.forget_duplicate();
+        }
         Received {
             unique,
             delivered: Some(after.delivered_bytes - before.delivered_bytes),
@@ -226,9 +235,9 @@ pub(super) fn useless(header: &TcpHeader) -> Received {
     Received { unique: is_data(header).then_some(false), ..Received::default() }
 }
 
-/// A segment without data and options.
-pub(super) fn bare(header: TcpHeader) -> Emission {
-    Emission { size: IP_HEADER + TCP_HEADER, body: Body::Tcp(header), ecn: 0, data: None, waits: None }
+/// A segment without data, of so many bytes with its options.
+pub(super) fn bare(header: TcpHeader, size: u32) -> Emission {
+    Emission { size, body: Body::Tcp(header), ecn: 0, data: None, waits: None }
 }
 
 /// Whether a segment counts as a data packet: it has payload, or it opens the connection.
@@ -320,7 +329,7 @@ impl Endpoint for Tcp {
 
     fn poll_transmit(&mut self, now: Time) -> Option<Emission> {
         if self.is_gone {
-            return self.reset.take().map(bare);
+            return self.reset.take().map(|reset| bare(reset, IP_HEADER + TCP_HEADER));
         }
         let header = match (&mut self.sender, &mut self.receiver) {
             (Some(_), Some(_)) => self.next_of_both(now),

@@ -486,7 +486,7 @@ impl Probe for Handoffs {
     }
 
     fn on_flow(&mut self, now: Time, flow: FlowId, event: &FlowEvent<'_>) {
-        let FlowEvent::Sent { state, .. } = event else { return };
+        let FlowEvent::Sent { state: Some(state), .. } = event else { return };
         if self.hosts.is_empty() {
             return;
         }

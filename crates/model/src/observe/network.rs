@@ -115,6 +115,8 @@ pub struct FlowView<'a> {
     pub label: &'a str,
     /// When the measuring window begins.
     pub measured_from: Time,
+    /// When its source stops; [`Time::NEVER`] if it goes on until the end of the run.
+    pub stop: Time,
     /// The flow that opens its connection: itself, or the flow that it answers.
     pub connection: FlowId,
     /// TCP's parameters; nothing for UDP.
@@ -134,6 +136,7 @@ impl FlowView<'_> {
             to,
             label: "",
             measured_from: Time::ZERO,
+            stop: Time::NEVER,
             connection: FlowId(0),
             tcp: None,
             sack: false,

@@ -47,7 +47,7 @@ pub struct ObjectRow {
     #[schemars(extend("unit" = "ms"))]
     pub delivery_ms: Option<f64>,
     /// 1 if it was delivered within its deadline, otherwise 0; empty if it has none, or if it was on the way and the
-    /// deadline not over when the run ended.
+    /// deadline not over when the run ended, or when the client stopped with a part of the page not asked for.
     pub in_time: Option<u8>,
 }
 
@@ -63,6 +63,8 @@ struct Known {
     bytes: u64,
     written: Time,
     within: Span,
+    /// Of a page: all requests were written.
+    is_asked: bool,
     first: Option<Time>,
     delivered: Option<Time>,
 }
@@ -87,6 +89,7 @@ struct Open {
 struct OfFlow {
     label: String,
     measured_from: Time,
+    stop: Time,
     /// The flow that opened the connection.
     connection: usize,
     /// The number of the latest connection, and the bytes, or datagrams, of all objects that were written to it.
@@ -122,14 +125,18 @@ impl ObjectLog {
     }
 
     fn row(&self, it: &Known, now: Time) -> ObjectRow {
+        let flow = &self.flows[it.flow];
         let due = Some(it.written + it.within).filter(|_| !it.within.is_zero());
+        // At the stop the client leaves the page at hand as it is.
+        let is_at_hand = it.kind == "page" && !it.is_asked && flow.page.is_some_and(|(latest, _)| latest == it.number);
+        let now = if is_at_hand { now.min(flow.stop) } else { now };
         let in_time = due.and_then(|due| match it.delivered {
             Some(delivered) => Some((delivered <= due).into()),
             None => (now > due).then_some(0),
         });
         ObjectRow {
             flow: it.flow as u32,
-            label: Cow::Owned(self.flows[it.flow].label.clone()),
+            label: Cow::Owned(flow.label.clone()),
             kind: it.kind,
             number: it.number,
             page: it.page,
@@ -147,9 +154,13 @@ impl ObjectLog {
     fn on_written(&mut self, now: Time, flow: usize, object: &Object, (connection, units): (u32, u64)) {
         let Object { kind, bytes, page, is_last, within } = *object;
         let it = &mut self.flows[flow];
+        let is_earlier = connection < it.written.0;
         let begin = if it.written.0 == connection { it.written.1 } else { 0 };
         let number = it.count;
-        (it.count, it.written) = (number + 1, (connection, begin + units));
+        it.count += 1;
+        if !is_earlier {
+            it.written = (connection, begin + units);
+        }
         let of_page = (kind != Kind::Message).then_some(page);
         let known = Known {
             flow,
@@ -159,6 +170,7 @@ impl ObjectLog {
             bytes,
             written: now,
             within: if kind == Kind::Message { within } else { Span::ZERO },
+            is_asked: false,
             first: None,
             delivered: None,
         };
@@ -166,6 +178,14 @@ impl ObjectLog {
             Kind::Request if it.page.is_none_or(|(latest, _)| latest != page) => {
                 let begun = Known { kind: "page", number: page, bytes: 0, within, ..known.clone() };
                 self.flows[flow].page = Some((page, self.add(begun)));
+            }
+            _ => {}
+        }
+        match kind {
+            Kind::Request if is_last => {
+                if let Some(page) = self.page(flow) {
+                    page.is_asked = true;
+                }
             }
             Kind::Answer => {
                 // The server may not know yet that the client has given a page up.
@@ -176,6 +196,10 @@ impl ObjectLog {
             Kind::Message | Kind::Request => {}
         }
         let known = self.add(known);
+        // Nobody reads from an earlier connection.
+        if is_earlier {
+            return;
+        }
         let ends_page = kind == Kind::Answer && is_last;
         let end = begin + units;
         self.flows[flow].open.push_back(Open { connection, begin, end, left: units, known, ends_page });
@@ -220,6 +244,7 @@ impl Probe for ObjectLog {
         let of_flow = |it: &FlowView<'_>| OfFlow {
             label: it.label.to_owned(),
             measured_from: it.measured_from,
+            stop: it.stop,
             connection: it.connection.index(),
             written: (0, 0),
             open: VecDeque::new(),
@@ -258,7 +283,7 @@ mod tests {
 
     fn log(flows: usize) -> ObjectLog {
         let mut log = ObjectLog::default();
-        let flow = |_| FlowView { measured_from: ms(10), ..FlowView::between(NodeId(0), NodeId(1)) };
+        let flow = |_| FlowView { measured_from: ms(10), stop: ms(100), ..FlowView::between(NodeId(0), NodeId(1)) };
         let flows: Vec<FlowView<'_>> = (0..flows).map(flow).collect();
         log.on_start(&NetworkView { nodes: 2, interfaces: &[], flows: &flows, mobile: &MobileView::default() });
         log
@@ -347,5 +372,14 @@ mod tests {
         let times = (page.written_s, page.first_byte_s, page.delivered_s, page.in_time);
         assert_eq!(times, (0.01, Some(0.019), Some(0.03), Some(1)));
         assert!(rows[1..].iter().all(|row| row.in_time.is_none() && row.delivery_ms == Some(5.0)), "{rows:?}");
+    }
+
+    #[test]
+    fn a_page_that_the_stop_leaves_is_late_only_if_its_time_was_over() {
+        for (written, is_last, expected) in [(80, false, None), (80, true, Some(0)), (40, false, Some(0))] {
+            let mut log = log(2);
+            log.on_written(ms(written), FLOW.index(), &object(Kind::Request, 100, 0, is_last), (0, 100));
+            assert_eq!(rows(&log, ms(900))[0].in_time, expected, "written at {written} ms, all asked: {is_last}");
+        }
     }
 }

@@ -130,12 +130,13 @@ pub enum PacketEvent {
 
 /// An event at an end of a flow.
 pub enum FlowEvent<'a> {
-    /// Its TCP sender passes a segment to IP.
+    /// Its TCP sender passes a segment to IP, or its end answers a segment of a connection that it does not know, or
+    /// remembers in TIME-WAIT only.
     Sent {
         /// The segment.
         header: &'a TcpHeader,
-        /// The sender's state after that.
-        state: &'a SenderState,
+        /// The sender's state after that, if there is a sender.
+        state: Option<&'a SenderState>,
     },
     /// A sender that distinguishes causes of loss has decided, before it sends the segment again.
     Decided(&'a DecisionView<'a>),

@@ -270,14 +270,14 @@ impl SegmentLog {
         }
     }
 
-    fn on_sent(&mut self, time: Time, flow: FlowId, header: &TcpHeader, cwnd: f64) {
+    fn on_sent(&mut self, time: Time, flow: FlowId, header: &TcpHeader, cwnd: Option<f64>) {
         let Some(ends) = self.ends(flow) else { return };
         if header.flags.syn && ends.opened.is_none_or(|(latest, _)| latest < header.connection) {
             ends.opened = Some((header.connection, time));
         }
         let is_again = header.flags.syn && ends.opened.is_some_and(|(_, first)| first < time);
         let (resent, other_way) = (header.retransmission || is_again, ends.other_way);
-        let data = Entry { time, flow: 0, event: Event::DataSent, cwnd: Some(cwnd), resent, header: *header };
+        let data = Entry { time, flow: 0, event: Event::DataSent, cwnd, resent, header: *header };
         if other_way.is_none() || tells_more(header) {
             self.note(flow, data);
         }
@@ -335,7 +335,7 @@ impl Probe for SegmentLog {
 
     fn on_flow(&mut self, time: Time, flow: FlowId, event: &FlowEvent<'_>) {
         if let FlowEvent::Sent { header, state } = event {
-            self.on_sent(time, flow, header, state.cwnd);
+            self.on_sent(time, flow, header, state.map(|it| it.cwnd));
         }
     }
 
@@ -434,7 +434,7 @@ mod tests {
         let flags = TcpFlags { ack: true, ..TcpFlags::default() };
         let data = TcpHeader { seq: 1_461, len: 1_460, retransmission: true, flags, ..TcpHeader::default() };
         for flow in [0, 1, 2] {
-            log.on_sent(at(1), FlowId(flow), &data, 2.5);
+            log.on_sent(at(1), FlowId(flow), &data, Some(2.5));
             log.on_originated(at(1), from, &packet(flow, at(1), data));
             log.on_delivered(at(2), to, &packet(flow, at(1), data));
             let sack = SackBlocks::new(1_461, [(2_921, 4_381), (5_841, 7_301)]);
@@ -466,8 +466,8 @@ mod tests {
         let (from, to) = (NodeId(0), NodeId(3));
         let mut log = started(SegmentFlows::All, &[FlowView::between(from, to)]);
         let syn = TcpHeader { flags: TcpFlags { syn: true, ..TcpFlags::default() }, ..TcpHeader::default() };
-        log.on_sent(at(1), FlowId(0), &syn, 1.0);
-        log.on_sent(at(5), FlowId(0), &syn, 1.0);
+        log.on_sent(at(1), FlowId(0), &syn, Some(1.0));
+        log.on_sent(at(5), FlowId(0), &syn, Some(1.0));
         log.on_delivered(at(6), to, &packet(0, at(5), syn));
         log.on_delivered(at(7), to, &packet(0, at(1), syn));
         let rows: Vec<_> = log.rows().into_iter().map(|row| (row.resent, row.end, row.ack)).collect();
@@ -477,7 +477,7 @@ mod tests {
     #[test]
     fn nothing_is_kept_where_nothing_is_recorded() {
         let mut log = started(SegmentFlows::None, &[FlowView::between(NodeId(0), NodeId(3))]);
-        log.on_sent(Time::ZERO, FlowId(0), &TcpHeader::default(), 1.0);
+        log.on_sent(Time::ZERO, FlowId(0), &TcpHeader::default(), Some(1.0));
         assert!(log.rows().is_empty());
     }
 }

@@ -120,6 +120,8 @@ pub(super) fn build(spec: &Spec, streams: &Streams) -> (Vec<Flow>, Vec<Socket>) 
             flow,
             endpoint,
             app,
+            serves: 0,
+            earlier: Vec::new(),
             datagram,
             untold: Received::default(),
             written: Vec::new(),

@@ -58,10 +58,11 @@ impl<P: Probe> World<P> {
             if is_source
                 && self.probe.watches()
                 && let Body::Tcp(header) = &outgoing.body
-                && let Some(tcp) = self.sockets[socket].endpoint.tcp_of(header.connection)
-                && let Some(state) = tcp.sender.as_ref().map(|it| it.state())
             {
-                self.probe.on_flow(now, FlowId(flow as u32), &FlowEvent::Sent { header, state: &state });
+                let tcp = self.sockets[socket].endpoint.tcp_of(header.connection);
+                let state = tcp.and_then(|it| it.sender.as_ref()).map(|it| it.state());
+                let event = FlowEvent::Sent { header, state: state.as_ref() };
+                self.probe.on_flow(now, FlowId(flow as u32), &event);
             }
             self.originate(socket, outgoing);
         }

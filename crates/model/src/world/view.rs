@@ -109,6 +109,7 @@ impl<P: Probe> World<P> {
             to: it.to,
             label,
             measured_from: it.meter.from(),
+            stop: spec.flows[it.of].stop,
             connection: FlowId(connection),
             tcp,
             sack,

@@ -1,16 +1,20 @@
 //! Keys that do nothing beside a model or a file of another key.
 
 use hopyard_model::mac::{self, rate_control};
-use hopyard_model::params::Params as _;
+use hopyard_model::params::{LINUX, Params as _};
 use hopyard_model::phy::links::Quantity;
 use hopyard_model::phy::mode::in_words;
 use hopyard_model::phy::{Params, propagation};
 
 use super::check::has_own_start;
-use super::resolved::{Chosen, Resolved};
+use super::resolved::{Chosen, Congestion, FlowKind, Resolved};
 use super::resolver::Resolver;
 use crate::key::join;
-use crate::sections::Placement;
+use crate::merge::{PROFILE, profiles};
+use crate::sections::{Placement, Stack};
+
+/// The acknowledgements of the profile `linux`.
+const QUICK: &str = "quick";
 
 /// A channel, with its section.
 struct Channel<'a> {
@@ -61,6 +65,53 @@ impl Resolver<'_> {
             }
         }
         self.check_beside_own_starts(resolved);
+        self.check_beside_profile_of_tcp(resolved);
+    }
+
+    /// Warns of a profile of [tcp] that neither the congestion control nor the acknowledgements of a flow follow.
+    fn check_beside_profile_of_tcp(&mut self, resolved: &Resolved) {
+        let own = self.table("tcp").and_then(|table| table.get(PROFILE)).and_then(|entry| entry.node.as_str());
+        if own != Some(LINUX) || self.profile == LINUX {
+            return;
+        }
+        let listed = resolved
+            .flows
+            .iter()
+            .enumerate()
+            .map(|(number, (flow, kind))| (format!("flow.{number}"), flow.stack, kind));
+        let drawn = resolved.random_flows.iter().map(|set| (set.path(), set.flows.stack, &set.kind));
+        let others = |(path, stack, kind): (String, Stack, &FlowKind)| {
+            let tcp = kind.tcp.as_ref().filter(|_| stack == Stack::Hopyard)?;
+            let control = match &tcp.congestion {
+                Congestion::Model(Chosen { model, .. }) if profiles(model).contains(&LINUX) => Some(model.name),
+                _ => None,
+            };
+            let has_own =
+                |name: &str| [path.as_str(), "tcp"].iter().any(|it| self.has(&format!("{it}.{name}.{PROFILE}")));
+            let control = control.filter(|name| !has_own(name));
+            let is_usual = tcp.acking.model.name != QUICK && !self.has(&join(&path, "acking"));
+            (control.is_some() || is_usual).then_some((control, is_usual))
+        };
+        let Some((control, is_usual)) = listed.chain(drawn).find_map(others) else { return };
+        let keys: Vec<String> = control
+            .map(|name| format!("`{PROFILE} = \"{LINUX}\"` in [tcp.{name}]"))
+            .into_iter()
+            .chain(is_usual.then(|| format!("`acking = \"{QUICK}\"` for the flow")))
+            .collect();
+        let names: Vec<String> = control
+            .map(|name| format!("`{name}`"))
+            .into_iter()
+            .chain(is_usual.then(|| "acknowledgements".to_owned()))
+            .collect();
+        let message = format!(
+            "`{PROFILE}` of [tcp] is not that of {}: profile `{}` applies there",
+            names.join(" and "),
+            self.profile
+        );
+        self.warning(&join("tcp", PROFILE), message).hint = Some(format!(
+            "`{PROFILE} = \"{LINUX}\"` at the top level applies to all of TCP; {} would too",
+            keys.join(" and ")
+        ));
     }
 
     /// Warns of keys of a radio that decide nothing, because a file says which share of frames arrives.

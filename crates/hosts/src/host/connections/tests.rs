@@ -8,6 +8,7 @@ use crate::app::Change;
 use crate::host::{AnyEndpoint, Endpoint as _, News, Received};
 use crate::packet::{Body, FlowId, Packet, TcpFlags, TcpHeader};
 use crate::params::{LINUX, Params as _, RFC};
+use crate::transport::recovery_choice::RecoveryChoice;
 use crate::transport::tcp::Connection::{
     self, CloseWait, Closed, Closing, Established, FinWait1, FinWait2, LastAck, SynReceived, SynSent, TimeWait,
 };
@@ -289,9 +290,14 @@ fn connections_follow_one_another() {
             let now = pair.now;
             pair.connections(CLIENT).open(number, now);
             pair.ends[CLIENT].write(1000, now);
-            // The FIN of the connection before comes first; the server has not closed its half.
+            let before = pair.ends[SERVER].number();
+            // The FIN of the connection before comes first. The server has not closed its half, and nobody else does.
             let [_, server] = pair.talk();
             assert_eq!(server, [Change::Ended, Change::Opened(number)], "{profile}");
+            let tcp = pair.connections(SERVER).get_mut(before).expect("it goes on");
+            assert_eq!(tcp.connection(), CloseWait, "{profile}");
+            tcp.close(now);
+            pair.talk();
             assert_eq!(pair.states(), [Established; 2]);
             assert_eq!(pair.ends.each_ref().map(|it| it.number()), [number; 2]);
         }
@@ -317,6 +323,9 @@ fn the_end_that_closed_first_answers_copies_of_the_fin_for_some_time() {
         // Until the server has closed the earlier connection, whose last acknowledgement is lost.
         let mut fin = None;
         while fin.is_none() {
+            if let Some(tcp) = pair.connections(SERVER).get_mut(0).filter(|it| it.connection() == CloseWait) {
+                tcp.close(now);
+            }
             assert_ne!(pair.send(), [0; 2], "{profile}");
             fin = pair.sent[SERVER].iter().find(|it| it.connection == 0 && it.flags.fin).copied();
             pair.arrive(SERVER);
@@ -341,6 +350,10 @@ fn the_end_that_closed_first_answers_copies_of_the_fin_for_some_time() {
             (answer.ack, answer.flags, answer.connection),
             (again.end(), TcpFlags { ack: true, ..TcpFlags::default() }, 0)
         );
+        // RFC 7323 §3.2: timestamps are in all segments. The window is the last one, not that of a new connection.
+        assert_eq!(answer.timestamps.map(|it| it.1), again.timestamps.map(|it| it.0), "{profile}");
+        assert!(answer.timestamps.is_some(), "{profile}");
+        assert_eq!(answer.window, if profile == LINUX { 64_256 } else { 65_160 }, "{profile}");
         pair.talk();
         let states: Vec<_> = lasts(&mut pair);
         assert_eq!(states, [], "{profile}");
@@ -352,6 +365,46 @@ fn the_end_that_closed_first_answers_copies_of_the_fin_for_some_time() {
             let answer = pair.sent[CLIENT].remove(0);
             assert_eq!(answer.flags.rst, !is_known, "{profile}: after {wait} s");
         }
+    }
+}
+
+#[test]
+fn the_last_connection_is_forgotten_after_some_time_too() {
+    for (profile, seconds) in [(RFC, 240), (LINUX, 60)] {
+        let mut pair = Pair::open(profile);
+        pair.close(CLIENT);
+        pair.talk();
+        pair.close(SERVER);
+        pair.send();
+        let fin = pair.sent[SERVER][0];
+        pair.talk();
+        for (wait, is_known) in [(seconds - 1, true), (seconds - 1, true), (seconds + 1, false)] {
+            pair.now += Span::from_secs(wait);
+            pair.give(CLIENT, fin);
+            assert_eq!(pair.send(), [1, 0], "{profile}");
+            assert_eq!(pair.sent[CLIENT].remove(0).flags.rst, !is_known, "{profile}");
+        }
+    }
+}
+
+/// A kernel forgets the blocks of a connection in TIME-WAIT.
+#[test]
+fn a_copy_of_the_fin_is_reported_by_sack_but_in_linux() {
+    for (profile, has_block) in [(RFC, true), (LINUX, false)] {
+        let tcp = tcp::Params { recovery: RecoveryChoice::Sack, ..tcp::Params::of_profile(profile) };
+        let mut pair = Pair::of(profile, tcp).opened();
+        pair.close(CLIENT);
+        pair.talk();
+        pair.close(SERVER);
+        pair.send();
+        let fin = pair.sent[SERVER][0];
+        pair.arrive(SERVER);
+        assert_eq!(pair.send(), [1, 0], "{profile}");
+        assert!(pair.sent[CLIENT][0].sack.is_empty(), "{profile}");
+        pair.sent[CLIENT].clear();
+        pair.give(CLIENT, fin);
+        assert_eq!(pair.send(), [1, 0], "{profile}");
+        assert_eq!(!pair.sent[CLIENT][0].sack.is_empty(), has_block, "{profile}");
     }
 }
 

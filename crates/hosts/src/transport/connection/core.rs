@@ -208,6 +208,12 @@ impl Core {
         self.params.habits == Habits::Ns2 && self.una() == first
     }
 
+    /// How often a SYN may be repeated before the initial window is one segment: the first repetition may come from a
+    /// long round trip (RFC 6928 §2).
+    pub(crate) fn spared_repeats(&self) -> u32 {
+        u32::from(self.params.habits == Habits::Rfc)
+    }
+
     /// Bytes in segments.
     #[inline]
     pub(crate) fn segments(&self, bytes: u64) -> f64 {

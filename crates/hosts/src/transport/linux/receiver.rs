@@ -137,6 +137,10 @@ impl ReceivingEnd for Receiver {
         header
     }
 
+    fn announced(&self) -> u64 {
+        self.buffer.base.announced
+    }
+
     fn on_timer(&mut self, tcp: &mut Intake, now: Time) {
         tcp.due |= now >= self.buffer.base.deadline();
         if now >= self.again {

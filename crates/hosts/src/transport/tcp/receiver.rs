@@ -1,7 +1,7 @@
 //! TCP's receiving end: puts segments in order, acknowledges, reports by SACK.
 
 use enum_dispatch::enum_dispatch;
-use hopyard_engine::Time;
+use hopyard_engine::{Span, Time};
 
 use crate::packet::TcpHeader;
 use crate::transport::acking::{self, AckPolicy, Policy, Reading, Verdict};
@@ -22,6 +22,17 @@ enum Machine {
 #[derive(Clone, Debug)]
 struct Plain {
     buffer: Buffer,
+    /// The time at which the answer to the SYN is sent again, and the wait before that (RFC 6298 §2.1, §5.5).
+    again: Time,
+    wait: Span,
+    /// Something but a SYN has arrived.
+    opened: bool,
+}
+
+impl Plain {
+    fn new(params: &Params) -> Self {
+        Self { buffer: Buffer::new(params), again: Time::NEVER, wait: params.initial_rto, opened: false }
+    }
 }
 
 impl ReceivingEnd for Plain {
@@ -29,6 +40,7 @@ impl ReceivingEnd for Plain {
         if tcp.refuses(header) || !tcp.opens(header, now) {
             return;
         }
+        (self.opened, self.again) = (true, Time::NEVER);
         tcp.trip.on_opened(now);
         if !tcp.accepts(header, self.buffer.limit(tcp.next), now) {
             return;
@@ -50,15 +62,28 @@ impl ReceivingEnd for Plain {
         if header.flags.fin {
             tcp.fin_again = now + tcp.next_fin_wait();
         }
+        if header.flags.syn && !tcp.duplex && !self.opened {
+            // The answer is sent again until something else arrives.
+            self.again = now + self.wait;
+        }
         header
+    }
+
+    fn announced(&self) -> u64 {
+        self.buffer.announced
     }
 
     fn on_timer(&mut self, tcp: &mut Intake, now: Time) {
         tcp.due |= now >= self.buffer.deadline();
+        if now >= self.again {
+            self.again = Time::NEVER;
+            self.wait = (self.wait * 2).min(tcp.params.max_rto);
+            (tcp.answer_syn, tcp.due) = (true, true);
+        }
     }
 
     fn deadline(&self) -> Time {
-        self.buffer.deadline()
+        self.buffer.deadline().min(self.again)
     }
 }
 
@@ -78,7 +103,7 @@ impl TcpReceiver {
     pub fn new(acking: &acking::Config, params: &Params, sack: bool) -> Self {
         let machine = match params.habits {
             Habits::Linux => Machine::Linux(Box::new(linux::Receiver::new(params))),
-            Habits::Rfc | Habits::Ns2 => Machine::Plain(Plain { buffer: Buffer::new(params) }),
+            Habits::Rfc | Habits::Ns2 => Machine::Plain(Plain::new(params)),
         };
         Self { tcp: Intake::new(Policy::new(acking), params, sack), machine }
     }
@@ -160,6 +185,16 @@ impl TcpReceiver {
     #[must_use]
     pub const fn next(&self) -> u64 {
         self.tcp.next
+    }
+
+    /// The window that was announced last, and the timestamp to echo, if the other end uses timestamps.
+    pub(crate) fn last(&self) -> (u32, Option<u32>) {
+        (self.machine.announced() as u32, self.tcp.echo)
+    }
+
+    /// The next acknowledgement reports no data that arrived twice.
+    pub(crate) const fn forget_duplicate(&mut self) {
+        self.tcp.duplicate = None;
     }
 
     /// The next segment with data is marked, or was sent again: the sender may have a small window.

@@ -331,7 +331,14 @@ fn a_timeout_in_recovery_does_not_count_what_inflation_let_out() {
 }
 
 #[test]
-fn a_lost_syn_costs_the_initial_window() {
+fn two_lost_syns_cost_the_initial_window() {
+    for (repeats, seconds, sent) in [(1, 1, "0 1 2 3 4 5 6 7 8 9"), (2, 3, "0")] {
+        opens_after(repeats, seconds, sent);
+    }
+}
+
+/// A SYN is repeated so often, the last time after so many seconds; what is sent when it is answered.
+fn opens_after(repeats: u32, seconds: u64, sent: &str) {
     let mut sender = TcpSender::with_control(
         &params(RFC),
         Controller::new(&Config::of_profile("reno", RFC).expect("a variant"), Streams::new(1, 0).stream("rule")),
@@ -340,10 +347,12 @@ fn a_lost_syn_costs_the_initial_window() {
     sender.write(u64::MAX, Time::ZERO);
     let mut talk = Talk { sender, now: Time::ZERO, origin: 1 };
     assert_eq!(talk.drain(), "syn");
-    assert_eq!(talk.timer(), "syn");
-    assert_eq!(talk.now, Time::ZERO + Span::from_secs(1));
+    (0..repeats).for_each(|_| assert_eq!(talk.timer(), "syn"));
+    assert_eq!(talk.now, Time::ZERO + Span::from_secs(seconds));
     let flags = TcpFlags { syn: true, ack: true, ..TcpFlags::default() };
-    assert_eq!(talk.after(100).receive(TcpHeader { ack: 1, window: 44_000, flags, ..TcpHeader::default() }), "0");
+    let answer = TcpHeader { ack: 1, window: 44_000, flags, ..TcpHeader::default() };
+    assert_eq!(talk.after(100).receive(answer), sent, "RFC 6928 §2");
+    assert_eq!(talk.receive(answer), "ack1", "the other end does not know that its answer has arrived");
     assert_eq!(talk.sender.state().rto, Span::from_secs(3), "RFC 6298 §5.7");
     assert_eq!(talk.sender.counters().timeouts, 0);
 }

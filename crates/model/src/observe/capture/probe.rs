@@ -399,7 +399,7 @@ impl<W: io::Write + 'static> Probe for Capture<W> {
     }
 
     fn on_flow(&mut self, now: Time, flow: FlowId, event: &FlowEvent<'_>) {
-        if let FlowEvent::Sent { header, state } = event
+        if let FlowEvent::Sent { header, state: Some(state) } = event
             && let Some(sender) = self.flows.get_mut(flow.index())
             && sender.source.is_some()
         {

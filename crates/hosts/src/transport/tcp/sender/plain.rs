@@ -80,7 +80,7 @@ impl Plain {
             return;
         }
         self.core.open_window(header);
-        let sent_again = std::mem::take(&mut self.core.timeouts_in_row) > 0;
+        let repeats = std::mem::take(&mut self.core.timeouts_in_row);
         self.active = self.core.now;
         self.core.before_ack(header);
         let acked = self.core.board.advance(header.ack, self.core.now);
@@ -88,11 +88,14 @@ impl Plain {
         if let Some(round_trip) = acked.round_trip {
             self.core.note_round_trip(round_trip);
         }
-        if sent_again {
-            // RFC 6298 §5.7; and RFC 5681 §3.1: start with one segment.
+        if repeats > 0 {
+            // RFC 6298 §5.7.
             self.core.rtt.after_lost_opening();
             self.core.stop_timing();
             self.core.echo = None;
+        }
+        if repeats > self.core.spared_repeats() {
+            // RFC 5681 §3.1: start with one segment.
             self.core.cwnd = 1.0;
         }
         self.core.acknowledge();
@@ -124,12 +127,14 @@ impl Plain {
 
     fn on_timeout(&mut self) {
         let core = &mut self.core;
+        let opening = self.stage == Stage::Opening && core.params.connect == Connect::ThreeWay;
         if core.board.una() == 0 && !(self.await_initial_window && self.control.is_ns2_vegas()) {
             // RFC 5681 §3.1: the first segment is lost, so the initial window is one segment. ns-2's Vegas does not do
             // this.
-            self.initial_window = 1.0;
+            if !opening || core.timeouts_in_row >= core.spared_repeats() {
+                self.initial_window = 1.0;
+            }
         }
-        let opening = self.stage == Stage::Opening && core.params.connect == Connect::ThreeWay;
         let mut rescaled = false;
         core.forced = None;
         core.tail_probe = false;
@@ -246,6 +251,11 @@ impl SendingEnd for Plain {
         }
         if self.stage == Stage::Opening {
             self.on_answer(header);
+            return;
+        }
+        if header.flags.syn && self.core.params.habits == Habits::Rfc {
+            // Another answer to the SYN: the other end does not know that the first has arrived (RFC 9293 §3.10.7.4).
+            self.peer.answer = true;
             return;
         }
         let moved = self.core.update_window(header);

@@ -116,7 +116,8 @@ fn a_late_opening_keeps_the_initial_window() {
     // The number of SYNs, and the SYN that is answered, as in unmodified kernels.
     for (times, echoes, expected) in [(2, 1, all), (2, 0, all), (3, 2, "0"), (3, 0, all), (4, 1, "0")] {
         assert_eq!(late(Habits::Linux, times, echoes).1, expected, "{times} {echoes}");
-        assert_eq!(late(Habits::Rfc, times, echoes).1, "0", "{times} {echoes}");
+        // RFC 6928 §2 knows no timestamps.
+        assert_eq!(late(Habits::Rfc, times, echoes).1, if times == 2 { all } else { "0" }, "{times} {echoes}");
     }
 }
 
@@ -167,16 +168,16 @@ fn the_answer_to_a_syn_is_sent_again() {
                 receiver.on_segment(&TcpHeader { seq: 1, ack: 1, flags, ..TcpHeader::default() }, now);
             }
         }
-        assert_eq!(again, if habits == Habits::Linux { vec![1.0, 3.0] } else { vec![] });
+        assert_eq!(again, [1.0, 3.0], "{habits:?}");
     }
 }
 
 #[test]
 fn an_answer_that_comes_again_is_acknowledged() {
-    for (params, expected) in [(params(RFC), ""), (as_linux::linux(false), "ack1")] {
+    for params in [params(RFC), as_linux::linux(false)] {
         let (mut talk, _) = Talk::with(&params, "newreno", LINUX);
         let flags = TcpFlags { syn: true, ack: true, ..TcpFlags::default() };
         let sent = talk.receive(TcpHeader { ack: 1, window: 1 << 20, flags, ..TcpHeader::default() });
-        assert_eq!(sent, expected);
+        assert_eq!(sent, "ack1");
     }
 }
