@@ -73,8 +73,8 @@ pub struct Near<'a> {
 
 #[derive(Clone, Debug, Default)]
 struct List {
-    /// Almost in order of distance at an earlier search. Distances are not kept: the distances of all stations would not
-    /// fit into the processor's cache.
+    /// Almost in order of distance at an earlier search. Distances are not kept: those of all stations would not fit
+    /// into the processor's cache.
     stations: Vec<u32>,
     made: Time,
     good_until: Time,
