@@ -205,12 +205,15 @@ impl Agent for Neighbours {
         let until = now + self.params.hold;
         // A HELLO lists all neighbours that its sender hears. One without this node ends the symmetry at once.
         let symmetric_until = if heard.iter().any(|it| it.address == address) { until } else { Time::ZERO };
-        let beyond = heard.iter().filter(|it| it.symmetric && it.address != address).map(|it| it.address).collect();
-        let neighbour = Neighbour { address: from, until, symmetric_until, beyond };
-        match self.neighbours.binary_search_by_key(&from, |it| it.address) {
-            Ok(place) => self.neighbours[place] = neighbour,
-            Err(place) => self.neighbours.insert(place, neighbour),
-        }
+        let place = self.neighbours.binary_search_by_key(&from, |it| it.address).unwrap_or_else(|place| {
+            self.neighbours.insert(place, Neighbour { address: from, until, symmetric_until, beyond: Vec::new() });
+            place
+        });
+        let neighbour = &mut self.neighbours[place];
+        (neighbour.until, neighbour.symmetric_until) = (until, symmetric_until);
+        // Most HELLOs of a neighbour have about as many addresses as the one before.
+        neighbour.beyond.clear();
+        neighbour.beyond.extend(heard.iter().filter(|it| it.symmetric && it.address != address).map(|it| it.address));
         cx.deliver(packet);
     }
 

@@ -33,6 +33,9 @@ const ARRAY_LIMIT: usize = 256;
 /// The margin as a fraction of the reach. A larger margin makes longer lists that are valid for a longer time.
 const MARGIN: f64 = 0.15;
 
+/// A search puts so many stations right that are in one bin.
+const CROWD: u32 = 16;
+
 /// Lists of neighbours of all stations.
 #[derive(Clone, Debug)]
 pub struct Neighbours {
@@ -40,8 +43,10 @@ pub struct Neighbours {
     lists: Vec<List>,
     /// The squares of the distances found last.
     squares: Vec<f64>,
-    /// The stations of a new list, each with the square of its distance, whose bits are in the order of the numbers.
-    found: Vec<(u64, u32)>,
+    /// The stations of a new list, each with the square of its distance.
+    found: Vec<(f64, u32)>,
+    /// Where each bin of a new list begins ([`in_bins`]).
+    bins: Vec<u32>,
     reach: f64,
     margin: f64,
     top_speed: f64,
@@ -68,7 +73,7 @@ pub struct Near<'a> {
 
 #[derive(Clone, Debug, Default)]
 struct List {
-    /// In order of distance at an earlier search. Distances are not kept: the distances of all stations would not fit
+    /// Almost in order of distance at an earlier search. Distances are not kept: those of all stations would not fit
     /// into the processor's cache.
     stations: Vec<u32>,
     made: Time,
@@ -91,6 +96,7 @@ impl Neighbours {
             lists: vec![List::default(); legs.len()],
             squares: Vec::new(),
             found: Vec::new(),
+            bins: Vec::new(),
             paths: Paths::new(legs),
             reach,
             margin,
@@ -146,11 +152,12 @@ impl Neighbours {
     /// All stations, other than `station`, that may be within reach at `now`, with their distances.
     #[inline]
     pub fn near(&mut self, station: usize, now: Time) -> Near<'_> {
-        let has_squares = self.lists[station].good_until <= now && self.refresh(station, now);
-        let stations = &self.lists[station].stations;
-        if !has_squares {
-            self.paths.squares(station, stations, now, &mut self.squares);
+        if self.lists[station].good_until <= now {
+            self.refresh(station, now);
+        } else {
+            self.paths.squares(station, &self.lists[station].stations, now, &mut self.squares);
         }
+        let stations = &self.lists[station].stations;
         Near { stations, squares: &self.squares, reach_squared: self.reach * self.reach, paths: &self.paths }
     }
 
@@ -176,9 +183,9 @@ impl Neighbours {
         if self.top_speed > 0.0 { Span::from_secs_f64(self.margin / (2.0 * self.top_speed)) } else { Span::MAX }
     }
 
-    /// Makes a station's list anew. Returns whether it is one of the moment, whose squares are already in `squares`.
+    /// Makes a station's list anew, with its squares.
     #[cold]
-    fn refresh(&mut self, station: usize, now: Time) -> bool {
+    fn refresh(&mut self, station: usize, now: Time) {
         let here = self.paths.position(station, now);
         let holds = self.holds();
         // Few stations are searched so fast that a list of the moment saves nothing.
@@ -191,7 +198,7 @@ impl Neighbours {
         let mut add = |other: u32| {
             let squared = here.distance_squared(paths.position(other as usize, now));
             if other as usize != station && squared <= bound {
-                found.push((squared.to_bits(), other));
+                found.push((squared, other));
             }
         };
         if self.search == Search::Grid {
@@ -204,17 +211,50 @@ impl Neighbours {
         } else {
             (0..paths.len() as u32).for_each(&mut add);
         }
-        found.sort_unstable();
         let list = &mut self.lists[station];
-        list.stations.clear();
-        list.stations.extend(found.iter().map(|&(_, other)| other));
+        in_bins(found, bound, &mut self.bins, (&mut list.stations, &mut self.squares));
         list.made = now;
         list.good_until = if is_reused { now + holds } else { now };
-        if !is_reused {
-            self.squares.clear();
-            self.squares.extend(found.iter().map(|&(squared, _)| f64::from_bits(squared)));
-        }
-        !is_reused
+    }
+}
+
+/// Puts stations almost in order of distance: into as many bins as there are stations, of equal steps of the square of
+/// the distance, which is at most `bound`. Stations that are spread evenly over the plane are so over the bins, and a
+/// search puts the few right that are not. Sorting would cost almost three times as much. Stations that crowd are
+/// sorted.
+fn in_bins(
+    found: &mut [(f64, u32)],
+    bound: f64,
+    starts: &mut Vec<u32>,
+    (stations, squares): (&mut Vec<u32>, &mut Vec<f64>),
+) {
+    /// Adding such a number rounds, and the lowest bits of the sum are the integer.
+    const WHOLE: f64 = (1_u64 << 52) as f64;
+    let count = found.len();
+    let (scale, last) = (count as f64 / bound, count.saturating_sub(1));
+    let bin = |squared: f64| ((squared * scale + WHOLE).to_bits() as u32 as usize).min(last);
+    starts.clear();
+    starts.resize(count + 1, 0);
+    for &(squared, _) in &*found {
+        starts[bin(squared) + 1] += 1;
+    }
+    // Every one is looked at, several at a time.
+    if starts.iter().fold(0, |most, &count| count.max(most)) > CROWD {
+        found.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    let mut all = 0;
+    for start in starts.iter_mut() {
+        all += *start;
+        *start = all;
+    }
+    stations.clear();
+    stations.resize(count, 0);
+    squares.clear();
+    squares.resize(count, 0.0);
+    for &(squared, station) in &*found {
+        let place = &mut starts[bin(squared)];
+        (stations[*place as usize], squares[*place as usize]) = (station, squared);
+        *place += 1;
     }
 }
 
@@ -305,8 +345,29 @@ impl Grid {
 #[cfg(test)]
 mod tests {
     use hopyard_engine::Streams;
+    use proptest::prelude::*;
 
     use super::*;
+
+    proptest! {
+        #[test]
+        fn stations_come_in_order_of_bins(
+            squares in prop::collection::vec(0.0..=1.0_f64, 0..60), crowd in prop::sample::select(vec![1.0, 1e-3]),
+        ) {
+            let mut given: Vec<(f64, u32)> = squares.iter().map(|square| square * crowd).zip(0..).collect();
+            let (mut bins, mut stations, mut found) = (vec![7], vec![7], vec![7.0]);
+            in_bins(&mut given, 1.0, &mut bins, (&mut stations, &mut found));
+            let last = squares.len().saturating_sub(1);
+            let bin = |square: &f64| ((square * squares.len() as f64).round_ties_even() as usize).min(last);
+            prop_assert!(found.is_sorted_by_key(bin));
+            prop_assert!(squares.len() <= CROWD as usize || crowd == 1.0 || found.is_sorted());
+            for (&station, square) in stations.iter().zip(found) {
+                prop_assert_eq!(square, squares[station as usize] * crowd);
+            }
+            stations.sort_unstable();
+            prop_assert_eq!(stations, (0..squares.len() as u32).collect::<Vec<_>>());
+        }
+    }
 
     fn found(neighbours: &mut Neighbours, station: usize, now: Time) -> Vec<u32> {
         let near = neighbours.near(station, now);
