@@ -16,7 +16,6 @@ use super::flow_faults::Place;
 use super::resolved::{Congestion, FlowKind, Moving, RandomFlows, Resolved, TcpKind};
 use super::resolver::Resolver;
 use crate::files::MovementFile;
-use crate::linux::uses_linux;
 use crate::placement;
 use crate::problem::{one_of, ranges};
 use crate::sections::{Placement, Routing, Stack, Until};
@@ -534,7 +533,7 @@ impl Resolver<'_> {
         // What is the reason has a warning of its own.
         let is_said = resolved.all_nodes() == 0 || sets.iter().any(|set| self.has(&format!("{}.random", set.path())));
         // What programs and kernels send is not known, and they may send much.
-        let sends_none = resolved.flows.is_empty() && !uses_linux(resolved) && sets.iter().all(draws_none);
+        let sends_none = resolved.flows.is_empty() && !resolved.uses_linux() && sets.iter().all(draws_none);
         if sends_none && !is_said {
             self.warning("flow", "nothing is sent: there is no [[flow]], no `random` in [flows], and no [[host]]");
         }
