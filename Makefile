@@ -35,7 +35,7 @@ PYTHON_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.
 # The folders of Python that are there; bench and validation run without being installed.
 PYTHON_FOLDERS := $(wildcard python tests requirements validation bench studies)
 
-.PHONY: demo dev test test-rust test-fuzz test-python test-ebpf lint lint-ebpf lint-rust lint-python format bench computation wheel-pgo validate packetdrill kernels coverage papers lock clean
+.PHONY: demo dev test test-rust test-fuzz test-python test-ebpf test-skipped test-skipped-rust test-skipped-python lint lint-ebpf lint-rust lint-python format bench computation wheel-pgo validate packetdrill kernels coverage papers lock clean
 
 demo: $(VENV)/installed
 	$(BIN)/hopyard run examples/chain.toml examples/rwp50.toml \
@@ -59,6 +59,24 @@ test-ebpf:
 # As many processes as the machine has processors; the tests of one file run in one process, which shares its fixtures.
 test-python: $(DEV)/installed
 	$(DEV)/bin/python -m pytest --numprocesses auto --dist loadfile
+
+# The tests that lacked something in another run, whose output the file SKIPPED is: whole files of Rust and of Python, and with them
+# all that did not lack anything. `.ci/run` runs these a second time.
+SKIPPED ?= /dev/null
+LACKING        = $(shell sed -n 's/^skipped: .*\t\([a-z0-9_]*\)::.*/\1/p' $(SKIPPED) | sort -u)
+LACKING_PYTHON = $(shell sed -n 's/^SKIPPED \[[0-9]*\] \([^:]*\):.*/\1/p' $(SKIPPED) | sort -u)
+
+test-skipped: test-skipped-rust test-skipped-python
+
+# The name begins with that of the test's file, or, for a test within a crate, with that of the crate.
+test-skipped-rust:
+	$(if $(filter hopyard_%,$(LACKING)),$(call counted,cargo test --locked --quiet --lib $(addprefix --package=,$(subst _,-,$(filter hopyard_%,$(LACKING))))))
+	$(if $(filter-out hopyard_%,$(LACKING)),$(call counted,PROPTEST_RNG_SEED=$(SEED) cargo test --locked --workspace --quiet $(addprefix --test=,$(filter-out hopyard_%,$(LACKING)))))
+
+# Where the place of one is no file with tests, all are run.
+test-skipped-python: $(DEV)/installed
+	$(if $(LACKING_PYTHON),$(DEV)/bin/python -m pytest --numprocesses auto --dist loadfile \
+	    $(if $(filter-out tests/test_%,$(LACKING_PYTHON)),tests,$(LACKING_PYTHON)))
 
 lint: lint-rust lint-python
 
