@@ -21,7 +21,7 @@ pub fn guest(built: &Built, number: u8, orders: &[Order]) -> Guest {
         name: format!("host {number}"),
         program: built.program.clone(),
         initrd: initrd::archive(&built.agent, &[&[address], orders].concat(), &[]),
-        parameters: Vec::new(),
+        parameters: vec!["ipv6.disable=1".to_owned()],
         memory: 32,
         devices: vec![mac(number).into()],
         seed: 1,

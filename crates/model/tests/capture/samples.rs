@@ -465,7 +465,7 @@ pub fn options() -> Vec<Sample> {
                 128,
                 datagram,
                 &[
-                    ("ip.len", "142"),
+                    ("ip.len", "148"),
                     ("ip.proto", "48"),
                     ("dsr.nexthdr", "0x11"),
                     ("dsr.len", "16"),
@@ -520,7 +520,7 @@ pub fn options() -> Vec<Sample> {
                 128,
                 datagram_of_flow,
                 &[
-                    ("ip.len", "142"),
+                    ("ip.len", "148"),
                     ("ip.proto", "48"),
                     // tshark reads the number of the flow from another place; tests of the wire format have its bytes.
                     ("dsr.fs.hopcount", "2"),
