@@ -6,8 +6,8 @@ use std::net::Ipv4Addr;
 
 use bolero::check;
 use hopyard_wire::{
-    WireError, aodv, aomdv, arp, babel, checksum, cooked, drand, dsdv, dsr, icmp, ieee80211, ipv4, minimal, mobile_ip, olsr,
-    radiotap, tcp, udp,
+    WireError, aodv, aomdv, arp, babel, checksum, cooked, drand, dsdv, dsr, icmp, ieee80211, ipv4, minimal, mobile_ip,
+    olsr, radiotap, tcp, udp,
 };
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 1, 1, 1);
