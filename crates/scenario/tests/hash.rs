@@ -95,7 +95,8 @@ const SCENARIOS: &[&str] = &[
      [routing]\nprotocol = \"oracle\"\n\
      [[flows]]\nrandom = 2\n[[flows]]\nshare = 0.5\n",
     "[nodes]\npositions = [[0, 0], [100, 0], [200, 0], [300, 0]]\n[[flow]]\nfrom = 0\nto = 2\ntcp = \"reno\"\nstack = \"linux\"\n",
-    "[nodes]\npositions = [[0, 0], [200, 0], [400, 0]]\nsystem = \"linux\"\n[linux]\nrouting = \"babeld\"\n",
+    "[nodes]\npositions = [[0, 0], [200, 0], [400, 0]]\nsystem = \"linux\"\n[linux]\nrouting = \"babeld\"\n\
+     [[flow]]\nfrom = 0\nto = 2\ntcp = \"reno\"\nstack = \"linux\"\n",
 ];
 
 /// Keys and values, with the paths that `--set` takes.

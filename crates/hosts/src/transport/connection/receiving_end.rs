@@ -20,9 +20,6 @@ pub(crate) trait ReceivingEnd {
     /// The header of a segment that acknowledges what arrived.
     fn header(&mut self, tcp: &mut Intake, now: Time) -> TcpHeader;
 
-    /// The window that was announced last.
-    fn announced(&self) -> u64;
-
     /// The deadline of this part may be reached.
     fn on_timer(&mut self, tcp: &mut Intake, now: Time);
     fn deadline(&self) -> Time;

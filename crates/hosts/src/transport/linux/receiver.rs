@@ -27,6 +27,11 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
+    /// The window that was announced last.
+    pub const fn announced(&self) -> u64 {
+        self.buffer.base.announced
+    }
+
     pub fn new(params: &Params) -> Self {
         Self {
             buffer: ReceiveBuffer::new(params),
@@ -135,10 +140,6 @@ impl ReceivingEnd for Receiver {
             self.again = self.wheel.expiry(now, self.wait);
         }
         header
-    }
-
-    fn announced(&self) -> u64 {
-        self.buffer.base.announced
     }
 
     fn on_timer(&mut self, tcp: &mut Intake, now: Time) {

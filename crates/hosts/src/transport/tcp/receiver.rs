@@ -69,10 +69,6 @@ impl ReceivingEnd for Plain {
         header
     }
 
-    fn announced(&self) -> u64 {
-        self.buffer.announced
-    }
-
     fn on_timer(&mut self, tcp: &mut Intake, now: Time) {
         tcp.due |= now >= self.buffer.deadline();
         if now >= self.again {
@@ -189,7 +185,11 @@ impl TcpReceiver {
 
     /// The window that was announced last, and the timestamp to echo, if the other end uses timestamps.
     pub(crate) fn last(&self) -> (u32, Option<u32>) {
-        (self.machine.announced() as u32, self.tcp.echo)
+        let announced = match &self.machine {
+            Machine::Plain(it) => it.buffer.announced,
+            Machine::Linux(it) => it.announced(),
+        };
+        (announced as u32, self.tcp.echo)
     }
 
     /// The next acknowledgement reports no data that arrived twice.
