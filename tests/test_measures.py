@@ -318,7 +318,7 @@ def test_answers_of_a_study_and_of_the_command(tmp_path: Path, monkeypatch: pyte
     assert re.findall(r"s +(\d) +(\d) +(\d) +4\.10 ", said) == [tuple(row) for row in ("002", "120", "220", "302")]
     for old, new, told in [
         ("flow = 2\n", "flow = 4\n", "no point has a flow 4; there are flows from 0 to 3"),
-        ('"talk.answers"', '"talk.answer"', "a flow with the label 'talk.answer' (did you mean 'talk.answers'?"),
+        ('"talk.answers"', '"talk.answer"', "no flow has the label 'talk.answer'; did you mean 'talk.answers'?"),
         ("answers = true\nflow = 1", "answers = true\nflow = 2", "flow 2 is not answered"),
         (
             "[measure.window]\nseries",
@@ -338,7 +338,7 @@ def test_answers_of_a_study_and_of_the_command(tmp_path: Path, monkeypatch: pyte
     assert all(row.split(",")[3] == row.split(",")[4] > "0" for row in said.splitlines()[1:]), said
     for label, told in [
         ("talk.answers", ""),
-        ("talk.answer", "goodput[talk.answer] needs a flow with the label 'talk.answer', which the point"),
+        ("talk.answer", "goodput[talk.answer] needs a flow with the label 'talk.answer' (did you mean 'talk.answers'?"),
         ("", "'goodput[]': expected a label of flows between the brackets"),
     ]:
         Path("labelled.toml").write_text(ANSWERED_STUDY + table.format(label))
