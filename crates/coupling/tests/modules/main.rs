@@ -128,7 +128,7 @@ fn kernel(version: &str, variant: &str, case: &Case) -> Option<Course> {
         name: "sender".to_owned(),
         program,
         initrd,
-        parameters: Vec::new(),
+        parameters: vec!["ipv6.disable=1".to_owned()],
         memory: 48,
         devices: vec![MAC.into()],
         seed: 1,

@@ -53,7 +53,7 @@ fn guest(built: &Built, case: &Case, number: u8, sysctls: &[&str], role: Order) 
         name: format!("host {number}"),
         program: built.program.clone(),
         initrd: initrd::archive(&built.agent, &orders, &[]),
-        parameters: Vec::new(),
+        parameters: vec!["ipv6.disable=1".to_owned()],
         memory: 256,
         devices: vec![mac(number).into()],
         seed: case.seed,
