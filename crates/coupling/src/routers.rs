@@ -19,7 +19,7 @@ use hopyard_wire::HardwareAddress;
 use crate::programs::Program;
 use crate::routes::{Change, RouteEvent};
 
-/// The device of the radio, and that of the mesh over it.
+/// The name of the radio's device. The mesh of batman-adv is another device, above it.
 const RADIO: &str = "eth0";
 const MESH: &str = "bat0";
 /// The time within which the daemons of all nodes begin.
@@ -158,8 +158,8 @@ impl Routers {
         self.nodes.binary_search(&node).is_ok()
     }
 
-    /// The static routes of each node, if routing is static: destinations and next hops, neighbours first. They lead
-    /// along shortest paths as the links are at the start.
+    /// For each node its destinations with their next hops, neighbours first, if routing is static. These are the
+    /// shortest paths over the links at the start.
     pub fn static_routes(&self, spec: &Spec) -> Result<BTreeMap<NodeId, Vec<(NodeId, NodeId)>>, BuildError> {
         let mut found = BTreeMap::new();
         let Some(config) =
@@ -180,8 +180,8 @@ impl Routers {
         Ok(found)
     }
 
-    /// The change that a node's agent reports, if it is of a route to another node: `addresses` are those of the
-    /// destination and of the next hop, which is zero where the destination is a neighbour.
+    /// A change of a route, as a node's agent reports it. Nothing if the destination is no other node. `addresses` has
+    /// the destination's address and then the next hop's, which is zero where the destination is a neighbour.
     pub fn route_event(
         &self,
         (at, node): (Time, NodeId),

@@ -118,7 +118,7 @@ pub enum Message<A = Ipv4Addr> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet<A = Ipv4Addr> {
     messages: Vec<Message<A>>,
-    /// The bytes of each message, with the TLVs that it needs before it.
+    /// The size of each message in bytes. It includes the TLVs that have to stand before the message.
     sizes: Vec<u8>,
 }
 

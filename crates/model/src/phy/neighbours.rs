@@ -73,8 +73,8 @@ pub struct Near<'a> {
 
 #[derive(Clone, Debug, Default)]
 struct List {
-    /// Almost in order of distance at an earlier search. Distances are not kept: those of all stations would not fit
-    /// into the processor's cache.
+    /// In almost the order of their distances at an earlier search. The distances are not kept here: for all stations
+    /// they would not fit into the processor's cache.
     stations: Vec<u32>,
     made: Time,
     good_until: Time,

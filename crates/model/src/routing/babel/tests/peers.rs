@@ -7,7 +7,7 @@ use super::*;
 const SENT: [usize; 4] = [149, 147, 98, 180];
 /// Seconds from the break until each of the nodes beside the broken link and behind it had its last new route.
 const REPLACED: [(u32, f64); 4] = [(0, 24.1), (2, 17.1), (3, 22.0), (4, 31.0)];
-/// The next hops of each node to each node on the ring, and after the link between nodes 3 and 4 has broken.
+/// The next hop of each node (row) to each other node (column): on the ring, and without the link from 3 to 4.
 const RING: [[u32; 5]; 5] = [[0, 1, 1, 4, 4], [0, 1, 2, 2, 0], [1, 1, 2, 3, 3], [4, 2, 2, 3, 4], [0, 0, 3, 3, 4]];
 const CHAIN: [[u32; 5]; 5] = [[0, 1, 1, 1, 4], [0, 1, 2, 2, 0], [1, 1, 2, 3, 1], [2, 2, 2, 3, 2], [0, 0, 0, 0, 4]];
 
