@@ -19,7 +19,7 @@ use crate::agent::Report;
 use crate::calendar::Calendar;
 use crate::device::{Answer, Received, TRANSMIT};
 use crate::error::Error;
-use crate::guest::{Event, Failure, Guest, TIME_SOCKET};
+use crate::guest::{Event, Failure, Guest, Link, TIME_SOCKET};
 use crate::network::{FromNetwork, Network, Nothing, Port, Sending, Ticket};
 use crate::processor::Processor;
 use crate::settings::{self, Completion, Counters, Settings};
@@ -427,23 +427,24 @@ impl Kernels {
         if !link.device.set_carrier(up) {
             return Ok(());
         }
-        let mut told = false;
-        self.tell(port.kernel, |guest| {
-            told = guest.links[port.device].reconfigure()?;
-            Ok(())
-        })?;
-        if !told {
-            return Ok(());
-        }
-        self.counters[port.kernel].device_messages += 1;
-        self.serve(port.kernel, Until::Answered, network)
+        self.inform(port, network, |link| link.reconfigure())
     }
 
     /// Tells a kernel that a queue has news, and waits for its answer. Before that it says when it wishes to run.
     fn call<N: Network>(&mut self, port: Port, queue: usize, network: &mut N) -> Result<(), Error> {
+        self.inform(port, network, |link| link.call(queue))
+    }
+
+    /// Tells a kernel something of a device, and waits for its answer if it was told.
+    fn inform<N: Network>(
+        &mut self,
+        port: Port,
+        network: &mut N,
+        write: impl FnOnce(&mut Link) -> io::Result<bool>,
+    ) -> Result<(), Error> {
         let mut told = false;
         self.tell(port.kernel, |guest| {
-            told = guest.links[port.device].call(queue)?;
+            told = write(&mut guest.links[port.device])?;
             Ok(())
         })?;
         if !told {
