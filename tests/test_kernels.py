@@ -73,7 +73,7 @@ def test_a_kernel_that_is_not_there_names_the_command() -> None:
     with pytest.raises(ValueError, match=r"`hopyard kernels build 6\.12` makes it"):
         cache.newest("6.12")
     with pytest.raises(
-        ValueError, match=r"expected a kernel 6\.1 or 6\.12, or one with patches such as .*, found '5\.10'"
+        ValueError, match=r"expected a kernel 6\.1 or 6\.12, one with Wi-Fi .*, or one with patches .*, found '5\.10'"
     ):
         cache.newest("5.10")
 
@@ -512,6 +512,31 @@ def _tree(folder: Path) -> Path:
     return folder
 
 
+def test_a_kernel_with_wifi_is_another_one(tmp_path: Path, empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "_output", lambda _: "gcc 1")
+    monkeypatch.setattr(build, "TOOLS", {})
+    source, patch = _tree(tmp_path / "linux-6.1.9"), tmp_path / "own.patch"
+    patch.write_text(PATCH, encoding="utf-8")
+    plain, wifi = (build.recipe(None, source, wifi=it) for it in (False, True))
+    both = build.recipe(None, source, [patch], wifi=True)
+    number = build.recipe(None, source, [patch]).name.removeprefix("6.1+")
+    assert [it.name for it in (plain, wifi, both)] == ["6.1", "6.1+wifi", f"6.1+wifi-{number}"]
+    assert len({it.key() for it in (plain, wifi, both)}) == 3
+    assert all(cache.is_version(it.name) for it in (plain, wifi, both))
+    # The usual kernel has none of it: more room for headers would change what TCP's memory is counted as.
+    assert "MAC80211" not in plain.configuration.read_text(encoding="utf-8")
+    assert [path.name for path in wifi.configurations] == ["fragment.config", "wifi.config"]
+    commands = {name: cache.building(name) for name in ("6.1", "6.1+wifi", "6.1+0123abcd", "6.12+wifi-0123abcd")}
+    assert commands == {
+        "6.1": "hopyard kernels build 6.1",
+        "6.1+wifi": "hopyard kernels build 6.1 --wifi",
+        "6.1+0123abcd": "hopyard kernels build 6.1 --patch FILE",
+        "6.12+wifi-0123abcd": "hopyard kernels build 6.12 --wifi --patch FILE",
+    }
+    with pytest.raises(ValueError, match="`hopyard kernels build 6.1 --wifi` makes it"):
+        cache.newest("6.1+wifi")
+
+
 def test_a_kernel_with_patches_of_the_user_has_a_name_and_a_key_of_its_own(
     tmp_path: Path, empty: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -541,7 +566,8 @@ def test_a_kernel_with_patches_of_the_user_has_a_name_and_a_key_of_its_own(
         ValueError, match=r"no kernel 6\.1\+0123abcd.*`hopyard kernels build 6\.1 --patch FILE` makes it"
     ):
         cache.newest("6.1+0123abcd")
-    for wrong in ("6.1+", "6.1+123", "6.1+0123ABCD", "6.6+0123abcd"):
+    patched = ("6.1+", "6.1+123", "6.1+0123ABCD", "6.6+0123abcd")
+    for wrong in (*patched, "6.1+wifi-", "6.1+wifi0123abcd", "6.1+0123abcd-wifi"):
         with pytest.raises(ValueError, match="one with patches such as"):
             cache.newest(wrong)
     with pytest.raises(hopyard.ScenarioError, match=r"(?s)no kernel 6\.1\+0123abcd|expected \"6\.1\""):

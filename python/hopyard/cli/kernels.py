@@ -36,6 +36,7 @@ def kernels() -> None:
     multiple=True,
     help="A patch of your own, applied after Hopyard's; more than once for several, in their order.",
 )
+@click.option("--wifi", is_flag=True, help="With Linux's Wi-Fi (mac80211), for `wifi` in [linux]: a kernel of its own.")
 @click.option("--force", is_flag=True, help="Build again what is there.")
 @click.pass_context
 def build(
@@ -45,12 +46,13 @@ def build(
     source: Path | None,
     own: Sequence[Path],
     *,
+    wifi: bool,
     force: bool,
 ) -> None:
     """Builds kernels from the source of Linux, and keeps them in the cache.
 
     Without a version, the one whose source is there; 6.1 if both are. A kernel with patches of your
-    own has a name such as 6.1+a1b2c3d4, which `version` in [linux] takes.
+    own has a name such as 6.1+a1b2c3d4, which `version` in [linux] takes; one with Wi-Fi is 6.1+wifi.
     """
     from hopyard.kernels.build import BuildError, recipe
     from hopyard.kernels.build import build as make
@@ -58,7 +60,7 @@ def build(
     # Everything is there before anything starts.
     if source is not None and len(versions) > 1:
         raise click.UsageError("--source is the source of one version")
-    wanted = [recipe(version, source, own) for version in versions or (None,)]
+    wanted = [recipe(version, source, own, wifi=wifi) for version in versions or (None,)]
     for one in wanted:
         try:
             kernel = make(one, say, jobs=jobs, force=force)
@@ -69,7 +71,7 @@ def build(
             say(f"error: {of(error)}")
             ctx.exit(FAILED)
         click.echo(f"{kernel.release}  {kernel.folder}")
-        if own:
+        if own or wifi:
             click.echo(f'in a scenario: version = "{kernel.version}" in [linux]')
 
 

@@ -87,31 +87,42 @@ class Recipe:
     configuration: Path
     #: The user's patches, which come after Hopyard's.
     own: Sequence[Path] = ()
+    #: The options of Wi-Fi, beside the configuration.
+    wifi: Path | None = None
 
     @property
     def name(self) -> str:
-        """The version, and a number of the content of the user's patches if there are any."""
-        if not self.own:
-            return self.version
-        found = hashlib.sha256("".join(f"{_digest(path)}\n" for path in self.own).encode())
-        return f"{self.version}+{found.hexdigest()[: cache.DIGITS]}"
+        """The version; behind it that there is Wi-Fi, and a number of the content of the user's patches."""
+        parts = [cache.WIFI] if self.wifi else []
+        if self.own:
+            found = hashlib.sha256("".join(f"{_digest(path)}\n" for path in self.own).encode())
+            parts.append(found.hexdigest()[: cache.DIGITS])
+        return f"{self.version}+{'-'.join(parts)}" if parts else self.version
+
+    @property
+    def configurations(self) -> list[Path]:
+        """The files with its options."""
+        return [self.configuration, *([self.wifi] if self.wifi else [])]
 
     def key(self) -> str:
         """A number of everything from which the kernel follows."""
         found = hashlib.sha256()
-        for path in [self.source, *self.patches, self.configuration, *self.own]:
+        for path in [self.source, *self.patches, *self.configurations, *self.own]:
             found.update(f"{path.name} {_digest(path)}\n".encode())
         found.update(f"{self.compiler}\n{RECIPE}".encode())
         return found.hexdigest()[:12]
 
 
-def recipe(version: str | None = None, source: Path | None = None, own: Sequence[Path] = ()) -> Recipe:
+def recipe(
+    version: str | None = None, source: Path | None = None, own: Sequence[Path] = (), *, wifi: bool = False
+) -> Recipe:
     """What a version is built from on this machine.
 
     Args:
         version: the version; without one, that of the source, or the first whose source is there.
         source: an archive of the source, or a folder with it, in place of a package's.
         own: patches of the user, in the order in which they are applied.
+        wifi: whether it has Linux's Wi-Fi (mac80211).
 
     Raises:
         ValueError: when something is missing, with what to do.
@@ -148,6 +159,7 @@ def recipe(version: str | None = None, source: Path | None = None, own: Sequence
         patches=patches(version),
         configuration=HERE / "linux" / "fragment.config",
         own=own,
+        wifi=HERE / "linux" / "wifi.config" if wifi else None,
     )
 
 
@@ -306,14 +318,15 @@ def _built(wanted: Recipe, key: str, work: Path, tell: Callable[[str], None], jo
     make = ["make", "-s", "-C", str(source), "ARCH=um", "SUBARCH=x86_64", f"O={objects}"]
     steps.run("the kernel cannot be configured", [*make, "tinyconfig"], work)
     merge = [str(source / "scripts/kconfig/merge_config.sh"), "-m", "-O", str(objects)]
-    merge += [str(objects / ".config"), str(wanted.configuration)]
+    merge += [str(objects / ".config"), *map(str, wanted.configurations)]
     steps.run("the configuration cannot be merged", merge, objects)
     # What the first configuration left is that of another processor.
     for left in ("include/config", "include/generated"):
         shutil.rmtree(objects / left, ignore_errors=True)
     steps.run("the kernel cannot be configured", [*make, "olddefconfig"], work)
     configuration = (objects / ".config").read_text(encoding="utf-8")
-    _check_configuration(wanted.configuration, configuration)
+    for fragment in wanted.configurations:
+        _check_configuration(fragment, configuration)
 
     tell(f"the kernel is compiled, which takes some minutes ({steps.log})")
     steps.run("the kernel cannot be compiled", [*make, f"-j{jobs}"], work)

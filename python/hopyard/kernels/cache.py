@@ -32,6 +32,8 @@ MODULES = Path(__file__).parent / "linux" / "modules"
 VERSIONS = ("6.1", "6.12")
 #: How many digits of the content of patches the name of a patched kernel has.
 DIGITS = 8
+#: What the name of a kernel with Linux's Wi-Fi has behind its version.
+WIFI = "wifi"
 #: The file that says what a folder holds.
 ABOUT = "kernel.json"
 
@@ -41,7 +43,8 @@ class Built:
     """A kernel that was built."""
 
     folder: Path
-    #: `6.1` or `6.12`; of a kernel with patches of the user with a number of these: `6.1+a1b2c3d4`.
+    #: `6.1` or `6.12`; of a kernel with Wi-Fi `6.1+wifi`, and with patches of the user with a number of these:
+    #: `6.1+a1b2c3d4`, `6.1+wifi-a1b2c3d4`.
     version: str
     #: What the kernel calls itself: `6.1.192-hopyard`.
     release: str
@@ -192,9 +195,18 @@ def _read(path: Path) -> Built | None:
 
 
 def is_version(name: str) -> bool:
-    """Whether a kernel can have this name: a version, or one with the number of patches."""
-    version, plus, number = name.partition("+")
-    return version in VERSIONS and (not plus or re.fullmatch(f"[0-9a-f]{{{DIGITS}}}", number) is not None)
+    """Whether a kernel can have this name: a version, or one with Wi-Fi, the number of patches, or both."""
+    version, plus, parts = name.partition("+")
+    kinds = f"{WIFI}|({WIFI}-)?[0-9a-f]{{{DIGITS}}}"
+    return version in VERSIONS and (not plus or re.fullmatch(kinds, parts) is not None)
+
+
+def building(name: str) -> str:
+    """The command that builds a kernel with this name."""
+    version, _, parts = name.partition("+")
+    options = [" --wifi"] if parts.startswith(WIFI) else []
+    options += [" --patch FILE"] if parts.removeprefix(WIFI) else []
+    return f"hopyard kernels build {version}{''.join(options)}"
 
 
 def _others() -> str:
@@ -211,10 +223,10 @@ def newest(version: str) -> Built:
     """
     if not is_version(version):
         raise ValueError(
-            f"expected a kernel {' or '.join(VERSIONS)}, or one with patches such as 6.1+a1b2c3d4, found {version!r}"
+            f"expected a kernel {' or '.join(VERSIONS)}, one with Wi-Fi such as 6.1+wifi, or one with patches such as"
+            f" 6.1+a1b2c3d4, found {version!r}"
         )
-    base, plus, _ = version.partition("+")
-    command = f"hopyard kernels build {base}" + (" --patch FILE" if plus else "")
+    command = building(version)
     kernel = next((it for it in built() if it.version == version), None)
     if kernel is None:
         closed = [it for it in unreadable() if not os.access(it / ABOUT, os.R_OK)]

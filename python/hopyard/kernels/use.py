@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from hopyard.kernels.cache import Built, agent, available, newest
+from hopyard.kernels.cache import Built, agent, available, building, newest
 from hopyard.kernels.check import Need, descriptors, machine, raise_descriptors, room
 
 if TYPE_CHECKING:
@@ -68,11 +68,9 @@ def without_option(core: _core.Scenario) -> str:
     kernel = newest(core.linux)
     if kernel.has(option):
         return ""
-    base, plus, _ = kernel.version.partition("+")
-    command = f"hopyard kernels build {base}" + (" --patch FILE" if plus else "")
     return (
         f"the kernel in {kernel.folder} was built without {option}, which the routing of the nodes needs:"
-        f" `{command}` builds it anew"
+        f" `{building(kernel.version)}` builds it anew"
     )
 
 
