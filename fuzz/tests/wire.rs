@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 
 use bolero::check;
 use hopyard_wire::{
-    WireError, aodv, aomdv, arp, babel, checksum, cooked, drand, dsdv, dsr, icmp, ieee80211, ipv4, minimal, mobile_ip,
+    WireError, aodv, aomdv, arp, babel, checksum, cooked, drand, dsdv, dsr, hwsim, icmp, ieee80211, ipv4, minimal, mobile_ip,
     olsr, radiotap, tcp, udp,
 };
 
@@ -119,6 +119,24 @@ fn link_formats() {
                 Ok(())
             },
         );
+    });
+}
+
+#[test]
+fn messages_of_hwsim() {
+    check!().for_each(|bytes: &[u8]| {
+        let emit = |message: &hwsim::FromKernel, _: &[u8], out: &mut Vec<u8>| {
+            message.emit(out);
+            Ok(())
+        };
+        let parse = |bytes: &[u8]| hwsim::FromKernel::parse(bytes).map(|message| (message, &[][..]));
+        check_again(bytes, parse, emit);
+        // Random bytes seldom have their length, and a command that has attributes.
+        for command in [2, 7, 8] {
+            let length = (bytes.len() as u32 + 20).to_le_bytes();
+            let framed = [&length[..], &[0; 12], &[command, 1, 0, 0], bytes].concat();
+            check_again(&framed, parse, emit);
+        }
     });
 }
 
