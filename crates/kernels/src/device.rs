@@ -1,22 +1,19 @@
-//! A network device of a kernel (virtio 1.2 §5.1): queue 0 receives, queue 1 sends.
+//! A network device of a kernel (virtio 1.2 §5.1), or the radio of its Wi-Fi.
 //!
-//! It offers neither checksums nor segmentation nor merged buffers, so that each buffer is one frame as on a wire, with
-//! its true checksums. This part knows no socket: [`crate::guest`] reads and writes the messages.
+//! The network device offers neither checksums nor segmentation nor merged buffers, so that each buffer is one frame as
+//! on a wire, with its true checksums. The radio is device 29 of virtio, which has no section in virtio 1.2: its driver
+//! is Linux's `mac80211_hwsim`. Its buffers are messages of netlink without a header, and its queues have the opposite
+//! order. This part knows no socket: [`crate::guest`] reads and writes the messages.
 
 use std::io;
 use std::os::fd::OwnedFd;
 
 use crate::memory::GuestMemory;
 use crate::ring::{Queue, RingError};
-use crate::settings::Nic;
+use crate::settings::{Kind, Nic};
 use crate::vhost::{Request, features, protocol_features};
 
-/// The queue of frames for the kernel.
-pub const RECEIVE: usize = 0;
-/// The queue of frames of the kernel.
-pub const TRANSMIT: usize = 1;
-
-/// The header before each frame (`struct virtio_net_hdr_mrg_rxbuf`).
+/// The header before each frame of Ethernet (`struct virtio_net_hdr_mrg_rxbuf`).
 const FRAME_HEADER: usize = 12;
 /// Where this header has the number of buffers, which is one.
 const BUFFERS: usize = 10;
@@ -93,7 +90,9 @@ pub enum Received {
 /// `DUPLEX_FULL` of ethtool: a half-duplex link would be Ethernet's, with its collisions.
 const FULL_DUPLEX: u8 = 1;
 
-const OFFERED: u64 = features::PROTOCOL_FEATURES | features::VERSION_1 | features::MAC;
+/// The features of every device, and those of one of Ethernet.
+const OFFERED: u64 = features::PROTOCOL_FEATURES | features::VERSION_1;
+const OF_ETHERNET: u64 = features::MAC;
 const PROTOCOL_OFFERED: u64 = protocol_features::REPLY_ACK
     | protocol_features::REQUESTS
     | protocol_features::CONFIG
@@ -114,6 +113,15 @@ impl Device {
         Self { nic, ..Self::default() }
     }
 
+    /// A device that has memory, and this queue for the kernel.
+    #[cfg(test)]
+    pub fn with_queue(nic: Nic, memory: GuestMemory, queue: Queue) -> Self {
+        let mut device = Self { memory, ..Self::new(nic) };
+        let number = device.receives();
+        device.queues[number] = queue;
+        device
+    }
+
     /// There is a carrier from now on, or none. Returns whether that is new to a kernel that asks for it.
     pub fn set_carrier(&mut self, carrier: bool) -> bool {
         self.nic.link.as_mut().is_some_and(|link| std::mem::replace(&mut link.carrier, carrier) != carrier)
@@ -122,7 +130,40 @@ impl Device {
     /// The features of the device.
     fn offered(&self) -> u64 {
         let of_link = features::MTU | features::STATUS | features::SPEED_DUPLEX;
-        OFFERED | if self.nic.link.is_some() { of_link } else { 0 }
+        match (self.nic.kind, self.nic.link) {
+            (Kind::Radio, _) => OFFERED,
+            (Kind::Ethernet, None) => OFFERED | OF_ETHERNET,
+            (Kind::Ethernet, Some(_)) => OFFERED | OF_ETHERNET | of_link,
+        }
+    }
+
+    /// The number of its kind (virtio 1.2 §5).
+    pub const fn number(&self) -> u32 {
+        match self.nic.kind {
+            Kind::Ethernet => 1,
+            Kind::Radio => 29,
+        }
+    }
+
+    /// The queue of frames or messages for the kernel.
+    pub const fn receives(&self) -> usize {
+        match self.nic.kind {
+            Kind::Ethernet => 0,
+            Kind::Radio => 1,
+        }
+    }
+
+    /// The queue of those of the kernel.
+    pub const fn transmits(&self) -> usize {
+        1 - self.receives()
+    }
+
+    /// The bytes before each of them.
+    const fn header(&self) -> usize {
+        match self.nic.kind {
+            Kind::Ethernet => FRAME_HEADER,
+            Kind::Radio => 0,
+        }
     }
 
     /// Does what a kernel asks for.
@@ -182,15 +223,16 @@ impl Device {
     /// # Errors
     /// If the kernel broke a rule.
     pub fn take(&mut self) -> Result<Option<(u16, &[u8])>, DeviceError> {
-        let queue = &mut self.queues[TRANSMIT];
+        let (number, header) = (self.transmits(), self.header());
+        let queue = &mut self.queues[number];
         if !queue.is_ready() {
             return Ok(None);
         }
-        let taken = queue.take(&self.memory, FRAME_HEADER + MOST_FRAME, &mut self.buffer);
-        let Some(head) = taken.map_err(|error| DeviceError::Queue { queue: TRANSMIT, error })? else {
+        let taken = queue.take(&self.memory, header + MOST_FRAME, &mut self.buffer);
+        let Some(head) = taken.map_err(|error| DeviceError::Queue { queue: number, error })? else {
             return Ok(None);
         };
-        let frame = self.buffer.get(FRAME_HEADER..).ok_or(DeviceError::Short(self.buffer.len()))?;
+        let frame = self.buffer.get(header..).ok_or(DeviceError::Short(self.buffer.len()))?;
         Ok(Some((head, frame)))
     }
 
@@ -199,26 +241,30 @@ impl Device {
     /// # Errors
     /// If the kernel broke a rule.
     pub fn sent(&mut self, head: u16) -> Result<bool, DeviceError> {
-        let queue = &mut self.queues[TRANSMIT];
+        let number = self.transmits();
+        let queue = &mut self.queues[number];
         if !queue.is_ready() {
             return Ok(false);
         }
         let given = queue.give(&self.memory, head, 0).and_then(|()| queue.wants_call(&self.memory));
-        given.map_err(|error| DeviceError::Queue { queue: TRANSMIT, error })
+        given.map_err(|error| DeviceError::Queue { queue: number, error })
     }
 
-    /// A frame reaches the kernel.
+    /// A frame reaches the kernel, or a message its radio.
     ///
     /// # Errors
     /// If the kernel broke a rule.
     pub fn receive(&mut self, frame: &[u8]) -> Result<Received, DeviceError> {
-        let queue = &mut self.queues[RECEIVE];
+        let (number, header) = (self.receives(), self.header());
+        let queue = &mut self.queues[number];
         if !queue.is_ready() {
             return Ok(Received::Down);
         }
         self.buffer.clear();
-        self.buffer.resize(FRAME_HEADER, 0);
-        self.buffer[BUFFERS] = 1;
+        self.buffer.resize(header, 0);
+        if let Some(buffers) = self.buffer.get_mut(BUFFERS) {
+            *buffers = 1;
+        }
         self.buffer.extend(frame);
         let mut put = || {
             if !queue.fill(&self.memory, &self.buffer)? {
@@ -226,7 +272,7 @@ impl Device {
             }
             Ok(Received::Filled { call: queue.wants_call(&self.memory)? })
         };
-        put().map_err(|error| DeviceError::Queue { queue: RECEIVE, error })
+        put().map_err(|error| DeviceError::Queue { queue: number, error })
     }
 
     fn queue(&mut self, number: u32) -> Result<(usize, &mut Queue), DeviceError> {
@@ -293,7 +339,7 @@ mod tests {
     #[test]
     fn a_link_has_a_carrier_an_mtu_and_a_speed() {
         let link = Some(crate::settings::Medium { mtu: 2296, speed: 54, carrier: true });
-        let mut device = Device::new(Nic { mac: [2, 0, 0, 0, 0, 1], link });
+        let mut device = Device::new(Nic { link, ..[2, 0, 0, 0, 0, 1].into() });
         let offered = value(device.handle(Request::GetFeatures, vec![]));
         let of_link = 1 << 3 | 1 << 16 | 1 << 63;
         assert_eq!(u64::from_ne_bytes(offered.try_into().expect("8 bytes")), 1 << 5 | 1 << 30 | 1 << 32 | of_link);
@@ -301,6 +347,17 @@ mod tests {
         assert_eq!(answer[12..], [1, 0, 0, 0, 0xf8, 8, 54, 0, 0, 0, 1, 0]);
         assert_eq!([false, false, true].map(|carrier| device.set_carrier(carrier)), [true, false, true]);
         assert!(!Device::default().set_carrier(true), "its kernel does not ask");
+    }
+
+    /// The radio has the opposite queues of a network device, and no features of its own.
+    #[test]
+    fn a_radio_is_no_network_device() {
+        let mut radio = Device::new(Nic { kind: Kind::Radio, ..Nic::default() });
+        let offered = value(radio.handle(Request::GetFeatures, vec![]));
+        assert_eq!(u64::from_ne_bytes(offered.try_into().expect("8 bytes")), 1 << 30 | 1 << 32);
+        assert_eq!((radio.number(), radio.receives(), radio.transmits()), (29, 1, 0));
+        let network = Device::default();
+        assert_eq!((network.number(), network.receives(), network.transmits()), (1, 0, 1));
     }
 
     #[test]

@@ -133,7 +133,9 @@ impl Guest {
             // Input on a console would come at some time of the machine.
             .args(["con0=null,fd:1", "con=null", "uml_dir=."])
             .args([format!("umid=k{number}"), format!("time-travel=ext:{}:{}", number + 1, TIME_SOCKET)])
-            .args((0..links.len()).map(|device| format!("virtio_uml.device={}:1", device_socket(number, device))))
+            .args(links.iter().enumerate().map(|(device, link)| {
+                format!("virtio_uml.device={}:{}", device_socket(number, device), link.device.number())
+            }))
             .args(&spec.parameters)
             .env_clear()
             .env("HOME", ".")

@@ -45,7 +45,7 @@ pub use error::Error;
 use hopyard_engine::{Span, Time};
 pub use network::{FromNetwork, Network, Port, Sending, Ticket};
 pub use run::Kernels;
-pub use settings::{Completion, Counters, Guest, Medium, Nic, Settings};
+pub use settings::{Completion, Counters, Guest, Kind, Medium, Nic, Settings};
 
 /// Boots a kernel alone, with this number of devices, whose agent carries out orders. Returns what the kernel calls
 /// itself.

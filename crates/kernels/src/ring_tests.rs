@@ -167,3 +167,23 @@ proptest! {
         prop_assert_eq!(queue.base(), u32::from(base.wrapping_add(40)));
     }
 }
+
+/// A message for a radio stands in its buffer without a header, and one of a kernel is read so.
+#[test]
+fn a_radio_has_messages_without_a_header() {
+    use crate::device::{Device, Received};
+    use crate::settings::{Kind, Nic};
+
+    for (kind, header) in [(Kind::Radio, 0), (Kind::Ethernet, 12)] {
+        let (queue, memory, mut guest) = queue();
+        let mut device = Device::with_queue(Nic { kind, ..Nic::default() }, memory, queue);
+        guest.descriptor(0, BUFFERS, 40, WRITE, 0);
+        guest.make_available(0);
+        assert!(matches!(device.receive(b"message"), Ok(Received::Filled { call: true })));
+        assert_eq!(guest.used(), Some((0, 7 + header)));
+        let mut bytes = [0; 7];
+        guest.memory.read(BUFFERS + u64::from(header), &mut bytes).expect("a buffer");
+        assert_eq!(&bytes, b"message");
+        assert!(matches!(device.receive(b"message"), Ok(Received::NoBuffer)));
+    }
+}

@@ -17,7 +17,7 @@ use rustix::fs::statvfs;
 
 use crate::agent::Report;
 use crate::calendar::Calendar;
-use crate::device::{Answer, Received, TRANSMIT};
+use crate::device::{Answer, Received};
 use crate::error::Error;
 use crate::guest::{Event, Failure, Guest, Link, TIME_SOCKET};
 use crate::network::{FromNetwork, Network, Nothing, Port, Sending, Ticket};
@@ -286,7 +286,7 @@ impl Kernels {
                     let link = &mut self.guests[kernel].links[device];
                     let answer = match link.device.handle(request, files) {
                         Ok(Answer::Kicked(queue)) => {
-                            if queue == TRANSMIT {
+                            if queue == link.device.transmits() {
                                 self.transmit(port, network)?;
                             }
                             None
@@ -386,7 +386,15 @@ impl Kernels {
                 self.ask(kernel, Operation::FreeUntil, next, network)?;
             }
         }
-        if call { self.call(port, TRANSMIT, network) } else { Ok(()) }
+        if call { self.call(port, self.transmits(port), network) } else { Ok(()) }
+    }
+
+    fn receives(&self, port: Port) -> usize {
+        self.guests[port.kernel].links[port.device].device.receives()
+    }
+
+    fn transmits(&self, port: Port) -> usize {
+        self.guests[port.kernel].links[port.device].device.transmits()
     }
 
     /// The network has done with a frame.
@@ -395,7 +403,11 @@ impl Kernels {
         if self.settings.completion == Completion::Immediate {
             return Ok(());
         }
-        if self.sent(ticket.port, ticket.head)? { self.call(ticket.port, TRANSMIT, network) } else { Ok(()) }
+        if self.sent(ticket.port, ticket.head)? {
+            self.call(ticket.port, self.transmits(ticket.port), network)
+        } else {
+            Ok(())
+        }
     }
 
     fn sent(&mut self, port: Port, head: u16) -> Result<bool, Error> {
@@ -414,7 +426,7 @@ impl Kernels {
             Received::Filled { call } => {
                 counters.received += 1;
                 if call {
-                    self.call(port, crate::device::RECEIVE, &mut Nothing)?;
+                    self.call(port, self.receives(port), &mut Nothing)?;
                 }
             }
         }

@@ -16,10 +16,22 @@ pub enum Completion {
     Immediate,
 }
 
+/// The kind of a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// A network device of Ethernet.
+    #[default]
+    Ethernet,
+    /// The radio of Linux's Wi-Fi (`mac80211_hwsim`): what passes are messages of netlink about 802.11 frames.
+    Radio,
+}
+
 /// A network device of a kernel that is to be started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Nic {
-    /// Its MAC address.
+    /// Its kind.
+    pub kind: Kind,
+    /// Its MAC address; that of a radio is the kernel's to choose.
     pub mac: [u8; 6],
     /// What it says of its link. A device without this is up at once, and has Ethernet's MTU and no speed.
     pub link: Option<Medium>,
@@ -38,7 +50,7 @@ pub struct Medium {
 
 impl From<[u8; 6]> for Nic {
     fn from(mac: [u8; 6]) -> Self {
-        Self { mac, link: None }
+        Self { mac, ..Self::default() }
     }
 }
 

@@ -52,10 +52,9 @@ pub fn built(version: &str) -> Option<Built> {
     let kernels = all.filter(|path| path.file_name().is_some_and(|it| it.to_string_lossy().starts_with(&prefix)));
     let made = kernels.filter(|path| path.join(ABOUT).exists());
     let Some(found) = made.max_by_key(|path| path.join(ABOUT).metadata().and_then(|it| it.modified()).ok()) else {
-        skipped(format_args!(
-            "no kernel {version} in {}; `hopyard kernels build {version}` makes it",
-            folder.display()
-        ));
+        let options = version.replace("+wifi", " --wifi");
+        let folder = folder.display();
+        skipped(format_args!("no kernel {version} in {folder}; `hopyard kernels build {options}` makes it"));
         return None;
     };
     let name = found.file_name().unwrap_or_default().to_string_lossy();

@@ -23,7 +23,7 @@ static void (*const settings[])(const void *) = {
 	[order_sysctl] = set_sysctl, [order_mtu] = set_mtu, [order_address] = set_address, [order_route] = set_route,
 	[order_module] = load_module, [order_mptcp] = set_endpoint, [order_root] = set_root, [order_show] = show,
 	[order_up] = set_up, [order_address6] = set_address6, [order_mesh] = set_mesh, [order_routes] = watch_routes,
-	[order_via] = set_via,
+	[order_via] = set_via, [order_wifi] = set_wifi,
 };
 /* What it begins. */
 static void *(*const roles[])(void *) = {

@@ -31,11 +31,14 @@ void set_mtu(const void *message);
 void set_route(const void *message);
 void load_module(const void *message);
 void set_up(const void *message);
+void bring_up(const char *device);
 void set_address6(const void *message);
 void set_via(const void *message);
 
 /* netlink.c */
 void *attribute(struct nlmsghdr *message, int type, const void *content, int length);
+/* Begins a message about a network device, by its number or, for a new one, 0. */
+void begin_link(struct nlmsghdr *message, int flags, int index);
 void end_nest(struct nlmsghdr *message, struct nlattr *nest);
 void begin_generic(struct nlmsghdr *message, int family, int command, int version);
 int exchange(int netlink, struct nlmsghdr *message, int type, const char *what);
@@ -43,6 +46,9 @@ int family_of(int generic, const char *name);
 
 /* mesh.c */
 void set_mesh(const void *message);
+
+/* wifi.c */
+void set_wifi(const void *message);
 
 /* routes.c */
 void watch_routes(const void *message);

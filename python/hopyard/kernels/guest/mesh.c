@@ -16,18 +16,6 @@
 
 #include "agent.h"
 
-/* Begins a message about a device, by its number or, for a new one, 0. */
-static void begin_link(struct nlmsghdr *message, int flags, int index)
-{
-	struct ifinfomsg *link = NLMSG_DATA(message);
-
-	memset(message, 0, 512);
-	message->nlmsg_type = RTM_NEWLINK;
-	message->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | flags;
-	message->nlmsg_len = NLMSG_LENGTH(sizeof *link);
-	link->ifi_index = index;
-}
-
 void set_mesh(const void *of)
 {
 	const struct order_mesh *order = of;

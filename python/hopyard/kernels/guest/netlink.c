@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -31,6 +32,18 @@ void end_nest(struct nlmsghdr *message, struct nlattr *nest)
 	nest->nla_len = (char *)message + message->nlmsg_len - (char *)nest;
 }
 
+/* Begins a message about a network device. */
+void begin_link(struct nlmsghdr *message, int flags, int index)
+{
+	struct ifinfomsg *link = NLMSG_DATA(message);
+
+	memset(message, 0, 512);
+	message->nlmsg_type = RTM_NEWLINK;
+	message->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+	message->nlmsg_len = NLMSG_LENGTH(sizeof *link);
+	link->ifi_index = index;
+}
+
 /* Begins a message of generic netlink. */
 void begin_generic(struct nlmsghdr *message, int family, int command, int version)
 {
@@ -47,7 +60,7 @@ void begin_generic(struct nlmsghdr *message, int family, int command, int versio
 /* Sends a message, and takes its answers: the attribute of a type with 16 bits, or -1. */
 int exchange(int generic, struct nlmsghdr *message, int type, const char *what)
 {
-	char buffer[4096];
+	char buffer[8192];
 	int found = -1;
 
 	if (send(generic, message, message->nlmsg_len, 0) < 0)

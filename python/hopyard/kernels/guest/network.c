@@ -67,7 +67,11 @@ void set_address(const void *message)
 
 void set_up(const void *message)
 {
-	const char *device = ((const struct order_up *)message)->rest;
+	bring_up(((const struct order_up *)message)->rest);
+}
+
+void bring_up(const char *device)
+{
 	int socket_of = socket(AF_INET, SOCK_DGRAM, 0);
 	struct ifreq request = { 0 };
 

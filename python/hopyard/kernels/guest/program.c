@@ -48,6 +48,8 @@ void set_root(const void *message)
 			fail("link", links[i][1]);
 	mount_at("proc", "/host/proc", 0, NULL);
 	mount_at("sysfs", "/host/sys", 0, NULL);
+	/* Kernels with Wi-Fi have it: the statistics of rate control are there. */
+	mount("debugfs", "/host/sys/kernel/debug", "debugfs", 0, NULL);
 	mount_at("devtmpfs", "/host/dev", 0, NULL);
 	mount_at("devpts", "/host/dev/pts", 0, "ptmxmode=0666");
 	mount_at("tmpfs", "/host/dev/shm", 0, NULL);
