@@ -103,7 +103,8 @@ fn a_datagram_crosses_three_nodes_and_comes_out_as_it_was() {
     assert_eq!(departures(&mut world), []);
     assert_eq!(world.totals().originated.last(), Some(&("external", 0)));
     let (left, outcome) = finish(world);
-    let [Departure::Completed { at: sent, node: NodeId(0), token: Token(0), result: Ok(()) }, second] = &left[..]
+    let [Departure::Completed { at: sent, node: NodeId(0), token: Token(0), tries: 0, result: Ok(()) }, second] =
+        &left[..]
     else {
         panic!("first it is sent: {left:?}");
     };
@@ -269,11 +270,12 @@ fn a_wire_reports_when_the_last_bit_is_sent() {
         at: at(milliseconds),
         node: NodeId(0),
         token: Token(token),
+        tries: 0,
         result: Ok(()),
     };
     // The first is sent, the second waits, and there is no room for the third.
-    let full =
-        Departure::Completed { at: at(100), node: NodeId(0), token: Token(2), result: Err(DropReason::QueueFull) };
+    let result = Err(DropReason::QueueFull);
+    let full = Departure::Completed { at: at(100), node: NodeId(0), token: Token(2), tries: 0, result };
     assert_eq!((&left[0], &left[1], &left[2]), (&full, &sent(108, 0), &sent(116, 1)));
     let arrivals: Vec<Time> = left[3..].iter().map(time_of).collect();
     assert_eq!(arrivals, [at(136), at(144)]);

@@ -621,10 +621,10 @@ impl Context {
     #[cold]
     fn tell_completed(&mut self, id: PacketId, result: Result<(), DropReason>) {
         match self.sending.take(id) {
-            Some(Waiter::Host(node, token)) => {
-                self.outside.leave(Departure::Completed { at: self.now, node, token, result });
+            Some((Waiter::Host(node, token), tries)) => {
+                self.outside.leave(Departure::Completed { at: self.now, node, token, tries, result });
             }
-            Some(Waiter::Sender { flow, seq, .. }) => self.act(Action::LeftNode { flow, seq }),
+            Some((Waiter::Sender { flow, seq, .. }, _)) => self.act(Action::LeftNode { flow, seq }),
             None => {}
         }
     }

@@ -6,6 +6,8 @@
 
 mod classes;
 mod dscp;
+mod form;
+mod mpdu;
 mod notice;
 mod sizes;
 mod tcp_header;
@@ -17,8 +19,6 @@ use std::sync::Arc;
 
 use hopyard_engine::{Handle, Slab, Time};
 use hopyard_wire::{WireError, dsr};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use strum::{IntoStaticStr, VariantArray};
 
 pub use hopyard_wire::dsr::MOST_ADDRESSES;
@@ -26,6 +26,8 @@ pub use hopyard_wire::{Carrier, Datagram, Part};
 
 pub use self::classes::Classes;
 pub use self::dscp::Dscp;
+pub use self::form::Form;
+pub use self::mpdu::{Mpdu, Received, Series, Stage};
 pub use self::notice::{Undelivered, Unreachable};
 pub use self::sizes::{ETHERNET, IP_HEADER, MOST_BYTES, TCP_HEADER, TIMESTAMPS, UDP_HEADER, UNREACHABLE};
 pub use self::tcp_header::{SackBlocks, TcpFlags, TcpHeader};
@@ -111,35 +113,12 @@ pub enum Body {
     External(Arc<[u8]>),
     /// An Ethernet frame from outside with its header ([`ETHERNET`] bytes), which no IP of the simulator sees.
     Frame(Arc<[u8]>),
+    /// A frame of 802.11 from outside, which no MAC of the simulator has made.
+    Mpdu(Arc<Mpdu>),
     /// Options of DSR, and the payload of IP behind them (RFC 4728). Counters see the payload of IP.
     Extended(Arc<Extended>),
     /// Nothing: the packet has options only.
     Empty,
-}
-
-/// How a packet is put into another one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Form {
-    /// IP in IP (RFC 2003): a whole header more.
-    #[default]
-    IpInIp,
-    /// Minimal encapsulation (RFC 2004): what the outer header replaces of the inner one.
-    Minimal,
-}
-
-impl Form {
-    /// The bytes that it adds to a packet. `is_source` says whether the packet's source puts it into the tunnel, so
-    /// that both headers have the same source.
-    #[must_use]
-    pub const fn bytes(self, is_source: bool) -> u32 {
-        match (self, is_source) {
-            (Self::IpInIp, _) => IP_HEADER,
-            // RFC 2004 §3.
-            (Self::Minimal, false) => 12,
-            (Self::Minimal, true) => 8,
-        }
-    }
 }
 
 /// An option of DSR.
@@ -516,7 +495,7 @@ impl Body {
             Self::Control { .. } => PacketKind::Control,
             Self::Tunnelled(_, inner) => inner.kind(),
             Self::Icmp(_) => PacketKind::Icmp,
-            Self::External(_) | Self::Frame(_) => PacketKind::External,
+            Self::External(_) | Self::Frame(_) | Self::Mpdu(_) => PacketKind::External,
             Self::Extended(it) => it.body().kind(),
         }
     }

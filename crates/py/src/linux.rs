@@ -89,7 +89,7 @@ pub fn refused(scenario: &core::Scenario, program: PathBuf, agent: &Path) -> Opt
     match trial(program, agent, &orders, scenario.kernel_devices()).err()? {
         Error::Agent { value, error, .. } => {
             let (path, value) = value.split_once('=').unwrap_or((&value, ""));
-            Some(format!("Linux {} does not take `{}={value}`: {error}", linux.version, path.replace('/', ".")))
+            Some(format!("Linux {} does not take `{}={value}`: {error}", linux.kernel(), path.replace('/', ".")))
         }
         error => Some(error.to_string()),
     }
@@ -150,7 +150,7 @@ pub fn programs(scenario: &core::Scenario) -> Vec<Program> {
 }
 
 fn options(scenario: &core::Scenario, linux: &Linux, kernels: &Kernels, spec: &Spec) -> Result<Options, String> {
-    let version = &linux.version;
+    let version = &linux.kernel();
     let (program, agent, modules) = kernels.get(version).ok_or_else(|| format!("there is no kernel {version}"))?;
     let completion = match linux.completion {
         core::sections::Completion::Sent => Completion::Sent,

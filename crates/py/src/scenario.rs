@@ -151,13 +151,13 @@ impl Scenario {
     /// The version of Linux that flows of this scenario have; nothing if no flow is one of Linux.
     #[getter]
     fn linux(&self) -> Option<String> {
-        self.inner.linux().map(|linux| linux.version.clone())
+        self.inner.linux().map(core::sections::Linux::kernel)
     }
 
     /// The option of the kernel that the routing of nodes needs which are kernels; nothing if no node is one.
     fn kernel_option(&self) -> Option<&'static str> {
-        let routing = self.inner.linux()?.routing();
-        (!self.inner.linux_nodes().is_empty()).then(|| routing.option())
+        let linux = self.inner.linux()?;
+        (!self.inner.linux_nodes().is_empty()).then(|| linux.option())
     }
 
     /// Raises `ScenarioError` if programs in simulated time cannot run on this machine. The place of the first one with

@@ -221,7 +221,7 @@ impl Simulation {
             Departure::Datagram { at, node, address, bytes } => {
                 ("datagram", at.nanos(), node.0, address.to_string(), PyBytes::new(py, &bytes)).into_pyobject(py)
             }
-            Departure::Completed { at, node, token, result } => {
+            Departure::Completed { at, node, token, result, .. } => {
                 let error = result.err().map(DropReason::name);
                 ("completion", at.nanos(), node.0, token.0, error).into_pyobject(py)
             }

@@ -9,6 +9,9 @@
 //! NAV, the answers, and the transmitter. Each function holds its first packet, takes further ones for the same
 //! neighbour from the queue when its frame begins, and keeps them until they are acknowledged or given up.
 //!
+//! A packet may be a whole frame of a station outside ([`crate::packet::Mpdu`]), such as a kernel with Linux's Wi-Fi:
+//! `station` has the differences.
+//!
 //! Left out: admission control, CF-End, recovery after PIFS within a TXOP, the no-ack policy, DELBA, HT control, the
 //! spacing of MPDUs, protection of a TXOP as a whole.
 //!
@@ -24,6 +27,7 @@ mod frame;
 mod params;
 mod receive;
 mod sending;
+mod station;
 
 use hopyard_engine::{Prefetch, Rng, Time};
 
@@ -32,7 +36,7 @@ use super::rate_control::{Answered, Belief, Choice, Rates};
 use super::{Identity, Mac, Outgoing, Sensed, rate_control};
 use crate::address::{InterfaceId, NodeId};
 use crate::context::{Action, Context, DropReason};
-use crate::packet::{Classes, Packet, PacketId};
+use crate::packet::{Body, Classes, Packet, PacketId};
 use crate::params::Fault;
 use crate::phy::Mode;
 use crate::phy::reception::Level;
@@ -194,8 +198,8 @@ impl Mac for Edca {
             return cx.drop_packet(self.node, packet, DropReason::TooLong);
         }
         let category = category_of(&cx.packets[packet], to, &timing.params);
-        let content = Content::Packet(packet);
-        let held = Held { content, to, size, sequence: None, sent: 0, joined: false, flying: false };
+        let series = station::series_of(&cx.packets[packet]);
+        let held = Held::new(Content::Packet(packet), to, size, series);
         let contender = &mut self.contenders[category as usize];
         let is_first = contender.first_packet().is_none();
         contender.held.push_back(held);
@@ -295,8 +299,12 @@ impl Mac for Edca {
 /// The category of a packet. Broadcasts have no QoS in an ad hoc network.
 fn category_of(packet: &Packet, to: InterfaceId, params: &Params) -> Category {
     let Params { priorities, routing_dscp, .. } = params;
+    match &packet.body {
+        Body::Mpdu(mpdu) => return Category::of_priority(mpdu.priority),
+        _ if to.is_broadcast() => return Category::BestEffort,
+        _ => {}
+    }
     match () {
-        () if to.is_broadcast() => Category::BestEffort,
         () if packet.is_routing() => priorities.category(routing_dscp.bits()),
         () => priorities.category(packet.dscp()),
     }
@@ -443,13 +451,16 @@ impl Edca {
 
     /// The mode of the next frame with packets of a category.
     fn choice(&self, category: Category, timing: &Timing) -> Choice {
-        self.contenders[category as usize].attempt.choice().unwrap_or_else(|| Choice::of(timing.data()))
+        let contender = &self.contenders[category as usize];
+        let of_station = contender.held.front().and_then(station::choice);
+        of_station.or_else(|| contender.attempt.choice()).unwrap_or_else(|| Choice::of(timing.data()))
     }
 
     /// Asks rate control for the mode of the next frame with packets of a category, if it holds some.
     fn begin_attempt(&mut self, category: Category, now: Time) {
         let contender = &mut self.contenders[category as usize];
-        let to = contender.first_packet().map(|held| held.to).filter(|to| !to.is_broadcast());
+        let of_link = |held: &&Held| held.series.is_none() && !held.to.is_broadcast();
+        let to = contender.first_packet().filter(of_link).map(|held| held.to);
         if let (Some(rates), Some(to)) = (&mut self.rates, to) {
             contender.attempt.begin(rates, to, now);
         }

@@ -10,6 +10,7 @@ use crate::address::{Address, InterfaceId, NodeId};
 use crate::clock::{Clock, Event};
 use crate::context::{Token, Waiter};
 use crate::order;
+use crate::packet::Body;
 
 /// How many datagrams may wait for the time at which they are put in. Each is an event, and the queue of a run has room
 /// for twice as many.
@@ -23,8 +24,8 @@ pub(crate) type Ends = (Ipv4Addr, Ipv4Addr, u8, [u8; 4]);
 pub(crate) enum Due {
     /// A datagram is put in; with a next hop, it goes there whatever the way to its destination is.
     Enter { token: Token, source: Address, destination: Address, by: Option<Address>, ttl: u8, bytes: Arc<[u8]> },
-    /// An Ethernet frame is put in, for one neighbour or for all.
-    Frame { token: Token, interface: InterfaceId, receiver: InterfaceId, bytes: Arc<[u8]> },
+    /// A frame of Ethernet or 802.11 is put in, for one neighbour or for all.
+    Frame { token: Token, interface: InterfaceId, receiver: InterfaceId, body: Body },
     /// The last bit of a packet is on its first wire.
     Sent { waiter: Waiter },
 }

@@ -187,7 +187,7 @@ impl Node {
             let event = PacketEvent::Returned { next_hop, in_range: self.reaches(next_hop, around) };
             around.probe.on_packet(around.cx.now, node, &around.cx.packets[packet], event);
         }
-        if matches!(around.cx.packets[packet].body, Body::Arp(_) | Body::Frame(_)) {
+        if matches!(around.cx.packets[packet].body, Body::Arp(_) | Body::Frame(_) | Body::Mpdu(_)) {
             return around.cx.drop_packet(node, packet, reason);
         }
         // The MAC is free now, and its action `MacReady` is still in the list. The actions of routing must come before

@@ -67,7 +67,7 @@ impl Node {
                 around.clock.lend(its, Wake::Wire(wire as u32), around.cx.now).enqueue(direction, packet, around.cx);
                 if !around.cx.sending.is_empty()
                     && around.wires[wire].knows_ahead(direction)
-                    && let Some(waiter) = around.cx.sending.take(packet)
+                    && let Some((waiter, _)) = around.cx.sending.take(packet)
                 {
                     let (Waiter::Host(node, _) | Waiter::Sender { node, .. }) = waiter;
                     // Sent when the last bit is on the wire.

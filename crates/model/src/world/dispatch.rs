@@ -302,7 +302,7 @@ impl<P: Probe> World<P> {
 
     /// IP receives a packet from a link or from a wire.
     fn receive(&mut self, interface: InterfaceId, packet: PacketId, from: InterfaceId) {
-        if matches!(self.cx.packets[packet].body, Body::Frame(_)) {
+        if matches!(self.cx.packets[packet].body, Body::Frame(_) | Body::Mpdu(_)) {
             return self.frame_leaves(interface, packet, from);
         }
         let (node, mut around) = self.node_at(interface);

@@ -1,10 +1,11 @@
-//! Ethernet frames that are put into the MACs of a world, and taken out of them, between two steps.
+//! Frames that are put into the MACs of a world, and taken out of them, between two steps.
 //!
 //! The host of an interface is then a whole router, such as a kernel with a routing daemon. Its frames skip the IP, the
 //! routing and the address resolution of the simulator. They wait in the queue of the interface like all packets, and
 //! the MAC sends them, with retries if one neighbour is addressed. `outside` describes the steps.
-
-use std::sync::Arc;
+//!
+//! The host can also be a whole station of 802.11, which makes its frames itself. The MAC then contends, tries a frame
+//! in the modes that the station has chosen, answers, and says how often the frame was tried.
 
 use hopyard_engine::Time;
 
@@ -13,7 +14,7 @@ use crate::address::{InterfaceId, NodeId};
 use crate::context::{Departure, DropReason, Token, Waiter};
 use crate::node::{Attachment, Due, MOST_DUE};
 use crate::observe::{PacketEvent, Probe};
-use crate::packet::{Body, ETHERNET, FlowId, IP_HEADER, Packet, PacketId};
+use crate::packet::{Body, ETHERNET, FlowId, IP_HEADER, Mpdu, Packet, PacketId};
 
 impl<P: Probe> World<P> {
     /// The host of an interface is outside from now on, and sends and receives Ethernet frames.
@@ -41,14 +42,38 @@ impl<P: Probe> World<P> {
         receiver: InterfaceId,
         frame: &[u8],
     ) -> Result<Token, InjectError> {
+        if frame.len() < ETHERNET {
+            return Err(InjectError::Frame(frame.len()));
+        }
+        self.put_in(interface, at, receiver, Body::Frame(frame.into()))
+    }
+
+    /// Puts a frame of 802.11 in, whose station is outside. The report of its completion says how often it was tried.
+    ///
+    /// # Errors
+    /// If the frame or the time cannot be; nothing is put in then.
+    pub fn inject_mpdu(
+        &mut self,
+        interface: InterfaceId,
+        at: Time,
+        receiver: InterfaceId,
+        mpdu: Mpdu,
+    ) -> Result<Token, InjectError> {
+        self.put_in(interface, at, receiver, Body::Mpdu(mpdu.into()))
+    }
+
+    fn put_in(
+        &mut self,
+        interface: InterfaceId,
+        at: Time,
+        receiver: InterfaceId,
+        body: Body,
+    ) -> Result<Token, InjectError> {
         if !self.cx.outside.has_frames(interface) {
             return Err(InjectError::NoFrames(interface));
         }
         if !(self.cx.now..=self.clock.end).contains(&at) {
             return Err(InjectError::Time { at, now: self.cx.now, end: self.clock.end });
-        }
-        if frame.len() < ETHERNET {
-            return Err(InjectError::Frame(frame.len()));
         }
         if !receiver.is_broadcast() && !self.shares_channel(interface, receiver) {
             return Err(InjectError::Station(receiver));
@@ -58,7 +83,7 @@ impl<P: Probe> World<P> {
         }
         let token = Token(self.border.injected);
         self.border.injected += 1;
-        let due = Due::Frame { token, interface, receiver, bytes: frame.into() };
+        let due = Due::Frame { token, interface, receiver, body };
         self.border.schedule(at, self.topology.node(interface), due, &mut self.clock);
         Ok(token)
     }
@@ -79,22 +104,27 @@ impl<P: Probe> World<P> {
         token: Token,
         interface: InterfaceId,
         receiver: InterfaceId,
-        bytes: Arc<[u8]>,
+        body: Body,
     ) {
-        self.fold(node, &bytes);
+        let (size, class) = match &body {
+            // The header of Ethernet is not on the air: the MAC adds its own, with the type.
+            Body::Frame(bytes) => ((bytes.len() - ETHERNET) as u32, class(bytes)),
+            Body::Mpdu(mpdu) => (mpdu.size(), 0),
+            _ => (0, 0),
+        };
+        self.fold(node, bytes_of(&body));
         let now = self.cx.now;
         let packet = self.cx.originate(Packet {
             created: now,
             source: interface.into(),
             destination: receiver.into(),
             flow: FlowId::NONE,
-            // The header of Ethernet is not on the air: the MAC adds its own, with the type.
-            size: (bytes.len() - ETHERNET) as u32,
+            size,
             ttl: 1,
             hops: 0,
             salvaged: 0,
-            class: class(&bytes),
-            body: Body::Frame(bytes),
+            class,
+            body,
         });
         self.cx.sending.begin(packet, Waiter::Host(node, token));
         if self.probe.watches() {
@@ -120,9 +150,18 @@ impl<P: Probe> World<P> {
             self.probe.on_packet(at, node, &packet, PacketEvent::Delivered);
         }
         self.cx.digest.fold(at.nanos() ^ u64::from(packet.size) << 48 ^ u64::from(node.0) << 20);
-        if let Body::Frame(bytes) = packet.body {
-            self.cx.outside.leave(Departure::Frame { at, interface, from, bytes });
-        }
+        let received = if let Body::Mpdu(mpdu) = &packet.body { mpdu.received } else { None };
+        let bytes = if let Body::Frame(bytes) = packet.body { bytes } else { bytes_of(&packet.body).into() };
+        self.cx.outside.leave(Departure::Frame { at, interface, from, bytes, received });
+    }
+}
+
+/// The bytes of a frame.
+fn bytes_of(body: &Body) -> &[u8] {
+    match body {
+        Body::Frame(bytes) => bytes,
+        Body::Mpdu(mpdu) => &mpdu.bytes,
+        _ => &[],
     }
 }
 

@@ -194,11 +194,11 @@ impl<P: Probe> World<P> {
                     None => self.route(node, packet),
                 }
             }
-            Due::Frame { token, interface, receiver, bytes } => {
-                self.frame_enters(node, token, interface, receiver, bytes);
+            Due::Frame { token, interface, receiver, body } => {
+                self.frame_enters(node, token, interface, receiver, body);
             }
             Due::Sent { waiter: Waiter::Host(node, token) } => {
-                self.cx.outside.leave(Departure::Completed { at: now, node, token, result: Ok(()) });
+                self.cx.outside.leave(Departure::Completed { at: now, node, token, tries: 0, result: Ok(()) });
             }
             Due::Sent { waiter: Waiter::Sender { flow, seq, .. } } => self.on_left_node(flow, seq),
         }

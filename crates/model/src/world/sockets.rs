@@ -182,7 +182,7 @@ impl<P: Probe> World<P> {
             Body::Tcp(_) | Body::Udp(_) => self.on_packet(socket, &packet, is_first),
             Body::Icmp(quote) if !to_sink => self.on_unreachable(&quote),
             Body::Arp(_) | Body::Routing(_) | Body::Control { .. } | Body::Icmp(_) => {}
-            Body::External(_) | Body::Frame(_) => {}
+            Body::External(_) | Body::Frame(_) | Body::Mpdu(_) => {}
             // These end before.
             Body::Tunnelled(..) | Body::Extended(_) | Body::Empty => {}
         }

@@ -107,7 +107,7 @@ fn kind(it: &Packet) -> &'static str {
         Body::Arp(_) => "ARP",
         Body::Routing(message) | Body::Control { message, .. } => message.kind(),
         Body::Icmp(_) => "error",
-        Body::External(_) | Body::Frame(_) => "external",
+        Body::External(_) | Body::Frame(_) | Body::Mpdu(_) => "external",
         Body::Tunnelled(..) => "tunnel",
         Body::Extended(_) | Body::Empty => "options",
     }

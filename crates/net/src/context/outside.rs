@@ -8,10 +8,12 @@
 //! that learns of it at that time keeps its queue short. A kernel that learns of it at once fills the simulated queue.
 //!
 //! An interface whose host is outside may also carry whole Ethernet frames ([`Body::Frame`]), which skip IP, routing
-//! and address resolution: the host has all of these itself.
+//! and address resolution: the host has all of these itself. The host can be a whole station of 802.11, which makes its
+//! frames itself and chooses their modes ([`Body::Mpdu`]).
 //!
 //! [`Body::External`]: crate::packet::Body::External
 //! [`Body::Frame`]: crate::packet::Body::Frame
+//! [`Body::Mpdu`]: crate::packet::Body::Mpdu
 
 use std::collections::{BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
@@ -21,14 +23,14 @@ use hopyard_engine::Time;
 
 use super::DropReason;
 use crate::address::{Address, InterfaceId, NodeId};
-use crate::packet::Unreachable;
+use crate::packet::{Received, Unreachable};
 
 /// The number of a datagram that was put in, from zero on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Token(pub u64);
 
 /// A datagram that leaves the network, or the report about one that was put in; in the order of time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Departure {
     /// A datagram has reached the host of a node.
     Datagram {
@@ -41,7 +43,7 @@ pub enum Departure {
         /// The IPv4 datagram: the bytes that were put in, with a lower time to live and its checksum.
         bytes: Vec<u8>,
     },
-    /// An Ethernet frame has reached an interface whose host is outside.
+    /// An Ethernet frame, or a frame of 802.11, has reached an interface whose host is outside.
     Frame {
         /// When.
         at: Time,
@@ -49,8 +51,11 @@ pub enum Departure {
         interface: InterfaceId,
         /// The interface that sent it.
         from: InterfaceId,
-        /// The frame as it was put in.
+        /// The frame as it was put in. One of 802.11 says whether it was sent before, and when, if it has a place for
+        /// that.
         bytes: Arc<[u8]>,
+        /// The reception of a frame of 802.11.
+        received: Option<Received>,
     },
     /// The radio of an interface whose host sends frames is off for good: there is no carrier any more.
     NoCarrier {
@@ -68,6 +73,8 @@ pub enum Departure {
         node: NodeId,
         /// The datagram.
         token: Token,
+        /// How often the MAC has tried to send it, if it is a frame of 802.11.
+        tries: u32,
         /// Sent: the MAC has its acknowledgement, or the last bit is on the wire. Otherwise the reason why it was not
         /// sent: the node dropped it, or the MAC or address resolution gave it up. Routing may still send a datagram
         /// that was given up, to another neighbour.

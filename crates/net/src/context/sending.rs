@@ -26,13 +26,20 @@ pub enum Waiter {
 /// The packets that somebody waits for.
 #[derive(Clone, Debug, Default)]
 pub struct Sending {
-    packets: Vec<(PacketId, Waiter)>,
+    packets: Vec<(PacketId, Waiter, u32)>,
 }
 
 impl Sending {
     /// A node begins to send a packet.
     pub fn begin(&mut self, packet: PacketId, waiter: Waiter) {
-        self.packets.push((packet, waiter));
+        self.packets.push((packet, waiter, 0));
+    }
+
+    /// The MAC tries to send a packet once more.
+    pub fn try_again(&mut self, packet: PacketId) {
+        if let Some((_, _, tries)) = self.packets.iter_mut().find(|it| it.0 == packet) {
+            *tries += 1;
+        }
     }
 
     /// Whether nobody waits. Most runs are such, and their packets must not wait for this.
@@ -42,10 +49,11 @@ impl Sending {
         self.packets.is_empty()
     }
 
-    /// Who waits for a packet; nobody does any more.
-    pub fn take(&mut self, packet: PacketId) -> Option<Waiter> {
-        let place = self.packets.iter().position(|(it, _)| *it == packet)?;
-        Some(self.packets.swap_remove(place).1)
+    /// Who waits for a packet, and how often it was tried; nobody waits any more.
+    pub fn take(&mut self, packet: PacketId) -> Option<(Waiter, u32)> {
+        let place = self.packets.iter().position(|it| it.0 == packet)?;
+        let (_, waiter, tries) = self.packets.swap_remove(place);
+        Some((waiter, tries))
     }
 }
 
@@ -84,9 +92,10 @@ mod tests {
         for (flow, &packet) in packets.iter().enumerate() {
             sending.begin(packet, sender(flow as u32));
         }
-        assert_eq!(sending.take(packets[0]), Some(sender(0)));
+        sending.try_again(packets[2]);
+        assert_eq!(sending.take(packets[0]), Some((sender(0), 0)));
         assert_eq!(sending.take(packets[0]), None);
-        assert_eq!(sending.take(packets[2]), Some(sender(2)));
+        assert_eq!(sending.take(packets[2]), Some((sender(2), 1)));
         assert!(!sending.is_empty());
     }
 }

@@ -168,7 +168,8 @@ impl Edca {
     pub(super) fn has_room(&self, category: Category, size: u32, timing: &Timing, now: Time) -> bool {
         let contender = &self.contenders[category as usize];
         let Some(first) = contender.first_packet() else { return true };
-        if contender.unanswered || first.to.is_broadcast() || contender.held[0].packet().is_none() {
+        let is_whole = first.series.is_some() || contender.held[0].packet().is_none();
+        if contender.unanswered || first.to.is_broadcast() || is_whole {
             return false;
         }
         let mode = self.choice(category, timing).mode;

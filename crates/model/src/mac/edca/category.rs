@@ -20,6 +20,17 @@ impl Category {
     /// Every category, the lowest first.
     pub const ALL: [Self; 4] = [Self::Background, Self::BestEffort, Self::Video, Self::Voice];
 
+    /// The category of a user priority (IEEE Std 802.11-2016 Table 10-1).
+    #[must_use]
+    pub const fn of_priority(priority: u8) -> Self {
+        match priority {
+            1 | 2 => Self::Background,
+            0 | 3 => Self::BestEffort,
+            4 | 5 => Self::Video,
+            _ => Self::Voice,
+        }
+    }
+
     /// The traffic identifier of its frames: the user priority that most packets of the category have.
     #[must_use]
     pub const fn tid(self) -> u8 {
@@ -44,15 +55,10 @@ pub enum Priorities {
 }
 
 impl Priorities {
-    /// The category of a code point: by its user priority (IEEE Std 802.11-2016 Table 10-1).
+    /// The category of a code point: by its user priority.
     #[must_use]
     pub const fn category(self, dscp: u8) -> Category {
-        match self.priority(dscp) {
-            1 | 2 => Category::Background,
-            0 | 3 => Category::BestEffort,
-            4 | 5 => Category::Video,
-            _ => Category::Voice,
-        }
+        Category::of_priority(self.priority(dscp))
     }
 
     const fn priority(self, dscp: u8) -> u8 {

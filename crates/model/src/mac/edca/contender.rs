@@ -8,7 +8,7 @@ use super::frame::FrameKind;
 use super::params::Access;
 use crate::address::InterfaceId;
 use crate::mac::rate_control::Attempt;
-use crate::packet::PacketId;
+use crate::packet::{PacketId, Series};
 
 /// The back-off: running, frozen, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,11 +43,13 @@ pub enum Content {
 pub struct Held {
     pub content: Content,
     pub to: InterfaceId,
-    /// Bytes of the packet, or of the whole frame of the MAC itself.
+    /// Bytes of the packet, of the whole frame of a station outside, or of the whole frame of the MAC itself.
     pub size: u32,
+    /// The modes in which a frame of a station outside is tried.
+    pub series: Option<Series>,
     /// Its sequence number, once it has been sent.
     pub sequence: Option<u16>,
-    /// How often it was sent.
+    /// How often it was sent. With a series, an announcement that failed counts too.
     pub sent: u32,
     /// Whether it is in the MPDU of the one before.
     pub joined: bool,
@@ -56,6 +58,11 @@ pub struct Held {
 }
 
 impl Held {
+    /// A packet or frame that was not sent yet.
+    pub const fn new(content: Content, to: InterfaceId, size: u32, series: Option<Series>) -> Self {
+        Self { content, to, size, series, sequence: None, sent: 0, joined: false, flying: false }
+    }
+
     pub const fn packet(&self) -> Option<PacketId> {
         match self.content {
             Content::Packet(packet) => Some(packet),
@@ -108,8 +115,7 @@ impl Contender {
 
     /// A frame of the MAC itself goes before all packets.
     pub fn put_first(&mut self, kind: FrameKind, to: InterfaceId, size: u32) {
-        let content = Content::Own(kind);
-        self.held.push_front(Held { content, to, size, sequence: None, sent: 0, joined: false, flying: false });
+        self.held.push_front(Held::new(Content::Own(kind), to, size, None));
     }
 
     /// Draws a back-off, which begins when the medium is idle.

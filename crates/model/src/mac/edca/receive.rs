@@ -4,6 +4,7 @@ use hopyard_engine::{Span, Time};
 
 use super::agreement::{State, after};
 use super::params::BlockAck;
+use super::station::is_whole;
 use super::{Announcement, Category, Edca, Exchange, Frame, FrameKind, Receiver, Timing};
 use crate::address::InterfaceId;
 use crate::context::{Action, Context, DropReason};
@@ -23,8 +24,7 @@ impl Edca {
         }
         if frame.receiver.is_broadcast() {
             if let Some(packet) = frame.packet {
-                let packet = cx.copy(packet);
-                cx.act(Action::Arrived { interface: self.interface, packet, from: frame.transmitter });
+                self.pass_copy(packet, frame, level, cx);
             }
             return;
         }
@@ -106,6 +106,11 @@ impl Edca {
         }
         if self.response.is_some() {
             return;
+        }
+        if let Some(packet) = frame.packet.filter(|it| is_whole(&cx.packets[*it])) {
+            // Linux itself knows which frames it has already.
+            self.answer(FrameKind::Ack, frame, timing, cx.now);
+            return self.pass_copy(packet, frame, level, cx);
         }
         let (category, from) = (frame.control.category.unwrap_or(Category::BestEffort), frame.transmitter);
         if kind == FrameKind::AddbaResponse {

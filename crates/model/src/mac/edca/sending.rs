@@ -36,6 +36,9 @@ impl Edca {
             self.draw(category, timing);
             return None;
         }
+        if let Some(packet) = current.frame.packet {
+            self.dress(packet, &current.frame, category, cx);
+        }
         self.current = Some(current);
         self.send_current(timing, now)
     }
@@ -77,7 +80,8 @@ impl Edca {
         let contender = &mut self.contenders[category as usize];
         let first = &mut contender.held[0];
         first.flying = true;
-        let (to, sent, size, content) = (first.to, first.sent, first.size, first.content);
+        let held = *first;
+        let Held { to, sent, size, content, .. } = held;
         let (modes, params) = (&timing.dcf.modes, &timing.params);
         let header = params.dcf.header.count() as u32;
         let frame = match content {
@@ -95,6 +99,7 @@ impl Edca {
                     Control { kind, duration, category: Some(category), sequence, retry, ratio: 0.0, parts: None };
                 self.frame(to, bytes, modes.basic, control)
             }
+            Content::Packet(packet) if held.series.is_some() => self.whole(packet, &held, timing),
             Content::Packet(packet) if to.is_broadcast() => {
                 let sequence = self.next_sequence;
                 self.next_sequence = after(sequence, 1);
@@ -143,7 +148,7 @@ impl Edca {
     /// Puts a request for an agreement before the packets of a category, if one is wanted.
     fn ask_for_agreement(&mut self, category: Category, timing: &Timing, now: Time) {
         let first = &self.contenders[category as usize].held[0];
-        let (to, is_packet) = (first.to, first.packet().is_some());
+        let (to, is_packet) = (first.to, first.packet().is_some() && first.series.is_none());
         if !is_packet || to.is_broadcast() || !timing.access(category).aggregate || timing.max_ampdu == 0 {
             return;
         }
@@ -240,8 +245,9 @@ impl Edca {
         let contender = &mut self.contenders[category as usize];
         let was_sent = self.exchange == Exchange::Data;
         for held in contender.held.iter_mut().filter(|held| held.flying) {
-            held.sent += u32::from(was_sent);
+            held.sent += u32::from(was_sent || held.series.is_some());
         }
+        let spent_series = contender.held.front().and_then(|held| Some(held.sent >= held.series?.tries()));
         // An MPDU under an agreement has its own count, whether it is sent alone or with others.
         let agreed = |it: &Sender| (it.to, it.category, it.state) == (current.frame.receiver, category, State::Open);
         let is_data = current.frame.control.kind == FrameKind::Data;
@@ -251,9 +257,9 @@ impl Edca {
             _ => (&mut contender.failures.0, params.dcf.short_retry_limit),
         };
         *failures += 1;
-        let is_at_limit = !by_mpdu && *failures >= limit;
+        let is_at_limit = spent_series.unwrap_or(!by_mpdu && *failures >= limit);
         let is_over = match &mut self.rates {
-            Some(rates) if was_sent && is_data => {
+            Some(rates) if was_sent && is_data && spent_series.is_none() => {
                 let mpdus = current.frame.control.mpdus().count().max(1) as u32;
                 contender.attempt.fail(rates, mpdus, is_at_limit, cx.now).is_none()
             }

@@ -4,7 +4,7 @@ use hopyard_engine::Span;
 use hopyard_engine::units::{Frequency, Power};
 use hopyard_wire::ieee80211::{Addba, Addresses, BlockAck, Data, EtherType, Header};
 use hopyard_wire::radiotap::{self as tap, Aggregate, Channel, Index};
-use hopyard_wire::{HardwareAddress, WireError};
+use hopyard_wire::{HardwareAddress, WireError, checksum};
 
 use crate::phy::Mode;
 use crate::phy::mode::{Format, Guard, Preamble};
@@ -128,12 +128,26 @@ impl Frame<'_> {
                 header.emit(&body, out)?;
             }
         }
-        if self.damaged
-            && let Some(check_sequence) = out.last_chunk_mut::<4>()
-        {
-            *check_sequence = check_sequence.map(|byte| !byte);
+        if self.damaged {
+            spoil(out);
         }
         Ok(())
+    }
+
+    /// Appends a frame that a station outside has made whole, with its check sequence.
+    pub fn of_station(bytes: &[u8], damaged: bool, out: &mut Vec<u8>) {
+        out.extend_from_slice(bytes);
+        out.extend(checksum::frame_check_sequence(bytes).to_le_bytes());
+        if damaged {
+            spoil(out);
+        }
+    }
+}
+
+/// The check sequence at the end becomes wrong.
+fn spoil(out: &mut [u8]) {
+    if let Some(check_sequence) = out.last_chunk_mut::<4>() {
+        *check_sequence = check_sequence.map(|byte| !byte);
     }
 }
 

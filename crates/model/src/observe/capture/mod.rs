@@ -140,6 +140,12 @@ pub fn packet(packet: &Packet, names: &Names<'_>, out: &mut Vec<u8>) -> Result<E
         out.extend_from_slice(payload);
         return Ok(EtherType(u16::from_be_bytes([header[12], header[13]])));
     }
+    if let Body::Mpdu(mpdu) = &packet.body
+        && let Some((kind, payload)) = mpdu.payload()
+    {
+        out.extend_from_slice(payload);
+        return Ok(EtherType(kind));
+    }
     let mut body = Vec::new();
     let protocol = carried(&packet.body, packet, names, &mut body)?;
     if protocol == Protocol::IP_IN_IP {
@@ -209,7 +215,7 @@ fn carried(body: &Body, packet: &Packet, names: &Names<'_>, out: &mut Vec<u8>) -
             Ok(Protocol::DSR)
         }
         // Messages of address resolution are not in IP.
-        Body::Arp(_) | Body::Frame(_) | Body::Empty => Ok(Protocol::NO_NEXT_HEADER),
+        Body::Arp(_) | Body::Frame(_) | Body::Mpdu(_) | Body::Empty => Ok(Protocol::NO_NEXT_HEADER),
     }
 }
 

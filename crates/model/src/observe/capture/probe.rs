@@ -250,6 +250,13 @@ impl<W: io::Write> Capture<W> {
     /// Writes a frame at a radio.
     fn write_frame(&mut self, place: Place, time: Time, frame: &FrameView<'_>, signal: Option<Power>, damaged: bool) {
         let (Some(file), air) = (place.file, place.air) else { return };
+        let direction = if signal.is_none() { Direction::Outbound } else { Direction::Inbound };
+        if let Some(Body::Mpdu(mpdu)) = frame.packet.map(|it| &it.body) {
+            let mut bytes = Vec::new();
+            radiotap(frame.mode, frame.preamble, air.frequency, signal, damaged, None).emit(&mut bytes);
+            Frame::of_station(&mpdu.bytes, damaged, &mut bytes);
+            return self.write(file, time, &bytes, bytes.len(), direction, &[]);
+        }
         let captured = match (frame.packet, signal) {
             (Some(it), None) => Some(self.leaving(place.node, it)),
             (Some(it), Some(_)) => Some(self.packet(it)),
@@ -289,7 +296,6 @@ impl<W: io::Write> Capture<W> {
         if let Err(error) = whole.emit(&mut bytes) {
             comments.push(format!("not captured: {error}"));
         }
-        let direction = if signal.is_none() { Direction::Outbound } else { Direction::Inbound };
         self.write(file, time, &bytes, bytes.len(), direction, &comments);
     }
 

@@ -1,0 +1,190 @@
+//! Whole frames of 802.11 of stations outside: tried in the modes that the station has chosen, answered and counted by
+//! EDCA.
+
+mod common;
+
+use common::network;
+use hopyard_engine::units::{Distance, Frequency, Power, Ratio};
+use hopyard_engine::{Span, Time};
+use hopyard_model::address::InterfaceId;
+use hopyard_model::context::{Departure, DropReason};
+use hopyard_model::mac::dcf::Amendment;
+use hopyard_model::mac::{self, edca, rate_control};
+use hopyard_model::observe::{FrameEdge, FrameView, Probe};
+use hopyard_model::packet::{Body, Mpdu, Series, Stage};
+use hopyard_model::params::Params as _;
+use hopyard_model::phy::error_rate::thermal_noise;
+use hopyard_model::phy::mode::{Format, MODES};
+use hopyard_model::phy::{Mode, Sensitivity};
+use hopyard_model::world::{Advanced, Spec, Watch, World};
+
+const A: InterfaceId = InterfaceId(0);
+const B: InterfaceId = InterfaceId(1);
+const ALL: InterfaceId = InterfaceId::BROADCAST;
+
+/// The frames with a packet that were on the air: when, in which mode, how long the exchange goes on, and the bytes.
+#[derive(Debug, Default)]
+struct Sent(Vec<(Time, &'static Mode, Span, Vec<u8>)>);
+
+impl Probe for Sent {
+    fn on_frame(&mut self, now: Time, _: InterfaceId, frame: &FrameView<'_>, edge: FrameEdge) {
+        if matches!(edge, FrameEdge::Sent)
+            && let Some(Body::Mpdu(mpdu)) = frame.packet.map(|it| &it.body)
+        {
+            self.0.push((now, frame.mode, frame.duration, mpdu.bytes.clone()));
+        }
+    }
+}
+
+/// Two stations of 802.11g with this ratio of signal to noise at 50 m.
+fn spec(db: f64) -> Spec {
+    let mut spec = network("rfc", "static", &[(0.0, 0.0), (50.0, 0.0)]);
+    let mut edca = edca::Params::of_profile("rfc");
+    edca.dcf.standard = Amendment::G;
+    edca.follow("standard");
+    let noise = thermal_noise(Ratio::from_db(7.0), Frequency::new(20e6)).dbm();
+    let channel = &mut spec.channels[0];
+    let gain = channel.propagation.channel().threshold_for(Power::from_watts(1.0), Distance::new(50.0)).watts();
+    let weakest = Sensitivity::Threshold(Power::from_dbm(-110.0));
+    channel.radio.transmit_power = Power::from_watts(Power::from_dbm(noise + db).watts() / gain);
+    (channel.radio.receive, channel.radio.sense) = (weakest.into(), weakest);
+    channel.mac = mac::Config::Edca(edca.into());
+    channel.rates = rate_control::Config::of_profile("minstrel_ht", "rfc").expect("a rate control");
+    spec.duration = Span::from_secs(1);
+    spec
+}
+
+fn world(spec: &Spec) -> World<Sent> {
+    let mut world = World::with_probe(spec, Sent::default()).expect("a world");
+    [A, B].into_iter().for_each(|it| world.attach_frames(it).expect("it has a radio"));
+    world
+}
+
+/// The mode of OFDM at 2.4 GHz with a rate in Mb/s.
+fn ofdm(rate: u64) -> &'static Mode {
+    let is_it = |mode: &&Mode| {
+        let is_wide = mode.body.bandwidth == Frequency::new(20e6);
+        matches!(mode.format, Format::Ofdm) && mode.rate().bps() == rate * 1_000_000 && is_wide
+    };
+    let mut all = MODES.iter().filter(|mode| mode.extension > Span::ZERO).filter(is_it);
+    all.next().expect("a mode")
+}
+
+fn stage(rate: u64, tries: u8) -> Stage {
+    Stage { mode: ofdm(rate).row, tries, announced: false }
+}
+
+fn at(micros: u64) -> Time {
+    Time::ZERO + Span::from_micros(micros)
+}
+
+fn mpdu(bytes: Vec<u8>, stages: &[Stage], at: Time) -> Mpdu {
+    let mut series = Series::default();
+    series.0[..stages.len()].copy_from_slice(stages);
+    Mpdu { bytes, series, priority: 0, stamped: at, received: None }
+}
+
+/// A data frame of so many bytes.
+fn data(bytes: usize) -> Vec<u8> {
+    let mut frame = vec![7; bytes];
+    frame[..2].copy_from_slice(&[8, 0]);
+    frame
+}
+
+/// Goes to the end: what has left, and what was on the air.
+fn finish(mut world: World<Sent>) -> (Vec<Departure>, Sent) {
+    assert_eq!(world.advance(Time::NEVER, &Watch::default()), Advanced::Ended);
+    let left = std::iter::from_fn(|| world.egress()).collect();
+    (left, world.finish().expect("packets add up").1)
+}
+
+/// At 10 dB, 54 Mb/s never arrives and 6 Mb/s always does. The frame says from the second try on that it was sent
+/// before, which is how its receiver gets it.
+#[test]
+fn a_frame_is_tried_in_its_modes_in_order() {
+    let mut world = world(&spec(10.0));
+    let stages = [stage(54, 2), stage(48, 1), stage(6, 4)];
+    world.inject_mpdu(A, at(100), B, mpdu(data(1000), &stages, at(100))).expect("put in");
+    let (left, sent) = finish(world);
+    let modes: Vec<_> = sent.0.iter().map(|it| it.1.rate().bps() / 1_000_000).collect();
+    assert_eq!(modes, [54, 54, 48, 6]);
+    let retries: Vec<_> = sent.0.iter().map(|it| it.3[1]).collect();
+    assert_eq!(retries, [0, 8, 8, 8]);
+    // Its size on the air is that of the frame and its check sequence; SIFS and the ACK at 6 Mb/s follow.
+    assert!(sent.0.iter().all(|it| it.2 >= Span::from_micros(10)), "{sent:?}");
+    let [Departure::Frame { interface: B, from: A, bytes, received: Some(received), .. }, completed] = &left[..] else {
+        panic!("{left:?}");
+    };
+    assert_eq!((&bytes[2..], bytes[1], received.mode), (&data(1000)[2..], 8, ofdm(6).row));
+    let noise = thermal_noise(Ratio::from_db(7.0), Frequency::new(20e6)).dbm();
+    assert!((received.dbm - noise - 10.0).abs() < 0.1, "{received:?}");
+    let Departure::Completed { tries: 4, result: Ok(()), .. } = completed else { panic!("{completed:?}") };
+}
+
+/// The series is the only limit, whatever the MAC's own limits of retries are.
+#[test]
+fn a_frame_is_given_up_at_the_end_of_its_series() {
+    for tries in [1, 3, 20] {
+        let mut world = world(&spec(10.0));
+        world.inject_mpdu(A, at(100), B, mpdu(data(500), &[stage(54, tries)], at(100))).expect("put in");
+        let (left, sent) = finish(world);
+        assert_eq!(sent.0.len(), usize::from(tries));
+        let [Departure::Completed { tries: counted, result, .. }] = &left[..] else { panic!("{left:?}") };
+        assert_eq!((*counted, *result), (u32::from(tries), Err(DropReason::RetryLimit)));
+    }
+}
+
+/// A broadcast has the mode of its frame, not the basic rate, and no answer.
+#[test]
+fn a_broadcast_has_its_own_mode() {
+    let mut world = world(&spec(30.0));
+    world.inject_mpdu(A, at(100), ALL, mpdu(data(300), &[stage(24, 1)], at(100))).expect("put in");
+    let (left, sent) = finish(world);
+    assert_eq!(sent.0.iter().map(|it| (it.1.row, it.2)).collect::<Vec<_>>(), [(ofdm(24).row, Span::ZERO)]);
+    let arrived = left.iter().filter(|it| matches!(it, Departure::Frame { interface: B, .. })).count();
+    let completed =
+        left.iter().filter(|it| matches!(it, Departure::Completed { tries: 1, result: Ok(()), .. })).count();
+    assert_eq!((arrived, completed), (1, 1));
+}
+
+/// The timestamp of a beacon that had to wait for the medium is that of its first bit on the air.
+#[test]
+fn a_beacon_has_the_time_of_the_air() {
+    let mut world = world(&spec(30.0));
+    let beacon = |stamp: u64| {
+        let mut frame = vec![0; 60];
+        frame[0] = 0x80;
+        frame[24..32].copy_from_slice(&stamp.to_le_bytes());
+        frame
+    };
+    world.inject_mpdu(B, at(100), ALL, mpdu(data(1500), &[stage(6, 1)], at(100))).expect("put in");
+    world.inject_mpdu(A, at(400), ALL, mpdu(beacon(5_000_400), &[stage(6, 1)], at(400))).expect("put in");
+    let (left, sent) = finish(world);
+    let (begun, mode, _, bytes) = &sent.0[1];
+    // The frame before takes more than 2 ms.
+    assert!(*begun > at(2000), "{begun}");
+    let bit = *begun + mode.preamble + mode.body(24);
+    let stamp = u64::from_le_bytes(bytes[24..32].try_into().expect("8 bytes"));
+    assert_eq!(stamp, 5_000_000 + bit.nanos() / 1000);
+    let arrived = left.iter().find_map(|it| match it {
+        Departure::Frame { interface: B, bytes, .. } => Some(bytes.to_vec()),
+        _ => None,
+    });
+    assert_eq!(arrived.as_ref(), Some(bytes));
+}
+
+/// Frames of a higher priority go first, as frames of Hopyard's own do.
+#[test]
+fn the_priority_gives_the_category() {
+    let mut world = world(&spec(30.0));
+    for (number, priority) in [1_u8, 0, 5, 7].into_iter().enumerate() {
+        // All come while the medium is busy with the first.
+        let mut one = mpdu(data(400 + number), &[stage(54, 4)], at(100));
+        one.priority = priority;
+        world.inject_mpdu(A, at(100), ALL, one).expect("put in");
+    }
+    let (_, sent) = finish(world);
+    assert_eq!(sent.0.len(), 4);
+    assert_eq!(sent.0[0].3.len(), 403, "the category of voice has the shortest space");
+    assert_eq!(sent.0.iter().map(|it| it.3.len()).max(), Some(403));
+}
