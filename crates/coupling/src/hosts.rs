@@ -9,8 +9,10 @@ use hopyard_model::address::NodeId;
 use hopyard_model::context::{Departure, Token};
 use hopyard_model::observe::Probe;
 use hopyard_model::packet::ETHERNET;
-use hopyard_model::world::{InjectError, Watch, World};
+use hopyard_model::world::{InjectError, Spec, Watch, World};
+use hopyard_wire::hwsim::FromKernel;
 
+use crate::radios::{Fate, Radios, Sent, Wireless};
 use crate::stations::{Station, Stations, receiver};
 
 /// The type of IPv4 in an Ethernet header.
@@ -42,6 +44,8 @@ pub struct Hosts<P: Probe> {
     pub(crate) left: VecDeque<FromNetwork>,
     /// The frames of kernels that are nodes; nothing where kernels are the hosts of Hopyard's nodes.
     pub(crate) stations: Option<Stations>,
+    /// The radios of kernels that are nodes with Linux's Wi-Fi.
+    pub(crate) radios: Option<Radios>,
     /// The frames of the kernels of nodes that were not taken, and why.
     pub refused: BTreeMap<(NodeId, &'static str), u64>,
 }
@@ -63,14 +67,25 @@ impl<P: Probe> Hosts<P> {
             }
         }
         let (tickets, left, refused) = Default::default();
-        Ok(Self { world, nodes, devices, tickets, left, stations: None, refused })
+        Ok(Self { world, nodes, devices, tickets, left, stations: None, radios: None, refused })
     }
 
     /// Attaches kernels that are these nodes. The queues of their interfaces have this room.
     pub fn of_nodes(mut world: World<P>, nodes: Vec<NodeId>, room: usize) -> Result<Self, InjectError> {
         nodes.iter().try_for_each(|&node| world.attach_frames(node.into()))?;
         let (devices, tickets, left, refused) = Default::default();
-        Ok(Self { world, nodes, devices, tickets, left, stations: Some(Stations::new(room)), refused })
+        Ok(Self { world, nodes, devices, tickets, left, stations: Some(Stations::new(room)), radios: None, refused })
+    }
+
+    /// Attaches kernels that are these nodes, and have Linux's Wi-Fi. The queues of their interfaces have this room.
+    pub fn of_radios(
+        world: World<P>,
+        nodes: Vec<NodeId>,
+        room: usize,
+        (wireless, spec): (&Wireless, &Spec),
+    ) -> Result<Self, InjectError> {
+        let radios = Some(Radios::new(wireless.clone(), room, &nodes, spec));
+        Ok(Self { radios, ..Self::of_nodes(world, nodes, room)? })
     }
 
     pub(crate) fn refuse(&mut self, node: NodeId, why: &'static str) -> Sending {
@@ -105,6 +120,49 @@ impl<P: Probe> Hosts<P> {
         }
     }
 
+    /// A kernel with Wi-Fi sends a message to its radio.
+    fn send_message(&mut self, at: Time, message: &[u8], kernel: usize) -> Result<Sending, NetworkError> {
+        let node = self.nodes[kernel];
+        let Some(radios) = &mut self.radios else { return Ok(Sending::Done) };
+        match FromKernel::parse(message) {
+            Ok(FromKernel::AddAddress { radio, .. }) => radios.name(kernel, radio),
+            // Frames for a station without an address reach nobody, and other messages are of no interest.
+            Ok(FromKernel::DeleteAddress { .. } | FromKernel::Other(_)) => {}
+            Ok(FromKernel::Frame(frame)) => match radios.send((kernel, node), at, frame) {
+                Fate::Sends(sent) => self.send_mpdu(at, sent)?,
+                Fate::Waits => {}
+                Fate::Refused(why) => return Ok(self.refuse(node, why)),
+            },
+            Err(_) => return Ok(self.refuse(node, "broken_message")),
+        }
+        // Its buffer is free at once: the status of a frame is a message of its own.
+        Ok(Sending::Done)
+    }
+
+    /// A station's frame goes to the MAC of its node.
+    fn send_mpdu(&mut self, at: Time, sent: Sent) -> Result<(), NetworkError> {
+        let node = self.nodes[sent.kernel];
+        let Some(radios) = &mut self.radios else { return Ok(()) };
+        match self.world.inject_mpdu(node.into(), at, sent.receiver, Radios::mpdu(&sent)) {
+            Ok(token) => radios.began(token, sent),
+            Err(InjectError::Station(_)) => {
+                radios.unknown(at, &sent);
+                self.refuse(node, "no_station");
+            }
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    /// The radios do what is due by themselves.
+    fn step_radios(&mut self) -> Result<(), NetworkError> {
+        let now = self.world.now();
+        let Some(radios) = &mut self.radios else { return Ok(()) };
+        let (beacons, messages) = radios.due(now);
+        self.left.extend(messages.into_iter().map(|(to, frame)| FromNetwork::Frame { to, frame }));
+        beacons.into_iter().try_for_each(|beacon| self.send_mpdu(now, beacon))
+    }
+
     /// The node of a kernel has sent a frame, or has given it up: there is room for one that waits.
     pub(crate) fn has_sent(&mut self, port: Port) -> Result<(), NetworkError> {
         let Some(station) = self.station(port.kernel) else { return Ok(()) };
@@ -128,7 +186,7 @@ impl<P: Probe> Network for Hosts<P> {
     type Error = NetworkError;
 
     fn next_event(&self) -> Option<Time> {
-        self.world.next_event()
+        self.world.next_event().into_iter().chain(self.radios.as_ref().and_then(Radios::next)).min()
     }
 
     fn step(&mut self, until: Time) -> Result<(), NetworkError> {
@@ -148,17 +206,32 @@ impl<P: Probe> Network for Hosts<P> {
                     let frame = [&mac(node, device)[..], &NETWORK, &IPV4, &bytes].concat();
                     self.left.push_back(FromNetwork::Frame { to: Port { kernel, device }, frame });
                 }
-                Departure::Frame { interface, bytes, .. } => {
+                Departure::Frame { at, interface, from, bytes, received } => {
                     // A node has one radio.
                     let Ok(kernel) = self.nodes.binary_search(&NodeId(interface.0)) else { continue };
                     let to = Port { kernel, device: 0 };
-                    self.left.push_back(FromNetwork::Frame { to, frame: bytes.to_vec() });
+                    let frame = match (&mut self.radios, received) {
+                        (Some(radios), Some(received)) => radios.received(kernel, at, from, (&bytes, received)),
+                        _ => Some(bytes.to_vec()),
+                    };
+                    match frame {
+                        Some(frame) => self.left.push_back(FromNetwork::Frame { to, frame }),
+                        None => drop(self.refuse(NodeId(interface.0), "device_down")),
+                    }
                 }
+                // mac80211_hwsim knows no radio without power: its frames are given up.
+                Departure::NoCarrier { .. } if self.radios.is_some() => {}
                 Departure::NoCarrier { interface, .. } => {
                     let Ok(kernel) = self.nodes.binary_search(&NodeId(interface.0)) else { continue };
                     self.left.push_back(FromNetwork::Carrier { of: Port { kernel, device: 0 }, up: false });
                 }
-                Departure::Completed { token, .. } => {
+                Departure::Completed { at, token, tries, result, .. } => {
+                    if let Some(radios) = &mut self.radios
+                        && let Some(((to, frame), next)) = radios.completed(token, tries, result.is_ok())
+                    {
+                        self.left.push_back(FromNetwork::Frame { to, frame });
+                        next.into_iter().try_for_each(|sent| self.send_mpdu(at, sent))?;
+                    }
                     if let Some(ticket) = self.tickets.remove(&token) {
                         self.left.push_back(FromNetwork::Sent(ticket));
                         self.has_sent(ticket.port)?;
@@ -166,7 +239,7 @@ impl<P: Probe> Network for Hosts<P> {
                 }
             }
         }
-        Ok(())
+        self.step_radios()
     }
 
     fn departure(&mut self) -> Option<FromNetwork> {
@@ -174,6 +247,9 @@ impl<P: Probe> Network for Hosts<P> {
     }
 
     fn send(&mut self, at: Time, frame: &[u8], ticket: Ticket) -> Result<Sending, NetworkError> {
+        if self.radios.is_some() {
+            return self.send_message(at, frame, ticket.port.kernel);
+        }
         if self.stations.is_some() {
             return self.send_frame(at, frame, ticket);
         }

@@ -6,10 +6,12 @@
 //! of this machine that run at the node in simulated time.
 //!
 //! A kernel can also be a whole node ([`Routers`]): its Ethernet frames go to the MAC of the node's radio
-//! ([`World::inject_frame`]), and routing is Linux's.
+//! ([`World::inject_frame`]), and routing is Linux's. With Linux's Wi-Fi, frames of 802.11 with their rates go there
+//! ([`World::inject_mpdu`]).
 //!
 //! [`World::inject`]: hopyard_model::world::World::inject
 //! [`World::inject_frame`]: hopyard_model::world::World::inject_frame
+//! [`World::inject_mpdu`]: hopyard_model::world::World::inject_mpdu
 //! [`World::egress`]: hopyard_model::world::World::egress
 
 mod hosts;
@@ -17,6 +19,7 @@ mod meter;
 mod orders;
 mod outcome;
 mod programs;
+mod radios;
 mod routers;
 mod routes;
 mod run;

@@ -281,36 +281,46 @@ impl Meter {
     }
 }
 
+/// The type of frames with IPv4.
+const IPV4: u16 = 0x0800;
 /// How many datagrams of a flow in frames may be on their way before old ones are forgotten, and how old these are.
 const MOST_UNDER_WAY: usize = 1 << 14;
 const FORGOTTEN: Span = Span::from_secs(60);
 /// The type of frames of batman-adv, their kind of packets with one receiver, and the bytes of its header (the kernel's
 /// include/uapi/linux/batadv_packet.h, `struct batadv_unicast_packet`).
-const BATMAN: [u8; 2] = [0x43, 0x05];
+const BATMAN: u16 = 0x4305;
 const UNICAST: u8 = 0x40;
 const UNICAST_HEADER: usize = 10;
 
 const fn is_frame(packet: &Packet) -> bool {
-    matches!(packet.body, Body::Frame(_))
+    matches!(packet.body, Body::Frame(_) | Body::Mpdu(_))
 }
 
 /// The segment in a packet from outside, whose way may lead through tunnels; in a frame also within batman-adv, whose
 /// time to live counts the hops.
 fn segment_of(packet: &Packet) -> Option<Segment> {
-    const IPV4: [u8; 2] = [8, 0];
-    let payload = |frame: &[u8]| Some((frame.get(ETHERNET - 2..ETHERNET)?.try_into().ok()?, ETHERNET));
     match packet.carried() {
         Body::External(bytes) => parse(bytes),
-        Body::Frame(bytes) => match payload(bytes)? {
-            (IPV4, at) => parse(&bytes[at..]),
-            (BATMAN, at) if bytes.get(at) == Some(&UNICAST) => {
-                let inner = bytes.get(at + UNICAST_HEADER..)?;
-                let (IPV4, begin) = payload(inner)? else { return None };
-                let segment = parse(inner.get(begin..)?)?;
-                Some(Segment { ttl: *bytes.get(at + 2)?, ..segment })
-            }
-            _ => None,
-        },
+        Body::Frame(bytes) => carried(payload(bytes)?),
+        Body::Mpdu(mpdu) => carried(mpdu.payload()?),
+        _ => None,
+    }
+}
+
+/// The type and the payload of a frame of Ethernet.
+fn payload(frame: &[u8]) -> Option<(u16, &[u8])> {
+    let (head, payload) = frame.split_first_chunk::<ETHERNET>()?;
+    Some((u16::from_be_bytes([head[12], head[13]]), payload))
+}
+
+/// The segment in a frame with this type and payload.
+fn carried((kind, payload): (u16, &[u8])) -> Option<Segment> {
+    match kind {
+        IPV4 => parse(payload),
+        BATMAN if payload.first() == Some(&UNICAST) => {
+            let (IPV4, datagram) = self::payload(payload.get(UNICAST_HEADER..)?)? else { return None };
+            Some(Segment { ttl: *payload.get(2)?, ..parse(datagram)? })
+        }
         _ => None,
     }
 }
@@ -435,7 +445,7 @@ mod tests {
         };
         let batman = |ttl: u8| {
             let inner = [&[0; 12][..], &[8, 0]].concat();
-            [&BATMAN[..], &[UNICAST, 15, ttl, 0, 2, 0, 0, 0, 0, 2], &inner].concat()
+            [&BATMAN.to_be_bytes()[..], &[UNICAST, 15, ttl, 0, 2, 0, 0, 0, 0, 2], &inner].concat()
         };
         for frames in [[framed(&[8, 0], 64), framed(&[8, 0], 62)], [framed(&batman(50), 64), framed(&batman(48), 64)]] {
             let mut meters = meters(Time::ZERO);

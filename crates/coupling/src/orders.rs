@@ -157,7 +157,12 @@ pub fn guest(node: NodeId, flows: &[LinuxFlow], options: &Options, site: &Site<'
         program: options.program.clone(),
         initrd: initrd::archive(&options.agent, &orders, &files),
         // Hosts of Hopyard's nodes have IPv4 alone: nothing carries their messages of IPv6.
-        parameters: if router.is_some() { Vec::new() } else { vec!["ipv6.disable=1".to_owned()] },
+        parameters: match router {
+            None => vec!["ipv6.disable=1".to_owned()],
+            // Two radios would be the default.
+            Some(routers) if routers.wireless.is_some() => vec!["mac80211_hwsim.radios=1".to_owned()],
+            Some(_) => Vec::new(),
+        },
         memory: if has_programs { options.memory.max(LEAST_WITH_PROGRAMS) } else { options.memory },
         devices: match router {
             Some(routers) => routers.devices(node),
@@ -225,7 +230,7 @@ fn orders<'a>(
         orders.push(sysctl("net/ipv4/ip_local_reserved_ports", &reserved));
     }
     let router = options.router(node);
-    orders.extend(router.iter().flat_map(|_| routers::sysctls()));
+    orders.extend(router.iter().flat_map(|it| routers::sysctls(it.radio())));
     orders.extend(options.sysctls.iter().map(|(path, value)| sysctl(path, value)));
     if let Some(routers) = router {
         let routes = site.routes.get(&node).map_or(&[][..], Vec::as_slice);

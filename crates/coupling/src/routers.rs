@@ -6,21 +6,23 @@ use std::path::PathBuf;
 
 use hopyard_engine::{Span, Streams, Time};
 use hopyard_kernels::agent::Order;
-use hopyard_kernels::{Medium, Nic};
-use hopyard_model::address::{InterfaceId, NodeId};
+use hopyard_kernels::{Kind, Medium, Nic};
+use hopyard_model::address::NodeId;
 use hopyard_model::observe::RouteChanges;
 use hopyard_model::observe::capture::station_of;
 use hopyard_model::routing;
 use hopyard_model::world::{BuildError, Spec, Watch, World};
 use hopyard_scenario::Scenario;
-use hopyard_scenario::sections::{Linux, LinuxRouting};
+use hopyard_scenario::sections::{Linux, LinuxRouting, Wifi};
 use hopyard_wire::HardwareAddress;
 
 use crate::programs::Program;
+use crate::radios::Wireless;
 use crate::routes::{Change, RouteEvent};
 
-/// The name of the radio's device. The mesh of batman-adv is another device, above it.
+/// The name of the radio's device, and with Linux's Wi-Fi. The mesh of batman-adv is another device, above it.
 const RADIO: &str = "eth0";
+const WIFI: &str = "wlan0";
 const MESH: &str = "bat0";
 /// The time within which the daemons of all nodes begin.
 const SPREAD: Span = Span::from_secs(1);
@@ -40,14 +42,10 @@ pub struct Routers {
     pub mtu: u32,
     /// The rate of their radios, in Mb/s, rounded up.
     pub speed: u32,
+    /// Linux's Wi-Fi, if they have it.
+    pub wireless: Option<Wireless>,
     /// Which changes of their routes are recorded.
     pub routes: RouteChanges,
-}
-
-/// The interface with a MAC address that [`station_of`] gives; nothing for any other address.
-pub fn interface_of(address: [u8; 6]) -> Option<InterfaceId> {
-    let [2, 0, a, b, c, d] = address else { return None };
-    u32::from_be_bytes([a, b, c, d]).checked_sub(1).map(InterfaceId)
 }
 
 /// The IPv6 address of the host with an IPv4 address: a local one (RFC 4193), which ends with the other.
@@ -69,11 +67,12 @@ fn prefix_of(addresses: &[Vec<Ipv4Addr>]) -> u32 {
 /// their frames would collide for ever.
 #[must_use]
 pub fn daemons(scenario: &Scenario, spec: &Spec) -> Vec<Program> {
-    let Some(routing) = scenario.linux().map(Linux::routing) else { return Vec::new() };
+    let Some(linux) = scenario.linux() else { return Vec::new() };
+    let (routing, radio) = (linux.routing(), radio_of(linux));
     let streams = Streams::new(spec.seed, spec.run);
     let of = |node: NodeId| {
         let offset = streams.stream(&format!("node/{node}/daemon")).below(SPREAD.nanos());
-        daemons_of(&routing, node, Time::from_nanos(offset))
+        daemons_of((&routing, radio), node, Time::from_nanos(offset))
     };
     scenario.linux_nodes().into_iter().flat_map(of).collect()
 }
@@ -81,7 +80,8 @@ pub fn daemons(scenario: &Scenario, spec: &Spec) -> Vec<Program> {
 /// Why the routing of the nodes that are kernels cannot run on this machine, if it cannot.
 #[must_use]
 pub fn daemon_fault(scenario: &Scenario) -> Option<String> {
-    let routing = scenario.linux()?.routing();
+    let linux = scenario.linux()?;
+    let routing = linux.routing();
     let node = *scenario.linux_nodes().first()?;
     let fault = |program: &Program| program.find().err().map(|error| error.to_string());
     match routing.package() {
@@ -89,7 +89,15 @@ pub fn daemon_fault(scenario: &Scenario) -> Option<String> {
             let only = Program { arguments: vec![program.to_owned()], ..program_of(node, Time::ZERO) };
             fault(&only).map(|error| format!("{error}: apt install {package}"))
         }
-        None => daemons_of(&routing, node, Time::ZERO).iter().find_map(fault),
+        None => daemons_of((&routing, radio_of(linux)), node, Time::ZERO).iter().find_map(fault),
+    }
+}
+
+/// The device of the radio.
+const fn radio_of(linux: &Linux) -> &'static str {
+    match linux.wifi {
+        Wifi::Off => RADIO,
+        Wifi::Ibss | Wifi::Mesh => WIFI,
     }
 }
 
@@ -99,16 +107,17 @@ fn program_of(node: NodeId, start: Time) -> Program {
     Program { node, arguments: Vec::new(), start, environment, folder: PathBuf::from("/tmp") }
 }
 
-/// The programs of a node's routing.
-fn daemons_of(routing: &LinuxRouting, node: NodeId, begin: Time) -> Vec<Program> {
+/// The programs of a node's routing over the device of its radio.
+fn daemons_of((routing, radio): (&LinuxRouting, &str), node: NodeId, begin: Time) -> Vec<Program> {
     let program = |start: Time, arguments: Vec<String>| Program { arguments, ..program_of(node, start) };
     let words = |text: &[&str]| text.iter().map(|&it| it.to_owned()).collect::<Vec<_>>();
     match routing {
-        LinuxRouting::Static | LinuxRouting::Batman(_) => Vec::new(),
+        LinuxRouting::Static | LinuxRouting::Batman(_) | LinuxRouting::Hwmp => Vec::new(),
         LinuxRouting::Babeld => {
             let files = ["-I", "/tmp/babeld.pid", "-S", "/tmp/babeld.state"];
-            let settings = ["-C", "interface eth0 type wireless", "-C", "redistribute local"];
-            vec![program(begin, words(&[&["babeld"], &files[..], &settings, &[RADIO]].concat()))]
+            let interface = format!("interface {radio} type wireless");
+            let settings = ["-C", &interface, "-C", "redistribute local"];
+            vec![program(begin, words(&[&["babeld"], &files[..], &settings, &[radio]].concat()))]
         }
         // FRR's daemons refuse to be root, and need a folder of their user.
         LinuxRouting::Ospf => {
@@ -117,8 +126,10 @@ fn daemons_of(routing: &LinuxRouting, node: NodeId, begin: Time) -> Vec<Program>
                 "mkdir -p /run/frr && chown frr:frr /run/frr && printf 'log stdout\\n' > /run/frr/zebra.conf && \
                  exec /usr/lib/frr/zebra {options} -i /run/frr/zebra.pid -f /run/frr/zebra.conf"
             );
-            let lines = "log stdout\\ninterface eth0\\n ip ospf network point-to-multipoint\\n ip ospf hello-interval \
-                         1\\n ip ospf dead-interval 4\\nrouter ospf\\n network 0.0.0.0/0 area 0\\n";
+            let lines = format!(
+                "log stdout\\ninterface {radio}\\n ip ospf network point-to-multipoint\\n ip ospf hello-interval \
+                 1\\n ip ospf dead-interval 4\\nrouter ospf\\n network 0.0.0.0/0 area 0\\n"
+            );
             let ospfd = format!(
                 "printf '{lines}' > /run/frr/ospfd.conf && \
                  exec /usr/lib/frr/ospfd {options} -i /run/frr/ospfd.pid -f /run/frr/ospfd.conf"
@@ -144,13 +155,21 @@ impl Routers {
             routing: linux.routing(),
             mtu: linux.router_mtu(),
             speed: u32::try_from(fastest.div_ceil(1_000_000)).unwrap_or(u32::MAX),
+            wireless: Wireless::of(linux, spec),
             routes: spec.observe.recorded.routes,
         })
     }
 
     /// Whether a program does the routing of its node.
     pub fn has_daemon(&self, program: &Program) -> bool {
-        daemons_of(&self.routing, program.node, program.start).iter().any(|it| it.arguments == program.arguments)
+        daemons_of((&self.routing, self.radio()), program.node, program.start)
+            .iter()
+            .any(|it| it.arguments == program.arguments)
+    }
+
+    /// The device of the radio.
+    pub const fn radio(&self) -> &'static str {
+        if self.wireless.is_some() { WIFI } else { RADIO }
     }
 
     /// Whether a node is one of them.
@@ -203,10 +222,13 @@ impl Routers {
 
     /// The devices of a node.
     pub fn devices(&self, node: NodeId) -> Vec<Nic> {
+        if self.wireless.is_some() {
+            return vec![Nic { kind: Kind::Radio, ..Nic::default() }];
+        }
         let HardwareAddress(mac) = station_of(node.into());
         // A larger datagram than the MAC carries was refused.
         let mtu = u16::try_from(self.mtu).unwrap_or(u16::MAX);
-        vec![Nic { mac, link: Some(Medium { mtu, speed: self.speed, carrier: true }) }]
+        vec![Nic { link: Some(Medium { mtu, speed: self.speed, carrier: true }), ..mac.into() }]
     }
 
     /// The orders that set a node up: its devices, their addresses, and its routing.
@@ -215,22 +237,36 @@ impl Routers {
         let mut orders = vec![Order::Routes { start: Time::ZERO }];
         let address = addresses[node.index()].first().copied().unwrap_or(Ipv4Addr::UNSPECIFIED);
         let device = |name: &str| name.to_owned();
-        orders.push(Order::Mtu { bytes: self.mtu, device: device(RADIO) });
+        let radio = self.radio();
+        orders.push(Order::Mtu { bytes: self.mtu, device: device(radio) });
+        if let Some(wireless) = &self.wireless {
+            let [a, b, c, d, e, f] = station_of(node.into()).0;
+            let finds_paths = self.routing == LinuxRouting::Hwmp;
+            orders.push(Order::Wifi {
+                mac: u64::from_ne_bytes([a, b, c, d, e, f, 0, 0]),
+                basic: wireless.basic,
+                mesh: if wireless.kind == Wifi::Ibss { 0 } else { 1 + u32::from(finds_paths) },
+                frequency: wireless.frequency,
+                beacon: wireless.beacon,
+                group_rate: wireless.group_rate,
+                device: device(radio),
+            });
+        }
         let (name, prefix, prefix6) = match &self.routing {
             LinuxRouting::Batman(algorithm) => {
-                orders.push(Order::Up { device: device(RADIO) });
+                orders.push(Order::Up { device: device(radio) });
                 // A local address that no radio has.
                 let [_, rest @ ..] = station_of(node.into()).0;
                 let mac = [0x06, rest[0], rest[1], rest[2], rest[3], rest[4], 0, 0];
                 let algorithm = (*algorithm).to_owned();
                 let mac = u64::from_ne_bytes(mac);
-                orders.push(Order::Mesh { mac, mesh: device(MESH), device: device(RADIO), algorithm });
+                orders.push(Order::Mesh { mac, mesh: device(MESH), device: device(radio), algorithm });
                 (MESH, prefix_of(addresses), 64)
             }
-            // Neighbours of OSPF have to be of one network.
-            LinuxRouting::Ospf => (RADIO, prefix_of(addresses), 64),
+            // Neighbours of OSPF have to be of one network; and the paths of a mesh are found below IP.
+            LinuxRouting::Ospf | LinuxRouting::Hwmp => (radio, prefix_of(addresses), 64),
             // Which neighbours there are is for the routing to find out.
-            LinuxRouting::Static | LinuxRouting::Babeld | LinuxRouting::Command(_) => (RADIO, 32, 128),
+            LinuxRouting::Static | LinuxRouting::Babeld | LinuxRouting::Command(_) => (radio, 32, 128),
         };
         orders.push(Order::Address { address, prefix, arp: 1, device: device(name) });
         orders.push(Order::Address6 { address: address6(address), prefix: prefix6, device: device(name) });
@@ -238,9 +274,9 @@ impl Routers {
         for &(to, by) in static_routes {
             let (Some(address), Some(router)) = (first(&to), first(&by)) else { continue };
             if to == by {
-                orders.push(Order::Route { address, prefix: 32, device: device(RADIO) });
+                orders.push(Order::Route { address, prefix: 32, device: device(radio) });
             } else {
-                orders.push(Order::Via { address, router, device: device(RADIO) });
+                orders.push(Order::Via { address, router, device: device(radio) });
             }
         }
         orders
@@ -248,14 +284,14 @@ impl Routers {
 }
 
 /// The parameters of every kernel that is a node. Those of the scenario come after them.
-pub fn sysctls() -> impl Iterator<Item = Order> {
+pub fn sysctls(radio: &str) -> impl Iterator<Item = Order> {
     let mut all: Vec<(String, &str)> = vec![
         // The default of distributions, for devices that are set up later.
         ("net/core/default_qdisc".to_owned(), "fq_codel"),
         ("net/ipv4/ip_forward".to_owned(), "1"),
         ("net/ipv6/conf/all/forwarding".to_owned(), "1"),
     ];
-    for device in ["all", "default", RADIO] {
+    for device in ["all", "default", radio] {
         // A datagram that leaves by the radio by which it came is no sign of a shorter way.
         all.push((format!("net/ipv4/conf/{device}/send_redirects"), "0"));
         // Nobody else has the IPv6 addresses, so that none is asked for before it is used.
@@ -269,12 +305,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_lead_back_to_interfaces() {
-        for number in [0, 1, 255, 70_000] {
-            assert_eq!(interface_of(station_of(InterfaceId(number)).0), Some(InterfaceId(number)));
-        }
-        let others = [[2, 0, 0, 0, 0, 0], [2, 1, 0, 0, 0, 1], [0x33, 0x33, 0, 0, 0, 1], [0xff; 6]];
-        assert_eq!(others.map(interface_of), [None; 4]);
+    fn a_node_has_the_same_address_in_ipv6() {
         assert_eq!(address6(Ipv4Addr::new(10, 0, 0, 3)).to_string(), "fd00::a00:3");
     }
 

@@ -193,8 +193,11 @@ impl<P: Probe> Coupled<P> {
             (address(flow.from), source, address(flow.to), sink)
         });
         let ends: Vec<Ends> = ends.collect();
-        let mut hosts = if routers.is_some() {
-            Hosts::of_nodes(world, nodes.clone(), spec.link.queue_limit.capacity(spec.link.queue_length))?
+        let room = spec.link.queue_limit.capacity(spec.link.queue_length);
+        let mut hosts = if let Some(wireless) = routers.and_then(|it| it.wireless.as_ref()) {
+            Hosts::of_radios(world, nodes.clone(), room, (wireless, spec))?
+        } else if routers.is_some() {
+            Hosts::of_nodes(world, nodes.clone(), room)?
         } else {
             let devices = nodes.iter().map(|&node| site.devices(node, options).to_vec()).collect();
             Hosts::new(world, nodes.clone(), devices)?

@@ -6,10 +6,14 @@ use hopyard_kernels::Ticket;
 use hopyard_model::address::{InterfaceId, NodeId};
 use hopyard_model::packet::ETHERNET;
 
-use crate::routers::interface_of;
-
 /// The smallest number in the last two bytes of a header that is a type; smaller ones are lengths (IEEE 802.3 §3.2.6).
 const LEAST_TYPE: u16 = 0x600;
+
+/// The interface with a MAC address that [`hopyard_model::observe::capture::station_of`] gives; nothing for any other address.
+pub fn interface_of(address: [u8; 6]) -> Option<InterfaceId> {
+    let [2, 0, a, b, c, d] = address else { return None };
+    u32::from_be_bytes([a, b, c, d]).checked_sub(1).map(InterfaceId)
+}
 
 /// The frames of kernels that are on their way.
 #[derive(Debug)]
@@ -50,4 +54,20 @@ pub fn receiver(node: NodeId, frame: &[u8]) -> Result<InterfaceId, &'static str>
         return Err("no_type");
     }
     if to[0] & 1 == 1 { Ok(InterfaceId::BROADCAST) } else { interface_of(*to).ok_or("no_station") }
+}
+
+#[cfg(test)]
+mod tests {
+    use hopyard_model::observe::capture::station_of;
+
+    use super::*;
+
+    #[test]
+    fn addresses_lead_back_to_interfaces() {
+        for number in [0, 1, 255, 70_000] {
+            assert_eq!(interface_of(station_of(InterfaceId(number)).0), Some(InterfaceId(number)));
+        }
+        let others = [[2, 0, 0, 0, 0, 0], [2, 1, 0, 0, 0, 1], [0x33, 0x33, 0, 0, 0, 1], [0xff; 6]];
+        assert_eq!(others.map(interface_of), [None; 4]);
+    }
 }

@@ -22,7 +22,7 @@ use crate::place::Place;
 use crate::resolve::{Chosen, Congestion, FlowKind, FurtherChannel, Moving, RandomFlows, Resolved, TcpKind, Typed};
 use crate::sections::{
     Address, Battery, Channel, Energy, Flow, Flows, ForeignAgent, Group, Head, HomeAgent, Host, Linux, Measure,
-    MobileHost, Movement, Sleep, System, Tunnel, Wire,
+    MobileHost, Movement, Sleep, System, Tunnel, Wifi, Wire,
 };
 
 /// The hash of everything that determines a run, except its seed and number.
@@ -191,10 +191,14 @@ pub(crate) fn hash(resolved: &Resolved) -> u64 {
     });
     if resolved.uses_linux() {
         // A kernel wakes up for each sample.
-        let Linux { version, completion, sysctls, sample, memory, westwood, routing, mtu } = linux;
+        let Linux { version, completion, sysctls, sample, memory, westwood, routing, mtu, .. } = linux;
+        let Linux { wifi, wifi_channel, beacon_interval, .. } = linux;
         identity["linux"] = json!([version, completion, sysctls, sample, memory, westwood]);
         if resolved.nodes.system == System::Linux {
             identity["routing"] = json!([routing, mtu]);
+            if *wifi != Wifi::Off {
+                identity["wifi"] = json!([wifi, wifi_channel, beacon_interval]);
+            }
         }
     }
     if !rates.config.is_fixed() {

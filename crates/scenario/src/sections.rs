@@ -48,7 +48,7 @@ pub use linux::{Completion, Host, Linux, Stack, Westwood};
 pub use mobile::{Denial, First, ForeignAgent, HomeAgent, MobileHost};
 pub use network::Network;
 pub use obstacle::Obstacle;
-pub use router::{LinuxRouting, System};
+pub use router::{LinuxRouting, System, Wifi};
 
 /// The keys at the top of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -237,3 +237,36 @@ fn versions_need_no_quotes_and_are_shown_without() {
     let cases = linux.expand(&[axis]).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(cases.iter().map(|case| case.settings[0].1.as_str()).collect::<Vec<_>>(), ["\"[1]\"", "plain"]);
 }
+
+/// Linux's Wi-Fi needs a MAC that carries its frames; each refusal says what it expects.
+#[test]
+fn wifi_needs_its_mac() {
+    let nodes = "duration = \"10 s\"\n[nodes]\ncount = 4\nspacing = \"200 m\"\nsystem = \"linux\"\n";
+    let good = "[mac]\nmodel = \"edca\"\nrate_control = \"minstrel_ht\"\nedca.standard = \"g\"\n";
+    let read = |linux: &str, mac: &str| {
+        let text = format!("{nodes}[linux]\n{linux}\n{mac}");
+        Scenario::load(&text, "test.toml", Path::new(""), &[]).map_err(|problems| problems.to_string())
+    };
+    for (linux, mac, expected) in [
+        ("wifi = \"ibss\"", "", "with `wifi` in [linux] the MAC has the four categories of Linux"),
+        ("wifi = \"ibss\"", "[mac]\nmodel = \"edca\"\nrate_control = \"minstrel_ht\"\n", "the rates of 802.11g"),
+        ("wifi = \"ibss\"", "[mac]\nmodel = \"edca\"\nedca.standard = \"g\"\n", "rate control is that of Linux"),
+        ("wifi = \"ad_hoc\"", good, "ibss"),
+        ("wifi = \"ibss\"\nwifi_channel = 14", good, "expected 1 to 11, found 14"),
+        ("wifi = \"mesh\"\nbeacon_interval = 5", good, "expected 20 to 10000, found 5"),
+        ("wifi = \"ibss\"\nrouting = \"hwmp\"", good, "the paths of 802.11s are those of a mesh"),
+        ("routing = \"hwmp\"", "", "the paths of 802.11s are those of a mesh"),
+    ] {
+        let problems = read(linux, mac).err().unwrap_or_else(|| panic!("{linux} {mac}: it is refused"));
+        assert!(problems.contains(expected), "{linux} {mac}: {problems}");
+    }
+    let mesh = read("wifi = \"mesh\"\nrouting = \"hwmp\"", good).unwrap_or_else(|problems| panic!("{problems}"));
+    let about = mesh.linux().expect("kernels");
+    assert_eq!((about.kernel().as_str(), about.option()), ("6.1+wifi", "CONFIG_MAC80211_MESH"));
+    let ibss = read("wifi = \"ibss\"", good).unwrap_or_else(|problems| panic!("{problems}"));
+    let without = read("", good).unwrap_or_else(|problems| panic!("{problems}"));
+    assert!(ibss.hash() != without.hash() && ibss.hash() != mesh.hash());
+    let unused = read("wifi_channel = 1", good).unwrap_or_else(|problems| panic!("{problems}"));
+    assert!(unused.warnings().iter().any(|it| it.message.contains("`wifi_channel` is not used")));
+    assert_eq!(unused.hash(), without.hash());
+}

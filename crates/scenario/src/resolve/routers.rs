@@ -1,15 +1,17 @@
 //! Checks of nodes that are Linux kernels.
 
+use hopyard_model::mac;
+
 use super::flow_faults::Place;
 use super::resolved::Resolved;
 use super::resolver::Resolver;
-use crate::sections::{LinuxRouting, Stack, System};
+use crate::sections::{LinuxRouting, Stack, System, Wifi};
 
 impl Resolver<'_> {
     /// Reports what nodes cannot have that are Linux kernels, and keys that only such nodes follow.
     pub(super) fn check_routers(&mut self, resolved: &Resolved) {
         if resolved.nodes.system == System::Hopyard {
-            for key in ["routing", "mtu"] {
+            for key in ["routing", "mtu", "wifi", "wifi_channel", "beacon_interval"] {
                 if self.is_given("linux", key) {
                     let message = format!("`{key}` is not used: it is for nodes with `system = \"linux\"`");
                     self.unused(&format!("linux.{key}"), message);
@@ -45,6 +47,7 @@ impl Resolver<'_> {
             self.problem("nodes.wired", format!("there are no wires to {kernels}")).expected = Some("0".to_owned());
         }
         self.check_flows_of_routers(resolved);
+        self.check_wifi(resolved);
         let has_flow = resolved.stacks().next().is_some();
         let room = resolved.linux.routing().mtu();
         if has_flow && resolved.linux.router_mtu() < room && room > LinuxRouting::Static.mtu() {
@@ -57,6 +60,39 @@ impl Resolver<'_> {
             let given = if resolved.linux.mtu == 0 { ", which `routing` needs" } else { "" };
             let message = format!("the MAC does not carry datagrams of {mtu} bytes{given}");
             self.problem("linux.mtu", message).expected = Some(format!("at most {most}"));
+        }
+    }
+
+    /// Reports a MAC that cannot carry the frames of Linux's Wi-Fi, and keys that do nothing without it.
+    fn check_wifi(&mut self, resolved: &Resolved) {
+        let linux = &resolved.linux;
+        if linux.wifi == Wifi::Off {
+            for key in ["wifi_channel", "beacon_interval"] {
+                if self.is_given("linux", key) {
+                    self.unused(&format!("linux.{key}"), format!("`{key}` is not used: it is for `wifi`"));
+                }
+            }
+        }
+        if linux.routing() == LinuxRouting::Hwmp && linux.wifi != Wifi::Mesh {
+            let message = "the paths of 802.11s are those of a mesh";
+            self.problem("linux.routing", message).hint = Some("set `wifi = \"mesh\"` in [linux]".to_owned());
+        }
+        if linux.wifi == Wifi::Off {
+            return;
+        }
+        let of_linux = "with `wifi` in [linux]";
+        let mac::Config::Edca(params) = &resolved.mac.config else {
+            let message = format!("{of_linux} the MAC has the four categories of Linux");
+            self.problem("mac.model", message).expected = Some("\"edca\"".to_owned());
+            return;
+        };
+        if params.dcf.standard != mac::dcf::Amendment::G {
+            let message = format!("{of_linux} the MAC has the rates of 802.11g");
+            self.problem("mac.edca.standard", message).expected = Some("\"g\"".to_owned());
+        }
+        if resolved.rates.config.name() != "minstrel_ht" {
+            let message = format!("{of_linux} rate control is that of Linux, which is Minstrel-HT");
+            self.problem("mac.rate_control", message).expected = Some("\"minstrel_ht\"".to_owned());
         }
     }
 

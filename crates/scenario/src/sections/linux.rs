@@ -10,7 +10,7 @@ use hopyard_model::transport::congestion;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use super::router::LinuxRouting;
+use super::router::{LinuxRouting, Wifi};
 
 /// Whose TCP a flow has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -51,7 +51,7 @@ pub enum Westwood {
 #[serde(deny_unknown_fields)]
 pub struct Linux {
     /// The version of the kernel, which `hopyard kernels build` has made: "6.1" or "6.12", or the name of one with
-    /// patches of your own, such as "6.1+a1b2c3d4".
+    /// patches of your own, such as "6.1+a1b2c3d4". With `wifi`, "6.1" is "6.1+wifi".
     #[serde(deserialize_with = "version")]
     pub version: String,
     /// When a kernel gets the buffer of a sent frame back: "sent" or "immediate".
@@ -66,11 +66,19 @@ pub struct Linux {
     /// The memory of each kernel, in MiB; one with programs has at least 128. What a kernel does not touch takes no
     /// memory of the machine.
     pub memory: u32,
-    /// The routing of nodes with `system = "linux"`: "static", "babeld", "batman_iv", "batman_v", "ospf", or a command
-    /// such as "mydaemon -i eth0", which runs at each node from the start.
+    /// The routing of nodes with `system = "linux"`: "static", "babeld", "batman_iv", "batman_v", "ospf", "hwmp" (with
+    /// `wifi = "mesh"`), or a command such as "mydaemon -i eth0", which runs at each node from the start.
     pub routing: String,
     /// The largest datagram of the devices of such nodes, in bytes; 0: 1500, or 1532 under batman-adv.
     pub mtu: u32,
+    /// Linux's own Wi-Fi (mac80211) at such nodes: "off" (the radio is a device of Ethernet to Linux), "ibss" (an ad hoc
+    /// network) or "mesh" (802.11s).
+    pub wifi: Wifi,
+    /// The number of the Wi-Fi channel, 1 to 11 in the band at 2.4 GHz. It does not change the range of radios.
+    pub wifi_channel: u32,
+    /// The interval between the beacons of a node, in units of 1024 us. Each beacon costs the kernels of all neighbours
+    /// some processor time; access points have 100.
+    pub beacon_interval: u32,
 }
 
 /// Reads a version, which may be written as a number: so `--set linux.version=6.1,6.12` needs no quotes.
@@ -102,6 +110,9 @@ impl Default for Linux {
             memory: 32,
             routing: "static".to_owned(),
             mtu: 0,
+            wifi: Wifi::Off,
+            wifi_channel: 6,
+            beacon_interval: 1000,
         }
     }
 }
@@ -117,6 +128,12 @@ const DIGITS: usize = 8;
 const MEMORY: RangeInclusive<u32> = 16..=65_536;
 /// IPv6 needs as many bytes in a datagram (RFC 8200 §5), and the length in IPv4's header has 16 bits.
 const MTU: RangeInclusive<u32> = 1280..=65_535;
+/// The channels that the built-in rules of Linux allow everywhere, and the beacon intervals that it takes for a mesh
+/// and for an ad hoc network.
+const CHANNELS: RangeInclusive<u32> = 1..=11;
+const BEACONS: RangeInclusive<u32> = 20..=10_000;
+/// What the name of a kernel with Wi-Fi has behind its version.
+const WITH_WIFI: &str = "wifi";
 /// The shortest interval between samples: each takes some processor time.
 const FINEST: Span = Span::from_micros(100);
 
@@ -138,6 +155,31 @@ impl Linux {
             "what Linux calls `westwood` is Westwood+, and Hopyard's `westwood` is that of 2001",
             "Hopyard's twin is `westwood_plus`; `westwood = \"published\"` in [linux] gives the kernels that of 2001",
         ))
+    }
+
+    /// The name of the kernel: one with Wi-Fi if that is used.
+    #[must_use]
+    pub fn kernel(&self) -> String {
+        match self.version.split_once('+') {
+            None if self.wifi != Wifi::Off => format!("{}+{WITH_WIFI}", self.version),
+            _ => self.version.clone(),
+        }
+    }
+
+    /// The frequency of the Wi-Fi channel, in MHz.
+    #[must_use]
+    pub const fn frequency(&self) -> u32 {
+        2407 + 5 * self.wifi_channel
+    }
+
+    /// The option of the kernel that Linux nodes need.
+    #[must_use]
+    pub fn option(&self) -> &'static str {
+        match self.wifi {
+            Wifi::Off => self.routing().option(),
+            Wifi::Ibss => "CONFIG_MAC80211_HWSIM",
+            Wifi::Mesh => "CONFIG_MAC80211_MESH",
+        }
     }
 
     /// The routing of Linux nodes.
@@ -174,7 +216,11 @@ impl Params for Linux {
     fn check(&self) -> Result<(), Fault> {
         let (version, patched) = self.version.split_once('+').map_or((&*self.version, None), |it| (it.0, Some(it.1)));
         let is_number = |it: &str| it.len() == DIGITS && it.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'));
-        if !VERSIONS.contains(&version) || !patched.is_none_or(is_number) {
+        let is_patched = |it: &str| {
+            let number = it.strip_prefix(WITH_WIFI).map_or(Some(it), |rest| rest.strip_prefix('-'));
+            it == WITH_WIFI || number.is_some_and(is_number)
+        };
+        if !VERSIONS.contains(&version) || !patched.is_none_or(is_patched) {
             let versions = VERSIONS.map(|it| format!("\"{it}\"")).join(" or ");
             let message = format!(
                 "expected {versions}, or the name of a kernel with patches such as \"6.1+a1b2c3d4\", found \"{}\"",
@@ -197,6 +243,15 @@ impl Params for Linux {
         if self.mtu != 0 && !MTU.contains(&self.mtu) {
             let (least, most) = (MTU.start(), MTU.end());
             return Err(Fault::new("mtu", format!("expected 0 or {least} to {most}, found {}", self.mtu)));
+        }
+        if !CHANNELS.contains(&self.wifi_channel) {
+            let (least, most) = (CHANNELS.start(), CHANNELS.end());
+            return Err(Fault::new("wifi_channel", format!("expected {least} to {most}, found {}", self.wifi_channel)));
+        }
+        if !BEACONS.contains(&self.beacon_interval) {
+            let (least, most) = (BEACONS.start(), BEACONS.end());
+            let message = format!("expected {least} to {most}, found {}", self.beacon_interval);
+            return Err(Fault::new("beacon_interval", message));
         }
         // A name leads nowhere but below /proc/sys.
         let name = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
@@ -339,6 +394,32 @@ mod tests {
         assert_eq!(parameter(Linux { mtu: 1279, ..Linux::default() }), Some("mtu"));
         assert_eq!(parameter(Linux { routing: "a 'b".to_owned(), ..Linux::default() }), Some("routing"));
         assert_eq!(parameter(Linux { sample: Span::ZERO, ..Linux::default() }), Some("sample"));
+        assert_eq!(parameter(Linux { wifi_channel: 12, ..Linux::default() }), Some("wifi_channel"));
+        assert_eq!(parameter(Linux { beacon_interval: 19, ..Linux::default() }), Some("beacon_interval"));
+        for version in ["6.1+wifi-", "6.1+wifi-a1b2c3d", "6.1+a1b2c3d4-wifi", "6.1+"] {
+            assert_eq!(parameter(Linux { version: version.to_owned(), ..Linux::default() }), Some("version"));
+        }
+    }
+
+    #[test]
+    fn a_kernel_with_wifi_has_a_name_of_its_own() {
+        let named = |version: &str, wifi| Linux { version: version.to_owned(), wifi, ..Linux::default() };
+        for (version, wifi, name) in [
+            ("6.1", Wifi::Off, "6.1"),
+            ("6.1", Wifi::Ibss, "6.1+wifi"),
+            ("6.1+wifi-a1b2c3d4", Wifi::Mesh, "6.1+wifi-a1b2c3d4"),
+            ("6.1+a1b2c3d4", Wifi::Mesh, "6.1+a1b2c3d4"),
+        ] {
+            let linux = named(version, wifi);
+            assert!(linux.check().is_ok(), "{version}");
+            assert_eq!(linux.kernel(), name);
+        }
+        assert_eq!(Linux::default().frequency(), 2437);
+    }
+
+    #[test]
+    fn parameters_of_kernels_have_names() {
+        let parameter = |linux: Linux| linux.check().err().map(|fault| fault.parameter);
         for text in ["", "tcp_sack=0", "net.ipv4.tcp_sack", "net.x=", "net. x=1", "../../x.y=1", "net.x=1\n"] {
             assert_eq!(parameter(Linux { sysctls: vec![text.to_owned()], ..Linux::default() }), Some("sysctls"));
         }

@@ -14,6 +14,19 @@ pub enum System {
     Linux,
 }
 
+/// Linux's own Wi-Fi at Linux nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Wifi {
+    /// None: the radio is a device of Ethernet to Linux.
+    #[default]
+    Off,
+    /// An ad hoc network (IBSS).
+    Ibss,
+    /// A mesh (802.11s).
+    Mesh,
+}
+
 /// The largest datagram of Ethernet, in bytes.
 const ETHERNET: u32 = 1500;
 /// The bytes that batman-adv adds to a datagram: its longest unicast header, and an Ethernet header.
@@ -28,6 +41,8 @@ pub enum LinuxRouting {
     Babeld,
     /// The kernel's batman-adv with this algorithm, "BATMAN_IV" or "BATMAN_V".
     Batman(&'static str),
+    /// The paths of a mesh of 802.11s (HWMP), which Linux finds below IP.
+    Hwmp,
     /// FRR's `zebra` and `ospfd`: OSPF over a network of point-to-multipoint links.
     Ospf,
     /// A command: a program with its arguments.
@@ -36,7 +51,7 @@ pub enum LinuxRouting {
 
 impl LinuxRouting {
     /// The names that are no commands.
-    pub const NAMES: [&str; 5] = ["static", "babeld", "batman_iv", "batman_v", "ospf"];
+    pub const NAMES: [&str; 6] = ["static", "babeld", "batman_iv", "batman_v", "ospf", "hwmp"];
 
     /// The routing that a text names: one of [`Self::NAMES`], or a command with the quotes of a shell. Nothing if the
     /// text is empty, or its quotes are not in pairs.
@@ -48,6 +63,7 @@ impl LinuxRouting {
             "batman_iv" => Self::Batman("BATMAN_IV"),
             "batman_v" => Self::Batman("BATMAN_V"),
             "ospf" => Self::Ospf,
+            "hwmp" => Self::Hwmp,
             _ => {
                 let command = shlex::split(text).filter(|it| it.first().is_some_and(|name| !name.is_empty()))?;
                 Self::Command(command)
@@ -75,7 +91,7 @@ impl LinuxRouting {
     /// Whether a program of the machine does it.
     #[must_use]
     pub const fn has_daemon(&self) -> bool {
-        !matches!(self, Self::Static | Self::Batman(_))
+        !matches!(self, Self::Static | Self::Batman(_) | Self::Hwmp)
     }
 
     /// The program of the daemon, and its Debian package, if the name of the routing does not say the program.
@@ -97,7 +113,7 @@ mod tests {
     fn a_text_is_a_name_or_a_command() {
         let options = LinuxRouting::NAMES.map(|name| LinuxRouting::parse(name).map(|it| it.option()));
         let batman = [Some("CONFIG_BATMAN_ADV"), Some("CONFIG_BATMAN_ADV_BATMAN_V")];
-        assert_eq!(options, [&[Some("CONFIG_IPV6"); 2][..], &batman, &[Some("CONFIG_IPV6")]].concat()[..]);
+        assert_eq!(options, [&[Some("CONFIG_IPV6"); 2][..], &batman, &[Some("CONFIG_IPV6"); 2]].concat()[..]);
         let command = LinuxRouting::parse("olsrd2 -i 'eth 0'");
         assert_eq!(command, Some(LinuxRouting::Command(vec!["olsrd2".into(), "-i".into(), "eth 0".into()])));
         assert_eq!([" ", "a 'b"].map(LinuxRouting::parse), [None, None]);

@@ -1,0 +1,384 @@
+//! The radios of kernels with Linux's Wi-Fi: frames of 802.11 between `mac80211_hwsim` and the MACs of the nodes.
+//!
+//! Linux chooses the rates of a frame and how often each is tried; the MAC of the node contends, sends and repeats; and
+//! Linux learns how often the frame was tried in each rate, and whether it was acknowledged. Linux has no other sign
+//! that its frames wait.
+//!
+//! All kernels have the same clock, so that their beacons leave at the same microsecond. As IEEE Std 802.11-2016
+//! §11.1.3.5 says of ad hoc networks, a beacon waits for a random time, and is left out if another one of the network
+//! comes before. In a mesh, whose stations expect the beacons of each neighbour, it only waits. `mac80211_hwsim` has
+//! neither.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use hopyard_engine::{Rng, Span, Streams, Time};
+use hopyard_kernels::Port;
+use hopyard_model::address::{InterfaceId, NodeId};
+use hopyard_model::context::Token;
+use hopyard_model::mac::{self, edca};
+use hopyard_model::packet::{Mpdu, Received, Series, Stage};
+use hopyard_model::phy::Mode;
+use hopyard_model::phy::mode::Format;
+use hopyard_model::world::Spec;
+use hopyard_scenario::sections::{Linux, Wifi};
+use hopyard_wire::HardwareAddress;
+use hopyard_wire::hwsim::{Outgoing, STAGES, ToKernel, flags, rate_flags};
+
+use crate::stations::interface_of;
+
+/// The rates of hwsim's list for the 2.4 GHz band, in 100 kb/s: those of 802.11b, and then those of OFDM.
+const RATES: [u64; 12] = [10, 20, 55, 110, 60, 90, 120, 180, 240, 360, 480, 540];
+/// How many of them are of 802.11b.
+const OF_DSSS: usize = 4;
+
+/// Where a frame has the addresses of its receiver and transmitter, and the identifier of its network, if it has one.
+const RECEIVER: usize = 4;
+const TRANSMITTER: usize = 10;
+const NETWORK: usize = 16;
+/// The first byte of beacons, and the bits of the first byte that say that a data frame has QoS.
+const BEACON: u8 = 0x80;
+const QOS_DATA: u8 = 0x88;
+const KIND: u8 = 0x0c;
+const DATA: u8 = 0x08;
+/// The user priorities of management frames, and of data without QoS.
+const MANAGEMENT: u8 = 7;
+const BEST_EFFORT: u8 = 0;
+/// The categories, among which frames of a station wait.
+const CATEGORIES: usize = 4;
+/// The power that Linux is told of an acknowledgement whose sender it has not heard before, in dBm.
+const UNHEARD: i32 = -100;
+
+/// The Wi-Fi of all nodes of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wireless {
+    /// The kind of network.
+    pub kind: Wifi,
+    /// The frequency of the channel, in MHz.
+    pub frequency: u32,
+    /// The beacon interval, in units of 1024 us.
+    pub beacon: u32,
+    /// The rate of broadcasts, in 100 kb/s.
+    pub group_rate: u32,
+    /// The basic rates, a byte each, in 500 kb/s.
+    pub basic: u64,
+    /// The unit and the longest value of the delay of a beacon.
+    slot: Span,
+    delays: u64,
+    /// The mode of each rate of hwsim's list.
+    modes: [u16; RATES.len()],
+}
+
+impl Wireless {
+    /// The Wi-Fi of a scenario, if its nodes have one. The scenario was checked: the MAC is EDCA in 802.11g.
+    pub fn of(linux: &Linux, spec: &Spec) -> Option<Self> {
+        let channel = &spec.channels[0];
+        let mac::Config::Edca(params) = &channel.mac else { return None };
+        if linux.wifi == Wifi::Off {
+            return None;
+        }
+        let params: &edca::Params = params;
+        let all = channel.mac.modes(&channel.rates).ok()?;
+        let mode = |number: usize| {
+            let is_dsss = |mode: &Mode| matches!(mode.format, Format::Dsss(_));
+            let is_it = |mode: &&&Mode| {
+                mode.rate().bps() == RATES[number] * 100_000 && mode.is_legacy() && is_dsss(mode) == (number < OF_DSSS)
+            };
+            all.iter().find(is_it).map(|mode| mode.row)
+        };
+        let mut modes = [0; RATES.len()];
+        for (number, row) in modes.iter_mut().enumerate() {
+            *row = mode(number)?;
+        }
+        let basic = [params.dcf.basic_rate].into_iter().chain(params.dcf.basic_rates.iter().copied());
+        let in_halves = |rate: hopyard_engine::units::Rate| rate.bps() / 500_000;
+        Some(Self {
+            kind: linux.wifi,
+            frequency: linux.frequency(),
+            beacon: linux.beacon_interval,
+            group_rate: (params.dcf.basic_rate.bps() / 100_000) as u32,
+            // A byte has room for each rate of the band, and eight of them are enough: there are at most that many.
+            basic: basic.take(8).fold(0, |all, rate| all << 8 | in_halves(rate)),
+            slot: params.dcf.slot,
+            delays: 2 * u64::from(params.dcf.cw_min) + 1,
+            modes,
+        })
+    }
+
+    /// The modes of a series of rates; nothing if one of them is none of this channel.
+    fn series(&self, rates: &[hopyard_wire::hwsim::Stage; STAGES]) -> Option<Series> {
+        let mut series = Series::default();
+        for (stage, rate) in series.0.iter_mut().zip(rates).take_while(|(_, rate)| rate.rate >= 0) {
+            if rate.flags & (rate_flags::HT | rate_flags::VHT) != 0 {
+                return None;
+            }
+            let mode = *self.modes.get(usize::try_from(rate.rate).ok()?)?;
+            let announced = rate.flags & (rate_flags::RTS | rate_flags::CTS_TO_SELF) != 0;
+            *stage = Stage { mode, tries: rate.tries, announced };
+        }
+        (series.tries() > 0).then_some(series)
+    }
+
+    /// The place of a mode in hwsim's list.
+    fn rate(&self, mode: u16) -> u32 {
+        self.modes.iter().position(|it| *it == mode).unwrap_or(0) as u32
+    }
+}
+
+/// A frame that waits for its fate, and what its kernel has to be told of it.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    /// The number of the kernel.
+    pub kernel: usize,
+    /// The category in which the frame contends.
+    pub category: usize,
+    /// The receiver, or all.
+    pub receiver: InterfaceId,
+    outgoing: Outgoing,
+    series: Series,
+    /// When it left Linux.
+    at: Time,
+}
+
+/// The radio of a kernel.
+#[derive(Debug)]
+struct Radio {
+    /// Its number in the kernel, once it is known.
+    number: Option<HardwareAddress>,
+    /// How many of its frames the node has, by category.
+    count: [usize; CATEGORIES],
+    /// Those that wait for room, by category.
+    held: [VecDeque<Sent>; CATEGORIES],
+    /// A beacon that waits for its random delay.
+    beacon: Option<(Time, Sent)>,
+    /// The power of the last frame of each neighbour, in dBm.
+    heard: BTreeMap<InterfaceId, i32>,
+    delays: Rng,
+}
+
+/// The radios of all kernels.
+#[derive(Debug)]
+pub struct Radios {
+    wireless: Wireless,
+    /// The room of a category in the queue of an interface: a frame that does not fit waits here, so that this queue
+    /// loses none.
+    room: usize,
+    all: Vec<Radio>,
+    sent: BTreeMap<Token, Sent>,
+    /// Messages for kernels that are due without an event of the network, by time.
+    due: BTreeMap<(Time, u64), (usize, Vec<u8>)>,
+    count: u64,
+}
+
+/// What becomes of a frame that a kernel sends.
+#[derive(Debug)]
+pub enum Fate {
+    /// It goes to the MAC.
+    Sends(Sent),
+    /// It waits here.
+    Waits,
+    /// It cannot be sent, for this reason.
+    Refused(&'static str),
+}
+
+impl Radios {
+    /// The radios of kernels of these nodes, in order.
+    pub fn new(wireless: Wireless, room: usize, nodes: &[NodeId], spec: &Spec) -> Self {
+        let streams = Streams::new(spec.seed, spec.run);
+        let radio = |node: &NodeId| Radio {
+            number: None,
+            count: [0; CATEGORIES],
+            held: Default::default(),
+            beacon: None,
+            heard: BTreeMap::new(),
+            delays: streams.stream(&format!("node/{node}/beacon")),
+        };
+        let all = nodes.iter().map(radio).collect();
+        Self { wireless, room, all, sent: BTreeMap::new(), due: BTreeMap::new(), count: 0 }
+    }
+
+    /// A kernel has a radio with this number.
+    pub fn name(&mut self, kernel: usize, number: HardwareAddress) {
+        self.all[kernel].number = Some(number);
+    }
+
+    /// When a beacon, or a message for a kernel, is due.
+    pub fn next(&self) -> Option<Time> {
+        let beacons = self.all.iter().filter_map(|it| Some(it.beacon.as_ref()?.0));
+        beacons.chain(self.due.keys().map(|(at, _)| *at)).min()
+    }
+
+    /// A kernel sends a frame at a time.
+    pub fn send(&mut self, (kernel, node): (usize, NodeId), at: Time, outgoing: Outgoing) -> Fate {
+        self.name(kernel, outgoing.radio);
+        let frame = &outgoing.frame;
+        let address = |from: usize| frame.get(from..).and_then(|it| it.first_chunk::<6>()).copied();
+        let receiver = address(RECEIVER).map(|to| match to[0] & 1 {
+            1 => Some(InterfaceId::BROADCAST),
+            _ => interface_of(to),
+        });
+        let is_own = address(TRANSMITTER).and_then(interface_of) == Some(node.into());
+        let series = self.wireless.series(&outgoing.series);
+        let found = match (receiver, series) {
+            (None, _) => Err("broken_frame"),
+            _ if !is_own => Err("foreign_source"),
+            _ if outgoing.frequency != self.wireless.frequency => Err("other_channel"),
+            (_, None) => Err("no_mode"),
+            (Some(None), _) => Err("no_station"),
+            (Some(Some(receiver)), Some(series)) => Ok((receiver, series)),
+        };
+        let (receiver, series) = match found {
+            Ok(found) => found,
+            Err(why) => {
+                // As if it had been sent to nobody. A frame whose modes cannot be has no tries.
+                let series = series.unwrap_or_default();
+                let sent = Sent { kernel, category: 0, receiver: InterfaceId::BROADCAST, outgoing, series, at };
+                self.tell_later(at, &sent, series.tries(), false);
+                return Fate::Refused(why);
+            }
+        };
+        let category = edca::Category::of_priority(priority(frame)) as usize;
+        let is_beacon = frame.first() == Some(&BEACON);
+        let sent = Sent { kernel, category, receiver, outgoing, series, at };
+        if !is_beacon {
+            return self.hold_or_send(sent);
+        }
+        self.cancel(kernel, at);
+        let slots = self.all[kernel].delays.below(self.wireless.delays);
+        self.all[kernel].beacon = Some((at + self.wireless.slot * slots, sent));
+        Fate::Waits
+    }
+
+    fn hold_or_send(&mut self, sent: Sent) -> Fate {
+        let radio = &mut self.all[sent.kernel];
+        if radio.count[sent.category] >= self.room {
+            radio.held[sent.category].push_back(sent);
+            return Fate::Waits;
+        }
+        radio.count[sent.category] += 1;
+        Fate::Sends(sent)
+    }
+
+    /// The beacon of a kernel that waits is not sent.
+    fn cancel(&mut self, kernel: usize, now: Time) {
+        if let Some((_, sent)) = self.all[kernel].beacon.take() {
+            self.tell_later(now, &sent, 0, false);
+        }
+    }
+
+    /// The frame for the MAC.
+    pub fn mpdu(sent: &Sent) -> Mpdu {
+        let bytes = sent.outgoing.frame.clone();
+        let priority = priority(&bytes);
+        Mpdu { bytes, series: sent.series, priority, stamped: sent.at, received: None }
+    }
+
+    /// The MAC has taken a frame, which has this number.
+    pub fn began(&mut self, token: Token, sent: Sent) {
+        self.sent.insert(token, sent);
+    }
+
+    /// The MAC has not taken a frame, because there is no such station on its channel.
+    pub fn unknown(&mut self, now: Time, sent: &Sent) {
+        self.all[sent.kernel].count[sent.category] -= 1;
+        self.tell_later(now, sent, sent.series.tries(), false);
+    }
+
+    /// The MAC has sent a frame, or has given it up, after so many tries. Returns the message for its kernel, and the
+    /// frame that has room now.
+    pub fn completed(&mut self, token: Token, tries: u32, is_sent: bool) -> Option<((Port, Vec<u8>), Option<Sent>)> {
+        let sent = self.sent.remove(&token)?;
+        let message = self.status(&sent, tries, is_sent && !sent.receiver.is_broadcast());
+        let radio = &mut self.all[sent.kernel];
+        let next = radio.held[sent.category].pop_front();
+        radio.count[sent.category] -= usize::from(next.is_none());
+        Some(((port(sent.kernel), message), next))
+    }
+
+    /// The beacons that are due, as far as the node has room, and the messages for kernels that are due.
+    pub fn due(&mut self, now: Time) -> (Vec<Sent>, Vec<(Port, Vec<u8>)>) {
+        let mut beacons = Vec::new();
+        for kernel in 0..self.all.len() {
+            if let Some((_, sent)) = self.all[kernel].beacon.take_if(|(at, _)| *at <= now)
+                && let Fate::Sends(sent) = self.hold_or_send(sent)
+            {
+                beacons.push(sent);
+            }
+        }
+        let later = self.due.split_off(&(now + Span::from_nanos(1), 0));
+        let messages = std::mem::replace(&mut self.due, later).into_values();
+        (beacons, messages.map(|(kernel, message)| (port(kernel), message)).collect())
+    }
+
+    /// A frame has reached the radio of a kernel. Returns the message for the kernel; nothing as long as it has no
+    /// station.
+    pub fn received(
+        &mut self,
+        kernel: usize,
+        now: Time,
+        from: InterfaceId,
+        (frame, received): (&[u8], Received),
+    ) -> Option<Vec<u8>> {
+        let radio = &mut self.all[kernel];
+        let signal = received.dbm.round() as i32;
+        radio.heard.insert(from, signal);
+        let network = |frame: &[u8]| frame.get(NETWORK..).and_then(|it| it.first_chunk::<6>()).copied();
+        let is_ours = |(_, sent): &(Time, Sent)| network(&sent.outgoing.frame) == network(frame);
+        let number = radio.number?;
+        if self.wireless.kind == Wifi::Ibss
+            && frame.first() == Some(&BEACON)
+            && radio.beacon.as_ref().is_some_and(is_ours)
+        {
+            self.cancel(kernel, now);
+        }
+        let (rate, frequency) = (self.wireless.rate(received.mode), self.wireless.frequency);
+        let mut bytes = Vec::new();
+        ToKernel::Frame { radio: number, frame, rate, signal, frequency }.emit(&mut bytes);
+        Some(bytes)
+    }
+
+    fn tell_later(&mut self, at: Time, sent: &Sent, tries: u32, is_acknowledged: bool) {
+        let message = self.status(sent, tries, is_acknowledged);
+        self.due.insert((at, self.count), (sent.kernel, message));
+        self.count += 1;
+    }
+
+    /// The fate of a frame, for its kernel. The stages keep their order, and those without a try are not there.
+    fn status(&self, sent: &Sent, tries: u32, is_acknowledged: bool) -> Vec<u8> {
+        let mut series = sent.outgoing.series;
+        for (stage, tries) in series.iter_mut().zip(sent.series.split(tries)) {
+            stage.tries = tries;
+            if tries == 0 {
+                stage.rate = -1;
+            }
+        }
+        let signal = self.all[sent.kernel].heard.get(&sent.receiver).copied().unwrap_or(UNHEARD);
+        let Outgoing { radio, flags, cookie, .. } = sent.outgoing;
+        let flags = flags | if is_acknowledged { flags::ACKNOWLEDGED } else { 0 };
+        let mut bytes = Vec::new();
+        ToKernel::Status { radio, flags, signal, series, cookie }.emit(&mut bytes);
+        bytes
+    }
+}
+
+/// A kernel has one radio.
+const fn port(kernel: usize) -> Port {
+    Port { kernel, device: 0 }
+}
+
+/// The user priority of a frame.
+fn priority(frame: &[u8]) -> u8 {
+    let Some(&kind) = frame.first() else { return BEST_EFFORT };
+    if kind & KIND != DATA {
+        return MANAGEMENT;
+    }
+    if kind & QOS_DATA != QOS_DATA {
+        return BEST_EFFORT;
+    }
+    // With four addresses, the field is behind the fourth.
+    let at = if frame.get(1).is_some_and(|it| it & 3 == 3) { 30 } else { 24 };
+    frame.get(at).map_or(BEST_EFFORT, |it| it & 7)
+}
+
+#[cfg(test)]
+#[path = "radios_tests.rs"]
+mod tests;
