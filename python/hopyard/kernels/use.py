@@ -69,7 +69,7 @@ def without_option(core: _core.Scenario) -> str:
     if kernel.has(option):
         return ""
     return (
-        f"the kernel in {kernel.folder} was built without {option}, which the routing of the nodes needs:"
+        f"the kernel in {kernel.folder} was built without {option}, which the nodes of the scenario need:"
         f" `{building(kernel.version)}` builds it anew"
     )
 
