@@ -6,8 +6,8 @@ use std::net::Ipv4Addr;
 
 use bolero::check;
 use hopyard_wire::{
-    WireError, aodv, aomdv, arp, babel, checksum, cooked, drand, dsdv, dsr, hwsim, icmp, ieee80211, ipv4, minimal, mobile_ip,
-    olsr, radiotap, tcp, udp,
+    WireError, aodv, aomdv, arp, babel, checksum, cooked, drand, dsdv, dsr, hwsim, icmp, ieee80211, ipv4, minimal,
+    mobile_ip, olsr, radiotap, tcp, udp,
 };
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 1, 1, 1);
@@ -122,6 +122,11 @@ fn link_formats() {
     });
 }
 
+/// What is behind a message is room of its buffer.
+fn hwsim_message(bytes: &[u8]) -> Result<(hwsim::FromKernel, &[u8]), WireError> {
+    hwsim::FromKernel::parse(bytes).map(|message| (message, &[][..]))
+}
+
 #[test]
 fn messages_of_hwsim() {
     check!().for_each(|bytes: &[u8]| {
@@ -129,13 +134,12 @@ fn messages_of_hwsim() {
             message.emit(out);
             Ok(())
         };
-        let parse = |bytes: &[u8]| hwsim::FromKernel::parse(bytes).map(|message| (message, &[][..]));
-        check_again(bytes, parse, emit);
+        check_again(bytes, hwsim_message, emit);
         // Random bytes seldom have their length, and a command that has attributes.
         for command in [2, 7, 8] {
             let length = (bytes.len() as u32 + 20).to_le_bytes();
             let framed = [&length[..], &[0; 12], &[command, 1, 0, 0], bytes].concat();
-            check_again(&framed, parse, emit);
+            check_again(&framed, hwsim_message, emit);
         }
     });
 }
