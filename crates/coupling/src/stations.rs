@@ -9,7 +9,7 @@ use hopyard_model::packet::ETHERNET;
 /// The smallest number in the last two bytes of a header that is a type; smaller ones are lengths (IEEE 802.3 §3.2.6).
 const LEAST_TYPE: u16 = 0x600;
 
-/// The interface with a MAC address that [`hopyard_model::observe::capture::station_of`] gives; nothing for any other address.
+/// The interface with a MAC address that captures show (`station_of`); nothing for any other address.
 pub fn interface_of(address: [u8; 6]) -> Option<InterfaceId> {
     let [2, 0, a, b, c, d] = address else { return None };
     u32::from_be_bytes([a, b, c, d]).checked_sub(1).map(InterfaceId)

@@ -159,7 +159,8 @@ fn both_rate_controls_give_the_same_throughput() {
         let of_linux: f64 = words[place.saturating_sub(1)].parse().unwrap_or_else(|_| panic!("{output:#?}"));
         let ours = format!(
             "{network}[measure]\nfrom = \"2.5 s\"\n[routing]\nmodel = \"static\"\n[[flow]]\nfrom = 0\nto = 1\n\
-             udp = true\nstart = \"1.5 s\"\ntraffic = \"cbr\"\n[flow.cbr]\npacket_size = \"1400 B\"\ninterval = \"190 us\"\n"
+             udp = true\nstart = \"1.5 s\"\ntraffic = \"cbr\"\n[flow.cbr]\npacket_size = \"1400 B\"\n\
+             interval = \"190 us\"\n"
         );
         let outcome = hopyard_model::world::simulate(&scenario(&ours).spec(0), &Watch::default());
         let own = outcome.unwrap_or_else(|error| panic!("{error}")).flows[0].goodput_kbps;

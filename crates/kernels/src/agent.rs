@@ -197,10 +197,10 @@ messages! {
         20: Routes { start: Time }
         /// A host route that leads over a neighbour of the device, which is reached without another router.
         21: Via { address: Ipv4Addr, router: Ipv4Addr, device: String }
-        /// A device of Linux's Wi-Fi gets a MAC address, six bytes in memory, is up, and joins an ad hoc network (`mesh`
-        /// is 0) or a mesh whose stations pass nothing on (1) or find paths (2). The frequency is in MHz, the beacon
-        /// interval in TU; broadcasts are at `group_rate`, in 100 kb/s. `basic` has the basic rates, a byte each, in
-        /// 500 kb/s.
+        /// A device of Linux's Wi-Fi gets a MAC address, six bytes in memory, is up, and joins an ad hoc network
+        /// (`mesh` is 0) or a mesh whose stations pass nothing on (1) or find paths (2). The frequency is in MHz, the
+        /// beacon interval in TU; broadcasts are at `group_rate`, in 100 kb/s. `basic` has the basic rates, a byte
+        /// each, in 500 kb/s.
         22: Wifi {
             mac: u64, basic: u64, mesh: u32, frequency: u32, beacon: u32, group_rate: u32, device: String
         }

@@ -71,8 +71,8 @@ pub struct Linux {
     pub routing: String,
     /// The largest datagram of the devices of such nodes, in bytes; 0: 1500, or 1532 under batman-adv.
     pub mtu: u32,
-    /// Linux's own Wi-Fi (mac80211) at such nodes: "off" (the radio is a device of Ethernet to Linux), "ibss" (an ad hoc
-    /// network) or "mesh" (802.11s).
+    /// Linux's own Wi-Fi (mac80211) at such nodes: "off" (the radio is a device of Ethernet to Linux), "ibss" (an ad
+    /// hoc network) or "mesh" (802.11s).
     pub wifi: Wifi,
     /// The number of the Wi-Fi channel, 1 to 11 in the band at 2.4 GHz. It does not change the range of radios.
     pub wifi_channel: u32,

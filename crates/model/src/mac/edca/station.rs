@@ -46,8 +46,8 @@ impl Edca {
         Frame { packet: Some(packet), kept: !is_group, ..self.frame(held.to, held.size, mode, control) }
     }
 
-    /// A packet is about to be sent: a station's frame learns that it is sent again, and the time at which its timestamp
-    /// is on the air.
+    /// A packet is about to be sent: a station's frame learns that it is sent again, and the time at which its
+    /// timestamp is on the air.
     pub(super) fn dress(&self, packet: PacketId, frame: &Frame, category: Category, cx: &mut Context) {
         let now = cx.now;
         let Body::Mpdu(mpdu) = &mut cx.packets[packet].body else { return };
