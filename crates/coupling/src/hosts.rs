@@ -216,7 +216,9 @@ impl<P: Probe> Network for Hosts<P> {
                     };
                     match frame {
                         Some(frame) => self.left.push_back(FromNetwork::Frame { to, frame }),
-                        None => drop(self.refuse(NodeId(interface.0), "device_down")),
+                        None => {
+                            self.refuse(NodeId(interface.0), "device_down");
+                        }
                     }
                 }
                 // mac80211_hwsim knows no radio without power: its frames are given up.

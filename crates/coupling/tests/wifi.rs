@@ -164,7 +164,6 @@ fn both_rate_controls_give_the_same_throughput() {
         );
         let outcome = hopyard_model::world::simulate(&scenario(&ours).spec(0), &Watch::default());
         let own = outcome.unwrap_or_else(|error| panic!("{error}")).flows[0].goodput_kbps;
-        eprintln!("{spacing} m: Linux {of_linux:.0} kb/s, Hopyard {own:.0} kb/s, ratio {:.3}", of_linux / own);
         assert!((of_linux / own - 1.0).abs() < 0.15, "{spacing} m: {of_linux} and {own} kb/s");
     }
 }
