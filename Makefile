@@ -39,7 +39,8 @@ PYTHON_FOLDERS := $(wildcard python tests requirements validation bench studies)
 
 demo: $(VENV)/installed
 	$(BIN)/hopyard run examples/chain.toml examples/rwp50.toml \
-	    --set routing.protocol=aodv,dsdv --set flow.tcp=tahoe,reno,newreno,sack,vegas --plot --out $(OUT)
+	    --set routing.protocol=aodv,dsdv --set flow.tcp=tahoe,reno,newreno,sack,vegas \
+	    --measure delay,goodput,timeouts --plot --out $(OUT)
 
 # The command with edited sources, for development: .venv/dev/bin/hopyard.
 dev: $(DEV)/installed

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: Packages of the extras, and of tests alone: what fails for want of one of them is skipped, and counted.
-OPTIONAL = {"distributed", "duckdb", "great_tables", "jinja2", "pandas", "polars", "scipy", "statsmodels"}
+OPTIONAL = {"distributed", "duckdb", "jinja2", "pandas", "polars", "scipy", "statsmodels"}
 
 
 def _skip(report: pytest.CollectReport | pytest.TestReport) -> None:
@@ -188,7 +188,11 @@ def results() -> Results:
         for node in range(3)
         for message in ("RREP", "RREQ")
     ]
-    changes = [_origin("reno", 0, time_s=float(at), node=0, destination=2, flow=0, hops=1 + at % 2) for at in range(4)]
+    hops = [None, 1, 2, None, 2]
+    changes = [
+        _origin("reno", 0, time_s=float(at), node=0, destination=2, flow=0, hops_before=hops[at], hops=hops[at + 1])
+        for at in range(4)
+    ]
     rates = [_origin("reno", 0, time_s=float(at), node=0, neighbour=1, mode="6 Mbps", rate_kbps=6e3) for at in range(2)]
     paths = [
         _origin(tcp, run, flow=0, fate="delivered", path=path, packets=count, repeats=repeats)
@@ -197,7 +201,7 @@ def results() -> Results:
         for path, count, repeats in (("0 1 2", 30, 0), ("0 1 0 1 2", 4 + run, 2))
     ]
     segments = [
-        _origin(tcp, 0, flow=0, time_s=at / 10, event=event, seq=100 * at, end=100 * at + 100)
+        _origin(tcp, 0, flow=0, time_s=at / 10, event=event, seq=100 * at, end=100 * at + 100, resent=at == 2)
         for tcp in goodput
         for at in range(3)
         for event in ("data_sent", "data_received")
