@@ -222,7 +222,9 @@ def results() -> Results:
         for run in range(3)
     ]
     programs = [
-        _origin(tcp, run, program=0, node=1, command="iperf3 -s", status=0, output="", errors="")
+        _origin(
+            tcp, run, program=0, node=1, command="iperf3 -s", began_s=1.0, ended_s=None, status=0, output="", errors=""
+        )
         for tcp in goodput
         for run in range(3)
     ]

@@ -21,6 +21,8 @@ from short import command
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from hopyard.study.watching import Row
+
 CHAIN = chain("2 s", nodes=4)
 STUDY = """
 title = "Senders & sizes"
@@ -106,7 +108,7 @@ def test_a_report_can_be_pointed_at_and_sorted(folder: Path) -> None:
     assert {"tables", "goodput", "figures", *(f"figure-{kind}" for kind in FIGURES), "method"} == set(links)
     assert set(links) <= set(ids)
     # Nothing is loaded: no file, and no address.
-    assert not re.findall(r'\b(?:src|href)="(?!#)[^"]+"|url\((?!#)', page)
+    assert not re.findall(r'\b(?:src|href)="(?!#|data:)[^"]+"|url\((?!#)', page)
     assert "difference" in page
     titles = [unescape(each) for each in re.findall(r"<title>(.*?)</title>", page, re.DOTALL)[1:]]
     # Two lines of three points in four of the figures, nine shares of each of two lines in one.
@@ -154,7 +156,12 @@ def test_a_sweep_writes_a_page(folder: Path) -> None:
 def test_a_page_tells_how_far_the_runs_are(tmp_path: Path) -> None:
     file = tmp_path / "w.html"
     page = Page(file, "Sizes", "http://127.0.0.1:8787/status")
-    rows = [("a < b", 4, 1, [(2, "broken & lost")]), ("c", 4, 4, [])]
+    # The last point has the scenario and the seed of the second one, and so its runs.
+    rows: list[Row] = [
+        ("a < b", ("1", 1), 4, 1, [(2, "broken & lost")]),
+        ("c", ("2", 1), 4, 4, []),
+        ("d", ("2", 1), 3, 3, []),
+    ]
     page.begin(lambda: rows)
     first = file.read_text()
     assert '<meta http-equiv="refresh"' in first
@@ -164,7 +171,7 @@ def test_a_page_tells_how_far_the_runs_are(tmp_path: Path) -> None:
     assert "broken &amp; lost" in first
     time.sleep(0.01)
     page(Progress(6, 8, 60.0, 80.0, 3.0))
-    rows[0] = ("a < b", 4, 2, rows[0][3])
+    rows[0] = ("a < b", ("1", 1), 4, 2, rows[0][4])
     assert "time left" in (second := file.read_text())
     # A page is not written for each of many calls.
     page(Progress(7, 8, 70.0, 80.0, 4.0))
@@ -195,7 +202,7 @@ def test_a_page_that_cannot_be_written_does_not_end_the_runs(folder: Path) -> No
 
 def test_a_page_without_news_says_so(tmp_path: Path) -> None:
     page = Page(tmp_path / "w.html", "Sizes")
-    page.begin(lambda: [("a", 4, 1, [])])
+    page.begin(lambda: [("a", ("1", 1), 4, 1, [])])
     text = (tmp_path / "w.html").read_text()
     old = re.sub(r"Date\.now\(\) / 1000 - \d+", f"Date.now() / 1000 - {int(time.time()) - 3600}", text)
     old = old.replace('<meta http-equiv="refresh" content="3">', "")

@@ -305,7 +305,7 @@ def _both(first: Watch | None, second: Watch | None) -> Watch | None:
 
 
 def _rows(found: Sequence[Point], store: Reader) -> list[Row]:
-    return [(str(each.point), each.wanted, each.done, each.failed) for each in status(found, store)]
+    return [(str(it.point), it.point.planned.key, it.wanted, it.done, it.failed) for it in status(found, store)]
 
 
 def _ended(outcome: Outcome, stop: Stop) -> str:

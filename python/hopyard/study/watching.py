@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
     from hopyard.terminal.progress import Progress
 
-#: A point: its name, the runs that are wanted, those that are there, the numbers and errors of those that failed.
-Row: TypeAlias = "tuple[str, int, int, Sequence[tuple[int, str]]]"
+#: A point: its name, its scenario and seed, the runs that are wanted, those that are there, and the numbers and
+#: errors of those that failed. Points of one scenario and seed share their runs.
+Row: TypeAlias = "tuple[str, tuple[str, int], int, int, Sequence[tuple[int, str]]]"
 
 #: Seconds between two pages at least, and between two loads of a browser.
 EVERY = 2.0
@@ -111,8 +112,9 @@ class Page:
     def _write(self, ended: str | None) -> None:
         now = time.time()
         rows = self._look()
-        wanted, done = sum(row[1] for row in rows), sum(row[2] for row in rows)
-        bad = sum(len(row[3]) for row in rows)
+        shared = {row[1]: row for row in sorted(rows, key=lambda row: row[2])}.values()
+        wanted, done = sum(row[2] for row in shared), sum(row[3] for row in shared)
+        bad = sum(len(row[4]) for row in shared)
         self._curve.append((now - self._began, done + bad))
         if len(self._curve) > MOMENTS:
             del self._curve[1:-1:2]
@@ -168,7 +170,7 @@ def _bar(done: int, bad: int, wanted: int, told: str) -> str:
 
 
 def _failures(rows: Sequence[Row]) -> str:
-    failed = [(name, run, error) for name, _, _, errors in rows for run, error in errors]
+    failed = [(name, run, error) for name, *_, errors in rows for run, error in errors]
     if not failed:
         return ""
     lines = "".join(
@@ -182,11 +184,11 @@ def _failures(rows: Sequence[Row]) -> str:
 
 def _points(rows: Sequence[Row]) -> str:
     # Those that are not complete come first.
-    ordered = sorted(rows, key=lambda row: row[2] + len(row[3]) >= row[1])
+    ordered = sorted(rows, key=lambda row: row[3] + len(row[4]) >= row[2])
     lines = "".join(
         f"<tr><td>{escape(name)}</td><td>{_bar(done, len(failed), wanted, 'runs')}</td>"
         f'<td class="number">{done:,} of {wanted:,}</td></tr>'
-        for name, wanted, done, failed in ordered[:MOST_POINTS]
+        for name, _, wanted, done, failed in ordered[:MOST_POINTS]
     )
     more = len(rows) - MOST_POINTS
     rest = f"<p>and {many(more, 'further point')}</p>" if more > 0 else ""
