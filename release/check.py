@@ -129,7 +129,10 @@ def committed() -> str:
 
 def citation() -> str:
     """CITATION.cff follows its schema."""
-    return module("cffconvert", "--validate").splitlines()[-1]
+    program = Path(sys.executable).with_name("cffconvert")
+    if not program.exists():
+        raise MissingError("there is no cffconvert: pip install --requirement requirements/release.txt")
+    return run(program, "--validate").splitlines()[-1]
 
 
 def workflows() -> str:
