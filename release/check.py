@@ -154,7 +154,7 @@ def build(release: Release) -> str:
             raise MissingError("there is no ziglang: pip install --requirement requirements/release.txt")
         options += ["--zig", "--compatibility", "manylinux2014"]
     module("maturin", "build", *options, "--interpreter", sys.executable)
-    module("maturin", "sdist", "--quiet", "--out", release.dist)
+    module("maturin", "sdist", "--out", release.dist)
     module(
         "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", release.dist, ROOT / "kernels"
     )

@@ -58,6 +58,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+html_copy_source = False
 html_show_sourcelink = False
 # The address of the site leads to docs/index.html.
 html_extra_path = ["root"]
