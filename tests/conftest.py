@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: Packages of the extras, and of tests alone: what fails for want of one of them is skipped, and counted.
-OPTIONAL = {"distributed", "duckdb", "jinja2", "pandas", "polars", "scipy", "statsmodels"}
+OPTIONAL = {"distributed", "duckdb", "hopyard_kernels", "jinja2", "pandas", "polars", "scipy", "statsmodels"}
 
 
 def _skip(report: pytest.CollectReport | pytest.TestReport) -> None:
     """Turns a failure into a skip if it tells of one of the optional packages, and that is not installed."""
     told = "\n".join([str(report.longrepr), *(text for _, text in report.sections)])
-    for name in re.findall(r"(?:No module named '|needs the package )(\w+)", told) if report.failed else ():
+    for found in re.findall(r"(?:No module named '|needs? the package )([\w-]+)", told) if report.failed else ():
+        name = found.replace("-", "_")
         if name in OPTIONAL and importlib.util.find_spec(name) is None:
             report.outcome = "skipped"
             report.longrepr = (str(report.fspath), 0, f"Skipped: {name} is not installed")

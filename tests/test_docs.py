@@ -26,7 +26,7 @@ DOCS = ROOT / "docs"
 INDEX = DOCS / "index.md"
 CUSTOM_TCP = DOCS / "guide" / "custom-tcp"
 #: Folders whose Markdown files belong to the project.
-FOLDERS = ("docs", "studies", "validation", "bench", "fuzz")
+FOLDERS = ("docs", "kernels", "studies", "validation", "bench", "fuzz")
 MARKDOWN = sorted(ROOT.glob("*.md")) + sorted(
     page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md") if "target" not in page.parts
 )

@@ -33,10 +33,10 @@ FLOORS = (
 )
 LEVELS = {name: level for level, floor in enumerate(FLOORS) for name in floor}
 #: Packages that may not be installed: those of the extras, and IPython, which a notebook has.
-OPTIONAL = {"IPython", "distributed", "jinja2", "pandas", "polars", "scipy"}
+OPTIONAL = {"IPython", "distributed", "hopyard_kernels", "jinja2", "pandas", "polars", "scipy"}
 #: Libraries that take long to import, or of which a command uses no more than a rare part.
 SLOW = {
-    *("atexit", "difflib", "fcntl", "gc", "hashlib", "html", "importlib", "matplotlib"),
+    *("atexit", "difflib", "fcntl", "gc", "hashlib", "html", "importlib", "matplotlib", "msvcrt"),
     *("numpy", "os", "pyarrow", "resource", "rich", "shlex", "tempfile", "tomllib"),
 }
 #: The modules that are imported when they are used: what imports them, what is imported, and why.

@@ -6,8 +6,6 @@
 use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::Read as _;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use hopyard_engine::Time;
@@ -164,8 +162,24 @@ impl Program {
     }
 }
 
+#[cfg(unix)]
 fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
     fs::metadata(path).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+}
+
+/// Nothing can be run in simulated time by a system without the permissions of Unix.
+#[cfg(not(unix))]
+fn is_executable(_: &Path) -> bool {
+    false
+}
+
+/// The path that these bytes are.
+fn path_of(bytes: &[u8]) -> PathBuf {
+    #[cfg(unix)]
+    return PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes));
+    #[cfg(not(unix))]
+    return PathBuf::from(String::from_utf8_lossy(bytes).into_owned());
 }
 
 /// Checks that a file can be run, and so the program that loads or interprets it.
@@ -194,7 +208,7 @@ fn interpreter(head: &[u8]) -> Option<PathBuf> {
     if let Some(line) = head.strip_prefix(b"#!") {
         let line = line.split(|&it| it == b'\n').next()?;
         let word = line.split(|it| b" \t".contains(it)).find(|it| !it.is_empty())?;
-        return Some(PathBuf::from(std::ffi::OsStr::from_bytes(word)));
+        return Some(path_of(word));
     }
     /// The type of a program header that names the loader.
     const INTERPRETER: u64 = 3;
@@ -211,11 +225,13 @@ fn interpreter(head: &[u8]) -> Option<PathBuf> {
     let (begin, length) = (number(header + 8, 8)? as usize, number(header + 32, 8)? as usize);
     let name = head.get(begin..begin.checked_add(length)?)?;
     let name = name.split(|&it| it == 0).next()?;
-    Some(PathBuf::from(std::ffi::OsStr::from_bytes(name)))
+    Some(path_of(name))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     fn program(arguments: &[&str]) -> Program {

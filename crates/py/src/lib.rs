@@ -3,6 +3,7 @@
 
 mod batch;
 mod capture;
+mod clock;
 mod congestion;
 mod errors;
 mod linux;

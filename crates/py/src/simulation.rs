@@ -1,6 +1,5 @@
 //! A run that is made in steps.
 
-#[cfg(target_os = "linux")]
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
@@ -17,14 +16,13 @@ use hopyard_scenario as core;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyTuple};
-use rustix::time::ClockId;
 use serde::{Deserialize, Serialize};
 
 use crate::batch::{Defect, Run, has_rules, tables};
+use crate::clock::Began;
 use crate::errors::SimulationError;
 use crate::linux::{self, Kernels};
 use crate::network::{Network, Watching};
-use crate::pool::clock;
 use crate::scenario::Scenario;
 use crate::table::{Rows, Table, defect};
 
@@ -59,7 +57,7 @@ impl Simulation {
             let message = "a live run cannot have flows with `stack = \"linux\"`, and no [[host]]: expected a run";
             return Err(PyValueError::new_err(message));
         }
-        let began = clock(ClockId::Monotonic);
+        let began = Began::now();
         let build = || {
             let spec = scenario.spec(u64::from(run));
             let network = match scenario.linux().zip(kernels) {
@@ -75,7 +73,7 @@ impl Simulation {
             Ok((network, has_rules(&spec)))
         };
         let (network, has_rules) = py.detach(build).map_err(|error: String| SimulationError::new_err(error))?;
-        let state = State { network: Some(network), spent: clock(ClockId::Monotonic).saturating_sub(began) };
+        let state = State { network: Some(network), spent: began.elapsed() };
         Ok(Self { state: Mutex::new(state), scenario, run, has_rules })
     }
 
@@ -85,24 +83,24 @@ impl Simulation {
         let mut state = self.state()?;
         let State { network, spent } = &mut *state;
         let it = network.as_mut().ok_or_else(over)?;
-        let (began, watch, caller) = (clock(ClockId::Monotonic), Watch::default(), thread::current());
+        let (began, watch, caller) = (Began::now(), Watch::default(), thread::current());
         if self.has_rules {
             watch.look_after_each_event();
         }
         let mut signal = Ok(());
         let done = AtomicBool::new(false);
+        let mut step = || {
+            let mut advance = || it.advance(Time::from_nanos(until), &watch);
+            // A thread that is registered with Python acquires the interpreter much faster.
+            let advanced = if self.has_rules { Python::attach(|py| py.detach(advance)) } else { advance() };
+            // The thread itself has not ended yet when its caller wakes up.
+            done.store(true, Ordering::Release);
+            caller.unpark();
+            advanced
+        };
         let advanced = py.detach(|| {
-            thread::scope(|scope| {
-                let step = || {
-                    let mut advance = || it.advance(Time::from_nanos(until), &watch);
-                    // A thread that is registered with Python acquires the interpreter much faster.
-                    let advanced = if self.has_rules { Python::attach(|py| py.detach(advance)) } else { advance() };
-                    // The thread itself has not ended yet when its caller wakes up.
-                    done.store(true, Ordering::Release);
-                    caller.unpark();
-                    advanced
-                };
-                let worker = scope.spawn(step);
+            let in_thread = thread::scope(|scope| {
+                let worker = thread::Builder::new().spawn_scoped(scope, &mut step).ok()?;
                 while !done.load(Ordering::Acquire) && !worker.is_finished() {
                     thread::park_timeout(LOOK);
                     if !done.load(Ordering::Acquire) && !worker.is_finished() && signal.is_ok() {
@@ -112,10 +110,12 @@ impl Simulation {
                         }
                     }
                 }
-                worker.join()
-            })
+                Some(worker.join())
+            });
+            // Where there can be no thread, nobody looks for signals meanwhile.
+            in_thread.unwrap_or_else(|| catch_unwind(AssertUnwindSafe(step)))
         });
-        *spent += clock(ClockId::Monotonic).saturating_sub(began);
+        *spent += began.elapsed();
         let advanced = advanced.unwrap_or_else(|_| Err("an internal check did not hold".to_owned()));
         if let Err(failure) = advanced {
             // The world may be in no order. Kernels end here.
@@ -131,11 +131,11 @@ impl Simulation {
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<(Run, Bound<'py, PyDict>)> {
         let mut state = self.state()?;
         let network = state.network.take().ok_or_else(over)?;
-        let began = clock(ClockId::Monotonic);
+        let began = Began::now();
         let outcome = py
             .detach(|| network.finish())
             .map_err(|error| SimulationError::new_err(format!("run {} failed: {error}", self.run)))?;
-        let spent = (state.spent + clock(ClockId::Monotonic).saturating_sub(began)).as_secs_f64();
+        let spent = (state.spent + began.elapsed()).as_secs_f64();
         let digest = format!("{:016x}", outcome.digest);
         let made = tables([(0, self.run, &outcome)]).map_err(defect)?;
         Ok((Run::done(0, self.run, digest, spent), made.into_py_dict(py)?))
@@ -268,9 +268,9 @@ impl Simulation {
         let mut state = self.state()?;
         let State { network, spent } = &mut *state;
         let it = network.as_mut().ok_or_else(over)?.alone().ok_or_else(has_kernels)?;
-        let began = clock(ClockId::Monotonic);
+        let began = Began::now();
         let done = py.detach(|| catch_unwind(AssertUnwindSafe(|| work(it))));
-        *spent += clock(ClockId::Monotonic).saturating_sub(began);
+        *spent += began.elapsed();
         done.map_err(|_| {
             // The world may be in no order.
             *network = None;

@@ -105,7 +105,7 @@ class Simulation:
 
     Between steps the network can be looked at. Each table of `Results` is an attribute here too, a
     pyarrow table with the rows up to now. Neither looking nor the choice of steps changes anything:
-    the digest and the results are those of `hopyard.run`.
+    the digest and the results are those of `hopyard.run`::
 
         with hopyard.start("chain.toml") as simulation:
             while simulation.advance("10 s"):
