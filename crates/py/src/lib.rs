@@ -5,6 +5,7 @@ mod batch;
 mod capture;
 mod congestion;
 mod errors;
+mod gym;
 mod linux;
 #[cfg(target_os = "linux")]
 mod live;
@@ -31,6 +32,8 @@ mod _core {
     use crate::capture::Captures;
     #[pymodule_export]
     use crate::congestion::{Ack, Arrival, Before, ControllerState, Duplicate, Loss, RateSample, Route, Sent, Timeout};
+    #[pymodule_export]
+    use crate::gym::Episodes;
     #[pymodule_export]
     use crate::linux::try_kernel;
     #[cfg(target_os = "linux")]
