@@ -4,8 +4,8 @@
 
 The policy has four weights. After each round trip it multiplies the window by a factor, which depends on the queueing
 delay, the losses, the timeouts and a constant. The cross-entropy method trains it: it draws weights from a normal
-distribution, keeps those with the largest rewards, and fits the next distribution to these. That needs numpy alone: four
-weights have no use for gradients or a GPU. The folder that is given gets `policy.json` and `comparison.csv`.
+distribution, keeps those with the largest rewards, and fits the next distribution to these. That needs numpy alone:
+four weights have no use for gradients or a GPU. The folder that is given gets `policy.json` and `comparison.csv`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def play(env: Windows, weights: np.ndarray, seeds: list[int]) -> tuple[np.ndarra
         total += np.where(goes_on, rewards, 0.0)
         steps += int(goes_on.sum())
         for place in np.flatnonzero(over & goes_on):
-            rows[place] = {name: column[place] for name, column in info["flow"].items() if name[0] != "_"}
+            rows[place] = info["flow"][place]
         goes_on &= ~over
     return total, rows, steps
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +41,7 @@ class Network:
             raise ValueError(f"scenario: expected 2 to {MOST_NODES} nodes, found {case.core.nodes}")
         self._interval = nanoseconds(step, "step")
         core = case.core.with_settings(STEERED)
-        self._case = type(case)(core, case.scenario, case.file, case.settings, case.runs, base=case.base)
+        self._case = replace(case, core=core)
         self._numbers = Numbers(self._case)
         self.nodes = case.core.nodes
         with Simulation(self._case, 0) as simulation:
@@ -86,6 +87,10 @@ class Network:
         if self._simulation is None:
             raise ResetNeeded("step: expected a run that goes on, found one that has ended or not begun: call reset()")
         return self._simulation
+
+    def check_open(self) -> None:
+        """Refuses a step of a run that has ended, or was never begun."""
+        _ = self.simulation
 
     def observe(self) -> dict[str, NDArray[Any]]:
         """For each node its neighbours, the packets that wait there, and its place in metres."""

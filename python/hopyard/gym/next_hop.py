@@ -51,7 +51,7 @@ class NextHop(gymnasium.Env[dict[str, "NDArray[Any]"], "NDArray[np.int64]"]):
     def step(self, action: NDArray[np.int64]) -> tuple[dict[str, NDArray[Any]], float, bool, bool, dict[str, Any]]:
         """Gives the nodes their next hops, and goes on by a step or to the end of the run."""
         network = self._network
-        network.simulation  # noqa: B018  A run that has ended is refused before its action.
+        network.check_open()
         if np.shape(action) != self.action_space.shape:
             raise ValueError(f"action: expected the shape {self.action_space.shape}, found {np.shape(action)}")
         chosen = np.stack([network.checked(node, row) for node, row in enumerate(action)])

@@ -69,7 +69,7 @@ class NextHops(ParallelEnv):  # type: ignore[misc]
     ]:
         """Gives the nodes their next hops, and goes on by a step or to the end of the run."""
         network, agents = self._network, self.agents
-        network.simulation  # noqa: B018  A run that has ended is refused before its actions.
+        network.check_open()
         rows = decisions(agents, actions)
         chosen = np.stack([network.checked(node, row) for node, row in enumerate(rows)])
         info: dict[str, Any] = dict(network.steer(chosen))

@@ -185,11 +185,17 @@ class Windows(VectorEnv["NDArray[np.float64]", "NDArray[np.float64]", "NDArray[A
         seen = control.wait()[:, 0]
         rewards = np.where(is_idle, 0.0, control.rewards[0](seen))
         over = np.array([not control.is_open(place) for place in places])
-        info: dict[str, Any] = {}
-        for place in places:
-            if over[place]:
-                info = self._add_info(info, _info(control, place), place)
-        return seen, rewards, np.zeros(self.num_envs, dtype=bool), over, info
+        return seen, rewards, np.zeros(self.num_envs, dtype=bool), over, self._infos(over)
+
+    def _infos(self, over: NDArray[Any]) -> dict[str, Any]:
+        """The information of the runs that have ended; `_digest` and `_flow` say at which places."""
+        if not over.any():
+            return {}
+        infos = {name: np.full(self.num_envs, None, dtype=object) for name in ("digest", "flow")}
+        for place in map(int, np.flatnonzero(over)):
+            for name, value in _info(self._control, place).items():
+                infos[name][place] = value
+        return {**infos, "_digest": over.copy(), "_flow": over.copy()}
 
     def close_extras(self) -> None:
         """Ends all runs."""

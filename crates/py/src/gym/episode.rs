@@ -30,10 +30,10 @@ pub struct Plan {
 /// A run that waits for decisions, or makes its way to the next one.
 pub struct Episode {
     pub turns: Receiver<Turn>,
-    /// It is dropped when nobody decides any more.
-    pub actions: Sender<Vec<f64>>,
+    /// It is taken away when nobody decides any more.
+    actions: Option<Sender<Vec<f64>>>,
     watch: Arc<Watch>,
-    worker: JoinHandle<()>,
+    worker: Option<JoinHandle<()>>,
 }
 
 impl Episode {
@@ -53,16 +53,28 @@ impl Episode {
             let _ = give.send(last.unwrap_or_else(|error| Turn::Failed(format!("run {run} failed: {error}"))));
         };
         let worker = thread::Builder::new().name("episode".to_owned()).spawn(work)?;
-        Ok(Self { turns, actions, watch, worker })
+        Ok(Self { turns, actions: Some(actions), watch, worker: Some(worker) })
+    }
+
+    /// Gives decisions to the run.
+    pub fn act(&self, actions: Vec<f64>) {
+        // A run that has failed tells so when it is waited for.
+        let _ = self.actions.as_ref().map(|to| to.send(actions));
     }
 
     /// Ends the run where it is, and waits for that.
-    pub fn stop(self) {
+    pub fn stop(mut self) {
         self.watch.cancel();
-        drop(self.actions);
-        drop(self.turns);
+        self.actions = None;
         // A panic was told as the last turn.
-        let _ = self.worker.join();
+        let _ = self.worker.take().map(JoinHandle::join);
+    }
+}
+
+impl Drop for Episode {
+    /// The run ends soon. Nobody waits for that here, where the interpreter may be held.
+    fn drop(&mut self) {
+        self.watch.cancel();
     }
 }
 

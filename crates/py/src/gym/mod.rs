@@ -118,8 +118,7 @@ impl Episodes {
         }
         for (place, action) in places.iter_mut().zip(actions.chunks(row)) {
             if let Some(episode) = place.episode.as_ref().filter(|_| !place.is_busy) {
-                // A run that has failed tells so when it is waited for.
-                let _ = episode.actions.send(action.to_vec());
+                episode.act(action.to_vec());
                 place.is_busy = true;
             }
         }
