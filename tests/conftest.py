@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: Packages of the extras, and of tests alone: what fails for want of one of them is skipped, and counted.
-OPTIONAL = {"distributed", "duckdb", "hopyard_kernels", "jinja2", "pandas", "polars", "scipy", "statsmodels"}
+OPTIONAL = {
+    *("distributed", "duckdb", "gymnasium", "hopyard_kernels", "jinja2"),
+    *("pandas", "pettingzoo", "polars", "scipy", "statsmodels"),
+}
 
 
 def _skip(report: pytest.CollectReport | pytest.TestReport) -> None:

@@ -41,6 +41,7 @@ GUIDES = [
         "start/recipes",
         "guide/custom-tcp",
         "guide/stepping",
+        "guide/gym",
         "guide/networks",
         "guide/plots",
         "guide/notebook",

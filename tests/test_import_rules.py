@@ -25,7 +25,7 @@ FLOORS = (
     ("store",),
     ("results",),
     ("running",),
-    ("netmap",),
+    ("gym", "netmap"),
     ("live",),
     ("study",),
     ("cli",),
@@ -33,7 +33,10 @@ FLOORS = (
 )
 LEVELS = {name: level for level, floor in enumerate(FLOORS) for name in floor}
 #: Packages that may not be installed: those of the extras, and IPython, which a notebook has.
-OPTIONAL = {"IPython", "distributed", "hopyard_kernels", "jinja2", "pandas", "polars", "scipy"}
+OPTIONAL = {
+    *("IPython", "distributed", "gymnasium", "hopyard_kernels", "jinja2"),
+    *("pandas", "pettingzoo", "polars", "scipy"),
+}
 #: Libraries that take long to import, or of which a command uses no more than a rare part.
 SLOW = {
     *("atexit", "difflib", "fcntl", "gc", "hashlib", "html", "importlib", "matplotlib", "msvcrt"),

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Literal, Self, final
+from typing import Final, Literal, Self, final
 
 from typing_extensions import disjoint_base
 
@@ -21,6 +21,7 @@ __all__ = [
     "Captures",
     "ControllerState",
     "Duplicate",
+    "Episodes",
     "Live",
     "Loss",
     "Progress",
@@ -174,6 +175,8 @@ class Simulation:
     def routes(self, node: int) -> Table: ...
     def addresses(self, node: int) -> list[str]: ...
     def mtus(self, node: int) -> list[int | None]: ...
+    def neighbours(self) -> list[list[int]]: ...
+    def steer(self, node: int, destination: int, next_hop: int | None, hops: int) -> None: ...
     def attach(self, node: int) -> None: ...
     def inject(self, node: int, at: int, datagram: bytes) -> int: ...
     def egress(
@@ -183,6 +186,29 @@ class Simulation:
     ]: ...
     @property
     def next_event(self) -> int | None: ...
+
+@final
+class Episodes:
+    """Runs in which the senders of flows follow decisions, at a number of places."""
+
+    OBSERVED: Final[list[str]]
+
+    def __new__(
+        cls,
+        scenario: Scenario,
+        flows: Sequence[int],
+        places: int,
+        decide: str,
+        sets: str,
+        interval: int = ...,
+    ) -> Episodes: ...
+    @property
+    def senders(self) -> list[tuple[int, int]]: ...
+    def begin(self, place: int, scenario: Scenario, run: int) -> None: ...
+    def act(self, actions: bytes) -> None: ...
+    def wait(self) -> tuple[list[bool], bytes]: ...
+    def ending(self, place: int) -> tuple[str, str]: ...
+    def close(self) -> None: ...
 
 if sys.platform == "linux":
     @final

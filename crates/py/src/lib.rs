@@ -6,6 +6,7 @@ mod capture;
 mod clock;
 mod congestion;
 mod errors;
+mod gym;
 mod linux;
 #[cfg(target_os = "linux")]
 mod live;
@@ -32,6 +33,8 @@ mod _core {
     use crate::capture::Captures;
     #[pymodule_export]
     use crate::congestion::{Ack, Arrival, Before, ControllerState, Duplicate, Loss, RateSample, Route, Sent, Timeout};
+    #[pymodule_export]
+    use crate::gym::Episodes;
     #[pymodule_export]
     use crate::linux::try_kernel;
     #[cfg(target_os = "linux")]

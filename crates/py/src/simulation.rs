@@ -197,6 +197,32 @@ impl Simulation {
         self.look(|world| Ok(world.mtus(known(world, node)?)))
     }
 
+    /// For each node the nodes in its reach now.
+    fn neighbours(&self) -> PyResult<Vec<Vec<u32>>> {
+        let mut state = self.state()?;
+        let world = state.network.as_mut().ok_or_else(over)?.alone().ok_or_else(has_kernels)?;
+        Ok(world.neighbours().into_iter().map(|nodes| nodes.into_iter().map(|node| node.0).collect()).collect())
+    }
+
+    /// Gives a node another route to a destination: the next hop, and the number of hops over it.
+    #[pyo3(signature = (node, destination, next_hop, hops))]
+    fn steer(&self, node: u32, destination: u32, next_hop: Option<u32>, hops: u8) -> PyResult<()> {
+        let mut state = self.state()?;
+        let world = state.network.as_mut().ok_or_else(over)?.alone().ok_or_else(has_kernels)?;
+        for each in [node, destination].into_iter().chain(next_hop) {
+            known(world, each)?;
+        }
+        if node == destination || next_hop == Some(node) {
+            return Err(PyValueError::new_err(format!("node {node}: expected a route to another node, found itself")));
+        }
+        if world.steer(NodeId(node), NodeId(destination), next_hop.map(|it| (NodeId(it), hops))) {
+            return Ok(());
+        }
+        let message =
+            format!("node {node}: expected routing.protocol = \"static\", whose routes can be given in steps");
+        Err(PyValueError::new_err(message))
+    }
+
     /// The host of a node is outside from now on.
     fn attach(&self, node: u32) -> PyResult<()> {
         self.change(|world| world.attach(NodeId(node)))

@@ -249,6 +249,29 @@ class Simulation:
 
         return read(self._core.routes(_node(node)))
 
+    @property
+    def neighbours(self) -> list[list[int]]:
+        """For each node the nodes in its reach now: over radio in both directions, or by a wire."""
+        return self._core.neighbours()
+
+    def steer(self, node: int, destination: int, next_hop: int | None, *, hops: int = 1) -> None:
+        """Gives a node another route to a destination from now on.
+
+        Its routing protocol is `static`. The same calls at the same simulated times give the same digest.
+
+        Args:
+            node: the node.
+            destination: the node to which the packets go.
+            next_hop: the node to which they go next; none to take back the route, so that `routing.static.others`
+                decides again.
+            hops: the number of hops over this route, which the node tells TCP senders.
+
+        Raises:
+            ValueError, TypeError: when there is no such node, or its protocol takes no routes.
+        """
+        via = None if next_hop is None else _node(next_hop)
+        self._core.steer(_node(node), _node(destination), via, _whole(hops, "hops", 256))
+
     def addresses(self, node: int) -> list[str]:
         """The IPv4 addresses of a node's interfaces, the first one first."""
         return self._core.addresses(_node(node))
