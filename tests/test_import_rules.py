@@ -25,7 +25,7 @@ FLOORS = (
     ("store",),
     ("results",),
     ("running",),
-    ("netmap",),
+    ("netmap", "replaying"),
     ("live",),
     ("study",),
     ("cli",),

@@ -11,6 +11,7 @@ mod live;
 mod network;
 mod order;
 mod pool;
+mod replay;
 mod scenario;
 mod simulation;
 mod table;
