@@ -14,7 +14,7 @@ interface Line {
   dash?: number[];
 }
 
-const HEIGHT = 112;
+const HEIGHT = 96;
 const DASH = [5, 4];
 
 /** The rows of a table whose column has a value. */
@@ -78,13 +78,13 @@ class Chart {
         height: HEIGHT,
         scales: { x: { time: false, range: [0, end] }, y: { range: (_, __, most) => [0, Math.max(1, most * 1.08)] } },
         axes: [
-          { ...axis, size: 22, ticks: { size: 4 }, values: (_, all) => all.map((second) => `${second}`) },
+          { ...axis, size: 22, ticks: { size: 4 }, values: (_, all) => all.map((second) => `${second} s`) },
           { ...axis, size: 42, ticks: { size: 4 } },
         ],
         series: [{}, ...series],
         legend: { show: false },
         cursor: { drag: { x: false, y: false }, points: { show: false }, y: false },
-        padding: [6, 6, 0, 0],
+        padding: [6, 20, 0, 0],
       },
       data,
       this.body,

@@ -165,6 +165,7 @@ export class Layers {
   readonly rings: Layer;
   readonly lines: Layer;
   readonly discs: Layer;
+  readonly crosses: Layer;
   readonly marks: Layer;
 
   constructor(private readonly gl: WebGL2RenderingContext) {
@@ -186,23 +187,24 @@ export class Layers {
       ["times", 2],
       ["look", 4],
     ]);
+    this.crosses = new Layer(gl, LINE, lines);
     this.marks = new Layer(gl, RING, rings);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
   }
 
   /** Draws everything; the time is in seconds. */
-  draw(camera: Camera, width: number, height: number, ratio: number, time: number): void {
+  draw(camera: Camera, width: number, height: number, time: number): void {
     const { gl } = this;
     gl.viewport(0, 0, gl.canvas.width, gl.canvas.height);
     gl.clearColor(1, 1, 1, 1);
     gl.clear(gl.COLOR_BUFFER_BIT);
     const common = { middle: [camera.x, camera.y], view: [width, height], scale: camera.scale };
-    void ratio;
     this.grounds.draw(common);
     this.rings.draw(common);
     this.lines.draw(common);
     this.discs.draw({ ...common, time });
+    this.crosses.draw(common);
     this.marks.draw(common);
   }
 }

@@ -2,18 +2,20 @@
 
 import { Camera } from "./camera";
 import { Charts } from "./charts";
-import { DROP, FRAME_NAMES, FRAMES, hex, ROUTE } from "./colours";
+import { DROP, FRAME_NAMES, FRAMES, hex } from "./colours";
 import { Events, type FrameClass, firstDifference, sameMovement, tell } from "./events";
 import { bytesOf, read } from "./format";
 import { NodeMap, type Shown } from "./map";
-import { Run } from "./run";
+import { type Box, Run } from "./run";
 import { Timeline } from "./timeline";
 
 const SPEEDS = [0.0001, 0.001, 0.01, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 100];
 /** An event stays in view for so many seconds of the viewer. */
 const AFTERGLOW = 0.35;
+/** Up to this width in pixels, the page has one column; the style says so too. */
+const NARROW = 820;
 /** Events that are told. */
-const TOLD = 8;
+const TOLD = 6;
 
 const element = <T extends HTMLElement>(id: string): T => {
   const found = document.getElementById(id);
@@ -107,7 +109,6 @@ class Player {
     this.playing = !this.playing;
     if (this.playing && this.time >= this.end) this.seek(0);
     const button = element("play");
-    button.textContent = this.playing ? "❚❚" : "▶";
     button.setAttribute("aria-label", this.playing ? "Pause" : "Play");
     this.dirty = true;
   }
@@ -324,7 +325,6 @@ class Player {
       other("drop", "cross", hex(DROP), "0"),
       other("path of the flow", "solid", "rgb(0 158 115 / 0.45)", "7px"),
     );
-    void ROUTE;
   }
 
   /** Another flow or node is chosen. */
@@ -372,15 +372,30 @@ class Player {
     });
   }
 
-  private fit(): void {
+  /** The box that has all nodes of all runs. */
+  private get box(): Box {
     const boxes = this.runs.map((run) => run.box);
-    const box = {
+    return {
       west: Math.min(...boxes.map((it) => it.west)),
       south: Math.min(...boxes.map((it) => it.south)),
       east: Math.max(...boxes.map((it) => it.east)),
       north: Math.max(...boxes.map((it) => it.north)),
     };
-    this.camera.fit(box, this.maps[0].width, this.maps[0].height);
+  }
+
+  /** Places two maps beside each other or one above the other, as they become larger. */
+  private arrange(): void {
+    const maps = element("maps");
+    const [wide, high] = [this.box.east - this.box.west, this.box.north - this.box.south];
+    maps.style.setProperty("--aspect", (wide / high).toFixed(3));
+    if (this.maps.length < 2 || window.innerWidth <= NARROW) return;
+    const { width, height } = maps.getBoundingClientRect();
+    const [beside, above] = [Math.min(width / 2 / wide, height / high), Math.min(width / wide, height / 2 / high)];
+    maps.style.flexDirection = above > beside ? "column" : "row";
+  }
+
+  private fit(): void {
+    this.camera.fit(this.box, this.maps[0].width, this.maps[0].height);
     this.dirty = true;
   }
 
@@ -433,6 +448,7 @@ class Player {
   }
 
   private resize(): void {
+    this.arrange();
     for (const map of this.maps) map.resize();
     if (this.camera.isFitted) this.fit();
     element("timeline").setAttribute("aria-valuemax", seconds(this.end));

@@ -87,13 +87,13 @@ export class NodeMap {
 
   draw(shown: Shown): void {
     this.drawNodes(shown);
-    const { grounds, rings, lines, marks } = this.layers;
-    for (const layer of [grounds, rings, lines, marks]) layer.clear();
+    const { grounds, rings, lines, crosses, marks } = this.layers;
+    for (const layer of [grounds, rings, lines, crosses, marks]) layer.clear();
     this.drawGround(shown);
     this.drawRoute(shown);
     this.drawFrames(shown);
     const drops = this.drawDrops(shown);
-    this.layers.draw(this.camera, this.width, this.height, this.ratio, shown.time / 1e6);
+    this.layers.draw(this.camera, this.width, this.height, shown.time / 1e6);
     this.write(shown, drops);
   }
 
@@ -252,14 +252,14 @@ export class NodeMap {
     for (let row = end - 1; row >= Math.max(from(times, time - life), end - MOST_FRAMES); row--) {
       const alpha = Math.max(0.1, 1 - (time - times[row]) / life);
       const [x, y] = run.place(node[row], time);
-      const size = (this.radius() + 6) / this.camera.scale;
+      const size = (this.radius() + 4) / this.camera.scale;
       for (const turn of [-1, 1]) {
         const [one, two]: [number, number][] = [
           [x - size, y - size * turn],
           [x + size, y + size * turn],
         ];
-        this.layers.lines.push(...line(one, two, [1, 1, 1], alpha, 7), ...[]);
-        this.layers.lines.push(...line(one, two, DROP, alpha, 3.5));
+        this.layers.crosses.push(...line(one, two, [1, 1, 1], alpha, 7));
+        this.layers.crosses.push(...line(one, two, DROP, alpha, 3.5));
       }
       found.push(row);
     }
