@@ -85,6 +85,7 @@ class Player {
   /** Shows another time, within the run. */
   seek(time: number): void {
     this.time = Math.min(this.end, Math.max(0, time));
+    document.body.dataset.time = String(this.time);
     this.dirty = true;
   }
 
@@ -149,7 +150,6 @@ class Player {
     const line = element("timeline");
     line.setAttribute("aria-valuenow", seconds(this.time));
     this.drawn += 1;
-    document.body.dataset.time = String(this.time);
     document.body.dataset.drawn = String(this.drawn);
     document.body.dataset.route = this.maps.map((map) => map.route(shown).join(" ")).join(";");
     // A list that changes sixty times a second cannot be read.
