@@ -44,7 +44,12 @@ class Browser:
         )
         null = subprocess.DEVNULL
         self._process = subprocess.Popen(
-            ["bash", "-c", *command], stdin=null, stdout=null, stderr=null, pass_fds=(read, write), start_new_session=True
+            ["bash", "-c", *command],
+            stdin=null,
+            stdout=null,
+            stderr=null,
+            pass_fds=(read, write),
+            start_new_session=True,
         )
         #: The group of all processes of the browser.
         self.group = self._process.pid
@@ -67,7 +72,10 @@ class Browser:
         """Gives the page another size."""
         self._call(
             "Emulation.setDeviceMetricsOverride",
-            **{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False},
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
         )
 
     def open(self, address: str) -> None:

@@ -92,8 +92,7 @@ fn record(spec: &Spec, most: usize, look: impl Fn(&World<Replay>)) -> (Outcome, 
 
 /// The scenarios whose recordings are compared with their results: radio and wires, movement, jammers, groups.
 fn some() -> impl Iterator<Item = (String, Spec)> {
-    const SOME: [&str; 7] =
-        ["hidden terminals", "wired", "gateways", "groups", "heights", "jammers", "moving, aodv"];
+    const SOME: [&str; 7] = ["hidden terminals", "wired", "gateways", "groups", "heights", "jammers", "moving, aodv"];
     scenarios::all().into_iter().filter(|(name, _)| SOME.contains(&name.as_str()))
 }
 

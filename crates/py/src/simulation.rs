@@ -82,7 +82,8 @@ impl Simulation {
                 None => {
                     let mut probes = spec.observe.recorded.probes();
                     probes.extend(replay::probe(&spec, rows));
-                    let world = World::with_probe(&spec, (Meters::default(), probes)).map_err(|error| error.to_string())?;
+                    let world =
+                        World::with_probe(&spec, (Meters::default(), probes)).map_err(|error| error.to_string())?;
                     Network::Alone(Box::new(world))
                 }
             };
@@ -90,7 +91,8 @@ impl Simulation {
             let lengths = rows.map(|_| Lengths::new(count, spec.sampling_of_queues()));
             Ok((network, has_rules(&spec), lengths))
         };
-        let (network, has_rules, lengths) = py.detach(build).map_err(|error: String| SimulationError::new_err(error))?;
+        let (network, has_rules, lengths) =
+            py.detach(build).map_err(|error: String| SimulationError::new_err(error))?;
         let spent = clock(ClockId::Monotonic).saturating_sub(began);
         let state = State { network: Some(network), spent, lengths, recording: None };
         Ok(Self { state: Mutex::new(state), scenario, run, has_rules })

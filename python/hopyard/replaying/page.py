@@ -52,7 +52,9 @@ def write(recordings: Sequence[bytes], path: Path) -> None:
     """
     if path.suffix == ENDING:
         if len(recordings) != 1:
-            raise ValueError(f"{path}: a recording is of one run, found {len(recordings)}: expected a page, as run.html")
+            raise ValueError(
+                f"{path}: a recording is of one run, found {len(recordings)}: expected a page, as run.html"
+            )
         content = recordings[0]
     else:
         content = page(recordings).encode()
@@ -97,7 +99,7 @@ def replay(
     folder = Path(source) if isinstance(source, str | Path) and Path(source).is_dir() else None
     if folder is not None:
         if seed is not None or set:
-            raise ValueError(f"{folder} is a folder of results, whose runs are as they are: expected neither set nor seed")
+            raise ValueError(f"{folder} has results, whose runs are as they are: expected neither set nor seed")
         wanted = of_folder(folder, run)
     else:
         wanted = of_scenario(source, run, seed, set)  # type: ignore[arg-type]
