@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,7 +35,7 @@ def page(recordings: Sequence[bytes]) -> str:
         if not recording.startswith(MAGIC):
             start = recording[: len(MAGIC)]
             raise ValueError(f"recording {place}: expected one of this version, which begins with {MAGIC!r}: {start!r}")
-    player = resources.files("hopyard.replaying").joinpath("player.html").read_text(encoding="utf-8")
+    player = Path(__file__).with_name("player.html").read_text(encoding="utf-8")
     packed = (base64.b64encode(each).decode("ascii") for each in recordings)
     scripts = "\n".join(f'<script type="text/plain" class="run">{text}</script>' for text in packed)
     before, _, behind = player.partition(_PLACE)
