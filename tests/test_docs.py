@@ -204,6 +204,8 @@ def run_line(line: str, where: str) -> None:
         output = words[-1]
         words = words[:-2]
     arguments = [words[1], *shortened(words[2:])] if words[1] == "run" else words[1:]
+    if words[1] == "replay" and any(word.endswith(".toml") for word in words):
+        arguments += ["--set", "duration=10 s", "--set", "measure.from=0 s"]
     if words[1] in ("sweep", "results", "report"):
         arguments.append("--quick")
     done = CliRunner().invoke(main, arguments)

@@ -25,7 +25,7 @@ FLOORS = (
     ("store",),
     ("results",),
     ("running",),
-    ("gym", "netmap"),
+    ("gym", "netmap", "replaying"),
     ("live",),
     ("study",),
     ("cli",),

@@ -13,6 +13,7 @@ mod live;
 mod network;
 mod order;
 mod pool;
+mod replay;
 mod scenario;
 mod simulation;
 mod table;

@@ -10,6 +10,7 @@ use hopyard_coupling::Meters;
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
 use hopyard_model::context::{Departure, DropReason};
+use hopyard_model::observe::replay::{Lengths, Origin};
 use hopyard_model::observe::{Outcome, PositionRow, QueueRow, RouteRow, Row, TableVisitor, Totals, visit_tables};
 use hopyard_model::world::{Advanced, InjectError, Watch, World};
 use hopyard_scenario as core;
@@ -23,6 +24,7 @@ use crate::clock::Began;
 use crate::errors::SimulationError;
 use crate::linux::{self, Kernels};
 use crate::network::{Network, Watching};
+use crate::replay::{self, Recording};
 use crate::scenario::Scenario;
 use crate::table::{Rows, Table, defect};
 
@@ -43,15 +45,26 @@ pub struct Simulation {
 struct State {
     network: Option<Network>,
     spent: Duration,
+    /// What is sampled for a recording, if there is one, until the run is finished.
+    lengths: Option<Lengths>,
+    /// The recording of a finished run, until it is taken.
+    recording: Option<Recording>,
 }
 
 #[pymethods]
 impl Simulation {
     /// Builds the network of a run, at time zero. `kernels` has the program, the agent and the modules of each version
-    /// of Linux that the scenario names. Without it, the scenario can have neither flows of Linux nor programs.
+    /// of Linux that the scenario names. Without it, the scenario can have neither flows of Linux nor programs. With
+    /// `rows`, the run is recorded, in tables with at most so many rows.
     #[new]
-    #[pyo3(signature = (scenario, run, kernels=None))]
-    fn new(py: Python<'_>, scenario: &Scenario, run: u32, kernels: Option<Kernels>) -> PyResult<Self> {
+    #[pyo3(signature = (scenario, run, kernels=None, rows=None))]
+    fn new(
+        py: Python<'_>,
+        scenario: &Scenario,
+        run: u32,
+        kernels: Option<Kernels>,
+        rows: Option<usize>,
+    ) -> PyResult<Self> {
         let scenario = scenario.inner();
         if scenario.linux().is_some() && kernels.is_none() {
             let message = "a live run cannot have flows with `stack = \"linux\"`, and no [[host]]: expected a run";
@@ -62,18 +75,23 @@ impl Simulation {
             let spec = scenario.spec(u64::from(run));
             let network = match scenario.linux().zip(kernels) {
                 Some((linux, kernels)) => {
-                    Network::Kernels(Box::new(linux::start(&scenario, linux, &kernels, u64::from(run))?))
+                    Network::Kernels(Box::new(linux::start(&scenario, linux, &kernels, u64::from(run), rows)?))
                 }
                 None => {
-                    let watching = (Meters::default(), spec.observe.recorded.probes());
-                    let world = World::with_probe(&spec, watching).map_err(|error| error.to_string())?;
+                    let mut probes = spec.observe.recorded.probes();
+                    probes.extend(replay::probe(&spec, rows));
+                    let world =
+                        World::with_probe(&spec, (Meters::default(), probes)).map_err(|error| error.to_string())?;
                     Network::Alone(Box::new(world))
                 }
             };
-            Ok((network, has_rules(&spec)))
+            let count = network.world().interface_count() as u32;
+            let lengths = rows.map(|_| Lengths::new(count, spec.sampling_of_queues()));
+            Ok((network, has_rules(&spec), lengths))
         };
-        let (network, has_rules) = py.detach(build).map_err(|error: String| SimulationError::new_err(error))?;
-        let state = State { network: Some(network), spent: began.elapsed() };
+        let (network, has_rules, lengths) =
+            py.detach(build).map_err(|error: String| SimulationError::new_err(error))?;
+        let state = State { network: Some(network), spent: began.elapsed(), lengths, recording: None };
         Ok(Self { state: Mutex::new(state), scenario, run, has_rules })
     }
 
@@ -81,7 +99,7 @@ impl Simulation {
     /// more follows. Other Python threads go on meanwhile. A signal stops it between two events.
     fn advance(&self, py: Python<'_>, until: u64) -> PyResult<bool> {
         let mut state = self.state()?;
-        let State { network, spent } = &mut *state;
+        let State { network, spent, lengths, .. } = &mut *state;
         let it = network.as_mut().ok_or_else(over)?;
         let (began, watch, caller) = (Began::now(), Watch::default(), thread::current());
         if self.has_rules {
@@ -90,7 +108,11 @@ impl Simulation {
         let mut signal = Ok(());
         let done = AtomicBool::new(false);
         let mut step = || {
-            let mut advance = || it.advance(Time::from_nanos(until), &watch);
+            let time = Time::from_nanos(until);
+            let mut advance = || match lengths.as_mut() {
+                Some(lengths) => replay::advance(lengths, it, time, &watch),
+                None => it.advance(time, &watch),
+            };
             // A thread that is registered with Python acquires the interpreter much faster.
             let advanced = if self.has_rules { Python::attach(|py| py.detach(advance)) } else { advance() };
             // The thread itself has not ended yet when its caller wakes up.
@@ -132,13 +154,38 @@ impl Simulation {
         let mut state = self.state()?;
         let network = state.network.take().ok_or_else(over)?;
         let began = Began::now();
-        let outcome = py
+        let ranges = network.world().ranges();
+        let (outcome, probes) = py
             .detach(|| network.finish())
             .map_err(|error| SimulationError::new_err(format!("run {} failed: {error}", self.run)))?;
         let spent = (state.spent + began.elapsed()).as_secs_f64();
+        if let Some(lengths) = state.lengths.take() {
+            state.recording = Recording::of(probes, lengths, ranges, &outcome);
+        }
         let digest = format!("{:016x}", outcome.digest);
         let made = tables([(0, self.run, &outcome)]).map_err(defect)?;
         Ok((Run::done(0, self.run, digest, spent), made.into_py_dict(py)?))
+    }
+
+    /// Takes the recording of the finished run: its bytes. `scenario` and `settings` are what the run is called.
+    fn recording<'py>(
+        &self,
+        py: Python<'py>,
+        scenario: String,
+        settings: Vec<(String, String)>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let missing = || PyValueError::new_err("there is no recording: expected a finished run that was recorded");
+        let recording = self.lock()?.recording.take().ok_or_else(missing)?;
+        let origin = Origin {
+            scenario,
+            settings,
+            config: format!("{:016x}", self.scenario.hash()),
+            seed: self.scenario.seed(),
+            run: u64::from(self.run),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            digest: String::new(),
+        };
+        Ok(PyBytes::new(py, &py.detach(|| recording.finish(origin))?))
     }
 
     /// Lets the network go, and ends its kernels.
@@ -292,7 +339,7 @@ impl Simulation {
     #[cfg(target_os = "linux")]
     pub fn work<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut World<Watching>) -> T + Send) -> PyResult<T> {
         let mut state = self.state()?;
-        let State { network, spent } = &mut *state;
+        let State { network, spent, .. } = &mut *state;
         let it = network.as_mut().ok_or_else(over)?.alone().ok_or_else(has_kernels)?;
         let began = Began::now();
         let done = py.detach(|| catch_unwind(AssertUnwindSafe(|| work(it))));

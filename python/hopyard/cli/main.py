@@ -30,6 +30,7 @@ from hopyard.cli import completion
 from hopyard.cli import kernels as cli_kernels
 from hopyard.cli import live as cli_live
 from hopyard.cli import plot as cli_plot
+from hopyard.cli import replay as cli_replay
 from hopyard.cli import run as actions
 from hopyard.cli import studies as cli_study
 from hopyard.cli.options import AGAINST, FLOWS, SET, WITH, Commands, Comparing, Named, Once
@@ -632,6 +633,7 @@ def schema() -> None:
 
 
 main.add_command(cli_live.live)
+main.add_command(cli_replay.replay)
 main.add_command(cli_study.sweep)
 main.add_command(cli_study.results)
 main.add_command(cli_study.report)

@@ -115,10 +115,10 @@ class Simulation:
     Leaving the `with` lets the network go, and ends its kernels, if it has some.
     """
 
-    def __init__(self, case: Planned, run: int) -> None:
+    def __init__(self, case: Planned, run: int, *, rows: int | None = None) -> None:
         self._case = case
         self._run = run
-        self._core = _core.Simulation(case.core, run, kernels_of([case]))
+        self._core = _core.Simulation(case.core, run, kernels_of([case]), rows)
 
     def advance(
         self,
@@ -170,6 +170,10 @@ class Simulation:
         self._core.advance(self._core.end)
         made, tables = self._core.finish()
         return of_batch([self._case], [Record.of(made, self._case)], [arrow(tables)])
+
+    def recording(self) -> bytes:
+        """The recording of the finished run, if it was made with `rows`; it is given once."""
+        return self._core.recording(self._case.scenario, list(self._case.settings.items()))
 
     def close(self) -> None:
         """Lets the network go without results, and ends its kernels."""

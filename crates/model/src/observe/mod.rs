@@ -17,6 +17,7 @@ mod path_log;
 mod probe;
 mod rate_log;
 mod recorded;
+pub mod replay;
 mod results;
 mod route_change;
 mod route_log;
@@ -24,6 +25,7 @@ mod row;
 mod segment_log;
 mod state;
 mod tables;
+mod trails;
 
 pub use decisions::{DecisionRow, TrueCause};
 pub use detours::DetourRow;

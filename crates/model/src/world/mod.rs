@@ -25,6 +25,7 @@ mod report;
 mod roles;
 mod run;
 mod sampling;
+mod scene;
 mod sleep;
 mod sleepers;
 mod sockets;
