@@ -62,6 +62,7 @@ document.getElementById("f").onload = () => {
   const tip = d.getElementById("tip");
   const mark = d.querySelector("#figure-lines").closest("figure").querySelector(".tips circle");
   found.wide = d.documentElement.scrollWidth;
+  found.contents = d.querySelector("nav details").open;
   found.titles = d.querySelectorAll(".tips title").length;
   mark.scrollIntoView();
   const at = mark.getBoundingClientRect();
@@ -126,6 +127,7 @@ def test_a_report_can_be_pointed_at_and_sorted(folder: Path) -> None:
     assert text is not None
     found: dict[str, Any] = json.loads(unescape(text[1]))
     assert found["wide"] <= 390
+    assert not found["contents"], "on a telephone, the contents are closed"
     assert found["titles"] == 0, "the browser would show a title beside the text"
     assert found["tip"] == titles[0]
     assert found["away"]

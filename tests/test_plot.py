@@ -253,7 +253,7 @@ def test_a_time_line_has_a_row_for_each_thing(results: Results) -> None:
     # Only reno has judged losses, and changes of routes.
     assert "flow 0: losses, as judged" not in row_names(second)
     (legend,) = figure.legends
-    assert {"congestion", "spurious", "moved"} <= {text.get_text() for text in legend.get_texts()}
+    assert {"congestion", "wireless", "moved"} <= {text.get_text() for text in legend.get_texts()}
     with pytest.raises(ValueError, match="nothing with a time was recorded in run 9: expected segments"):
         results.plot_timeline(9)
     with pytest.raises(ValueError, match="nothing with a time was recorded: expected segments"):

@@ -52,6 +52,9 @@ for (const svg of document.querySelectorAll("figure svg")) {
   addEventListener("scroll", () => show(null), { passive: true });
 }
 
+// On a telephone, the contents would fill the first screen.
+if (innerWidth < 640) document.querySelector("nav details").open = false;
+
 const text = (row, column) => row.cells[column].textContent.trim();
 const key = (row, column) => {
   const given = row.cells[column].dataset.v ?? text(row, column).replace(/^[<≥≤ ]+/, "");
