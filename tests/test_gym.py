@@ -242,7 +242,7 @@ def test_the_reward_is_what_was_delivered_less_the_price_of_queues() -> None:
             total[env] += reward
     delivered = info["flow"]["delivered_bytes"] * 8e-6
     assert total[free] == pytest.approx(delivered, abs=30 * 8e-3)
-    # A window of 20 is more than the wire holds: the rest waits in its queue, but for what a delayed acknowledgement holds.
+    # A window of 20 is more than the wire holds. The rest waits in its queue, or for a delayed acknowledgement.
     queueing = 20 * SEGMENT - (SEGMENT + ACK + 0.04)
     assert total[free] - total[dear] == pytest.approx(2.0 * queueing * 20.0, rel=0.1)
     own = Window(WIRE, step="500 ms", reward=lambda seen: seen[..., SEEN["cwnd"]])
