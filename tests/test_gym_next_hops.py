@@ -26,8 +26,8 @@ CHAIN: dict[str, Any] = {
     "flow": [{"from": 0, "to": 4, "tcp": "newreno"}],
 }
 WALK = CHAIN | {
-    "nodes": {"count": 12, "placement": "uniform", "area": "600 m x 600 m"},
-    "mobility": {"model": "random_waypoint", "speed_max": "20 m/s"},
+    "nodes": {"count": 12, "placement": "mobility"},
+    "mobility": {"model": "random_waypoint", "random_waypoint": {"width": "600 m", "height": "600 m"}},
 }
 
 
@@ -57,7 +57,8 @@ def test_the_interfaces_find_no_fault() -> None:
 def test_shortest_ways_make_the_run_of_static_routes(step: str) -> None:
     env = NextHop(CHAIN, step=step)
     seen, _ = env.reset(seed=3)
-    over, total, info = False, 0.0, {}
+    over, total = False, 0.0
+    info: dict[str, Any] = {}
     while not over:
         seen, reward, _, over, info = env.step(shortest(seen["neighbours"], env.destinations))
         assert (info["loops"], info["unreachable"]) == (0, 0)
@@ -67,7 +68,8 @@ def test_shortest_ways_make_the_run_of_static_routes(step: str) -> None:
         simulation.advance(until=simulation.end)
         assert info["digest"] == simulation.digest
         delivered = sum(simulation.flows["delivered_bytes"].to_pylist())
-    assert total == pytest.approx(delivered * 8e-6) > 0
+    assert total > 0
+    assert total == pytest.approx(delivered * 8e-6)
 
 
 def test_ways_over_moving_nodes_deliver_more_than_ways_of_the_start() -> None:
@@ -94,6 +96,8 @@ def test_loops_and_broken_ways_are_counted_and_deliver_nothing() -> None:
     _, reward, _, _, info = env.step(loop)
     assert (reward, info["loops"], info["unreachable"]) == (0.0, 4, 0)
     assert info["drops"]["ttl_expired"] > 0
+    # A node asks for the address of one that it does not reach for a few seconds, and then drops what waits.
+    env = NextHop(CHAIN, step="5 s")
     env.reset(seed=0)
     far = good.copy()
     far[1, 1] = 4  # 600 m away.
@@ -108,7 +112,9 @@ def test_agents_of_nodes_make_the_run_of_the_single_chooser() -> None:
     single, several = NextHop(WALK, step="500 ms"), NextHops(WALK, step="500 ms")
     seen, _ = single.reset(seed=6)
     each, _ = several.reset(seed=6)
-    over, info, infos = False, {}, {}
+    over = False
+    info: dict[str, Any] = {}
+    infos: dict[str, dict[str, Any]] = {}
     while not over:
         for node, agent in enumerate(several.agents):
             for name, rows in seen.items():
@@ -164,4 +170,5 @@ def test_only_static_routes_can_be_steered() -> None:
             simulation.steer(0, 4, 1, hops=256)
         simulation.steer(0, 4, 1, hops=4)
         simulation.steer(0, 4, None)
+        simulation.advance("1 s")
         assert simulation.routes(0).to_pylist()[-1]["next_hop"] == 1

@@ -88,7 +88,7 @@ class Control:
         self.actions: list[Any] = [
             self._action_space(window, action, width, limits) for _, window in self._core.senders
         ]
-        self.observations: Any = Box(0.0, np.inf, (len(OBSERVED),), np.float64)
+        self.observations: Any = Box(0.0, 1e12, (len(OBSERVED),), np.float64)
         self.rewards = [reward or price_of_delay(segment, delay_price) for segment, _ in self._core.senders]
         self._given = np.zeros((places, len(flows), width))
 

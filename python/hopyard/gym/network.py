@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from hopyard.scenario.plan import Given
     from hopyard.scenario.scenario import Settings
 
-#: Routing that has no routes but those which it is given.
-STEERED = [("routing.protocol", "static"), ("routing.static.others", "drop"), ("routing.static.routes", "[]")]
 #: The most nodes: an observation has a number for each pair.
 MOST_NODES = 1000
 #: The hops of a route that does not arrive.
@@ -40,15 +38,19 @@ class Network:
         if not 2 <= case.core.nodes <= MOST_NODES:
             raise ValueError(f"scenario: expected 2 to {MOST_NODES} nodes, found {case.core.nodes}")
         self._interval = nanoseconds(step, "step")
-        core = case.core.with_settings(STEERED)
-        self._case = replace(case, core=core)
-        self._numbers = Numbers(self._case)
         self.nodes = case.core.nodes
-        with Simulation(self._case, 0) as simulation:
+        with Simulation(case, 0) as simulation:
             ends = simulation.flows.select(["source", "destination"]).to_pylist()
         if not ends:
             raise ValueError("scenario: expected flows, found none")
         self.destinations = sorted({row[end] for row in ends for end in ("source", "destination")})
+        # A scenario without ways for its flows would be refused. These are taken back before a run begins.
+        pairs = {(row["source"], row["destination"]) for row in ends}
+        self._written = sorted(pairs | {(to, at) for at, to in pairs})
+        routes = ", ".join(f"{{ at = {at}, to = {to}, via = {to} }}" for at, to in self._written)
+        steered = [("protocol", "static"), ("static.others", "drop"), ("static.routes", f"[{routes}]")]
+        core = case.core.with_settings([(f"routing.{key}", value) for key, value in steered])
+        self._numbers = Numbers(replace(case, core=core))
         self._simulation: Simulation | None = None
         #: For each node and destination the next hop; a node itself stands for no route.
         self._chosen = self._none()
@@ -68,8 +70,8 @@ class Network:
         return Dict(
             {
                 "neighbours": MultiBinary((*shape, self.nodes)),
-                "queue": Box(0.0, np.inf, (*shape, 1), np.float64),
-                "position": Box(-np.inf, np.inf, (*shape, 3), np.float64),
+                "queue": Box(0.0, 1e9, (*shape, 1), np.float64),
+                "position": Box(-1e9, 1e9, (*shape, 3), np.float64),
             }
         )
 
@@ -78,6 +80,8 @@ class Network:
         self.close()
         case, run = self._numbers.take(seed, options)
         self._simulation = Simulation(case, run)
+        for at, to in self._written:
+            self._simulation.steer(at, to, None)
         self._chosen = self._none()
         self._delivered, self._drops = 0, {}
 

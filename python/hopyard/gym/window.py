@@ -184,6 +184,9 @@ class Windows(VectorEnv["NDArray[np.float64]", "NDArray[np.float64]", "NDArray[A
         control.act()
         seen = control.wait()[:, 0]
         rewards = np.where(is_idle, 0.0, control.rewards[0](seen))
+        for place in places:
+            if ended[place]:
+                control.ended_undecided(place)  # It is told now.
         over = np.array([not control.is_open(place) for place in places])
         return seen, rewards, np.zeros(self.num_envs, dtype=bool), over, self._infos(over)
 
