@@ -176,7 +176,8 @@ export function tell(run: Run, { table, row }: Event): string {
     const heard = receiver[row] === 0 ? `decoded by ${decoded[row]}` : decoded[row] > 0 ? "decoded" : "not decoded";
     const hurt = damaged[row] > 0 ? `, damaged${receiver[row] === 0 ? ` at ${damaged[row]}` : ""}` : "";
     const way = `${run.nodeOf[sender[row]]} → ${receiverOf(run, row)}`;
-    return `${frameName(run, shape[row])}${several} ${way}${ofFlow}: ${heard}${hurt}`;
+    const airtime = `${run.header.shapes[shape[row]].airtime / 1e6} ms`;
+    return `${frameName(run, shape[row])}${several} ${way}${ofFlow}: ${heard}${hurt}, ${airtime}`;
   }
   if (table === "drops") {
     const { node, reason, flow, content } = run.drops.columns;

@@ -92,4 +92,5 @@ def replay(
     except OSError as error:
         say(f"error: {of(error)}")
         context.exit(NOT_WRITTEN)
-    context.exit(tell(f"{output} is written ({output.stat().st_size / 1e6:.2g} MB); open it in a browser"))
+    shown = f"hopyard replay {output} shows it" if output.suffix == ENDING else "open it in a browser"
+    context.exit(tell(f"{output} is written ({output.stat().st_size / 1e6:.2g} MB); {shown}"))
