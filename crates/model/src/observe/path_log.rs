@@ -68,48 +68,15 @@ impl Fate {
     }
 }
 
-/// The paths of data packets so far.
+/// How many packets of each flow took each path, by their fate.
 #[derive(Clone, Debug, Default)]
-pub struct PathLog {
-    packets: BTreeMap<Key, Vec<Visit>>,
-    /// The packets that have come to an end, the first one first.
-    ended: VecDeque<Key>,
-    paths: BTreeMap<(FlowId, Fate, Vec<NodeId>), u64>,
-}
+pub struct PathCounts(BTreeMap<(FlowId, Fate, Vec<NodeId>), u64>);
 
-impl PathLog {
-    fn key(packet: &Packet) -> Option<Key> {
-        if packet.kind() != PacketKind::Data {
-            return None;
-        }
-        match packet.carried() {
-            Body::Tcp(header) => Some((packet.flow, packet.created, header.seq)),
-            Body::Udp(header) => Some((packet.flow, packet.created, header.sequence)),
-            _ => None,
-        }
-    }
-
-    /// A packet is delivered at a node, or was dropped there last and is lost.
-    fn on_end(&mut self, node: NodeId, packet: &Packet, fate: Fate) {
-        let Some(key) = Self::key(packet) else { return };
-        let Some(visits) = self.packets.get(&key) else { return };
-        // It may be lost at a node that it has not come to: beyond a wire, where the battery is empty.
-        let there = visits.iter().rposition(|visit| visit.node == node);
-        let Some(last) = there.or_else(|| visits.len().checked_sub(1)) else { return };
-        let mut path = Vec::new();
-        let mut at = Some(last as u32);
-        while let Some(visit) = at.map(|place| visits[place as usize]) {
-            path.push(visit.node);
-            at = visit.before;
-        }
-        path.reverse();
-        *self.paths.entry((key.0, fate, path)).or_default() += 1;
-        self.ended.push_back(key);
-        if self.ended.len() > KEPT
-            && let Some(oldest) = self.ended.pop_front()
-        {
-            self.packets.remove(&oldest);
-        }
+impl PathCounts {
+    /// A packet of a flow has arrived, or is lost, after a path.
+    pub fn add(&mut self, flow: FlowId, is_delivered: bool, path: Vec<NodeId>) {
+        let fate = if is_delivered { Fate::Delivered } else { Fate::Dropped };
+        *self.0.entry((flow, fate, path)).or_default() += 1;
     }
 
     /// A row for each path of each flow so far, for packets that were delivered and packets that were dropped; the path
@@ -117,10 +84,10 @@ impl PathLog {
     #[must_use]
     pub fn rows(&self) -> Vec<PathRow> {
         let mut sums: BTreeMap<(FlowId, Fate), u64> = BTreeMap::new();
-        for ((flow, fate, _), count) in &self.paths {
+        for ((flow, fate, _), count) in &self.0 {
             *sums.entry((*flow, *fate)).or_default() += count;
         }
-        let mut paths: Vec<_> = self.paths.iter().collect();
+        let mut paths: Vec<_> = self.0.iter().collect();
         paths.sort_by_key(|((flow, fate, _), count)| (*flow, *fate, std::cmp::Reverse(**count)));
         let row = |((flow, fate, path), &packets): (&(FlowId, Fate, Vec<NodeId>), &u64)| {
             let mut different = path.clone();
@@ -137,6 +104,51 @@ impl PathLog {
             }
         };
         paths.into_iter().map(row).collect()
+    }
+}
+
+/// The paths of data packets so far.
+#[derive(Clone, Debug, Default)]
+pub struct PathLog {
+    packets: BTreeMap<Key, Vec<Visit>>,
+    /// The packets that have come to an end, the first one first.
+    ended: VecDeque<Key>,
+    paths: PathCounts,
+}
+
+impl PathLog {
+    fn key(packet: &Packet) -> Option<Key> {
+        if packet.kind() != PacketKind::Data {
+            return None;
+        }
+        match packet.carried() {
+            Body::Tcp(header) => Some((packet.flow, packet.created, header.seq)),
+            Body::Udp(header) => Some((packet.flow, packet.created, header.sequence)),
+            _ => None,
+        }
+    }
+
+    /// A packet is delivered at a node, or was dropped there last and is lost.
+    fn on_end(&mut self, node: NodeId, packet: &Packet, is_delivered: bool) {
+        let Some(key) = Self::key(packet) else { return };
+        let Some(visits) = self.packets.get(&key) else { return };
+        // It may be lost at a node that it has not come to: beyond a wire, where the battery is empty.
+        let there = visits.iter().rposition(|visit| visit.node == node);
+        let Some(last) = there.or_else(|| visits.len().checked_sub(1)) else { return };
+        let mut path = Vec::new();
+        let mut at = Some(last as u32);
+        while let Some(visit) = at.map(|place| visits[place as usize]) {
+            path.push(visit.node);
+            at = visit.before;
+        }
+        path.reverse();
+        self.paths.add(key.0, is_delivered, path);
+        self.ended.push_back(key);
+        if self.ended.len() > KEPT
+            && let Some(oldest) = self.ended.pop_front()
+        {
+            self.packets.remove(&oldest);
+        }
     }
 
     fn on_originated(&mut self, node: NodeId, packet: &Packet) {
@@ -157,14 +169,14 @@ impl Probe for PathLog {
         match event {
             PacketEvent::Originated => self.on_originated(node, packet),
             PacketEvent::Hop { from } => self.on_hop(from, node, packet),
-            PacketEvent::Delivered => self.on_end(node, packet, Fate::Delivered),
-            PacketEvent::Lost(_) => self.on_end(node, packet, Fate::Dropped),
+            PacketEvent::Delivered => self.on_end(node, packet, true),
+            PacketEvent::Lost(_) => self.on_end(node, packet, false),
             _ => {}
         }
     }
 
     fn report(&self, report: &mut Report<'_>) {
-        report.table(|| self.rows());
+        report.table(|| self.paths.rows());
     }
 }
 
@@ -190,21 +202,21 @@ mod tests {
     }
 
     /// Sends a packet over these nodes.
-    fn send(log: &mut PathLog, sequence: u64, path: &[u32], fate: Fate) {
+    fn send(log: &mut PathLog, sequence: u64, path: &[u32], is_delivered: bool) {
         let packet = packet(sequence);
         log.on_originated(NodeId(path[0]), &packet);
         path.windows(2).for_each(|hop| log.on_hop(NodeId(hop[0]), NodeId(hop[1]), &packet));
-        log.on_end(NodeId(path[path.len() - 1]), &packet, fate);
+        log.on_end(NodeId(path[path.len() - 1]), &packet, is_delivered);
     }
 
     #[test]
     fn paths_are_counted_by_flow_and_fate() {
         let mut log = PathLog::default();
-        send(&mut log, 0, &[0, 1, 3], Fate::Delivered);
-        send(&mut log, 1, &[0, 2, 3], Fate::Delivered);
-        send(&mut log, 2, &[0, 2, 3], Fate::Delivered);
-        send(&mut log, 3, &[0, 1, 2, 1, 0], Fate::Dropped);
-        let rows = log.rows();
+        send(&mut log, 0, &[0, 1, 3], true);
+        send(&mut log, 1, &[0, 2, 3], true);
+        send(&mut log, 2, &[0, 2, 3], true);
+        send(&mut log, 3, &[0, 1, 2, 1, 0], false);
+        let rows = log.paths.rows();
         let found: Vec<_> =
             rows.iter().map(|row| (row.fate, row.path.as_str(), row.packets, row.hops, row.repeats)).collect();
         assert_eq!(
@@ -223,9 +235,9 @@ mod tests {
         // Node 1 has it, but node 0 does not know, and sends it by node 2.
         log.on_hop(NodeId(0), NodeId(2), &it);
         log.on_hop(NodeId(1), NodeId(3), &it);
-        log.on_end(NodeId(3), &it, Fate::Delivered);
-        log.on_end(NodeId(2), &it, Fate::Dropped);
-        let found: Vec<_> = log.rows().into_iter().map(|row| (row.fate, row.path)).collect();
+        log.on_end(NodeId(3), &it, true);
+        log.on_end(NodeId(2), &it, false);
+        let found: Vec<_> = log.paths.rows().into_iter().map(|row| (row.fate, row.path)).collect();
         assert_eq!(found, [("delivered", "0 1 3".to_owned()), ("dropped", "0 2".to_owned())]);
     }
 
@@ -235,15 +247,15 @@ mod tests {
         let it = packet(0);
         log.on_originated(NodeId(0), &it);
         log.on_hop(NodeId(0), NodeId(1), &it);
-        log.on_end(NodeId(2), &it, Fate::Dropped);
-        let found: Vec<_> = log.rows().into_iter().map(|row| (row.fate, row.path, row.packets)).collect();
+        log.on_end(NodeId(2), &it, false);
+        let found: Vec<_> = log.paths.rows().into_iter().map(|row| (row.fate, row.path, row.packets)).collect();
         assert_eq!(found, [("dropped", "0 1".to_owned(), 1)]);
     }
 
     #[test]
     fn packets_that_ended_long_ago_are_forgotten() {
         let mut log = PathLog::default();
-        (0..KEPT as u64 + 10).for_each(|sequence| send(&mut log, sequence, &[0, 3], Fate::Delivered));
-        assert_eq!((log.packets.len(), log.rows()[0].packets), (KEPT, KEPT as u64 + 10));
+        (0..KEPT as u64 + 10).for_each(|sequence| send(&mut log, sequence, &[0, 3], true));
+        assert_eq!((log.packets.len(), log.paths.rows()[0].packets), (KEPT, KEPT as u64 + 10));
     }
 }
