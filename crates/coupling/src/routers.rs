@@ -24,6 +24,8 @@ const RADIO: &str = "eth0";
 const MESH: &str = "bat0";
 /// The time within which the daemons of all nodes begin.
 const SPREAD: Span = Span::from_secs(1);
+/// How often batman-adv is asked for its routes: it sends OGMs, from which they follow, once a second.
+const ASKING: Span = Span::from_secs(1);
 /// How long after `zebra` the daemons begin that ask it.
 const ZEBRA: Span = Span::from_secs(1);
 /// A network with fewer bits for its hosts has an address for all of them that one of the nodes may have.
@@ -95,8 +97,7 @@ pub fn daemon_fault(scenario: &Scenario) -> Option<String> {
 
 /// A program at a node, without a command yet.
 fn program_of(node: NodeId, start: Time) -> Program {
-    let environment = vec![("NODE".to_owned(), node.to_string())];
-    Program { node, arguments: Vec::new(), start, environment, folder: PathBuf::from("/tmp") }
+    Program { node, arguments: Vec::new(), start, environment: Vec::new(), folder: PathBuf::from("/tmp") }
 }
 
 /// The programs of a node's routing.
@@ -181,7 +182,8 @@ impl Routers {
     }
 
     /// A change of a route, as a node's agent reports it. Nothing if the destination is no other node. `addresses` has
-    /// the destination's address and then the next hop's, which is zero where the destination is a neighbour.
+    /// the destination's address and then the next hop's: of IPv4, where it is zero if the destination is a neighbour,
+    /// or those of the radios of batman-adv.
     pub fn route_event(
         &self,
         (at, node): (Time, NodeId),
@@ -189,10 +191,16 @@ impl Routers {
         addresses: &[u8],
         owner: impl Fn(Ipv4Addr) -> Option<NodeId>,
     ) -> Option<RouteEvent> {
-        let bytes: [u8; 8] = addresses.try_into().ok().filter(|_| prefix == 32)?;
-        let [a, b, c, d, by @ ..] = bytes;
-        let destination = owner(Ipv4Addr::new(a, b, c, d)).filter(|it| *it != node)?;
-        let next_hop = || if by == [0; 4] { Some(destination) } else { owner(by.into()) };
+        let of_radio = |mac: &[u8]| mac.try_into().ok().and_then(interface_of).map(|it| NodeId(it.0));
+        let of_ip = |bytes: &[u8]| <[u8; 4]>::try_from(bytes).ok().and_then(|it| owner(it.into()));
+        let (destination, by) = addresses.split_at(addresses.len() / 2);
+        let find = |bytes: &[u8]| match (bytes.len(), prefix) {
+            (4, 32) => of_ip(bytes),
+            (6, _) => of_radio(bytes),
+            _ => None,
+        };
+        let destination = find(destination).filter(|it| *it != node)?;
+        let next_hop = || if by == [0; 4] { Some(destination) } else { find(by) };
         let change = match added {
             0 => Change::Removed(next_hop()?),
             1 => Change::Added(next_hop()?),
@@ -225,6 +233,7 @@ impl Routers {
                 let algorithm = (*algorithm).to_owned();
                 let mac = u64::from_ne_bytes(mac);
                 orders.push(Order::Mesh { mac, mesh: device(MESH), device: device(RADIO), algorithm });
+                orders.push(Order::Originators { interval: ASKING, mesh: device(MESH) });
                 (MESH, prefix_of(addresses), 64)
             }
             // Neighbours of OSPF have to be of one network.
@@ -237,11 +246,14 @@ impl Routers {
         let first = |node: &NodeId| addresses[node.index()].first().copied();
         for &(to, by) in static_routes {
             let (Some(address), Some(router)) = (first(&to), first(&by)) else { continue };
+            let mut router6 = address6(router);
             if to == by {
                 orders.push(Order::Route { address, prefix: 32, device: device(RADIO) });
+                router6 = Ipv6Addr::UNSPECIFIED;
             } else {
                 orders.push(Order::Via { address, router, device: device(RADIO) });
             }
+            orders.push(Order::Route6 { address: address6(address), router: router6, device: device(RADIO) });
         }
         orders
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hopyard_engine::{Span, Time};
 use hopyard_model::address::NodeId;
-use hopyard_model::observe::{Path, RouteChangeRow, RouteChanges};
+use hopyard_model::observe::{Path, PathEnd, RouteChangeRow, RouteChanges};
 
 /// The longest time between the removal of a route and the addition that replaces it.
 const AT_ONCE: Span = Span::from_micros(100);
@@ -29,6 +29,9 @@ pub enum Change {
     Unreachable,
 }
 
+/// The next hops from nodes to destinations.
+type Known = BTreeMap<(NodeId, NodeId), NodeId>;
+
 /// The changes of routes of a run.
 #[derive(Debug, Default)]
 pub struct RouteEvents(Vec<RouteEvent>);
@@ -46,28 +49,66 @@ impl RouteEvents {
 
     /// The rows of the changes that are recorded, in the order of time. `flows` are numbers, sources and destinations.
     pub fn rows(&self, which: RouteChanges, flows: &[(u32, NodeId, NodeId)]) -> Vec<RouteChangeRow> {
-        let (mut known, mut rows) = (BTreeMap::<(NodeId, NodeId), NodeId>::new(), Vec::new());
-        for (place, event) in self.0.iter().enumerate() {
-            let ends = (event.node, event.destination);
-            let before = known.get(&ends).copied();
-            match event.change {
-                Change::Added(next_hop) => _ = known.insert(ends, next_hop),
-                Change::Removed(next_hop) if before != Some(next_hop) => {}
-                _ if self.is_replaced(place) => {}
-                Change::Removed(_) | Change::Unreachable => _ = known.remove(&ends),
-            }
-            let after = known.get(&ends).copied();
+        let mut rows = Vec::new();
+        self.replay(|at, ends, hops, known| {
             let flow = flows.iter().find(|(_, from, to)| (*from, *to) == ends).map(|it| it.0);
             let is_recorded = match which {
                 RouteChanges::None => false,
                 RouteChanges::Flows => flow.is_some(),
                 RouteChanges::All => true,
             };
-            if before != after && is_recorded {
-                rows.push(row(event.at, ends, flow, [before, after], &known));
+            if is_recorded {
+                rows.push(row(at, ends, flow, hops, known));
+            }
+        });
+        rows
+    }
+
+    /// How often the next hop of a route changed from a time on.
+    pub fn changes(&self, from: NodeId, to: NodeId, since: Time) -> u64 {
+        let mut count = 0;
+        self.replay(|at, ends, _, _| count += u64::from(ends == (from, to) && at >= since));
+        count
+    }
+
+    /// The hops of the way from a node to another one after each change of a route to the latter; nothing while there
+    /// is no whole way.
+    pub fn hops(&self, from: NodeId, to: NodeId) -> Vec<(Time, Option<usize>)> {
+        let mut found = Vec::new();
+        self.replay(|at, (_, destination), _, known| {
+            if destination == to {
+                let path = follow((from, to), known);
+                found.push((at, (path.end == PathEnd::Destination).then(|| path.nodes.len() - 1)));
+            }
+        });
+        found
+    }
+
+    /// Calls `each` for each change of a next hop, in the order of time: its time, the ends of the route, the next hop
+    /// before and after it, and all next hops after it. Changes of one instant happen together: batman-adv is asked at
+    /// all nodes at the same time.
+    fn replay(&self, mut each: impl FnMut(Time, (NodeId, NodeId), [Option<NodeId>; 2], &Known)) {
+        let (mut known, mut places) = (Known::new(), 0..self.0.len());
+        for together in self.0.chunk_by(|one, other| one.at == other.at) {
+            let mut before = BTreeMap::new();
+            for (event, place) in together.iter().zip(&mut places) {
+                let ends = (event.node, event.destination);
+                let next_hop = known.get(&ends).copied();
+                before.entry(ends).or_insert(next_hop);
+                match event.change {
+                    Change::Added(next_hop) => _ = known.insert(ends, next_hop),
+                    Change::Removed(gone) if next_hop != Some(gone) => {}
+                    _ if self.is_replaced(place) => {}
+                    Change::Removed(_) | Change::Unreachable => _ = known.remove(&ends),
+                }
+            }
+            for (ends, before) in before {
+                let after = known.get(&ends).copied();
+                if before != after {
+                    each(together[0].at, ends, [before, after], &known);
+                }
             }
         }
-        rows
     }
 
     /// Whether a route that goes comes back at once: daemons replace a route by a removal and an addition, between
@@ -80,14 +121,19 @@ impl RouteEvents {
     }
 }
 
+/// The path that the next hops of all nodes give.
+fn follow((from, to): (NodeId, NodeId), known: &Known) -> Path {
+    Path::follow(from, to, |at| known.get(&(at, to)).copied())
+}
+
 fn row(
     at: Time,
     (node, destination): (NodeId, NodeId),
     flow: Option<u32>,
     [before, after]: [Option<NodeId>; 2],
-    known: &BTreeMap<(NodeId, NodeId), NodeId>,
+    known: &Known,
 ) -> RouteChangeRow {
-    let path = after.map(|_| Path::follow(node, destination, |at| known.get(&(at, destination)).copied()));
+    let path = after.map(|_| follow((node, destination), known));
     let text = |path: &Path| path.nodes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
     RouteChangeRow {
         time_s: at.seconds(),
@@ -144,5 +190,12 @@ mod tests {
         let gap = |path| (path, "gap");
         assert_eq!(paths, [gap("0 1"), ("1 3", "destination"), gap("0 2"), ("0 1 3", "destination"), gap("2 0")]);
         assert_eq!(events.rows(RouteChanges::Flows, &[(7, NodeId(1), NodeId(3))]).len(), 1);
+        let changes = |since| events.changes(NodeId(0), NodeId(3), Time::from_nanos(since));
+        assert_eq!([changes(0), changes(2_000_000_000)], [4, 3]);
+        let hops: Vec<_> =
+            events.hops(NodeId(0), NodeId(3)).into_iter().map(|(at, hops)| (at.seconds(), hops)).collect();
+        let expected =
+            [(1.0, None), (2.0, Some(2)), (3.0001, None), (4.0, Some(2)), (5.0, None), (6.0, None), (7.0, None)];
+        assert_eq!(hops, expected);
     }
 }

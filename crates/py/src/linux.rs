@@ -141,15 +141,15 @@ fn modules_of(scenario: &core::Scenario, folder: &Path) -> Result<BTreeMap<Strin
 
 /// The programs of a scenario.
 pub fn programs(scenario: &core::Scenario) -> Vec<Program> {
-    let program = |host: &Host| Program {
-        node: NodeId(host.node),
+    let program = |(_, node, host): (usize, NodeId, &Host)| Program {
+        node,
         // A scenario with quotes that are not in pairs was refused.
         arguments: host.arguments().unwrap_or_default(),
         start: Time::ZERO + host.start,
         environment: host.variables(),
         folder: PathBuf::from(&host.folder),
     };
-    scenario.hosts().iter().map(program).collect()
+    scenario.hosts().map(program).collect()
 }
 
 fn options(scenario: &core::Scenario, linux: &Linux, kernels: &Kernels, spec: &Spec) -> Result<Options, String> {

@@ -49,6 +49,31 @@ fn the_routing_of_kernels_is_in_the_hash_where_there_are_any() {
 }
 
 #[test]
+fn a_program_runs_at_one_node_at_several_or_at_all() {
+    let nodes = |text: &str| load(text).hosts().map(|it| it.1.0).collect::<Vec<_>>();
+    let host = |node: &str| format!("[[host]]\nnode = {node}\nrun = \"true\"\n");
+    let jammer = "[[jammer]]\nnodes = [2]\n";
+    assert_eq!(nodes(&format!("{LINUX}{}{}", host("\"all\""), host("1"))), [0, 1, 2, 1]);
+    assert_eq!(nodes(&format!("{LINUX}{jammer}{}", host("\"all\""))), [0, 1]);
+    assert_eq!(nodes(&host("[2, 0]")), [2, 0]);
+    let all = load(&host("\"all\""));
+    assert_eq!((all.kernels(), all.kernels_with_programs(), all.kernel_devices()), (3, 3, 3));
+    assert!(all.to_toml(true).contains("node = \"all\""), "{}", all.to_toml(true));
+    for (node, expected) in [
+        ("[0, 3]", "3"),
+        ("[]", "expected at least one node, and each once, found none"),
+        ("[1, 1]", "found 1 again"),
+        ("\"some\"", "expected the number of a node, a list of numbers, or \"all\""),
+        ("-1", "expected the number of a node, a list of numbers, or \"all\""),
+    ] {
+        let found = read(&host(node)).expect_err("refused");
+        assert!(found.contains(expected), "{node}: {found}");
+    }
+    let found = read(&format!("{LINUX}{jammer}{}", host("[0, 2]"))).expect_err("refused");
+    assert!(found.contains("node 2 only radiates"), "{found}");
+}
+
+#[test]
 fn what_kernels_as_nodes_cannot_have_is_refused() {
     for (text, expected) in [
         ("[routing]\nprotocol = \"aodv\"\n", "have the routing of Linux, and not that of Hopyard"),

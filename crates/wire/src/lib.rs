@@ -25,6 +25,7 @@ mod datagram;
 pub mod drand;
 pub mod dsdv;
 pub mod dsr;
+pub mod frames;
 pub mod icmp;
 pub mod ieee80211;
 pub mod ipv4;

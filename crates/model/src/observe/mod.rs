@@ -36,7 +36,7 @@ pub use mobile_log::MobileEventRow;
 pub use network::{AttachmentView, FlowView, InterfaceView, MobileView, NetworkView, StationView, WiredWay};
 pub use node_row::{NodeCounts, NodeRow, OwnColumn, own_columns};
 pub use object_log::{ObjectLog, ObjectRow};
-pub use path_log::PathRow;
+pub use path_log::{PathCounts, PathRow};
 pub use probe::{
     DecisionView, FlowEvent, FrameEdge, FrameView, IsMeant, PacketEvent, Passage, Probe, Probes, Reception,
 };

@@ -52,19 +52,15 @@ impl Fate {
     }
 }
 
-/// The paths of data packets so far.
+/// How many packets of each flow took each path, by their fate.
 #[derive(Clone, Debug, Default)]
-pub struct PathLog {
-    trails: Trails,
-    paths: BTreeMap<(FlowId, Fate, Vec<NodeId>), u64>,
-}
+pub struct PathCounts(BTreeMap<(FlowId, Fate, Vec<NodeId>), u64>);
 
-impl PathLog {
-    /// A packet is delivered at a node, or was dropped there last and is lost.
-    fn on_end(&mut self, node: NodeId, packet: &Packet, fate: Fate) {
-        if let Some((flow, path)) = self.trails.on_end(node, packet) {
-            *self.paths.entry((flow, fate, path)).or_default() += 1;
-        }
+impl PathCounts {
+    /// A packet of a flow has arrived, or is lost, after a path.
+    pub fn add(&mut self, flow: FlowId, is_delivered: bool, path: Vec<NodeId>) {
+        let fate = if is_delivered { Fate::Delivered } else { Fate::Dropped };
+        *self.0.entry((flow, fate, path)).or_default() += 1;
     }
 
     /// A row for each path of each flow so far, for packets that were delivered and packets that were dropped; the path
@@ -72,10 +68,10 @@ impl PathLog {
     #[must_use]
     pub fn rows(&self) -> Vec<PathRow> {
         let mut sums: BTreeMap<(FlowId, Fate), u64> = BTreeMap::new();
-        for ((flow, fate, _), count) in &self.paths {
+        for ((flow, fate, _), count) in &self.0 {
             *sums.entry((*flow, *fate)).or_default() += count;
         }
-        let mut paths: Vec<_> = self.paths.iter().collect();
+        let mut paths: Vec<_> = self.0.iter().collect();
         paths.sort_by_key(|((flow, fate, _), count)| (*flow, *fate, std::cmp::Reverse(**count)));
         let row = |((flow, fate, path), &packets): (&(FlowId, Fate, Vec<NodeId>), &u64)| {
             let mut different = path.clone();
@@ -95,19 +91,35 @@ impl PathLog {
     }
 }
 
+/// The paths of data packets so far.
+#[derive(Clone, Debug, Default)]
+pub struct PathLog {
+    trails: Trails,
+    paths: PathCounts,
+}
+
+impl PathLog {
+    /// A packet is delivered at a node, or was dropped there last and is lost.
+    fn on_end(&mut self, node: NodeId, packet: &Packet, is_delivered: bool) {
+        if let Some((flow, path)) = self.trails.on_end(node, packet) {
+            self.paths.add(flow, is_delivered, path);
+        }
+    }
+}
+
 impl Probe for PathLog {
     fn on_packet(&mut self, _: Time, node: NodeId, packet: &Packet, event: PacketEvent) {
         match event {
             PacketEvent::Originated => self.trails.on_originated(node, packet),
             PacketEvent::Hop { from } => self.trails.on_hop(from, node, packet),
-            PacketEvent::Delivered => self.on_end(node, packet, Fate::Delivered),
-            PacketEvent::Lost(_) => self.on_end(node, packet, Fate::Dropped),
+            PacketEvent::Delivered => self.on_end(node, packet, true),
+            PacketEvent::Lost(_) => self.on_end(node, packet, false),
             _ => {}
         }
     }
 
     fn report(&self, report: &mut Report<'_>) {
-        report.table(|| self.rows());
+        report.table(|| self.paths.rows());
     }
 }
 
@@ -134,21 +146,21 @@ mod tests {
     }
 
     /// Sends a packet over these nodes.
-    fn send(log: &mut PathLog, sequence: u64, path: &[u32], fate: Fate) {
+    fn send(log: &mut PathLog, sequence: u64, path: &[u32], is_delivered: bool) {
         let packet = packet(sequence);
         log.trails.on_originated(NodeId(path[0]), &packet);
         path.windows(2).for_each(|hop| log.trails.on_hop(NodeId(hop[0]), NodeId(hop[1]), &packet));
-        log.on_end(NodeId(path[path.len() - 1]), &packet, fate);
+        log.on_end(NodeId(path[path.len() - 1]), &packet, is_delivered);
     }
 
     #[test]
     fn paths_are_counted_by_flow_and_fate() {
         let mut log = PathLog::default();
-        send(&mut log, 0, &[0, 1, 3], Fate::Delivered);
-        send(&mut log, 1, &[0, 2, 3], Fate::Delivered);
-        send(&mut log, 2, &[0, 2, 3], Fate::Delivered);
-        send(&mut log, 3, &[0, 1, 2, 1, 0], Fate::Dropped);
-        let rows = log.rows();
+        send(&mut log, 0, &[0, 1, 3], true);
+        send(&mut log, 1, &[0, 2, 3], true);
+        send(&mut log, 2, &[0, 2, 3], true);
+        send(&mut log, 3, &[0, 1, 2, 1, 0], false);
+        let rows = log.paths.rows();
         let found: Vec<_> =
             rows.iter().map(|row| (row.fate, row.path.as_str(), row.packets, row.hops, row.repeats)).collect();
         assert_eq!(
@@ -167,9 +179,9 @@ mod tests {
         // Node 1 has it, but node 0 does not know, and sends it by node 2.
         log.trails.on_hop(NodeId(0), NodeId(2), &it);
         log.trails.on_hop(NodeId(1), NodeId(3), &it);
-        log.on_end(NodeId(3), &it, Fate::Delivered);
-        log.on_end(NodeId(2), &it, Fate::Dropped);
-        let found: Vec<_> = log.rows().into_iter().map(|row| (row.fate, row.path)).collect();
+        log.on_end(NodeId(3), &it, true);
+        log.on_end(NodeId(2), &it, false);
+        let found: Vec<_> = log.paths.rows().into_iter().map(|row| (row.fate, row.path)).collect();
         assert_eq!(found, [("delivered", "0 1 3".to_owned()), ("dropped", "0 2".to_owned())]);
     }
 
@@ -179,15 +191,15 @@ mod tests {
         let it = packet(0);
         log.trails.on_originated(NodeId(0), &it);
         log.trails.on_hop(NodeId(0), NodeId(1), &it);
-        log.on_end(NodeId(2), &it, Fate::Dropped);
-        let found: Vec<_> = log.rows().into_iter().map(|row| (row.fate, row.path, row.packets)).collect();
+        log.on_end(NodeId(2), &it, false);
+        let found: Vec<_> = log.paths.rows().into_iter().map(|row| (row.fate, row.path, row.packets)).collect();
         assert_eq!(found, [("dropped", "0 1".to_owned(), 1)]);
     }
 
     #[test]
     fn packets_that_ended_long_ago_are_forgotten() {
         let mut log = PathLog::default();
-        (0..KEPT as u64 + 10).for_each(|sequence| send(&mut log, sequence, &[0, 3], Fate::Delivered));
-        assert_eq!((log.trails.len(), log.rows()[0].packets), (KEPT, KEPT as u64 + 10));
+        (0..KEPT as u64 + 10).for_each(|sequence| send(&mut log, sequence, &[0, 3], true));
+        assert_eq!((log.trails.len(), log.paths.rows()[0].packets), (KEPT, KEPT as u64 + 10));
     }
 }

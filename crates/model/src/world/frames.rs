@@ -7,13 +7,14 @@
 use std::sync::Arc;
 
 use hopyard_engine::Time;
+use hopyard_wire::frames::{self, Purpose};
 
 use super::{InjectError, World};
 use crate::address::{InterfaceId, NodeId};
 use crate::context::{Departure, DropReason, Token, Waiter};
 use crate::node::{Attachment, Due, MOST_DUE};
 use crate::observe::{PacketEvent, Probe};
-use crate::packet::{Body, ETHERNET, FlowId, IP_HEADER, Packet, PacketId};
+use crate::packet::{Body, ETHERNET, FlowId, IP_HEADER, Packet, PacketId, PacketKind};
 
 impl<P: Probe> World<P> {
     /// The host of an interface is outside from now on, and sends and receives Ethernet frames.
@@ -103,8 +104,25 @@ impl<P: Probe> World<P> {
         if self.energy.is_dead(node) {
             return self.cx.drop_packet(node, packet, DropReason::BatteryEmpty);
         }
+        self.count_frame(node, packet);
         let (node, mut around) = self.node_at(interface);
         node.send_frame(interface, packet, receiver, &mut around);
+    }
+
+    /// Counts a frame that a node sends, as packets of Hopyard's nodes are counted.
+    fn count_frame(&mut self, id: NodeId, packet: PacketId) {
+        let Body::Frame(bytes) = &self.cx.packets[packet].body else { return };
+        let node = &mut self.nodes[id.index()];
+        let Some((purpose, parts)) = frames::messages(bytes) else {
+            let own = self.cx.owners.name(InterfaceId::from(id).into()).octets();
+            node.forwarded += u64::from(frames::forwards(bytes, own));
+            return;
+        };
+        if purpose == Purpose::Routing {
+            node.routing_packets += 1;
+            node.routing_bytes += u64::from(self.cx.packets[packet].size);
+        }
+        self.cx.overhead.on_frame_sent(id, kind(purpose), &parts);
     }
 
     /// A frame has reached an interface.
@@ -121,8 +139,18 @@ impl<P: Probe> World<P> {
         }
         self.cx.digest.fold(at.nanos() ^ u64::from(packet.size) << 48 ^ u64::from(node.0) << 20);
         if let Body::Frame(bytes) = packet.body {
+            if let Some((purpose, parts)) = frames::messages(&bytes) {
+                self.cx.overhead.on_frame_received(node, kind(purpose), &parts);
+            }
             self.cx.outside.leave(Departure::Frame { at, interface, from, bytes });
         }
+    }
+}
+
+const fn kind(purpose: Purpose) -> PacketKind {
+    match purpose {
+        Purpose::Routing => PacketKind::Routing,
+        Purpose::Resolution => PacketKind::Arp,
     }
 }
 

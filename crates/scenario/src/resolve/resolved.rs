@@ -286,6 +286,14 @@ impl Resolved {
         if self.nodes.system == System::Linux { 0..self.talking() } else { 0..0 }
     }
 
+    /// The programs that run at nodes, in their order, each with its place among the `[[host]]` and with its node.
+    pub(crate) fn programs(&self) -> impl Iterator<Item = (usize, u32, &Host)> {
+        let all = move || (0..self.talking()).chain(self.nodes.count..self.all_nodes());
+        let at_nodes =
+            move |(place, host): (usize, &'_ Host)| host.node.nodes(all()).into_iter().map(move |node| (place, node));
+        self.hosts.iter().enumerate().flat_map(at_nodes).map(|(place, node)| (place, node, &self.hosts[place]))
+    }
+
     /// Whether no node moves.
     pub(crate) fn stand_still(&self) -> bool {
         let still = |chosen: &Moving| chosen.sound().is_some_and(|model| model.is_stationary());

@@ -33,6 +33,7 @@ void load_module(const void *message);
 void set_up(const void *message);
 void set_address6(const void *message);
 void set_via(const void *message);
+void set_route6(const void *message);
 
 /* netlink.c */
 void *attribute(struct nlmsghdr *message, int type, const void *content, int length);
@@ -43,6 +44,7 @@ int family_of(int generic, const char *name);
 
 /* mesh.c */
 void set_mesh(const void *message);
+void *originators(void *argument);
 
 /* routes.c */
 void watch_routes(const void *message);
