@@ -1,4 +1,5 @@
-//! The routes of kernels that are nodes, as their agents report them, in the table of all changes of routes.
+//! The routes of kernels that are nodes, as their agents report them, in the table of all changes of routes. Beside them
+//! are those of Hopyard's nodes in the same network.
 
 use std::collections::BTreeMap;
 
@@ -44,10 +45,20 @@ impl RouteEvents {
         self.0.sort_by_key(|it| (it.at, it.node));
     }
 
-    /// The rows of the changes that are recorded, in the order of time. `flows` are numbers, sources and destinations.
-    pub fn rows(&self, which: RouteChanges, flows: &[(u32, NodeId, NodeId)]) -> Vec<RouteChangeRow> {
+    /// The rows of the changes that are recorded, in the order of time. `flows` are numbers, sources and destinations;
+    /// `own` are the rows of Hopyard's nodes, whose paths over kernels become known here.
+    pub fn rows(
+        &self,
+        which: RouteChanges,
+        flows: &[(u32, NodeId, NodeId)],
+        own: Vec<RouteChangeRow>,
+    ) -> Vec<RouteChangeRow> {
         let (mut known, mut rows) = (BTreeMap::<(NodeId, NodeId), NodeId>::new(), Vec::new());
+        let mut own = own.into_iter().peekable();
         for (place, event) in self.0.iter().enumerate() {
+            while let Some(it) = own.next_if(|it| it.time_s <= event.at.seconds()) {
+                rows.push(with_path(it, &mut known));
+            }
             let ends = (event.node, event.destination);
             let before = known.get(&ends).copied();
             match event.change {
@@ -67,6 +78,7 @@ impl RouteEvents {
                 rows.push(row(event.at, ends, flow, [before, after], &known));
             }
         }
+        rows.extend(own.map(|it| with_path(it, &mut known)));
         rows
     }
 
@@ -87,9 +99,7 @@ fn row(
     [before, after]: [Option<NodeId>; 2],
     known: &BTreeMap<(NodeId, NodeId), NodeId>,
 ) -> RouteChangeRow {
-    let path = after.map(|_| Path::follow(node, destination, |at| known.get(&(at, destination)).copied()));
-    let text = |path: &Path| path.nodes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
-    RouteChangeRow {
+    let row = RouteChangeRow {
         time_s: at.seconds(),
         node: node.0,
         destination: destination.0,
@@ -99,9 +109,28 @@ fn row(
         hops_before: None,
         next_hop: after.map(|it| it.0),
         hops: None,
-        path: path.as_ref().map(text),
-        path_ends: path.map(|path| path.end.name()),
-    }
+        path: None,
+        path_ends: None,
+    };
+    follow(row, known)
+}
+
+/// The row of one of Hopyard's nodes, whose next hop is known from now on, with its path.
+fn with_path(row: RouteChangeRow, known: &mut BTreeMap<(NodeId, NodeId), NodeId>) -> RouteChangeRow {
+    let ends = (NodeId(row.node), NodeId(row.destination));
+    match row.next_hop {
+        Some(next_hop) => known.insert(ends, NodeId(next_hop)),
+        None => known.remove(&ends),
+    };
+    follow(row, known)
+}
+
+/// The row with the path that packets take now.
+fn follow(row: RouteChangeRow, known: &BTreeMap<(NodeId, NodeId), NodeId>) -> RouteChangeRow {
+    let (node, destination) = (NodeId(row.node), NodeId(row.destination));
+    let path = row.next_hop.map(|_| Path::follow(node, destination, |at| known.get(&(at, destination)).copied()));
+    let text = |path: &Path| path.nodes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    RouteChangeRow { path: path.as_ref().map(text), path_ends: path.map(|path| path.end.name()), ..row }
 }
 
 #[cfg(test)]
@@ -128,7 +157,7 @@ mod tests {
         }
         events.push(RouteEvent { change: Change::Unreachable, ..event(7, 2, 0, true) });
         events.sort();
-        let rows = events.rows(RouteChanges::All, &[(7, NodeId(0), NodeId(3))]);
+        let rows = events.rows(RouteChanges::All, &[(7, NodeId(0), NodeId(3))], Vec::new());
         let found: Vec<_> = rows.iter().map(|it| (it.time_s, it.node, it.next_hop, it.flow)).collect();
         let expected = [
             (1.0, 0, Some(1), Some(7)),
@@ -143,6 +172,28 @@ mod tests {
         let paths: Vec<_> = rows.iter().filter_map(|it| Some((it.path.as_deref()?, it.path_ends?))).collect();
         let gap = |path| (path, "gap");
         assert_eq!(paths, [gap("0 1"), ("1 3", "destination"), gap("0 2"), ("0 1 3", "destination"), gap("2 0")]);
-        assert_eq!(events.rows(RouteChanges::Flows, &[(7, NodeId(1), NodeId(3))]).len(), 1);
+        assert_eq!(events.rows(RouteChanges::Flows, &[(7, NodeId(1), NodeId(3))], Vec::new()).len(), 1);
+    }
+
+    #[test]
+    fn a_path_leads_over_kernels_and_nodes_of_hopyard() {
+        let at = |second: u64| Time::from_nanos(second * 1_000_000_000);
+        let added = |second, node, next_hop| RouteEvent {
+            at: at(second),
+            node: NodeId(node),
+            destination: NodeId(3),
+            change: Change::Added(NodeId(next_hop)),
+        };
+        let mut events = RouteEvents::default();
+        [added(1, 1, 2), added(3, 1, 4)].into_iter().for_each(|it| events.push(it));
+        let own = |second, node, next_hop| {
+            let ends = (NodeId(node), NodeId(3));
+            row(at(second), ends, None, [None, Some(NodeId(next_hop))], &BTreeMap::new())
+        };
+        let rows = events.rows(RouteChanges::All, &[], vec![own(0, 2, 3), own(2, 0, 1), own(4, 4, 3)]);
+        let found: Vec<_> = rows.iter().map(|it| (it.node, it.path.as_deref(), it.path_ends)).collect();
+        let whole = |node, path| (node, Some(path), Some("destination"));
+        let cut = (1, Some("1 4"), Some("gap"));
+        assert_eq!(found, [whole(2, "2 3"), whole(1, "1 2 3"), whole(0, "0 1 2 3"), cut, whole(4, "4 3")]);
     }
 }

@@ -334,6 +334,7 @@ impl<P: Probe> Coupled<P> {
         let flows = || self.flows.iter().zip(&self.ends).enumerate();
         let samples = |flow| self.samples.iter().filter(|it| it.flow == flow).copied().collect::<Vec<_>>();
         let mut outcome = world.outcome(only);
+        let own_changes = std::mem::take(&mut outcome.route_changes);
         outcome.fill(only, world.now(), |report| {
             report.table(|| {
                 let counts = world.flow_counts();
@@ -371,7 +372,7 @@ impl<P: Probe> Coupled<P> {
             if let Some(routers) = &self.routers {
                 let ends: Vec<_> =
                     self.flows.iter().map(|it| (it.flow.number as u32, it.flow.from, it.flow.to)).collect();
-                report.table(|| self.routes.rows(routers.routes, &ends));
+                report.table(|| self.routes.rows(routers.routes, &ends, own_changes.clone()));
             }
             report.table(|| {
                 let programs = self.programs.iter().zip(0..);

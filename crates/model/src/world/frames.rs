@@ -83,7 +83,8 @@ impl<P: Probe> World<P> {
     ) {
         self.fold(node, &bytes);
         let now = self.cx.now;
-        let packet = self.cx.originate(Packet {
+        let kept = self.goes_on(node, &bytes);
+        let packet = kept.unwrap_or_else(|| self.cx.originate(Packet {
             created: now,
             source: interface.into(),
             destination: receiver.into(),
@@ -95,15 +96,16 @@ impl<P: Probe> World<P> {
             salvaged: 0,
             class: class(&bytes),
             body: Body::Frame(bytes),
-        });
+        }));
         self.cx.sending.begin(packet, Waiter::Host(node, token));
-        if self.probe.watches() {
+        if kept.is_none() && self.probe.watches() {
             self.probe.on_packet(now, node, &self.cx.packets[packet], PacketEvent::Originated);
         }
         if self.energy.is_dead(node) {
             return self.cx.drop_packet(node, packet, DropReason::BatteryEmpty);
         }
         let (node, mut around) = self.node_at(interface);
+        node.forwarded += u64::from(kept.is_some());
         node.send_frame(interface, packet, receiver, &mut around);
     }
 
