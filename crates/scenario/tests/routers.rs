@@ -74,14 +74,16 @@ fn what_kernels_as_nodes_cannot_have_is_refused() {
 }
 
 /// The last node is a kernel; keys of [linux] and further tables come behind.
-const MIXED: &str = "system = \"linux\"\n[routing]\nprotocol = \"babel\"\n[routing.babel]\nipv6 = true\n[linux]\nnodes = [2]\n";
+const MIXED: &str =
+    "system = \"linux\"\n[routing]\nprotocol = \"babel\"\n[routing.babel]\nipv6 = true\n[linux]\nnodes = [2]\n";
 
 #[test]
 fn some_nodes_are_kernels_and_the_others_speak_their_protocol() {
     let scenario = load(&format!("{MIXED}routing = \"babeld\"\n[[flow]]\nfrom = 0\nto = 1\n"));
     assert_eq!(scenario.linux_nodes(), [NodeId(2)]);
     assert_eq!((scenario.kernels(), scenario.kernels_with_programs()), (1, 1));
-    let is_babel: Vec<bool> = scenario.spec(0).nodes.iter().map(|it| matches!(it.routing, routing::Config::Babel(_))).collect();
+    let is_babel: Vec<bool> =
+        scenario.spec(0).nodes.iter().map(|it| matches!(it.routing, routing::Config::Babel(_))).collect();
     assert_eq!(is_babel, [true, true, false]);
     let again = scenario.to_toml(true);
     assert!(again.contains("[routing]") && again.contains("nodes = [2]"), "{again}");
@@ -114,9 +116,13 @@ fn a_mixture_that_cannot_be_is_refused_with_the_reason() {
     }
     for (before, after, expected) in [
         ("ipv6 = true", "ipv6 = false", "kernels understand packets of Babel over IPv6 alone"),
-        ("[2]", "[3]", "3"),
+        ("[2]", "[3]", "there is no node 3"),
         ("[2]", "[1, 1]", "node 1 is listed twice"),
-        ("babel\"\n[routing.babel]\nipv6 = true", "olsr\"", "nodes with `olsr` do not understand kernels with `babeld`"),
+        (
+            "babel\"\n[routing.babel]\nipv6 = true",
+            "olsr\"",
+            "nodes with `olsr` do not understand kernels with `babeld`",
+        ),
     ] {
         let found = read(&format!("{}routing = \"babeld\"\n", MIXED.replace(before, after))).expect_err("refused");
         assert!(found.contains(expected), "{after}: {found}");

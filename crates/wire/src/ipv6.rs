@@ -70,9 +70,8 @@ mod tests {
     /// The header of a Hello that babeld 1.12.1 sent in a kernel whose device has the address 02:00:00:00:00:01.
     #[test]
     fn the_header_of_a_kernel() {
-        let bytes = hex(
-            "6c000000 0003 11 01 fe80000000000000 000000fffe000001 ff020000000000000000000000010006 616263",
-        );
+        let bytes =
+            hex("6c000000 0003 11 01 fe80000000000000 000000fffe000001 ff020000000000000000000000010006 616263");
         let (header, payload) = Header::parse(&bytes).expect("sound");
         let station = HardwareAddress([2, 0, 0, 0, 0, 1]);
         let expected = Header {

@@ -77,9 +77,7 @@ impl Message {
         let start = out.len();
         let (kind, flags, target, option, link) = match *self {
             Self::Solicitation { target, source } => (SOLICITATION, 0, target, SOURCE_OPTION, source),
-            Self::Advertisement { target, link } => {
-                (ADVERTISEMENT, SOLICITED | OVERRIDE, target, TARGET_OPTION, link)
-            }
+            Self::Advertisement { target, link } => (ADVERTISEMENT, SOLICITED | OVERRIDE, target, TARGET_OPTION, link),
         };
         out.extend([kind, 0, 0, 0, flags, 0, 0, 0]);
         out.extend(target.octets());

@@ -121,10 +121,7 @@ mod tests {
         assert_eq!(bytes[6..8], (!0x0468_u16).to_be_bytes());
         assert_eq!(Header::parse(&bytes, addresses[0], addresses[1]), Ok((header, &b"odd"[..])));
         bytes[6..8].fill(0);
-        assert_eq!(
-            Header::parse(&bytes, addresses[0], addresses[1]),
-            Err(WireError::Checksum { format: "UDP" })
-        );
+        assert_eq!(Header::parse(&bytes, addresses[0], addresses[1]), Err(WireError::Checksum { format: "UDP" }));
     }
 
     #[test]

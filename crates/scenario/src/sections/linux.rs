@@ -202,7 +202,10 @@ impl Params for Linux {
             return Err(Fault::new("mtu", format!("expected 0 or {least} to {most}, found {}", self.mtu)));
         }
         let twice = self.nodes.iter().enumerate().filter(|(place, node)| self.nodes[..*place].contains(node));
-        Fault::of_elements("nodes", twice.map(|(place, node)| (place, format!("node {node} is listed twice"))).collect())?;
+        Fault::of_elements(
+            "nodes",
+            twice.map(|(place, node)| (place, format!("node {node} is listed twice"))).collect(),
+        )?;
         // A name leads nowhere but below /proc/sys.
         let name = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
         let is_sound = |text: &String| {

@@ -58,11 +58,7 @@ fn a_packet_is_laid_out_as_in_the_rfc() {
 fn what_is_not_known_is_passed_over_and_sets_the_state_all_the_same() {
     let (expected, _) = packed(&[
         Message::Hello { unicast: true, seqno: 1, interval: 0 },
-        Message::Ihu {
-            rxcost: 256,
-            interval: 1200,
-            address: Some(Neighbour::LinkLocal(*b"\x02\0\0\xff\xfe\0\0\x09")),
-        },
+        Message::Ihu { rxcost: 256, interval: 1200, address: Some(Neighbour::LinkLocal(*b"\x02\0\0\xff\xfe\0\0\x09")) },
         Message::Update(Update {
             destination: Target::Host(A),
             router: Some(RouterId::Other(*b"\x02\0\0\xff\xfe\0\0\x01")),

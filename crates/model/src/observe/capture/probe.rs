@@ -18,11 +18,11 @@ use std::path::Path;
 
 use hopyard_engine::Time;
 use hopyard_engine::units::{Frequency, Power};
+use hopyard_wire::cooked;
 use hopyard_wire::ieee80211::EtherType;
 use hopyard_wire::ipv4::Protocol;
 use hopyard_wire::pcapng::{self, CaptureError, Direction, LinkType, Record, Writer};
 use hopyard_wire::radiotap::Aggregate;
-use hopyard_wire::cooked;
 
 use super::comments::{of_drop, of_segment};
 use super::frame::{Frame, FrameKind, radiotap};
@@ -260,7 +260,8 @@ impl<W: io::Write> Capture<W> {
             (Header::Data { .. } | Header::QosData { .. }, None) => return,
         };
         let transmitter = station_of(frame.transmitter);
-        let group = captured.as_ref().filter(|_| frame.receiver.is_broadcast()).and_then(|it| group_of(it.protocol, &it.bytes));
+        let group =
+            captured.as_ref().filter(|_| frame.receiver.is_broadcast()).and_then(|it| group_of(it.protocol, &it.bytes));
         let receiver = group.unwrap_or_else(|| station_of(frame.receiver));
         let whole = Frame { kind, duration: frame.duration, transmitter, receiver, damaged };
         let mut bytes = Vec::new();

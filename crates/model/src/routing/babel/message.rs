@@ -2,8 +2,8 @@
 
 use std::net::Ipv4Addr;
 
-use hopyard_wire::{WireError, babel};
 pub use hopyard_wire::babel::{HEADER, HOPS, INFINITY};
+use hopyard_wire::{WireError, babel};
 
 use crate::address::{Address, InterfaceId};
 use crate::context::Owners;

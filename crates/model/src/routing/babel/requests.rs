@@ -59,12 +59,7 @@ impl State {
         });
         let Some(next) = next.map(|it| it.neighbour) else { return };
         self.remember(destination, router, seqno, next, 0, cx.now);
-        let message = Message::SeqnoRequest {
-            destination: Target::Host(destination),
-            router,
-            seqno,
-            hops: hops - 1,
-        };
+        let message = Message::SeqnoRequest { destination: Target::Host(destination), router, seqno, hops: hops - 1 };
         self.send_to(next, message, Urgency::Urgent, cx.now);
     }
 
