@@ -9,7 +9,6 @@ use hopyard_kernels::agent::Order;
 use hopyard_kernels::{Medium, Nic};
 use hopyard_model::address::{InterfaceId, NodeId};
 use hopyard_model::observe::RouteChanges;
-use hopyard_model::observe::capture::station_of;
 use hopyard_model::routing;
 use hopyard_model::world::{BuildError, Spec, Watch, World};
 use hopyard_scenario::Scenario;
@@ -44,12 +43,6 @@ pub struct Routers {
     pub speed: u32,
     /// Which changes of their routes are recorded.
     pub routes: RouteChanges,
-}
-
-/// The interface with a MAC address that [`station_of`] gives; nothing for any other address.
-pub fn interface_of(address: [u8; 6]) -> Option<InterfaceId> {
-    let [2, 0, a, b, c, d] = address else { return None };
-    u32::from_be_bytes([a, b, c, d]).checked_sub(1).map(InterfaceId)
 }
 
 /// The IPv6 address of the host with an IPv4 address: a local one (RFC 4193), which ends with the other.
@@ -211,7 +204,7 @@ impl Routers {
 
     /// The devices of a node.
     pub fn devices(&self, node: NodeId) -> Vec<Nic> {
-        let HardwareAddress(mac) = station_of(node.into());
+        let HardwareAddress(mac) = InterfaceId::from(node).station();
         // A larger datagram than the MAC carries was refused.
         let mtu = u16::try_from(self.mtu).unwrap_or(u16::MAX);
         vec![Nic { mac, link: Some(Medium { mtu, speed: self.speed, carrier: true }) }]
@@ -228,7 +221,7 @@ impl Routers {
             LinuxRouting::Batman(algorithm) => {
                 orders.push(Order::Up { device: device(RADIO) });
                 // A local address that no radio has.
-                let [_, rest @ ..] = station_of(node.into()).0;
+                let [_, rest @ ..] = InterfaceId::from(node).station().0;
                 let mac = [0x06, rest[0], rest[1], rest[2], rest[3], rest[4], 0, 0];
                 let algorithm = (*algorithm).to_owned();
                 let mac = u64::from_ne_bytes(mac);
@@ -281,12 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_lead_back_to_interfaces() {
-        for number in [0, 1, 255, 70_000] {
-            assert_eq!(interface_of(station_of(InterfaceId(number)).0), Some(InterfaceId(number)));
-        }
-        let others = [[2, 0, 0, 0, 0, 0], [2, 1, 0, 0, 0, 1], [0x33, 0x33, 0, 0, 0, 1], [0xff; 6]];
-        assert_eq!(others.map(interface_of), [None; 4]);
+    fn an_address_of_ipv6_ends_with_that_of_ipv4() {
         assert_eq!(address6(Ipv4Addr::new(10, 0, 0, 3)).to_string(), "fd00::a00:3");
     }
 

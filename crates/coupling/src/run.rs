@@ -338,6 +338,8 @@ impl<P: Probe> Coupled<P> {
         let flows = || self.flows.iter().zip(&self.ends).enumerate();
         let samples = |flow| self.samples.iter().filter(|it| it.flow == flow).copied().collect::<Vec<_>>();
         let mut outcome = world.outcome(only);
+        let own_changes = std::mem::take(&mut outcome.route_changes);
+        let routes = self.routes.beside(&own_changes);
         outcome.fill(only, world.now(), |report| {
             report.table(|| {
                 let counts = world.flow_counts();
@@ -351,7 +353,7 @@ impl<P: Probe> Coupled<P> {
                         *row = outcome::flow(&counts[number], state, measured, left, &samples(flow));
                         if self.routers.is_some() {
                             let flow = &state.flow;
-                            row.route_changes = self.routes.changes(flow.from, flow.to, self.measure_from);
+                            row.route_changes = routes.changes(flow.from, flow.to, self.measure_from);
                         }
                     }
                 }
@@ -361,7 +363,7 @@ impl<P: Probe> Coupled<P> {
                 let mut rows = world.series().to_vec();
                 for (flow, (state, &ends)) in flows() {
                     let (number, quantities) = (state.flow.number, &self.quantities);
-                    let (samples, hops) = (samples(flow), self.routes.hops(state.flow.from, state.flow.to));
+                    let (samples, hops) = (samples(flow), routes.hops(state.flow.from, state.flow.to));
                     let (interval, end) = (self.interval, world.now());
                     let sampled = Sampled { samples: &samples, meters, ends, hops: &hops, interval, end };
                     outcome::series(&mut rows, number, quantities, sampled);
@@ -382,7 +384,7 @@ impl<P: Probe> Coupled<P> {
             if let Some(routers) = &self.routers {
                 let ends: Vec<_> =
                     self.flows.iter().map(|it| (it.flow.number as u32, it.flow.from, it.flow.to)).collect();
-                report.table(|| self.routes.rows(routers.routes, &ends));
+                report.table(|| self.routes.rows(routers.routes, &ends, own_changes.clone()));
                 report.table(|| meters.paths());
             }
             report.table(|| {

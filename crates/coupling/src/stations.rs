@@ -6,8 +6,7 @@ use hopyard_engine::{Rng, Span, Streams, Time};
 use hopyard_kernels::Ticket;
 use hopyard_model::address::{InterfaceId, NodeId};
 use hopyard_model::packet::ETHERNET;
-
-use crate::routers::interface_of;
+use hopyard_wire::HardwareAddress;
 
 /// The smallest number in the last two bytes of a header that is a type; smaller ones are lengths (IEEE 802.3 §3.2.6).
 const LEAST_TYPE: u16 = 0x600;
@@ -73,14 +72,15 @@ pub fn receiver(node: NodeId, frame: &[u8]) -> Result<InterfaceId, &'static str>
     let (Some(to), Some(from)) = (frame.first_chunk::<6>(), frame.get(6..12)) else { return Err("broken_frame") };
     let Some(kind) = frame.get(ETHERNET - 2..ETHERNET) else { return Err("broken_frame") };
     // A station that sends for others would need a fourth address in its frames.
-    if from.first_chunk().copied().and_then(interface_of) != Some(node.into()) {
+    let interface_of = |address: &[u8; 6]| InterfaceId::of_station(HardwareAddress(*address));
+    if from.first_chunk().and_then(interface_of) != Some(node.into()) {
         return Err("foreign_source");
     }
     // Such frames have headers of their own in place of a type, which the MAC would have to know.
     if u16::from_be_bytes([kind[0], kind[1]]) < LEAST_TYPE {
         return Err("no_type");
     }
-    if to[0] & 1 == 1 { Ok(InterfaceId::BROADCAST) } else { interface_of(*to).ok_or("no_station") }
+    if to[0] & 1 == 1 { Ok(InterfaceId::BROADCAST) } else { interface_of(to).ok_or("no_station") }
 }
 
 #[cfg(test)]

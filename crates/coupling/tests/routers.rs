@@ -119,6 +119,38 @@ track = [
     });
 }
 
+/// A mixture: `NODES` are kernels with babeld, and the others are Hopyard's with its own Babel.
+const MIXED: &str =
+    "routing = \"babeld\"\nnodes = NODES\n[routing]\nprotocol = \"babel\"\n[routing.babel]\nipv6 = true\n";
+
+/// Hopyard's flows go over kernels, and those of kernels over Hopyard's nodes. Both find their ways by Babel.
+#[test]
+fn babel_and_babeld_carry_each_others_flows() {
+    let flow = |from: u32, to: u32, keys: &str| format!("[[flow]]\nfrom = {from}\nto = {to}\nstart = \"45 s\"\n{keys}");
+    let linux = "stack = \"linux\"\ntcp = \"cubic\"\n";
+    for (kernels, flows) in [
+        (
+            "[1, 2]",
+            [flow(0, 3, "tcp = \"newreno\"\n"), flow(3, 0, "udp = true\ntraffic = \"cbr\"\n"), flow(1, 2, linux)],
+        ),
+        ("[0, 3]", [flow(0, 3, linux), flow(3, 0, linux), flow(1, 2, "tcp = \"newreno\"\n")]),
+        ("[0, 2]", [flow(0, 2, linux), flow(1, 3, "tcp = \"newreno\"\n"), flow(2, 0, linux)]),
+    ] {
+        let text = format!("{CHAIN}{}{}", MIXED.replace("NODES", kernels), flows.concat());
+        let Some(options) = options(&text, &[]) else { return };
+        let (outcome, _) = run(&text, &options);
+        for row in &outcome.flows {
+            let hops = f64::from(row.source.abs_diff(row.destination));
+            let arrived = row.packets_unique > 20 && row.hops.is_some_and(|it| (it - hops).abs() < 0.05);
+            assert!(arrived, "{kernels}: {row:#?}\n{:#?}\n{:#?}", outcome.drops, outcome.route_changes);
+        }
+        let paths: Vec<_> = outcome.route_changes.iter().filter_map(|it| it.path.as_deref()).collect();
+        assert!(paths.contains(&"1 2 3") || kernels != "[1, 2]", "{paths:?}");
+        let (again, _) = run(&text, &options);
+        assert_eq!(again.digest, outcome.digest, "{kernels}");
+    }
+}
+
 /// A flow's packets are measured at its ends, whatever protocol brings their frames over the hops.
 #[test]
 fn flows_of_linux_are_measured_over_all_hops() {

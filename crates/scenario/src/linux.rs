@@ -74,7 +74,7 @@ impl Scenario {
     /// The nodes that are Linux kernels, and route themselves.
     #[must_use]
     pub fn linux_nodes(&self) -> Vec<NodeId> {
-        self.resolved.linux_nodes().map(NodeId).collect()
+        self.resolved.linux_nodes().into_iter().map(NodeId).collect()
     }
 
     /// The programs that run at nodes in simulated time, each with its place among the `[[host]]` and with its node.
@@ -134,7 +134,7 @@ impl Scenario {
     /// How many of these kernels have programs.
     #[must_use]
     pub fn kernels_with_programs(&self) -> usize {
-        let daemons = self.resolved.linux_nodes().filter(|_| self.resolved.linux.routing().has_daemon());
+        let daemons = self.resolved.linux_nodes().into_iter().filter(|_| self.resolved.linux.routing().has_daemon());
         self.resolved.programs().map(|it| it.1).chain(daemons).collect::<BTreeSet<_>>().len()
     }
 

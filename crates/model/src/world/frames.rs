@@ -84,21 +84,24 @@ impl<P: Probe> World<P> {
     ) {
         self.fold(node, &bytes);
         let now = self.cx.now;
-        let packet = self.cx.originate(Packet {
-            created: now,
-            source: interface.into(),
-            destination: receiver.into(),
-            flow: FlowId::NONE,
-            // The header of Ethernet is not on the air: the MAC adds its own, with the type.
-            size: (bytes.len() - ETHERNET) as u32,
-            ttl: 1,
-            hops: 0,
-            salvaged: 0,
-            class: class(&bytes),
-            body: Body::Frame(bytes),
+        let kept = self.goes_on(node, &bytes);
+        let packet = kept.unwrap_or_else(|| {
+            self.cx.originate(Packet {
+                created: now,
+                source: interface.into(),
+                destination: receiver.into(),
+                flow: FlowId::NONE,
+                // The header of Ethernet is not on the air: the MAC adds its own, with the type.
+                size: (bytes.len() - ETHERNET) as u32,
+                ttl: 1,
+                hops: 0,
+                salvaged: 0,
+                class: class(&bytes),
+                body: Body::Frame(bytes),
+            })
         });
         self.cx.sending.begin(packet, Waiter::Host(node, token));
-        if self.probe.watches() {
+        if kept.is_none() && self.probe.watches() {
             self.probe.on_packet(now, node, &self.cx.packets[packet], PacketEvent::Originated);
         }
         if self.energy.is_dead(node) {
@@ -106,6 +109,7 @@ impl<P: Probe> World<P> {
         }
         self.count_frame(node, packet);
         let (node, mut around) = self.node_at(interface);
+        node.forwarded += u64::from(kept.is_some());
         node.send_frame(interface, packet, receiver, &mut around);
     }
 

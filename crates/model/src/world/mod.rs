@@ -9,6 +9,7 @@ mod batteries;
 mod battery;
 mod build;
 pub mod columns;
+mod crossing;
 mod decisions;
 mod dispatch;
 mod ends;

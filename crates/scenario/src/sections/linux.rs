@@ -71,6 +71,8 @@ pub struct Linux {
     pub routing: String,
     /// The largest datagram of the devices of such nodes, in bytes; 0: 1500, or 1532 under batman-adv.
     pub mtu: u32,
+    /// The numbers of such nodes; empty: all with a radio. The others are Hopyard's, in the same network.
+    pub nodes: Vec<u32>,
 }
 
 /// Reads a version, which may be written as a number: so `--set linux.version=6.1,6.12` needs no quotes.
@@ -102,6 +104,7 @@ impl Default for Linux {
             memory: 32,
             routing: "static".to_owned(),
             mtu: 0,
+            nodes: Vec::new(),
         }
     }
 }
@@ -198,6 +201,11 @@ impl Params for Linux {
             let (least, most) = (MTU.start(), MTU.end());
             return Err(Fault::new("mtu", format!("expected 0 or {least} to {most}, found {}", self.mtu)));
         }
+        let twice = self.nodes.iter().enumerate().filter(|(place, node)| self.nodes[..*place].contains(node));
+        Fault::of_elements(
+            "nodes",
+            twice.map(|(place, node)| (place, format!("node {node} is listed twice"))).collect(),
+        )?;
         // A name leads nowhere but below /proc/sys.
         let name = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
         let is_sound = |text: &String| {
