@@ -247,7 +247,8 @@ def test_a_time_line_has_a_row_for_each_thing(results: Results) -> None:
     assert first.get_xlim() == second.get_xlim()
     # One hop from the first second on, two in the next one, none in the third.
     bars = [path for each in first.collections[:4] for path in each.get_paths()]
-    spans = [(path.vertices[:, 0].min(), path.vertices[:, 0].max()) for path in bars]
+    sides = [np.asarray(path.vertices)[:, 0] for path in bars]
+    spans = [(side.min(), side.max()) for side in sides]
     assert spans[:3] == [(0, 1), (1, 2), (2, 3)]
     assert [text.get_text() for text in first.texts][:2] == ["1", "2"]
     # Only reno has judged losses, and changes of routes.
